@@ -1,0 +1,144 @@
+"""Compiled Python: the one decorator, and how a question finds its compiled answer.
+
+A *question* (`structlearn.contract`) is a generic function such as `corner(structure, ...)`. A *kernel* is
+a function compiled by Numba. `answer(question, Record)` registers a kernel as the answer of every
+problem whose first argument is that NamedTuple; the choice is made at compile time, by type.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from functools import cache, wraps
+from pathlib import Path
+from shutil import rmtree
+from typing import Any, TypeVar
+
+import numba
+import platformdirs
+from numba import types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.extending import overload
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PACKAGE = Path(__file__).parent
+_SECONDS_KEPT = 30 * 24 * 3600
+
+# Reductions may be reordered (so that LLVM vectorises them); NaN and infinities keep their meaning.
+FAST_SUMS = {"reassoc", "contract", "nsz", "arcp"}
+
+
+@cache
+def cache_folder() -> Path:
+    """Folder of the compiled kernels, keyed by a hash of the package's sources.
+
+    Numba's own cache only watches the file of the function itself, so an edit in another file of the
+    package could give a stale answer. ``STRUCTLEARN_CACHE`` overrides the parent folder.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        source = path.read_bytes()
+        if b"@kernel" in source or b"@overload" in source:
+            digest.update(path.relative_to(_PACKAGE).as_posix().encode())
+            digest.update(source)
+    parent = Path(os.environ.get("STRUCTLEARN_CACHE") or platformdirs.user_cache_dir("structlearn")) / "kernels"
+    folder = parent / digest.hexdigest()[:16]
+    if not folder.exists():
+        _forget_old_folders(parent)
+    return folder
+
+
+def _forget_old_folders(parent: Path) -> None:
+    for old in parent.glob("*"):
+        try:
+            if time.time() - old.stat().st_mtime > _SECONDS_KEPT:
+                rmtree(old, ignore_errors=True)
+        except OSError:  # another process was faster
+            continue
+
+
+class _PackageLocator(_CacheLocator):
+    """Stores an index under the package's hash, so that equal sources share it wherever they are installed."""
+
+    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
+        self._line = py_func.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return str(cache_folder())
+
+    def get_source_stamp(self) -> str:
+        return cache_folder().name
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _PackageLocator | None:
+        locator = cls(py_func, py_file)
+        try:
+            locator.ensure_cache_path()
+        except OSError:  # a read-only home: compile in memory
+            return None
+        return locator
+
+
+class _PackageCacheImpl(CompileResultCacheImpl):
+    _locator_classes = (_PackageLocator,)
+
+
+class _PackageCache(FunctionCache):
+    _impl_class = _PackageCacheImpl
+
+
+def kernel(function: F) -> F:
+    """Compile `function` on first call; keep the result on disk; release the GIL while it runs."""
+    compiled = numba.njit(nogil=True, fastmath=FAST_SUMS, error_model="numpy")(function)
+    try:
+        compiled._cache = _PackageCache(compiled.py_func)
+    except RuntimeError:  # no folder can be written: compile in each process
+        pass
+    return compiled
+
+
+_ANSWERS: dict[tuple[str, type], Callable[..., Any]] = {}
+
+
+def question(name: F) -> F:
+    """Make a generic function of a stub: the type of its first argument chooses who answers.
+
+    In compiled code the choice is made at compile time among the kernels registered with `answer`. In plain
+    Python the same kernel is called or, where the first argument is an ordinary object, its method.
+    """
+    key = name.__name__
+
+    @wraps(name)
+    def ask(*args: Any) -> Any:
+        found = _registered(key, type(args[0]))
+        return found(*args) if found is not None else getattr(args[0], key)(*args[1:])
+
+    @overload(ask)
+    def choose(*args):  # type: ignore[no-untyped-def]  # Numba compares signatures, annotations included
+        asked = args[0]
+        if not isinstance(asked, types.NamedTuple | types.NamedUniTuple):
+            return None
+        found = _registered(key, asked.instance_class)
+        return None if found is None else lambda *args: found(*args)
+
+    return ask  # type: ignore[return-value]
+
+
+def answer(asked: Callable[..., Any], record: type) -> Callable[[F], F]:
+    """Register the decorated kernel as the answer of every NamedTuple of class `record` to a question."""
+
+    def register(function: F) -> F:
+        _ANSWERS[asked.__name__, record] = function
+        return function
+
+    return register
+
+
+def _registered(key: str, record: type) -> Callable[..., Any] | None:
+    return _ANSWERS.get((key, record))
