@@ -1,3 +1,51 @@
-"""structlearn: structured prediction with a certificate."""
+"""structlearn: structured prediction with a certificate.
+
+Everything is imported when it is first used, so that `import structlearn` is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "ChainClassifier": "structlearn.estimators",
+    "MatchingClassifier": "structlearn.estimators",
+    "MultiLabelClassifier": "structlearn.estimators",
+    "MulticlassClassifier": "structlearn.estimators",
+    "StructuredPredictor": "structlearn.estimators",
+    "load": "structlearn.estimators.persistence",
+}
+_ROOMS = ("data", "estimators", "metrics", "objective", "reports", "scoring", "solvers", "structures")
+
+__all__ = [*_HOMES, *_ROOMS, "__version__"]
+
+if TYPE_CHECKING:
+    from structlearn.estimators import (
+        ChainClassifier as ChainClassifier,
+    )
+    from structlearn.estimators import (
+        MatchingClassifier as MatchingClassifier,
+    )
+    from structlearn.estimators import (
+        MulticlassClassifier as MulticlassClassifier,
+    )
+    from structlearn.estimators import (
+        MultiLabelClassifier as MultiLabelClassifier,
+    )
+    from structlearn.estimators import (
+        StructuredPredictor as StructuredPredictor,
+    )
+    from structlearn.estimators.persistence import load as load
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _ROOMS:
+        return import_module(f"structlearn.{name}")
+    raise AttributeError(f"module 'structlearn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -64,7 +64,4 @@ def squared_norm(scoring: Any, i: int, delta: Array, work: Any) -> float:
 
 @question
 def move(scoring: Any, i: int, delta: Array, scale: float, w: Array, work: Any) -> None:
-    """w <- w + scale * Phi_i^T delta, touching only the weights of this example's features.
-
-    Follows `squared_norm` of the same delta, whose work it may use.
-    """
+    """w <- w + scale * Phi_i^T delta, touching only the weights of this example's features."""

@@ -1,0 +1,15 @@
+"""Estimators with scikit-learn's conventions."""
+
+from structlearn.estimators.chain import ChainClassifier
+from structlearn.estimators.matching import MatchingClassifier
+from structlearn.estimators.multiclass import MulticlassClassifier
+from structlearn.estimators.multilabel import MultiLabelClassifier
+from structlearn.estimators.structured import StructuredPredictor
+
+__all__ = [
+    "ChainClassifier",
+    "MatchingClassifier",
+    "MultiLabelClassifier",
+    "MulticlassClassifier",
+    "StructuredPredictor",
+]

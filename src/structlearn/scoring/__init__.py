@@ -1,0 +1,7 @@
+"""Scoring: theta = Phi w and its adjoint. Knows features and weights, never the polytope."""
+
+from structlearn.scoring.base import Scoring
+from structlearn.scoring.parts import PartScoring
+from structlearn.scoring.rows import RowScoring
+
+__all__ = ["PartScoring", "RowScoring", "Scoring"]

@@ -1,0 +1,35 @@
+"""Solvers: one file an algorithm, and the only loop. All minimise one objective and report one certificate."""
+
+from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe
+from structlearn.solvers.frank_wolfe import FrankWolfe
+from structlearn.solvers.loop import Candidate, Progress, Solver, Stopping, solve
+from structlearn.solvers.orders import GapSampling, Order, Permutation, Uniform
+from structlearn.solvers.solution import Certificate, History, Row, Solution
+from structlearn.solvers.steps import ConstantStep, DiminishingStep, PegasosStep, StepRule
+from structlearn.solvers.stochastic_subgradient import Perceptron, StochasticSubgradient
+from structlearn.solvers.subgradient import Subgradient
+
+__all__ = [
+    "BlockFrankWolfe",
+    "Candidate",
+    "Certificate",
+    "ConstantStep",
+    "DiminishingStep",
+    "FrankWolfe",
+    "GapSampling",
+    "History",
+    "Order",
+    "PegasosStep",
+    "Perceptron",
+    "Permutation",
+    "Progress",
+    "Row",
+    "Solution",
+    "Solver",
+    "StepRule",
+    "StochasticSubgradient",
+    "Stopping",
+    "Subgradient",
+    "Uniform",
+    "solve",
+]

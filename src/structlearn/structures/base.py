@@ -6,11 +6,40 @@ A structure knows the polytope M of its outputs. It never sees weights, features
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from inspect import signature
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structlearn.contract import Array, Shape, corner, workspace
+
+
+class Corners(NamedTuple):
+    """Vertices of many examples, written sparsely: those of example i are start[i]:start[i + 1].
+
+    index : part of the example's own part vector; value : its entry (a chain may use a transition twice).
+    """
+
+    start: Array
+    index: Array
+    value: Array
+
+    @classmethod
+    def gather(cls, owner: Array, index: Array, n_examples: int) -> Corners:
+        """Sort entries (of value 1) by example and part, adding up what occurs more than once."""
+        order = np.lexsort((index, owner))
+        owner, index = owner[order], index[order]
+        new = np.r_[True, (np.diff(owner) != 0) | (np.diff(index) != 0)]
+        value = np.diff(np.r_[np.flatnonzero(new), owner.size]).astype(np.float64)
+        start = np.searchsorted(owner[new], np.arange(n_examples + 1))
+        return cls(start, index[new], value)
+
+    def dense(self, i: int, n_parts: int) -> Array:
+        """The part vector of example i."""
+        vertex = np.zeros(n_parts)
+        entries = slice(self.start[i], self.start[i + 1])
+        vertex[self.index[entries]] = self.value[entries]
+        return vertex
 
 
 class Structure(ABC):
@@ -32,6 +61,10 @@ class Structure(ABC):
     def record(self) -> Any:
         """The NamedTuple (or plain object) that answers the questions of `structlearn.contract`."""
 
+    def arguments(self) -> dict[str, Any]:
+        """What the constructor needs to make this structure again."""
+        return {name: getattr(self, name) for name in signature(type(self)).parameters}
+
     @abstractmethod
     def shape(self, theta: Array) -> Shape:
         """(rows, columns) of the local parts in a part vector; ValueError if there is no such output."""
@@ -47,6 +80,25 @@ class Structure(ABC):
     @abstractmethod
     def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
         """c such that the task loss of the part vector z is Delta(z) = <c, z - mu> (Hamming, weighted)."""
+
+    def encode_many(self, ys: Any, shapes: Array) -> Corners:
+        """`encode` for the outputs of many examples."""
+        mus = [self.encode(y, (int(rows), int(columns))).ravel() for y, (rows, columns) in zip(ys, shapes)]
+        index = [np.flatnonzero(mu) for mu in mus]
+        start = np.concatenate([[0], np.cumsum([len(one) for one in index])])
+        return Corners(start, np.concatenate(index), np.concatenate([mu[k] for mu, k in zip(mus, index)]))
+
+    def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
+        """The local parts' `cost` for many examples, end to end; `nodes` is then a list, one an example."""
+        nodes = options.pop("nodes", None)
+        costs = []
+        for i, (rows, columns) in enumerate(shapes):
+            mu = gold.dense(i, rows * columns + self.n_shared)
+            if self.part_ndim == 2:
+                mu = mu.reshape(rows, columns)
+            one = self.cost(mu, nodes=None if nodes is None else nodes[i], **options)
+            costs.append(one.ravel()[: rows * columns])
+        return np.concatenate(costs)
 
     def maximize(self, theta: Any) -> Any:
         """argmax_{z in M} <theta, z>, a corner.

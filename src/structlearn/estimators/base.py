@@ -1,0 +1,183 @@
+"""What all estimators share: parameters in, `solve` out."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from structlearn.contract import Array
+from structlearn.estimators.choices import check_number, make_solver
+from structlearn.objective import Objective
+from structlearn.oracle import Oracle
+from structlearn.progress import watched
+from structlearn.scoring import RowScoring, Scoring
+from structlearn.solvers import Certificate, History, Solution, Stopping, solve
+from structlearn.structures import Structure
+from structlearn.structures.base import Corners
+
+
+class Task(NamedTuple):
+    """A training problem, checked and laid out."""
+
+    structure: Structure
+    scoring: Scoring
+    gold: Corners
+    cost: Array
+    sample_weight: Array | None = None
+    active: Array | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class StructuredEstimator(BaseEstimator):
+    """Shared parameters of all estimators.
+
+    Parameters
+    ----------
+    loss : {"hinge", "perceptron"}
+        "hinge" is the structural SVM; "perceptron" runs the averaged structured perceptron.
+    solver : str or solver object
+        "auto" ("bcfw" for the hinge: one exact step an oracle call and a gap that comes with it), "bcfw",
+        "fw", "subgradient", "stochastic-subgradient" or "perceptron".
+    regularization : float
+        lambda in P(w) = lambda/2 ||w||^2 + mean loss. Not used by the perceptron.
+    tol : float
+        Training ends when the duality gap is at most this.
+    max_passes, max_seconds : float
+        Training ends, with a warning, after so many passes; or, without one, after so many seconds.
+    fit_intercept : bool
+        Adds a constant feature, regularised like any other.
+    cost : "hamming", "count", array or mapping
+        The task loss: mistakes over the length (labels, gold links), their number, or weighted.
+    class_weight : mapping, "balanced" or None
+    n_jobs : int or None
+        Threads for evaluation and prediction. -1 means all cores.
+    random_state : int, RandomState or None
+    verbose : int
+        1 writes a line to stderr at each evaluation.
+    warm_start : bool
+        Whether another `fit` on the same data goes on where the last one stopped.
+    callback : callable, optional
+        Called with each row of the history; training ends when it returns a true value.
+    solver_options : dict, optional
+        Options of the named solver: order, averaging, step, eta, line_search ...
+    """
+
+    loss: str = "hinge"
+    solver: Any = "auto"
+    regularization: float = 0.01
+    tol: float = 1e-3
+    max_passes: float = 1000
+    max_seconds: float | None = None
+    fit_intercept: bool = True
+    cost: Any = "hamming"
+    class_weight: Any = None
+    n_jobs: int | None = 1
+    random_state: Any = None
+    verbose: int = 0
+    warm_start: bool = False
+    callback: Any = None
+    solver_options: dict[str, Any] | None = None
+
+    def _train(self, task: Task) -> None:
+        """Minimise the objective of `task`; set what every fitted estimator has."""
+        solver, stopping = self._checked_parameters()
+        trivial = self.loss == "perceptron"  # without regulariser and cost
+        objective = Objective(
+            task.structure,
+            task.scoring,
+            task.gold,
+            np.zeros_like(task.cost) if trivial else task.cost,
+            regularization=0.0 if trivial else self.regularization,
+            sample_weight=task.sample_weight,
+            active=task.active,
+            n_jobs=self._threads(),
+        )
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        warm = getattr(self, "_solution", None) if self.warm_start else None
+        if warm is not None and warm.w.size != objective.n_weights:
+            warm = None
+        with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
+            solution = solve(objective, solver, stopping, seed=seed, callback=callback, warm=warm)
+        self._store(task.structure, solution)
+
+    def _store(self, structure: Structure, solution: Solution) -> None:
+        self.structure_ = structure
+        self.weights_ = solution.w
+        self.certificate_ = solution.certificate
+        self.history_ = solution.history
+        if self.warm_start:
+            self._solution = solution
+        certificate = solution.certificate
+        if not certificate.converged and certificate.passes >= self.max_passes:
+            warnings.warn(certificate.status, ConvergenceWarning, stacklevel=4)
+
+    def _checked_parameters(self) -> tuple[Any, Stopping]:
+        check_number("regularization", self.regularization)
+        check_number("tol", self.tol)
+        check_number("max_passes", self.max_passes, strict=True)
+        if self.max_seconds is not None:
+            check_number("max_seconds", self.max_seconds, strict=True)
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback must be callable or None; got {type(self.callback).__name__}.")
+        solver = make_solver(self.solver, self.loss, self.solver_options, self.regularization)
+        return solver, Stopping(self.tol, self.max_passes, self.max_seconds)
+
+    def _threads(self) -> int:
+        if self.n_jobs is None:
+            return 1
+        if not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0:
+            raise ValueError(f"n_jobs must be a positive number of threads, or -1 for all; got {self.n_jobs!r}.")
+        return int(self.n_jobs) if self.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(self.n_jobs))
+
+    def _oracle(self, scoring: Scoring) -> Oracle:
+        check_is_fitted(self, "weights_")
+        return Oracle(self.structure_, scoring, n_jobs=self._threads())
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model as one safetensors file (see `structlearn.load`)."""
+        from structlearn.estimators.persistence import save
+
+        save(self, path)
+
+
+class RowWeights:
+    """The weights of an estimator whose rows of features score every label, by name."""
+
+    weights_: Array
+    n_features_in_: int
+    structure_: Any
+    fit_intercept: bool
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, of shape (n_labels, n_features)."""
+        return self._label_weights[: self.n_features_in_].T
+
+    @property
+    def intercept_(self) -> Array:
+        """Weights of the constant feature, of shape (n_labels,); zero where there is none."""
+        W = self._label_weights
+        return W[self.n_features_in_] if len(W) > self.n_features_in_ else np.zeros(W.shape[1])
+
+    @property
+    def _label_weights(self) -> Array:
+        n_shared = self.structure_.n_shared
+        return self.weights_[: self.weights_.size - n_shared].reshape(-1, self.structure_.n_labels)
+
+    @property
+    def _shared_weights(self) -> Array:
+        return self.weights_[self.weights_.size - self.structure_.n_shared :]
+
+    def _row_scoring(self, X: Any, lengths: Array) -> RowScoring:
+        intercept = len(self._label_weights) > self.n_features_in_
+        structure = self.structure_
+        return RowScoring(X, lengths, structure.n_labels, n_shared=structure.n_shared, intercept=intercept)

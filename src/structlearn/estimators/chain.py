@@ -1,0 +1,129 @@
+"""Label sequences: chain-structured SVMs and their relatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
+
+from structlearn.contract import Array
+from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
+from structlearn.estimators.choices import cost_options, label_weights
+from structlearn.estimators.inputs import (
+    check_feature_count,
+    check_same_length,
+    check_weights,
+    label_arrays,
+    stack_examples,
+)
+from structlearn.metrics import sequence_accuracy
+from structlearn.scoring import RowScoring
+from structlearn.structures import Chain
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ChainClassifier(RowWeights, StructuredEstimator):
+    """Sequence labelling over the `Chain`: theta = <w_k, x_t> for labels, one weight for each transition.
+
+    The parameters are those of `StructuredEstimator`, and two more. `cost` may be an array of shape (K,), by
+    true label, or (K, K), as [true, predicted], or a mapping from labels; `class_weight` multiplies the cost
+    of missing each true label.
+
+    Parameters
+    ----------
+    start, end : bool
+        Whether the first and the last label of a sequence have weights of their own.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_classes, n_features)
+    intercept_ : ndarray of shape (n_classes,)
+    transition_coef_ : ndarray of shape (n_classes, n_classes), from and to
+    start_coef_, end_coef_ : ndarray of shape (n_classes,), where asked for
+    classes_, n_features_in_, weights_, certificate_, history_
+    """
+
+    start: bool = False
+    end: bool = False
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ChainClassifier:
+        """Train on sequences: X a list of (length, d) arrays or CSR matrices, y a list of label arrays."""
+        rows, shapes = stack_examples(X, ndim=2, noun="Sequence")
+        lengths = shapes[:, 0]
+        arrays, labels = label_arrays(y, "sequence")
+        check_same_length(X, arrays)
+        odd = np.flatnonzero(lengths != [len(one) for one in arrays])
+        if odd.size:
+            i = odd[0]
+            raise ValueError(f"Sequence {i} has {lengths[i]} rows of features but {len(arrays[i])} labels.")
+        weight = check_weights(sample_weight, len(lengths))
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has only one class, {self.classes_[0]}; a classifier needs at least two.")
+        self.n_features_in_ = rows.shape[1]
+        structure = Chain(len(self.classes_), start=self.start, end=self.end)
+        scoring = RowScoring(
+            rows, lengths, structure.n_labels, n_shared=structure.n_shared, intercept=self.fit_intercept
+        )
+        gold = structure.encode_many(np.split(codes, np.cumsum(lengths)[:-1]), scoring.shapes)
+        cost = structure.cost_many(gold, scoring.shapes, **self._cost_options(codes))
+        self._train(Task(structure, scoring, gold, cost, weight))
+        return self
+
+    def _cost_options(self, codes: Array) -> dict[str, Any]:
+        options = cost_options(self.cost, self.classes_)
+        if self.class_weight is None:
+            return options
+        if self.class_weight == "balanced":
+            by_class = compute_class_weight("balanced", classes=np.arange(len(self.classes_)), y=codes)
+        else:
+            by_class = label_weights(self.class_weight, self.classes_, "class_weight")
+        weights = np.asarray(options.get("weights", np.ones(len(by_class))))
+        return {**options, "weights": weights * (by_class if weights.ndim == 1 else by_class[:, None])}
+
+    def predict(self, X: Any) -> list[Array]:
+        """The best label sequence of each example."""
+        scoring = self._scoring(X)
+        k = len(self.classes_)
+        answers = self._oracle(scoring).predict(self.weights_)
+        return [self.classes_[np.argmax(parts.reshape(-1, k), axis=1)] for _, parts in answers]
+
+    def decision_function(self, X: Any) -> list[Array]:
+        """Label scores of each example, of shape (length, n_classes), without the transitions."""
+        scoring = self._scoring(X)
+        scores = scoring.scores(self.weights_, 0, scoring.n_examples).reshape(-1, len(self.classes_))
+        return np.split(scores, scoring.first[1:-1])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of positions labelled right."""
+        return sequence_accuracy(y, self.predict(X), sample_weight)
+
+    def _scoring(self, X: Any) -> RowScoring:
+        check_is_fitted(self, "weights_")
+        rows, shapes = stack_examples(X, ndim=2, noun="Sequence")
+        check_feature_count(rows.shape[1], self.n_features_in_, type(self).__name__)
+        return self._row_scoring(rows, shapes[:, 0])
+
+    @property
+    def transition_coef_(self) -> Array:
+        """Weights of the transitions, of shape (n_classes, n_classes): from, to."""
+        return self.structure_.shared_tables(self._shared_weights)["transitions"]
+
+    @property
+    def start_coef_(self) -> Array:
+        """Weights of the first label."""
+        return self._boundary("start")
+
+    @property
+    def end_coef_(self) -> Array:
+        """Weights of the last label."""
+        return self._boundary("end")
+
+    def _boundary(self, name: str) -> Array:
+        tables = self.structure_.shared_tables(self._shared_weights)
+        if name not in tables:
+            raise AttributeError(f"{name}_coef_ exists only where the estimator was made with {name}=True.")
+        return tables[name]

@@ -1,0 +1,167 @@
+"""Checking and laying out what users pass: once, at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from structlearn.contract import Array
+
+
+def check_weights(sample_weight: Any, n_examples: int) -> Array | None:
+    """Sample weights as an array of n finite numbers >= 0, not all zero; None stays None."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_examples,):
+        raise ValueError(f"sample_weight must have shape ({n_examples},), one an example; got {weight.shape}.")
+    if not np.isfinite(weight).all() or weight.min() < 0:
+        raise ValueError("Sample weights must be finite and at least 0.")
+    if not weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number; all are zero.")
+    return weight
+
+
+def as_list(data: Any, name: str) -> Sequence[Any]:
+    """A list, tuple or array of examples, one or more."""
+    if isinstance(data, str | bytes | dict) or sparse.issparse(data) or not hasattr(data, "__len__"):
+        raise TypeError(f"{name} must be a list with one array an example; got {type(data).__name__}.")
+    if len(data) == 0:
+        raise ValueError(f"{name} is empty: at least one example is needed.")
+    return data
+
+
+def check_same_length(X: Sequence[Any], y: Sequence[Any]) -> None:
+    if len(X) != len(y):
+        raise ValueError(f"X has {len(X)} examples but y has {len(y)}: give one output an example.")
+
+
+def stack_examples(X: Any, *, ndim: int, noun: str) -> tuple[Any, Array]:
+    """All examples' feature rows in one matrix, and each example's shape without the feature axis.
+
+    `X` is a list of arrays with `ndim` axes, the last of which is the features, or (for ndim = 2) of sparse
+    matrices. float32 stays float32 if all examples are.
+    """
+    examples = [_one_example(x, ndim, f"{noun} {i}") for i, x in enumerate(as_list(X, "X"))]
+    widths = np.array([x.shape[-1] for x in examples])
+    odd = np.flatnonzero(widths != widths[0])
+    if odd.size:
+        raise ValueError(f"{noun} {odd[0]} has {widths[odd[0]]} features but {noun} 0 has {widths[0]}.")
+    shapes = np.array([x.shape[:-1] for x in examples], dtype=np.int64)
+    if any(sparse.issparse(x) for x in examples):
+        rows = sparse.vstack([sparse.csr_matrix(x) for x in examples], format="csr")
+        rows.sum_duplicates()
+        values = rows.data
+    else:
+        rows = np.concatenate([x.reshape(-1, widths[0]) for x in examples])
+        values = rows
+    if not np.isfinite(values).all():
+        bad = next(i for i, x in enumerate(examples) if not np.isfinite(getattr(x, "data", x)).all())
+        raise ValueError(f"{noun} {bad} contains NaN or infinity in its features.")
+    return rows, shapes
+
+
+def _one_example(x: Any, ndim: int, name: str) -> Any:
+    if sparse.issparse(x) and ndim == 2:
+        x = x.tocsr()
+    else:
+        try:
+            x = np.asarray(x)
+        except ValueError:
+            raise ValueError(f"{name} is ragged: its rows differ in length.") from None
+    if x.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} axes, the last of them the features; got {x.ndim}.")
+    if 0 in x.shape[:-1]:
+        raise ValueError(f"{name} is empty.")
+    if x.shape[-1] == 0:
+        raise ValueError(f"{name} has no features.")
+    if np.issubdtype(x.dtype, np.complexfloating):
+        raise ValueError(f"{name} has complex features; they must be real.")
+    if x.dtype in (np.float32, np.float64):
+        return x
+    try:
+        return x.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} has features that are not numbers ({x.dtype}).") from None
+
+
+def check_feature_count(got: int, expected: int, name: str) -> None:
+    if got != expected:
+        raise ValueError(f"X has {got} features, but {name} is expecting {expected} features as input.")
+
+
+def label_arrays(y: Any, noun: str) -> tuple[list[Array], Array]:
+    """`y` as a list of 1-D label arrays of one kind (strings, integers ...), and all of them end to end."""
+    arrays = []
+    for i, one in enumerate(as_list(y, "y")):
+        labels = np.asarray(one)
+        if labels.ndim != 1:
+            raise ValueError(f"The labels of {noun} {i} must form a vector; got {labels.ndim} axes.")
+        if labels.dtype.kind == "f" and not (np.isfinite(labels).all() and (labels == np.rint(labels)).all()):
+            raise ValueError(f"The labels of {noun} {i} are continuous or NaN; labels are integers or strings.")
+        arrays.append(labels)
+    kinds = {"text" if a.dtype.kind in "US" else "other" for a in arrays if a.size}
+    if len(kinds) > 1:
+        raise ValueError("y mixes strings and numbers as labels; use one of the two.")
+    return arrays, np.concatenate(arrays)
+
+
+def canonical_examples(X: Any, codes: Array, weight: Array | None) -> tuple[Array, Array]:
+    """Distinct examples in an order that does not depend on how they came, and all examples' weights.
+
+    Equal rows with equal outputs become one example of their summed weight: a weight of 2 then is the same
+    problem as a repeated row, to the last bit, and so is any order of the rows.
+
+    Returns
+    -------
+    active : first occurrences, sorted by a hash of their contents
+    weight : their summed weights; the others' are not to be used
+    """
+    hashes = _row_hashes(X) ^ (_mix(codes.astype(np.uint64)) if codes.ndim == 1 else _row_hashes(codes))
+    weight = np.ones(hashes.size) if weight is None else weight
+    order = np.argsort(hashes, kind="stable")
+    order = order[weight[order] > 0]
+    new = np.r_[True, np.diff(hashes[order]) != 0]
+    for at in np.flatnonzero(~new):  # equal hashes: merge only what is equal
+        new[at] = not (_same(X, order[at - 1], order[at]) and np.array_equal(codes[order[at - 1]], codes[order[at]]))
+    group = np.cumsum(new) - 1
+    active = order[new]
+    summed = weight.copy()
+    summed[active] = np.bincount(group, weights=weight[order])
+    return active, summed
+
+
+def _mix(x: Array) -> Array:
+    """A mixing of 64 bits (the finaliser of splitmix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _row_hashes(X: Any, rows_at_once: int = 4096) -> Array:
+    """A 64-bit hash of each row: the sum over its non-zeros of a mixing of column and value."""
+    if sparse.issparse(X):
+        salt = _mix(X.indices.astype(np.uint64) + np.uint64(1))
+        mixed = _mix(_bits(X.data) + salt)
+        sums = np.concatenate([[np.uint64(0)], np.cumsum(mixed, dtype=np.uint64)])
+        return np.diff(sums[X.indptr].view(np.int64)).view(np.uint64)
+    salt = _mix(np.arange(1, X.shape[1] + 1, dtype=np.uint64))
+    hashes = np.empty(X.shape[0], dtype=np.uint64)
+    for a in range(0, X.shape[0], rows_at_once):
+        block = X[a : a + rows_at_once]
+        mixed = np.where(block != 0, _mix(_bits(block) + salt), np.uint64(0))
+        hashes[a : a + rows_at_once] = mixed.sum(axis=1, dtype=np.uint64)
+    return hashes
+
+
+def _bits(values: Array) -> Array:
+    return np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
+
+
+def _same(X: Any, i: int, j: int) -> bool:
+    if sparse.issparse(X):
+        return (X[i] != X[j]).nnz == 0
+    return np.array_equal(X[i], X[j])

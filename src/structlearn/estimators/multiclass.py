@@ -1,0 +1,81 @@
+"""One of K classes: the multiclass SVM and its relatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from structlearn.contract import Array
+from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
+from structlearn.estimators.choices import cost_options
+from structlearn.estimators.inputs import canonical_examples, check_weights
+from structlearn.scoring import RowScoring
+from structlearn.structures import Simplex
+
+FLOATS = (np.float64, np.float32)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
+    """Linear classifier over the `Simplex`: theta_k = <w_k, x>.
+
+    With the hinge this is the multiclass SVM of Crammer and Singer. The parameters are those of
+    `StructuredEstimator`; `cost` may be an array of shape (K,), by true class, or (K, K), as
+    [true, predicted]; `class_weight` multiplies the weight of each class's examples.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_classes, n_features)
+    intercept_ : ndarray of shape (n_classes,)
+    classes_, n_features_in_, weights_, certificate_, history_
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MulticlassClassifier:
+        """Train on X of shape (n, d), dense or CSR, and n labels."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C")
+        check_classification_targets(y)
+        weight = check_weights(sample_weight, X.shape[0])
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has only one class, {self.classes_[0]}; a classifier needs at least two.")
+        if self.class_weight is not None:
+            by_class = compute_sample_weight(self.class_weight, y)
+            weight = by_class if weight is None else weight * by_class
+        self._train(self._task(X, codes, weight))
+        return self
+
+    def _task(self, X: Any, codes: Array, weight: Array | None) -> Task:
+        structure = Simplex(len(self.classes_))
+        ones = np.ones(X.shape[0], dtype=np.int64)
+        scoring = RowScoring(X, ones, structure.n_labels, intercept=self.fit_intercept)
+        gold = structure.encode_many(codes, scoring.shapes)
+        cost = structure.cost_many(gold, scoring.shapes, **cost_options(self.cost, self.classes_))
+        active, weight = canonical_examples(X, codes, weight)
+        return Task(structure, scoring, gold, cost, weight, active)
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores of shape (n, K); for two classes (n,), the second's minus the first's."""
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> Array:
+        """The class with the highest score."""
+        best = np.argmax(self._scores(X), axis=1)
+        return self.classes_[best]
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self, "weights_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False)
+        scoring = self._row_scoring(X, np.ones(X.shape[0], dtype=np.int64))
+        return scoring.scores(self.weights_, 0, X.shape[0]).reshape(-1, len(self.classes_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

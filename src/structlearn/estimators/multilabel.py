@@ -1,0 +1,223 @@
+"""Label sets: independent labels, or labels that influence each other in pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from structlearn.contract import Array
+from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
+from structlearn.estimators.choices import cost_options, label_weights, one_of
+from structlearn.estimators.inputs import as_list, canonical_examples, check_weights
+from structlearn.estimators.multiclass import FLOATS
+from structlearn.metrics import subset_accuracy
+from structlearn.scoring import RowScoring
+from structlearn.structures import Cube, LabelGraph, Structure
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MultiLabelClassifier(RowWeights, StructuredEstimator):
+    """Any subset of K labels: theta_k = <w_k, x> for each label that is on, and a 2x2 table for each pair.
+
+    The parameters are those of `StructuredEstimator`, and one more. `cost` may be an array of shape (K,) or a
+    mapping from labels; so may `class_weight`, and the two are multiplied.
+
+    Parameters
+    ----------
+    edges : "all", "tree", "none" or list of pairs of labels
+        Which pairs of labels have weights. "tree" learns the tree of the strongest dependencies from y
+        (Chow and Liu 1968). Inference is exact without pairs, on forests, and up to 15 labels; else it is the
+        linear programming relaxation, and `certificate_.exact` is False.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_labels, n_features)
+    intercept_ : ndarray of shape (n_labels,)
+    pair_coef_ : ndarray of shape (n_edges, 2, 2)
+    edges_ : ndarray of shape (n_edges, 2), positions in `classes_`
+    classes_, n_features_in_, weights_, certificate_, history_
+    """
+
+    edges: Any = "all"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MultiLabelClassifier:
+        """Train on X of shape (n, d), dense or CSR.
+
+        y is a 0/1 matrix of shape (n, K), a list of sets (lists, tuples) of labels, or a vector of labels,
+        one an example; `predict` answers in the same form.
+        """
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C")
+        on = self._read_labels(y)
+        if len(on) != X.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} examples but y has {len(on)}: give one output an example.")
+        weight = check_weights(sample_weight, X.shape[0])
+        structure = self._make_structure(on)
+        ones = np.ones(X.shape[0], dtype=np.int64)
+        scoring = RowScoring(
+            X, ones, structure.n_labels, n_shared=structure.n_shared, intercept=self.fit_intercept
+        )
+        gold = structure.encode_many(on, scoring.shapes)
+        cost = structure.cost_many(gold, scoring.shapes, **self._cost_options(on))
+        active, weight = canonical_examples(X, on, weight)
+        self._train(Task(structure, scoring, gold, cost, weight, active))
+        return self
+
+    def _read_labels(self, y: Any) -> Array:
+        """The 0/1 matrix of `y`; sets `classes_` and the form of the answers."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None.")
+        if sparse.issparse(y):
+            y = y.toarray()
+        self._form = form = label_form(y)
+        if form == "matrix":
+            on = np.asarray(y)
+            if not np.isin(on, (0, 1)).all():
+                raise ValueError("y of shape (n, K) must hold 0 and 1 only; got other values (continuous or NaN?).")
+            self.classes_ = np.arange(on.shape[1])
+            return on.astype(np.int64)
+        sets = [{label} for label in _plain_labels(y)] if form == "vector" else [set(one) for one in y]
+        self.classes_ = _sorted_labels(sets)
+        return membership(sets, self.classes_)
+
+    def _make_structure(self, on: Array) -> Structure:
+        n_labels = on.shape[1]
+        if not isinstance(self.edges, str):
+            return LabelGraph(n_labels, self._edge_positions())
+        kind = one_of("edges", self.edges, ("all", "tree", "none"))
+        if kind == "none" or n_labels == 1:
+            return Cube(n_labels)
+        return LabelGraph.tree(on) if kind == "tree" else LabelGraph(n_labels, "all")
+
+    def _edge_positions(self) -> Array:
+        position = {label: k for k, label in enumerate(self.classes_.tolist())}
+        pairs = []
+        for pair in as_list(self.edges, "edges"):
+            pair = [label.item() if isinstance(label, np.generic) else label for label in pair]
+            if len(pair) != 2 or any(label not in position for label in pair):
+                raise ValueError(f"edges has {tuple(pair)!r}, which is not a pair of labels of y.")
+            pairs.append([position[label] for label in pair])
+        return np.array(pairs, dtype=np.int64)
+
+    def _cost_options(self, on: Array) -> dict[str, Any]:
+        options = cost_options(self.cost, self.classes_)
+        if self.class_weight is None:
+            return options
+        if self.class_weight == "balanced":
+            by_class = on.size / (on.shape[1] * np.maximum(on.sum(axis=0), 1))
+        else:
+            by_class = label_weights(self.class_weight, self.classes_, "class_weight")
+        return {**options, "weights": options.get("weights", 1.0) * by_class}
+
+    def predict(self, X: Any) -> Any:
+        """The best label set of each row, in the form that y had: a 0/1 matrix or a list of tuples.
+
+        Where y was a vector of labels, one an example, the best single label.
+        """
+        scoring = self._scoring(X)
+        if self._form == "vector":
+            best = np.argmax(self.decision_function(X) + self._single_scores(), axis=1)
+            return self.classes_[best]
+        on = self._predict_matrix(scoring)
+        if self._form == "matrix":
+            return on
+        return [tuple(self.classes_[row.astype(bool)].tolist()) for row in on]
+
+    def _predict_matrix(self, scoring: RowScoring) -> Array:
+        parts = [part for _, part in self._oracle(scoring).predict(self.weights_)]
+        return (np.stack(parts) > 0.5).astype(np.int64)
+
+    def _single_scores(self) -> Array:
+        """What the pairs add to the score of each label if it is the only one."""
+        structure = self.structure_
+        tables = [structure.encode(one)[structure.n_labels :] for one in np.eye(structure.n_labels)]
+        return np.array(tables) @ self._shared_weights
+
+    def decision_function(self, X: Any) -> Array:
+        """Score of each label by itself, of shape (n, K), without the pairs."""
+        scoring = self._scoring(X)
+        return scoring.scores(self.weights_, 0, scoring.n_examples).reshape(-1, len(self.classes_))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of examples whose whole label set is right."""
+        return subset_accuracy(self.indicator(y), self.indicator(self.predict(X)), sample_weight)
+
+    def indicator(self, y: Any) -> Array:
+        """Outputs in any accepted form as a 0/1 matrix over `classes_` (and unknown labels, all in the last)."""
+        if sparse.issparse(y):
+            y = y.toarray()
+        form = label_form(y)
+        if form == "matrix":
+            on = np.asarray(y, dtype=np.int64)
+            if on.ndim != 2 or on.shape[1] != len(self.classes_):
+                raise ValueError(f"y has {on.shape[1]} labels but the model has {len(self.classes_)}.")
+            return np.column_stack([on, np.zeros(len(on), dtype=np.int64)])
+        sets = [{label} for label in _plain_labels(y)] if form == "vector" else [set(one) for one in y]
+        known = set(self.classes_.tolist())
+        unknown = np.array([bool(one - known) for one in sets], dtype=np.int64)
+        return np.column_stack([membership([one & known for one in sets], self.classes_), unknown])
+
+    def _scoring(self, X: Any) -> RowScoring:
+        check_is_fitted(self, "weights_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False)
+        return self._row_scoring(X, np.ones(X.shape[0], dtype=np.int64))
+
+    @property
+    def edges_(self) -> Array:
+        """Pairs of labels that have weights, as positions in `classes_`."""
+        return np.asarray(getattr(self.structure_, "edges", np.zeros((0, 2), dtype=np.int64)))
+
+    @property
+    def pair_coef_(self) -> Array:
+        """Weights of the pairs' tables, of shape (n_edges, 2, 2)."""
+        return self._shared_weights.reshape(-1, 2, 2)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+def label_form(y: Any) -> str:
+    """Whether outputs are a 0/1 "matrix", a "vector" of labels, or "sets"."""
+    if not isinstance(y, np.ndarray) and hasattr(y, "__array__"):
+        y = np.asarray(y)
+    if isinstance(y, np.ndarray) and y.dtype != object:
+        return "matrix" if y.ndim == 2 else "vector"
+    y = as_list(y, "y")
+    if all(np.ndim(one) == 0 and not isinstance(one, set | frozenset) for one in y):
+        return "vector"
+    if any(isinstance(one, set | frozenset | tuple) for one in y):
+        return "sets"
+    lengths = {len(one) for one in y}
+    looks_binary = len(lengths) == 1 and all(isinstance(v, int | float | bool | np.number) and v in (0, 1) for one in y for v in one)
+    return "matrix" if looks_binary and lengths != {0} else "sets"
+
+
+def _plain_labels(y: Any) -> list[Any]:
+    values = np.asarray(y)
+    if values.dtype.kind == "f" and not (np.isfinite(values).all() and (values == np.rint(values)).all()):
+        raise ValueError("y is continuous or has NaN; labels are integers or strings.")
+    return values.tolist()
+
+
+def _sorted_labels(sets: list[set[Any]]) -> Array:
+    labels = set().union(*sets)
+    if not labels:
+        raise ValueError("y names no label at all.")
+    if len({isinstance(label, str) for label in labels}) > 1:
+        raise ValueError("y mixes strings and numbers as labels; use one of the two.")
+    return np.array(sorted(labels))
+
+
+def membership(sets: list[set[Any]], classes: Array) -> Array:
+    """0/1 matrix of which classes each set holds."""
+    position = {label: k for k, label in enumerate(classes.tolist())}
+    on = np.zeros((len(sets), len(position)), dtype=np.int64)
+    for row, one in zip(on, sets):
+        row[[position[label] for label in one]] = 1
+    return on

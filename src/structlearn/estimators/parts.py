@@ -1,0 +1,97 @@
+"""What estimators share whose features are given part by part: theta_i = F_i w."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from structlearn.contract import Array
+from structlearn.estimators.base import StructuredEstimator, Task
+from structlearn.estimators.choices import cost_options
+from structlearn.estimators.inputs import (
+    as_list,
+    check_feature_count,
+    check_same_length,
+    check_weights,
+    stack_examples,
+)
+from structlearn.scoring import PartScoring
+from structlearn.structures import Structure
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PartEstimator(StructuredEstimator):
+    """Features for each part, weights for each feature."""
+
+    _noun: ClassVar[str] = "Example"
+    _axes: ClassVar[int] = 2
+
+    def _make_structure(self) -> Structure:
+        raise NotImplementedError
+
+    def _fit_parts(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if self.class_weight is not None:
+            raise ValueError(f"{type(self).__name__} has no classes to weigh; use cost or sample_weight.")
+        structure = self._make_structure()
+        self._axes_here = structure.part_ndim + 1
+        scoring = self._read(X)
+        outputs = as_list(y, "y")
+        check_same_length(X, outputs)
+        weight = check_weights(sample_weight, scoring.n_examples)
+        for i, (one, size) in enumerate(zip(outputs, np.diff(scoring.start))):
+            self._check_output(structure, i, one, scoring.shapes[i], int(size))
+        gold = structure.encode_many(outputs, scoring.shapes)
+        cost = structure.cost_many(gold, scoring.shapes, **cost_options(self.cost))
+        self.n_features_in_ = scoring.F.shape[1]
+        self._train(Task(structure, scoring, gold, cost, weight))
+
+    def _check_output(self, structure: Structure, i: int, y: Any, shape: Array, size: int) -> None:
+        """Name the example whose output does not fit; the structure's own sentence says why."""
+        try:
+            parts = structure.encode(y, (int(shape[0]), int(shape[1])))
+        except ValueError as error:
+            raise ValueError(f"{self._noun} {i}: {error}") from None
+        if parts.size != size:
+            raise ValueError(f"{self._noun} {i} has features of {size} parts but its output has {parts.size}.")
+
+    def _predict_parts(self, X: Any) -> list[Array]:
+        check_is_fitted(self, "weights_")
+        scoring = self._scoring(X)
+        answers = self._oracle(scoring).predict(self.weights_)
+        return [self._shaped(parts.copy(), scoring.shapes[i]) for i, parts in answers]
+
+    def decision_function(self, X: Any) -> list[Array]:
+        """Score of each part, example by example."""
+        check_is_fitted(self, "weights_")
+        scoring = self._scoring(X)
+        return [
+            self._shaped(scoring.scores(self.weights_, i, i + 1), scoring.shapes[i])
+            for i in range(scoring.n_examples)
+        ]
+
+    def _shaped(self, parts: Array, shape: Array) -> Array:
+        return parts.reshape(shape) if self.structure_.part_ndim == 2 else parts
+
+    def _scoring(self, X: Any) -> PartScoring:
+        scoring = self._read(X)
+        check_feature_count(scoring.F.shape[1], self.n_features_in_, type(self).__name__)
+        return scoring
+
+    def _read(self, X: Any) -> PartScoring:
+        F, shapes = stack_examples(X, ndim=self._axes_here, noun=self._noun)
+        if shapes.shape[1] == 1:
+            shapes = np.column_stack([shapes, np.ones(len(shapes), dtype=np.int64)])
+        return PartScoring(F, shapes, intercept=self.fit_intercept)
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, of shape (n_features,)."""
+        return self.weights_[: self.n_features_in_]
+
+    @property
+    def intercept_(self) -> float:
+        """Weight of the constant feature; zero where there is none."""
+        return float(self.weights_[-1]) if self.weights_.size > self.n_features_in_ else 0.0

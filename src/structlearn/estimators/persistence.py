@@ -1,0 +1,191 @@
+"""Models as files: one safetensors file, its metadata as JSON in the header. Loading never executes code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+from sklearn.utils.validation import check_is_fitted
+
+import structlearn
+from structlearn import structures
+from structlearn.contract import Array
+from structlearn.estimators.base import StructuredEstimator
+from structlearn.files import written_aside
+from structlearn.solvers import Certificate, History, Row
+
+FORMAT = "structlearn-model"
+VERSION = 1
+_KEY = "structlearn"
+_STRUCTURES = ("Simplex", "Cube", "LabelGraph", "Chain", "Matching")
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """An estimator with what an application keeps beside it: JSON notes, and lists of strings by name."""
+
+    estimator: Any
+    notes: dict[str, Any] = field(default_factory=dict)
+    texts: dict[str, list[str]] = field(default_factory=dict)
+
+
+def save(estimator: StructuredEstimator, path: str | Path) -> None:
+    """Write a fitted estimator to `path`."""
+    save_bundle(Bundle(estimator), path)
+
+
+def load(path: str | Path, structure: Any = None, scoring: Any = None) -> Any:
+    """Read an estimator from `path`.
+
+    `structure` (and `scoring`) must be given for a `StructuredPredictor` whose structure is the user's own:
+    code is not stored in model files.
+    """
+    return load_bundle(path, structure, scoring).estimator
+
+
+def save_bundle(bundle: Bundle, path: str | Path) -> None:
+    estimator = bundle.estimator
+    check_is_fitted(estimator, "weights_")
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": structlearn.__version__,
+        "estimator": type(estimator).__name__,
+        "parameters": {k: _to_json(v) for k, v in estimator.get_params(deep=False).items() if _is_plain(v)},
+        "structure": describe(estimator.structure_),
+        "fitted": {name: _to_json(getattr(estimator, name)) for name in _fitted_names(estimator)},
+        "certificate": estimator.certificate_.as_dict(),
+        "notes": bundle.notes,
+    }
+    tensors = {"weights": np.ascontiguousarray(estimator.weights_)}
+    tensors["history"] = np.array(estimator.history_.rows, dtype=np.float64).reshape(-1, len(Row._fields))
+    for name, lines in bundle.texts.items():
+        tensors[f"text:{name}"] = np.frombuffer("\n".join(lines).encode() or b"\n", dtype=np.uint8)
+    with written_aside(path) as aside:
+        save_file(tensors, aside, metadata={_KEY: json.dumps(header)})
+
+
+def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) -> Bundle:
+    header, tensors = _read(Path(path))
+    kind = header["estimator"]
+    if kind not in structlearn.estimators.__all__:
+        raise ValueError(f"{path} holds a {kind!r}, which this version of structlearn does not know.")
+    estimator = getattr(structlearn.estimators, kind)()
+    estimator.set_params(**{k: _from_json(v) for k, v in header["parameters"].items()})
+    if kind == "StructuredPredictor":
+        estimator.set_params(structure=structure, scoring=scoring)
+        if structure is None and header["structure"] is None:
+            raise ValueError(f"{path} was trained with a structure of the user's own: pass it, load(path, structure=...).")
+    for name, value in header["fitted"].items():
+        setattr(estimator, name, _from_json(value))
+    estimator.structure_ = structures.as_structure(structure) if structure else build(header["structure"])
+    estimator.weights_ = tensors["weights"]
+    estimator.certificate_ = Certificate(**header["certificate"])
+    estimator.history_ = History(_row(values) for values in tensors["history"])
+    texts = {
+        name.removeprefix("text:"): bytes(value).decode().split("\n")
+        for name, value in tensors.items()
+        if name.startswith("text:")
+    }
+    return Bundle(estimator, header["notes"], texts)
+
+
+def read_header(path: str | Path) -> dict[str, Any]:
+    """The JSON metadata of a model file."""
+    return _read(Path(path))[0]
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
+    if not path.is_file():
+        raise FileNotFoundError(f"Model file {path} does not exist.")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            header = json.loads(metadata.get(_KEY, "null"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, ValueError, OSError) as error:
+        raise ValueError(f"{path} is not a structlearn model, or it is damaged ({error}).") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ValueError(f"{path} is a safetensors file but not a structlearn model.")
+    if header["version"] > VERSION:
+        raise ValueError(
+            f"{path} has model format {header['version']}; this version of structlearn reads up to {VERSION}: "
+            "upgrade structlearn."
+        )
+    missing = {"weights", "history"} - tensors.keys()
+    if missing:
+        raise ValueError(f"{path} is damaged: it lacks {', '.join(sorted(missing))}.")
+    return header, tensors
+
+
+def _row(values: Array) -> Row:
+    row = Row(*values.tolist())
+    return row._replace(iteration=int(row.iteration), oracle_calls=int(row.oracle_calls))
+
+
+def _fitted_names(estimator: Any) -> list[str]:
+    """What `fit` has set, beyond what is stored under names of its own."""
+    own = {"weights_", "structure_", "certificate_", "history_", "_solution"}
+    parameters = estimator.get_params(deep=False)
+    return [name for name in vars(estimator) if name not in own and name not in parameters]
+
+
+def describe(structure: Any) -> dict[str, Any] | None:
+    """Name and arguments of one of our structures; None for a user's own."""
+    name = type(structure).__name__
+    if name not in _STRUCTURES:
+        return None
+    return {"name": name, "arguments": {k: _to_json(v) for k, v in structure.arguments().items()}}
+
+
+def build(description: Mapping[str, Any]) -> Any:
+    """The structure that `describe` described."""
+    if description["name"] not in _STRUCTURES:
+        raise ValueError(f"Unknown structure {description['name']!r} in the model file.")
+    arguments = {k: _from_json(v) for k, v in description["arguments"].items()}
+    return getattr(structures, description["name"])(**arguments)
+
+
+# ---- values that JSON has no form for --------------------------------------------------------------
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(_is_plain(k) and _is_plain(v) for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    if isinstance(value, np.ndarray):
+        return value.dtype != object
+    return value is None or isinstance(value, str | bool | int | float | np.generic)
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist(), "dtype": value.dtype.str, "shape": value.shape}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {"pairs": [[_to_json(k), _to_json(v)] for k, v in value.items()]}
+    if isinstance(value, tuple):
+        return {"tuple": [_to_json(v) for v in value]}
+    if isinstance(value, list):
+        return [_to_json(v) for v in value]
+    return value
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_from_json(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return np.array(value["array"], dtype=np.dtype(value["dtype"])).reshape(value["shape"])
+    if "pairs" in value:
+        return {_from_json(k): _from_json(v) for k, v in value["pairs"]}
+    return tuple(_from_json(v) for v in value["tuple"])

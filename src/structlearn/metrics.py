@@ -1,0 +1,68 @@
+"""Pure functions of outputs: how right predictions are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array
+
+
+def _paired(y_true: Sequence[Any], y_pred: Sequence[Any]) -> list[tuple[Array, Array]]:
+    if len(y_true) != len(y_pred):
+        raise ValueError(f"{len(y_true)} outputs were given but {len(y_pred)} predicted.")
+    pairs = [(np.asarray(a), np.asarray(b)) for a, b in zip(y_true, y_pred)]
+    for i, (a, b) in enumerate(pairs):
+        if a.shape != b.shape:
+            raise ValueError(f"Output {i} has shape {a.shape} but its prediction {b.shape}.")
+    return pairs
+
+
+def _average(values: Any, weight: Any) -> float:
+    return float(np.average(values, weights=weight))
+
+
+def sequence_accuracy(y_true: Sequence[Any], y_pred: Sequence[Any], sample_weight: Any = None) -> float:
+    """Share of positions with the right label, over all sequences."""
+    pairs = _paired(y_true, y_pred)
+    right = np.array([np.sum(a == b) for a, b in pairs])
+    size = np.array([a.size for a, _ in pairs])
+    weight = np.ones(len(pairs)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    return float(weight @ right / (weight @ size))
+
+
+def exact_match(y_true: Sequence[Any], y_pred: Sequence[Any], sample_weight: Any = None) -> float:
+    """Share of outputs that are right as a whole."""
+    return _average([bool(np.array_equal(a, b)) for a, b in _paired(y_true, y_pred)], sample_weight)
+
+
+def subset_accuracy(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+    """Share of rows of a 0/1 matrix that are right as a whole."""
+    return _average((np.asarray(y_true) == np.asarray(y_pred)).all(axis=1), sample_weight)
+
+
+def hamming_loss(y_true: Sequence[Any], y_pred: Sequence[Any], sample_weight: Any = None) -> float:
+    """Mean over outputs of the share of wrong entries."""
+    return _average([np.mean(a != b) for a, b in _paired(y_true, y_pred)], sample_weight)
+
+
+class LinkScores(NamedTuple):
+    """Precision, recall and F1 of links, counted over all pairs."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def link_scores(y_true: Sequence[Any], y_pred: Sequence[Any]) -> LinkScores:
+    """Precision, recall and F1 of 0/1 tables of links. Where nothing is predicted, precision is 1."""
+    pairs = _paired(y_true, y_pred)
+    both = sum(float(np.sum((a == 1) & (b == 1))) for a, b in pairs)
+    gold = sum(float(np.sum(a == 1)) for a, _ in pairs)
+    found = sum(float(np.sum(b == 1)) for _, b in pairs)
+    precision = both / found if found else 1.0
+    recall = both / gold if gold else 1.0
+    f1 = 2 * both / (gold + found) if gold + found else 1.0
+    return LinkScores(precision, recall, f1)

@@ -1,0 +1,204 @@
+"""The objective: binds structure, scoring and costs; primal, dual, certificate. All scaling lives here.
+
+With example weights p_i (1/n each, or sample weights over their sum), gold vertices mu_i and costs c_i:
+
+    P(w) = lambda/2 ||w||^2 + sum_i p_i { max_{z in M_i} <Phi_i w + c_i, z> - <Phi_i w + c_i, mu_i> }
+    D(z) = -lambda/2 ||w(z)||^2 + sum_i p_i <c_i, z_i - mu_i>,   w(z) = 1/lambda sum_i p_i Phi_i^T (mu_i - z_i)
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array
+from structlearn.oracle import Oracle
+from structlearn.scoring.base import Scoring
+from structlearn.structures.base import Corners, Structure
+
+
+class Blocks(NamedTuple):
+    """The examples as a compiled pass over blocks sees them: their layout, then what the objective adds."""
+
+    shapes: Array
+    start: Array
+    largest: tuple[int, int]
+    most_parts: int
+    cost: Array
+    weight: Array
+    gold_start: Array
+    gold_index: Array
+    gold_value: Array
+
+
+class Answers(NamedTuple):
+    """What the oracle's answers s_i at one w add up to."""
+
+    #: sum_i p_i Phi_i^T (mu_i - s_i): lambda times the weights of the dual point s
+    pull: Array
+    #: sum_i p_i <c_i, s_i - mu_i>
+    cost: float
+    #: P at the w that was asked about
+    primal: float
+
+
+class Objective:
+    """P(w) and D(z) of one data set.
+
+    Parameters
+    ----------
+    structure : Structure
+    scoring : Scoring
+    gold : Corners
+        The gold vertices mu_i.
+    cost : ndarray
+        Costs of the local parts, examples end to end.
+    regularization : float
+        lambda. Zero leaves the regulariser out; then there is no dual.
+    sample_weight : ndarray of shape (n_examples,), optional
+        Only proportions matter. An example of weight zero takes no part.
+    active : int array, optional
+        Which examples to visit, and in which order a permutation counts them (all, in their order).
+    n_jobs : int
+        Threads for what is asked of all examples at once.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        scoring: Scoring,
+        gold: Corners,
+        cost: Array,
+        *,
+        regularization: float,
+        sample_weight: Array | None = None,
+        active: Array | None = None,
+        n_jobs: int = 1,
+    ) -> None:
+        self.structure = structure
+        self.scoring = scoring
+        self.oracle = Oracle(structure, scoring, n_jobs=n_jobs)
+        self.gold = gold
+        self.cost = cost
+        self.regularization = float(regularization)
+        n = scoring.n_examples
+        weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        active = np.arange(n) if active is None else active
+        self.active = active[weight[active] > 0]
+        self.weight = np.zeros(n)
+        self.weight[self.active] = weight[self.active] / weight[self.active].sum()
+
+    # ---- sizes -------------------------------------------------------------------------------------
+
+    @property
+    def n_weights(self) -> int:
+        return self.scoring.n_weights
+
+    @property
+    def n_active(self) -> int:
+        return self.active.size
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        return Blocks(*self.oracle.layout, self.cost, self.weight, *self.gold)
+
+    # ---- gold --------------------------------------------------------------------------------------
+
+    @cached_property
+    def gold_pull(self) -> Array:
+        """sum_i p_i Phi_i^T mu_i."""
+        out = np.zeros(self.n_weights)
+        shared = self.scoring.shared(out)
+        for first, last in self.scoring.chunks():
+            local, shared_sum = self._spread(self.gold, first, last)
+            self.scoring.pullback(local, first, last, out)
+            shared += shared_sum
+        return out
+
+    @cached_property
+    def gold_cost(self) -> float:
+        """sum_i p_i <c_i, mu_i>."""
+        owner = np.repeat(np.arange(self.scoring.n_examples), np.diff(self.gold.start))
+        local = self.gold.index < np.diff(self.scoring.start)[owner]
+        entry = self.scoring.start[owner[local]] + self.gold.index[local]
+        return float(np.sum(self.weight[owner[local]] * self.cost[entry] * self.gold.value[local]))
+
+    def _spread(self, corners: Corners, first: int, last: int) -> tuple[Array, Array]:
+        """Weighted vertices of a range of examples: dense local parts end to end, shared parts summed."""
+        start = self.scoring.start
+        entries = slice(corners.start[first], corners.start[last])
+        owner = np.repeat(np.arange(first, last), np.diff(corners.start[first : last + 1]))
+        index, value = corners.index[entries], corners.value[entries] * self.weight[owner]
+        n_local = np.diff(start)[owner]
+        is_local = index < n_local
+        parts = np.zeros(start[last] - start[first])
+        parts[start[owner[is_local]] - start[first] + index[is_local]] = value[is_local]
+        shared = np.bincount(
+            (index - n_local)[~is_local], weights=value[~is_local], minlength=self.scoring.n_shared
+        )
+        return parts, shared
+
+    # ---- values ------------------------------------------------------------------------------------
+
+    def primal(self, w: Array) -> float:
+        """P(w), by one oracle value an example."""
+        return self._primal_from(w, self.oracle.peaks(w, self.cost, self.weight))
+
+    def _primal_from(self, w: Array, peaks: float) -> float:
+        hinge = peaks - float(w @ self.gold_pull) - self.gold_cost
+        return self.regularization / 2 * float(w @ w) + hinge
+
+    def dual(self, w: Array, cost: float) -> float:
+        """D of any dual point z, from w(z) and sum_i p_i <c_i, z_i - mu_i>."""
+        return cost - self.regularization / 2 * float(w @ w)
+
+    def dual_of_pull(self, pull: Array, cost: float) -> float:
+        """The same from lambda w(z)."""
+        return cost - float(pull @ pull) / (2 * self.regularization)
+
+    def answers(self, w: Array) -> Answers:
+        """Ask the oracle of every example at w."""
+        start = self.scoring.start
+        pulled = self.gold_pull.copy()
+        shared = self.scoring.shared(pulled)
+        total, cost = 0.0, -self.gold_cost
+        for first, last, vertices, shared_sum, value in self.oracle.corners(w, self.cost, self.weight):
+            self.scoring.pullback(-vertices, first, last, pulled)
+            shared -= shared_sum
+            total += value
+            cost += float(vertices @ self.cost[start[first] : start[last]])
+        return Answers(pulled, cost, self._primal_from(w, total))
+
+    # ---- dual points -------------------------------------------------------------------------------
+
+    def gold_point(self) -> Array:
+        """z = mu, dense: examples end to end, each its local and then its shared parts."""
+        z = np.zeros(self.scoring.start[-1] + self.scoring.n_examples * self.scoring.n_shared)
+        owner = np.repeat(np.arange(self.scoring.n_examples), np.diff(self.gold.start))
+        z[self.point_start[owner] + self.gold.index] = self.gold.value
+        return z
+
+    @cached_property
+    def point_start(self) -> Array:
+        """Where each example begins in a dense dual point."""
+        return self.scoring.start + np.arange(self.scoring.n_examples + 1) * self.scoring.n_shared
+
+    def weights_of(self, z: Array) -> tuple[Array, float]:
+        """w(z) and sum_i p_i <c_i, z_i - mu_i>, computed afresh from a dense dual point."""
+        pulled = self.gold_pull.copy()
+        shared = self.scoring.shared(pulled)
+        cost = -self.gold_cost
+        n_local = np.diff(self.scoring.start)
+        for first, last in self.scoring.chunks():
+            a, b = self.point_start[first], self.point_start[last]
+            owner = np.repeat(np.arange(first, last), np.diff(self.point_start[first : last + 1]))
+            is_local = np.arange(a, b) - self.point_start[owner] < n_local[owner]
+            local = z[a:b][is_local] * self.weight[owner[is_local]]
+            cost += float(local @ self.cost[self.scoring.start[first] : self.scoring.start[last]])
+            self.scoring.pullback(-local, first, last, pulled)
+            rest = z[a:b][~is_local].reshape(last - first, -1)
+            shared -= self.weight[first:last] @ rest
+        pulled /= self.regularization
+        return pulled, cost

@@ -1,0 +1,168 @@
+"""The oracle of a data set: structure and scoring together, asked for all examples at given weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array, corner, peak, workspace
+from structlearn.kernels import kernel
+from structlearn.scoring.base import Scoring
+from structlearn.structures.base import Structure
+
+
+class Layout(NamedTuple):
+    """Where each example's local parts are, as a compiled pass sees it."""
+
+    shapes: Array
+    start: Array
+    #: a shape that holds every example's
+    largest: tuple[int, int]
+    most_parts: int
+
+
+class Corners(NamedTuple):
+    """Weighted answers p_i s_i of a range of examples."""
+
+    first: int
+    last: int
+    #: local parts, examples end to end
+    vertices: Array
+    #: shared parts, summed over the examples
+    shared: Array
+    #: sum_i p_i <theta_i, s_i>
+    value: float
+
+
+class Oracle:
+    """Answers of a structure to the scores of all examples.
+
+    Parameters
+    ----------
+    structure : Structure
+    scoring : Scoring
+    n_jobs : int
+        Threads; examples are shared out in ranges, and sums do not depend on it.
+    """
+
+    def __init__(self, structure: Structure, scoring: Scoring, *, n_jobs: int = 1) -> None:
+        self.structure = structure
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the structure answers inside compiled code (a plain Python object does not)."""
+        return isinstance(self.structure.record, tuple)
+
+    def run(self, function: Any) -> Callable[..., Any]:
+        """The compiled form of a kernel where the structure allows it, else its Python source."""
+        return function if self.compiled else function.py_func
+
+    @cached_property
+    def layout(self) -> Layout:
+        shapes, start = self.scoring.shapes, self.scoring.start
+        largest = (int(shapes[:, 0].max()), int(shapes[:, 1].max()))
+        return Layout(shapes, start, largest, int(np.diff(start).max()))
+
+    def peaks(self, w: Array, cost: Array, weight: Array) -> float:
+        """sum_i p_i max_z <Phi_i w + c_i, z>."""
+
+        def one(chunk: tuple[int, int]) -> float:
+            theta = self._scores(w, cost, *chunk)
+            shared = self.scoring.shared(w)
+            return self.run(peak_chunk)(self.structure.record, self.layout, weight, *chunk, theta, shared)
+
+        return float(sum(self._each_chunk(one)))
+
+    def corners(self, w: Array, cost: Array | None, weight: Array) -> Iterator[Corners]:
+        """p_i argmax_z <Phi_i w + c_i, z>, a range of examples at a time."""
+
+        def one(chunk: tuple[int, int]) -> Corners:
+            theta = self._scores(w, cost, *chunk)
+            shared = self.scoring.shared(w)
+            vertices, shared_sum = np.empty(theta.size), np.zeros(shared.size)
+            value = self.run(corner_chunk)(
+                self.structure.record, self.layout, weight, *chunk, theta, shared, vertices, shared_sum
+            )
+            return Corners(*chunk, vertices, shared_sum, float(value))
+
+        return self._each_chunk(one)
+
+    def predict(self, w: Array) -> Iterator[tuple[int, Array]]:
+        """(i, local parts of argmax_z <Phi_i w, z>) for every example."""
+        start = self.scoring.start
+        for answer in self.corners(w, None, np.ones(self.scoring.n_examples)):
+            for i in range(answer.first, answer.last):
+                yield i, answer.vertices[start[i] - start[answer.first] : start[i + 1] - start[answer.first]]
+
+    def _scores(self, w: Array, cost: Array | None, first: int, last: int) -> Array:
+        theta = self.scoring.scores(w, first, last)
+        if cost is not None:
+            theta += cost[self.scoring.start[first] : self.scoring.start[last]]
+        return theta
+
+    def _each_chunk(self, function: Callable[[tuple[int, int]], Any]) -> Iterator[Any]:
+        chunks = self.scoring.chunks()
+        if self.n_jobs == 1 or len(chunks) == 1 or not self.compiled:
+            yield from map(function, chunks)
+            return
+        with ThreadPoolExecutor(self.n_jobs) as pool:
+            yield from pool.map(function, chunks)
+
+
+@kernel
+def peak_chunk(
+    structure: Any, layout: Any, weight: Any, first: Any, last: Any, theta: Any, shared: Any
+) -> Any:
+    """sum_i p_i max_z <theta_i, z> over a range of examples."""
+    work = workspace(structure, layout.largest)
+    vertex = np.empty(layout.most_parts + shared.size)
+    offset = layout.start[first]
+    total = 0.0
+    for i in range(first, last):
+        if weight[i] == 0.0:
+            continue
+        a, b = layout.start[i] - offset, layout.start[i + 1] - offset
+        shape = (layout.shapes[i, 0], layout.shapes[i, 1])
+        scratch = vertex[: b - a + shared.size]
+        total += weight[i] * peak(structure, shape, theta[a:b], shared, work, scratch)
+    return total
+
+
+@kernel
+def corner_chunk(
+    structure: Any,
+    layout: Any,
+    weight: Any,
+    first: Any,
+    last: Any,
+    theta: Any,
+    shared: Any,
+    vertices: Any,
+    shared_sum: Any,
+) -> Any:
+    """Weighted corners p_i s_i of a range of examples; returns their weighted values."""
+    work = workspace(structure, layout.largest)
+    vertex = np.empty(layout.most_parts + shared.size)
+    offset = layout.start[first]
+    total = 0.0
+    for i in range(first, last):
+        a, b = layout.start[i] - offset, layout.start[i + 1] - offset
+        size = b - a
+        p = weight[i]
+        if p == 0.0:
+            vertices[a:b] = 0.0
+            continue
+        s = vertex[: size + shared.size]
+        shape = (layout.shapes[i, 0], layout.shapes[i, 1])
+        total += p * corner(structure, shape, theta[a:b], shared, work, s)
+        for j in range(size):
+            vertices[a + j] = p * s[j]
+        for j in range(shared.size):
+            shared_sum[j] += p * s[size + j]
+    return total

@@ -1,0 +1,53 @@
+"""What every scoring is: theta = Phi w for each example, and the adjoint of that map."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from structlearn.contract import Array
+
+
+class Scoring(ABC):
+    """The linear map Phi of a data set. Knows features and weights, never the polytope.
+
+    The last `n_shared` weights are the scores of the shared parts themselves. Solvers that go block by block
+    ask `record` (see `structlearn.contract`); solvers that take all examples at once call `scores` and
+    `pullback` on ranges of examples.
+    """
+
+    n_weights: int
+    n_shared: int
+    #: (n_examples, 2): rows and columns of each example's local parts
+    shapes: Array
+    #: (n_examples + 1,): where each example's local parts begin
+    start: Array
+
+    @property
+    @abstractmethod
+    def record(self) -> Any:
+        """The NamedTuple that answers the questions of `structlearn.contract`."""
+
+    @abstractmethod
+    def scores(self, w: Array, first: int, last: int) -> Array:
+        """Local parts of Phi_i w for examples first .. last - 1, end to end."""
+
+    @abstractmethod
+    def pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
+        """out <- out + sum_i Phi_i^T delta_i over local parts of examples first .. last - 1 (end to end)."""
+
+    @property
+    def n_examples(self) -> int:
+        return len(self.shapes)
+
+    def shared(self, w: Array) -> Array:
+        """The shared parts' weights, as a view."""
+        return w[self.n_weights - self.n_shared :]
+
+    def chunks(self, parts_at_once: int = 1 << 20) -> list[tuple[int, int]]:
+        """Ranges of examples of about `parts_at_once` parts each, to be scored at a time."""
+        ends = np.searchsorted(self.start, np.arange(0, self.start[-1], parts_at_once), side="left")
+        edges = np.unique(np.concatenate([[0], ends, [self.n_examples]]))
+        return [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:])]

@@ -1,0 +1,110 @@
+"""Features for each part: theta = F w, one row of features a part.
+
+Serves matchings (features of an edge) and a user's own structure.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array, move, score, scratch, squared_norm
+from structlearn.kernels import answer, kernel
+from structlearn.scoring.base import Scoring
+
+
+class DenseParts(NamedTuple):
+    """Compiled form: rows start[i]:start[i + 1] of F are the parts of example i."""
+
+    F: Array
+    start: Array
+    n_shared: int
+    intercept: bool
+
+
+class PartScoring(Scoring):
+    """theta_i = F_i w, plus w's last entry where there is an intercept.
+
+    Parameters
+    ----------
+    F : ndarray of shape (all examples' parts, d), float32 or float64
+    shapes : int array of shape (n_examples, 2)
+        Rows and columns of each example's parts.
+    intercept : bool
+        Whether every part has one more feature, the constant 1.
+    """
+
+    n_shared = 0
+
+    def __init__(self, F: Array, shapes: Array, *, intercept: bool = False) -> None:
+        self.F = F
+        self.shapes = np.asarray(shapes, dtype=np.int64)
+        self.intercept = intercept
+        self.start = np.concatenate([[0], np.cumsum(self.shapes[:, 0] * self.shapes[:, 1])]).astype(np.int64)
+        self.n_weights = F.shape[1] + intercept
+
+    @property
+    def record(self) -> DenseParts:
+        return DenseParts(self.F, self.start, 0, bool(self.intercept))
+
+    def scores(self, w: Array, first: int, last: int) -> Array:
+        d = self.F.shape[1]
+        theta = self._parts(first, last) @ w[:d]
+        return theta + w[d] if self.intercept else theta
+
+    def pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
+        d = self.F.shape[1]
+        out[:d] += delta @ self._parts(first, last)
+        if self.intercept:
+            out[d] += delta.sum()
+
+    def _parts(self, first: int, last: int) -> Array:
+        return self.F[self.start[first] : self.start[last]].astype(np.float64, copy=False)
+
+
+@answer(scratch, DenseParts)
+@kernel
+def parts_scratch(scoring: Any) -> Any:
+    """Phi_i^T delta while its norm is taken."""
+    return np.empty(scoring.F.shape[1] + int(scoring.intercept))
+
+
+@answer(score, DenseParts)
+@kernel
+def parts_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
+    a = scoring.start[i]
+    d = scoring.F.shape[1]
+    constant = w[d] if scoring.intercept else 0.0
+    for r in range(scoring.start[i + 1] - a):
+        row = scoring.F[a + r]
+        total = constant
+        for j in range(d):
+            total += row[j] * w[j]
+        theta[r] = total
+
+
+@answer(move, DenseParts)
+@kernel
+def parts_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+    a = scoring.start[i]
+    d = scoring.F.shape[1]
+    for r in range(scoring.start[i + 1] - a):
+        if delta[r] != 0.0:
+            change = scale * delta[r]
+            row = scoring.F[a + r]
+            for j in range(d):
+                w[j] += change * row[j]
+            if scoring.intercept:
+                w[d] += change
+
+
+@answer(squared_norm, DenseParts)
+@kernel
+def parts_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
+    work[:] = 0.0
+    parts_move(scoring, i, delta, 1.0, work, work)
+    total = 0.0
+    for j in range(work.size):
+        total += work[j] * work[j]
+    return total

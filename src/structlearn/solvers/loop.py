@@ -1,0 +1,201 @@
+"""The only loop: it runs any solver, and owns budget, certificate, status, trace and callback.
+
+A solver is an immutable record of its options with four methods. It neither prints, times nor stops itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from structlearn.contract import Array
+from structlearn.objective import Objective
+from structlearn.solvers.solution import Certificate, History, Row, Solution
+
+
+class Candidate(NamedTuple):
+    """A pair to be certified: weights, and what is known of their values."""
+
+    w: Array
+    #: P(w) where the solver knows it already
+    primal: float | None = None
+    #: D of a dual feasible point, where the solver has one
+    dual: float | None = None
+
+
+class Progress(NamedTuple):
+    """What the loop must know of a solver's state."""
+
+    #: oracle answers used for steps so far
+    answers: int
+    #: what the gap may be, at no cost; the loop evaluates the exact one when this is near tol
+    estimate: float = np.inf
+    #: a sentence, where the solver has nothing left to do
+    finished: str = ""
+
+
+class Solver(Protocol):
+    """An algorithm that minimises an `Objective`."""
+
+    #: False where the objective's own minimum means nothing (the perceptron): then the last weights count
+    certifies: ClassVar[bool]
+
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> Any:
+        """The first state. Compiles what `step` will need, so that the clock starts after it."""
+
+    def step(self, objective: Objective, state: Any, rng: np.random.Generator) -> Any:
+        """The next state; arrays may be changed in place."""
+
+    def progress(self, state: Any) -> Progress:
+        """How far the state has come."""
+
+    def candidates(self, objective: Objective, state: Any) -> list[Candidate]:
+        """What may be certified now."""
+
+    def settle(self, objective: Objective, state: Any) -> tuple[Any, Array | None]:
+        """Make a state consistent again after the last step (or an interruption); its dual point, if kept."""
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When to stop: at a gap, or when a budget is spent."""
+
+    tol: float = 1e-3
+    max_passes: float = 1000
+    max_seconds: float | None = None
+    max_oracle_calls: int | None = None
+
+
+def solve(
+    objective: Objective,
+    solver: Solver,
+    stopping: Stopping | None = None,
+    *,
+    seed: Any = None,
+    callback: Callable[[Row], Any] | None = None,
+    warm: Solution | None = None,
+) -> Solution:
+    """Minimise `objective` with `solver` until the duality gap is at most `tol` or a budget is spent.
+
+    `callback` gets each `Row` of the history; training ends when it returns a true value. Ctrl-C ends training
+    too; the best weights so far are returned.
+    """
+    stopping = stopping or Stopping()
+    rng = np.random.default_rng(seed)
+    state = solver.start(objective, rng, warm)
+    run = _Run(objective, solver, stopping, callback)
+    try:
+        run.certify(state)  # compiles the evaluation as well
+        run.begin()
+        while not run.reason(state):
+            state = solver.step(objective, state, rng)
+            if run.due(state):
+                run.certify(state)
+    except KeyboardInterrupt:
+        run.interrupted = True
+    state, z = solver.settle(objective, state)
+    return run.finish(state, z)
+
+
+class _Run:
+    """Books of one training run."""
+
+    def __init__(self, objective: Objective, solver: Solver, stopping: Stopping, callback: Any) -> None:
+        self.objective = objective
+        self.solver = solver
+        self.stopping = stopping
+        self.callback = callback
+        self.history = History()
+        self.primal = np.inf
+        self.dual = 0.0  # z = mu is feasible, and D(mu) = 0
+        self.w: Array | None = None
+        self.next_check = 0.0
+        self.clock = time.perf_counter()
+        self.called_off = False
+        self.interrupted = False
+
+    def begin(self) -> None:
+        self.clock = time.perf_counter()
+
+    def passes(self, state: Any) -> float:
+        return self.solver.progress(state).answers / self.objective.n_active
+
+    def due(self, state: Any) -> bool:
+        """Evaluate at whole passes: at each of the first, later every tenth of the way or when near tol."""
+        passes = self.passes(state)
+        if passes < int(self.next_check) + 1 and not _is_whole(passes):
+            return False
+        near = self.solver.progress(state).estimate <= 2 * self.stopping.tol
+        return passes >= self.next_check or (near and _is_whole(passes))
+
+    def certify(self, state: Any) -> None:
+        """Evaluate the candidates, keep the best of each side, and add a row."""
+        for candidate in self.solver.candidates(self.objective, state):
+            known = candidate.primal
+            primal = self.objective.primal(candidate.w) if known is None else known
+            if primal < self.primal or not self.solver.certifies:
+                self.primal = primal
+                self.w = candidate.w.copy()
+            if candidate.dual is not None:
+                self.dual = max(self.dual, candidate.dual)
+        passes = self.passes(state)
+        self.next_check = passes + max(1.0, 0.1 * passes)
+        progress = self.solver.progress(state)
+        seconds = time.perf_counter() - self.clock if len(self.history) else 0.0
+        gap = self.primal - self.dual
+        row = Row(len(self.history), passes, progress.answers, seconds, self.primal, self.dual, gap)
+        self.history.append(row)
+        if self.callback is not None and self.callback(row):
+            self.called_off = True
+
+    def reason(self, state: Any) -> str:
+        """Why to stop now, as a sentence; empty to go on."""
+        stop, gap = self.stopping, self.primal - self.dual
+        progress = self.solver.progress(state)
+        if gap <= stop.tol and self.solver.certifies:
+            return f"Converged: the duality gap {gap:.3g} is within tol={stop.tol:g}."
+        if progress.finished:
+            return progress.finished
+        advice = f"with gap {gap:.3g} above tol={stop.tol:g}" if self.solver.certifies else "with mistakes left"
+        if self.called_off:
+            return f"Stopped by the callback {advice}."
+        if progress.answers / self.objective.n_active >= stop.max_passes:
+            return f"Stopped after max_passes={stop.max_passes:g} {advice}: raise max_passes, tol or regularization."
+        if stop.max_seconds is not None and time.perf_counter() - self.clock >= stop.max_seconds:
+            return f"Stopped after max_seconds={stop.max_seconds:g} {advice}: raise max_seconds, tol or regularization."
+        if stop.max_oracle_calls is not None and progress.answers >= stop.max_oracle_calls:
+            return f"Stopped after max_oracle_calls={stop.max_oracle_calls} {advice}: raise it, tol or regularization."
+        return ""
+
+    def finish(self, state: Any, z: Array | None) -> Solution:
+        seconds = time.perf_counter() - self.clock
+        self.certify(state)
+        assert self.w is not None  # noqa: S101  (certify has set it)
+        last = self.history.rows[-1]
+        gap = last.gap
+        finished = self.solver.progress(state).finished
+        if self.interrupted:
+            status = f"Interrupted with gap {gap:.3g} above tol={self.stopping.tol:g}: this is the best model so far."
+        else:
+            status = self.reason(state)
+        converged = bool(finished) or (self.solver.certifies and gap <= self.stopping.tol)
+        certificate = Certificate(
+            primal=self.primal,
+            dual=self.dual,
+            gap=gap,
+            passes=last.passes,
+            oracle_calls=last.oracle_calls,
+            seconds=seconds,
+            status=status,
+            exact=self.objective.structure.exact,
+            converged=converged,
+        )
+        return Solution(self.w, certificate, self.history, z)
+
+
+def _is_whole(passes: float) -> bool:
+    return abs(passes - round(passes)) < 1e-9

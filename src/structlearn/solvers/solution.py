@@ -1,0 +1,117 @@
+"""What every solver returns: weights, a certificate of how far from optimal they are, and the way there."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array
+
+
+class Row(NamedTuple):
+    """One evaluation of the certificate during training."""
+
+    iteration: int
+    passes: float
+    oracle_calls: int
+    seconds: float
+    primal: float
+    dual: float
+    gap: float
+
+
+class History:
+    """The trace of a training run, a `Row` an evaluation; a column by its name: ``history.gap``.
+
+    `primal` and `dual` are the best values seen so far, `gap` is their difference.
+    """
+
+    columns = Row._fields
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self.rows = list(rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __getitem__(self, key: Any) -> Any:
+        """A column by name, a row by number."""
+        if isinstance(key, str):
+            position = Row._fields.index(key)
+            return np.array([row[position] for row in self.rows])
+        return self.rows[key]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Row._fields:
+            return self[name]
+        raise AttributeError(f"History has the columns {', '.join(Row._fields)}; got {name!r}.")
+
+    def append(self, row: Row) -> None:
+        self.rows.append(row)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the trace with a header line."""
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(Row._fields)
+            writer.writerows(self.rows)
+
+    def to_frame(self) -> Any:
+        """The trace as a pandas DataFrame (pandas is optional)."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows, columns=list(Row._fields))
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far from optimal the returned weights are: their objective exceeds the optimum by at most `gap`.
+
+    primal : P of the returned weights
+    dual : the best lower bound seen
+    passes, oracle_calls, seconds : what it took (without compilation)
+    status : a sentence on why training ended and what to do next
+    exact : False where the oracle was a relaxation, whose problem is then the one certified
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    passes: float
+    oracle_calls: int
+    seconds: float
+    status: str
+    exact: bool = True
+    converged: bool = True
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {_plain(value)}" for name, value in self.as_dict().items())
+
+
+def _plain(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Result of `solve`.
+
+    w : the weights with the least primal value seen
+    z : the dual point, where the solver keeps one (for a warm start)
+    """
+
+    w: Array
+    certificate: Certificate
+    history: History = field(default_factory=History)
+    z: Array | None = None

@@ -1,0 +1,211 @@
+"""Chains: a label at each position, scored one by one and in neighbouring pairs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array, Shape, corner, peak, workspace
+from structlearn.kernels import answer, kernel
+from structlearn.structures.base import Corners, Structure
+from structlearn.structures.rows import encode_rows, label_indices, row_costs
+
+
+class ChainRecord(NamedTuple):
+    """Compiled form of `Chain`."""
+
+    n_labels: int
+    start: bool
+    end: bool
+
+
+class Chain(Structure):
+    """Label sequences of any length over `n_labels` labels.
+
+    The parts of a sequence of length L: L * K unary parts (position by position), then the K * K transitions
+    (from, to), *summed over positions* since they share one score, then K start and K end parts if asked for.
+    The length follows from the number of parts.
+
+    Parameters
+    ----------
+    n_labels : int
+    start, end : bool
+        Whether the first and the last label have scores of their own.
+    """
+
+    def __init__(self, n_labels: int, *, start: bool = False, end: bool = False) -> None:
+        self.n_labels = n_labels
+        self.start = start
+        self.end = end
+        self.n_shared = n_labels * (n_labels + int(start) + int(end))
+
+    @property
+    def record(self) -> ChainRecord:
+        return ChainRecord(self.n_labels, self.start, self.end)
+
+    def shape(self, theta: Array) -> Shape:
+        length, rest = divmod(theta.size - self.n_shared, self.n_labels)
+        if rest or length < 1:
+            raise ValueError(
+                f"A chain of {self.n_labels} labels has L * {self.n_labels} + {self.n_shared} parts, "
+                f"L >= 1; got {theta.size}."
+            )
+        return length, self.n_labels
+
+    def parts(self, unary: Any, transitions: Any, start: Any = None, end: Any = None) -> Array:
+        """The part vector (scores or marginals) made of its tables: (L, K), (K, K) and (K,) each."""
+        if (start is not None) != self.start or (end is not None) != self.end:
+            raise ValueError("Give start and end scores exactly where the chain was made with them.")
+        tables = [np.asarray(t, dtype=np.float64).ravel() for t in (unary, transitions, start, end) if t is not None]
+        return np.concatenate(tables)
+
+    def tables(self, parts: Array) -> dict[str, Array]:
+        """The named tables of a part vector: the inverse of `parts`."""
+        length, k = self.shape(parts)
+        local, shared = self.split(parts, (length, k))
+        return {"unary": local.reshape(length, k), **self.shared_tables(shared)}
+
+    def shared_tables(self, shared: Array) -> dict[str, Array]:
+        """Transitions (from, to), start and end, as views of the shared parts."""
+        k = self.n_labels
+        tables = {"transitions": shared[: k * k].reshape(k, k)}
+        if self.start:
+            tables["start"] = shared[k * k : k * k + k]
+        if self.end:
+            tables["end"] = shared[shared.size - k :]
+        return tables
+
+    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+        """Unary ones and transition counts of the label sequence `y` (integers)."""
+        labels = label_indices(y, self.n_labels)
+        unary = encode_rows(labels, self.n_labels)
+        shared = np.zeros(self.n_shared)
+        tables = self.shared_tables(shared)
+        np.add.at(tables["transitions"], (labels[:-1], labels[1:]), 1.0)
+        if self.start:
+            tables["start"][labels[0]] = 1.0
+        if self.end:
+            tables["end"][labels[-1]] = 1.0
+        return np.concatenate([unary.ravel(), shared])
+
+    def decode(self, vertex: Array) -> Array:
+        return np.argmax(self.tables(vertex)["unary"], axis=1)
+
+    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+        """1 on each wrong label, over the length where normalised; zero on transitions.
+
+        `weights` of shape (K,) by gold label or (K, K) as [gold, predicted]; `nodes` of shape (L,).
+        """
+        gold = self.decode(mu)
+        costs = row_costs(gold, self.n_labels, weights, nodes) / (gold.size if normalized else 1)
+        return np.concatenate([costs.ravel(), np.zeros(self.n_shared)])
+
+    def encode_many(self, ys: Any, shapes: Array) -> Corners:
+        k = self.n_labels
+        lengths = shapes[:, 0]
+        labels = np.concatenate([label_indices(y, k) for y in ys])
+        first = np.concatenate([[0], np.cumsum(lengths)])
+        position = np.arange(labels.size) - np.repeat(first[:-1], lengths)
+        shared = np.repeat(lengths * k, lengths)  # where an example's shared parts begin
+        entries = [(np.repeat(np.arange(lengths.size), lengths), position * k + labels)]
+        inner = position > 0
+        transition = shared[inner] + np.r_[0, labels[:-1]][inner] * k + labels[inner]
+        entries.append((entries[0][0][inner], transition))
+        if self.start:
+            entries.append((np.arange(lengths.size), lengths * k + k * k + labels[first[:-1]]))
+        if self.end:
+            entries.append((np.arange(lengths.size), lengths * k + self.n_shared - k + labels[first[1:] - 1]))
+        owner, index = (np.concatenate(column) for column in zip(*entries))
+        return Corners.gather(owner, index, lengths.size)
+
+    def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
+        nodes = options.get("nodes")
+        labels = self._labels(gold, shapes)
+        scale = np.repeat(1.0 / shapes[:, 0], shapes[:, 0]) if options.get("normalized", True) else None
+        if nodes is not None:
+            nodes = np.concatenate([np.asarray(one, dtype=np.float64) for one in nodes])
+            scale = nodes if scale is None else nodes * scale
+        return row_costs(labels, self.n_labels, options.get("weights"), scale).ravel()
+
+    def _labels(self, gold: Corners, shapes: Array) -> Array:
+        n_local = np.repeat(shapes[:, 0] * self.n_labels, np.diff(gold.start))
+        return gold.index[gold.index < n_local] % self.n_labels
+
+
+@answer(workspace, ChainRecord)
+@kernel
+def chain_workspace(structure: Any, shape: Any) -> Any:
+    return np.empty((shape[0], structure.n_labels))
+
+
+@kernel
+def _forward(structure: Any, length: Any, theta: Any, shared: Any, best: Any) -> Any:
+    """best[t, k] <- score of the best prefix that ends with label k at position t, end score included."""
+    n = structure.n_labels
+    for k in range(n):
+        best[0, k] = theta[k] + (shared[n * n + k] if structure.start else 0.0)
+    for t in range(1, length):
+        row = best[t]
+        previous = best[t - 1]
+        for k in range(n):
+            row[k] = previous[0] + shared[k]
+        for j in range(1, n):
+            reached = previous[j]
+            step = shared[j * n : (j + 1) * n]
+            for k in range(n):  # over the next state: contiguous, so that it vectorises
+                through = reached + step[k]
+                row[k] = through if through > row[k] else row[k]
+        own = theta[t * n : (t + 1) * n]
+        for k in range(n):
+            row[k] += own[k]
+    if structure.end:
+        last = shared.size - n
+        for k in range(n):
+            best[length - 1, k] += shared[last + k]
+
+
+@answer(corner, ChainRecord)
+@kernel
+def viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    """Viterbi: the forward pass keeps no back-pointers; the way back finds each predecessor again."""
+    n = structure.n_labels
+    length = shape[0]
+    _forward(structure, length, theta, shared, work)
+    vertex[:] = 0.0
+    transitions = vertex[length * n :]
+    last = work[length - 1]
+    k = 0
+    for j in range(1, n):
+        if last[j] > last[k]:
+            k = j
+    value = last[k]
+    if structure.end:
+        vertex[vertex.size - n + k] = 1.0
+    for t in range(length - 1, 0, -1):
+        vertex[t * n + k] = 1.0
+        previous = work[t - 1]
+        before = 0
+        reached = previous[0] + shared[k]
+        for j in range(1, n):
+            through = previous[j] + shared[j * n + k]
+            if through > reached:
+                reached = through
+                before = j
+        transitions[before * n + k] += 1.0
+        k = before
+    vertex[k] = 1.0
+    if structure.start:
+        transitions[n * n + k] = 1.0
+    return value
+
+
+@answer(peak, ChainRecord)
+@kernel
+def chain_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    _forward(structure, shape[0], theta, shared, work)
+    last = work[shape[0] - 1]
+    value = last[0]
+    for k in range(1, structure.n_labels):
+        value = max(value, last[k])
+    return value

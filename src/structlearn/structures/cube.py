@@ -1,0 +1,76 @@
+"""The cube: K independent yes/no labels. Its parts are the labels that are on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array, Shape, corner, peak, workspace
+from structlearn.kernels import answer, kernel
+from structlearn.structures.base import Structure
+from structlearn.structures.switches import encode_switches, switch_costs
+
+
+class CubeRecord(NamedTuple):
+    """Compiled form of `Cube`."""
+
+    n_labels: int
+
+
+class Cube(Structure):
+    """M = [0, 1]^K: each of `n_labels` labels is on or off, independently.
+
+    Parameters
+    ----------
+    n_labels : int
+    """
+
+    def __init__(self, n_labels: int) -> None:
+        self.n_labels = n_labels
+
+    @property
+    def record(self) -> CubeRecord:
+        return CubeRecord(self.n_labels)
+
+    def shape(self, theta: Array) -> Shape:
+        if theta.size != self.n_labels:
+            raise ValueError(f"A cube of {self.n_labels} labels has as many parts; got {theta.size}.")
+        return 1, self.n_labels
+
+    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+        """The 0/1 vector `y` itself, checked."""
+        return encode_switches(y, self.n_labels)
+
+    def decode(self, vertex: Array) -> Array:
+        return (vertex > 0.5).astype(np.int64)
+
+    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+        """+1 on labels that are off, -1 on labels that are on; over K where normalised."""
+        return switch_costs(mu, weights, nodes, normalized)
+
+
+@answer(workspace, CubeRecord)
+@kernel
+def cube_workspace(structure: Any, shape: Any) -> Any:
+    return np.empty(0)
+
+
+@answer(corner, CubeRecord)
+@kernel
+def cube_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    value = 0.0
+    for k in range(theta.size):
+        on = theta[k] > 0.0
+        vertex[k] = 1.0 if on else 0.0
+        value += theta[k] if on else 0.0
+    return value
+
+
+@answer(peak, CubeRecord)
+@kernel
+def cube_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    value = 0.0
+    for k in range(theta.size):
+        value += max(theta[k], 0.0)
+    return value

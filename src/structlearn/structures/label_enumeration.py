@@ -1,0 +1,118 @@
+"""Label graphs with cycles and few labels: the scores of all 2^K labellings, by doubling."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array, Shape, corner, peak, workspace
+from structlearn.kernels import answer, kernel
+
+
+class EnumerationRecord(NamedTuple):
+    """A graph over the labels.
+
+    edges : (E, 2) pairs of labels. place : (K, K, 2, 2) where shared keeps the score of (y_k, y_j), j < k;
+    -1 where the labels k and j are not joined.
+    """
+
+    edges: Array
+    place: Array
+
+
+def enumeration_record(n_labels: int, edges: Array) -> EnumerationRecord:
+    tables = np.arange(4 * len(edges)).reshape(-1, 2, 2)
+    place = np.full((n_labels, n_labels, 2, 2), -1)
+    for table, (a, b) in zip(tables, edges.tolist()):
+        place[a, b] = table
+        place[b, a] = table.T
+    return EnumerationRecord(edges.copy(), place)
+
+
+@answer(workspace, EnumerationRecord)
+@kernel
+def enumeration_workspace(graph: EnumerationRecord, shape: Shape) -> tuple[Array, Array]:
+    """Room for a score of each labelling of all labels, and of all labels but the last."""
+    n_labels = shape[1]
+    return np.empty(1 << n_labels), np.empty(1 << (n_labels - 1))
+
+
+@answer(corner, EnumerationRecord)
+@kernel
+def enumeration_corner(
+    graph: EnumerationRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: tuple[Array, Array],
+    vertex: Array,
+) -> float:
+    value = enumeration_peak(graph, shape, theta, shared, work, vertex)
+    n_labels = shape[1]
+    best = 0
+    for code in range(1 << n_labels):
+        if work[0][code] >= value:
+            best = code
+            break
+    for k in range(n_labels):
+        vertex[k] = (best >> k) & 1
+    vertex[n_labels:] = 0.0
+    for edge in range(graph.edges.shape[0]):
+        a, b = graph.edges[edge]
+        vertex[n_labels + 4 * edge + 2 * ((best >> a) & 1) + ((best >> b) & 1)] = 1.0
+    return value
+
+
+@answer(peak, EnumerationRecord)
+@kernel
+def enumeration_peak(
+    graph: EnumerationRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: tuple[Array, Array],
+    vertex: Array,
+) -> float:
+    total = work[0]
+    score_labellings(graph, theta, shared, total, work[1])
+    value = -np.inf
+    for code in range(1 << shape[1]):
+        value = max(value, total[code])
+    return value
+
+
+@kernel
+def score_labellings(graph: EnumerationRecord, theta: Array, shared: Array, total: Array, off: Array) -> None:
+    """total[code] <- the score of the labelling in which label k is bit k of code.
+
+    Label k joins the labellings of the labels before it: the new total is the old one plus what y_k = 0 or
+    y_k = 1 adds, and what it adds is tabulated by doubling too, one earlier label at a time. About 6 * 2^K
+    additions in long vector loops (a Gray code needs K * 2^K), of scores only: -inf stays -inf, and a total
+    carries at most K (K + 1) / 2 roundings.
+    """
+    total[0] = 0.0
+    for k in range(theta.size):
+        size = 1 << k
+        on = total[size : 2 * size]
+        off[0] = 0.0
+        on[0] = theta[k]
+        for j in range(k):
+            place = graph.place[k, j]
+            if place[0, 0] >= 0:
+                extend(off, 1 << j, shared[place[0, 0]], shared[place[0, 1]])
+                extend(on, 1 << j, shared[place[1, 0]], shared[place[1, 1]])
+            else:
+                extend(off, 1 << j, 0.0, 0.0)
+                extend(on, 1 << j, 0.0, 0.0)
+        for code in range(size):
+            on[code] += total[code]
+            total[code] += off[code]
+
+
+@kernel
+def extend(scores: Array, size: int, if_off: float, if_on: float) -> None:
+    """From the labellings of some labels to those of one more, whose two states add the given scores."""
+    for code in range(size):
+        scores[size + code] = scores[code] + if_on
+        scores[code] += if_off

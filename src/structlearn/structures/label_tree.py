@@ -1,0 +1,154 @@
+"""Label graphs without cycles: max-product dynamic programming, and the tree that Chow and Liu learn."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array, Shape, corner, peak, workspace
+from structlearn.kernels import answer, kernel
+
+
+class TreeRecord(NamedTuple):
+    """A rooted forest over the labels.
+
+    order : (K,) labels, parents before children. parent : (K,) the parent of each label, -1 for roots.
+    place : (K, 2, 2) where shared keeps the score of (y_k, y_parent).
+    """
+
+    order: Array
+    parent: Array
+    place: Array
+
+
+def tree_record(n_labels: int, edges: Array) -> TreeRecord:
+    """Root every component of a forest at its first label."""
+    neighbours: list[list[tuple[int, int]]] = [[] for _ in range(n_labels)]
+    for edge, (a, b) in enumerate(edges.tolist()):
+        neighbours[a].append((b, edge))
+        neighbours[b].append((a, edge))
+    tables = np.arange(4 * len(edges)).reshape(-1, 2, 2)
+    parent = np.full(n_labels, -1)
+    place = np.full((n_labels, 2, 2), -1)
+    order: list[int] = []
+    reached = [False] * n_labels
+    for root in range(n_labels):
+        waiting = [] if reached[root] else [root]
+        reached[root] = True
+        while waiting:
+            k = waiting.pop()
+            order.append(k)
+            for child, edge in neighbours[k]:
+                if not reached[child]:
+                    reached[child] = True
+                    parent[child] = k
+                    place[child] = tables[edge] if edges[edge, 0] == child else tables[edge].T
+                    waiting.append(child)
+    return TreeRecord(np.array(order), parent, place)
+
+
+@answer(workspace, TreeRecord)
+@kernel
+def tree_workspace(tree: TreeRecord, shape: Shape) -> Array:
+    return np.empty((shape[1], 2))
+
+
+@answer(corner, TreeRecord)
+@kernel
+def tree_corner(
+    tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, vertex: Array
+) -> float:
+    value = tree_peak(tree, shape, theta, shared, work, vertex)
+    n_labels = shape[1]
+    vertex[:] = 0.0
+    for k in tree.order:
+        off, on = work[k]
+        above = tree.parent[k]
+        if above >= 0:
+            y_above = int(vertex[above])
+            off += shared[tree.place[k, 0, y_above]]
+            on += shared[tree.place[k, 1, y_above]]
+        y = 1 if on > off else 0
+        vertex[k] = y
+        if above >= 0:
+            vertex[n_labels + tree.place[k, y, y_above]] = 1.0
+    return value
+
+
+@answer(peak, TreeRecord)
+@kernel
+def tree_peak(
+    tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, vertex: Array
+) -> float:
+    """work[k, y] <- the best score of the subtree of label k where y_k = y; returns the sum over roots.
+
+    Only sums and maxima of scores: -inf stays -inf.
+    """
+    n_labels = shape[1]
+    for k in range(n_labels):
+        work[k, 0] = 0.0
+        work[k, 1] = theta[k]
+    value = 0.0
+    for position in range(n_labels - 1, -1, -1):
+        k = tree.order[position]
+        above = tree.parent[k]
+        if above < 0:
+            value += max(work[k, 0], work[k, 1])
+            continue
+        for y in range(2):
+            off = work[k, 0] + shared[tree.place[k, 0, y]]
+            on = work[k, 1] + shared[tree.place[k, 1, y]]
+            work[above, y] += max(off, on)
+    return value
+
+
+def spanning_forest(n_labels: int, pairs: Array) -> Array:
+    """Which pairs join two components, when they are taken in order (Kruskal): a (len(pairs),) mask."""
+    leader = list(range(n_labels))
+
+    def find(k: int) -> int:
+        while leader[k] != k:
+            leader[k] = leader[leader[k]]
+            k = leader[k]
+        return k
+
+    joins = np.zeros(len(pairs), dtype=bool)
+    for pair, (a, b) in enumerate(pairs.tolist()):
+        first, second = find(a), find(b)
+        joins[pair] = first != second
+        leader[second] = first
+    return joins
+
+
+def is_forest(n_labels: int, edges: Array) -> bool:
+    return len(edges) < n_labels and bool(spanning_forest(n_labels, edges).all())
+
+
+def chow_liu(Y: Array) -> Array:
+    """The edges argmax_T sum_{(a, b) in T} I(Y_a; Y_b) over spanning trees T, as a sorted (K - 1, 2) array.
+
+    `Y` is an (n, K) array of zeros and ones, I the empirical mutual information. Of several best trees, the
+    one that Kruskal finds when equal pairs are taken in lexicographic order.
+    """
+    n_labels = Y.shape[1]
+    pairs = np.stack(np.triu_indices(n_labels, k=1), axis=1)
+    information = mutual_information(Y)[pairs[:, 0], pairs[:, 1]]
+    # Pairs that are equal up to rounding are ties on every machine.
+    ranked = pairs[np.argsort(-np.round(information, 12), kind="stable")]
+    tree = ranked[spanning_forest(n_labels, ranked)]
+    return tree[np.lexsort((tree[:, 1], tree[:, 0]))]
+
+
+def mutual_information(Y: Array) -> Array:
+    """I(a, b) = sum_{s, t} p_ab(s, t) log(p_ab(s, t) / (p_a(s) p_b(t))): a (K, K) table of all pairs."""
+    on = np.asarray(Y, dtype=np.float64)
+    states = (1.0 - on, on)
+    information = np.zeros((Y.shape[1], Y.shape[1]))
+    for first in states:
+        for second in states:
+            joint = first.T @ second / len(Y)
+            independent = np.outer(first.mean(axis=0), second.mean(axis=0))
+            seen = joint > 0
+            information[seen] += joint[seen] * np.log(joint[seen] / independent[seen])
+    return information

@@ -1,0 +1,66 @@
+"""Rows of labels: the code and the costs that `Simplex` (one row) and `Chain` (a row a position) share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structlearn.contract import Array
+
+
+def label_indices(y: Any, n_labels: int) -> Array:
+    """`y` as label numbers in 0 .. n_labels - 1; ValueError if it is anything else."""
+    labels = np.asarray(y)
+    if labels.ndim != 1 or labels.size == 0:
+        raise ValueError(f"Labels of one output form a vector of at least one; got shape {labels.shape}.")
+    if not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(f"Labels of a part vector are integers; got {labels.dtype}.")
+    if labels.min() < 0 or labels.max() >= n_labels:
+        outside = labels[(labels < 0) | (labels >= n_labels)][0]
+        raise ValueError(f"Label {outside} is outside 0 .. {n_labels - 1}.")
+    return labels.astype(np.int64)
+
+
+def single_label(y: Any) -> Array:
+    return np.atleast_1d(np.asarray(y))
+
+
+def encode_rows(y: Any, n_labels: int) -> Array:
+    """0/1 table of shape (length, n_labels) with a one at each row's label."""
+    labels = label_indices(y, n_labels)
+    table = np.zeros((labels.size, n_labels))
+    table[np.arange(labels.size), labels] = 1.0
+    return table
+
+
+def row_costs(gold: Array, n_labels: int, weights: Any = None, nodes: Any = None) -> Array:
+    """Costs of shape (rows, n_labels): weights[gold, k] on row's label k, times the row's own weight.
+
+    `weights` is None (Hamming: 1 on every wrong label), of shape (n_labels,) (the price of missing each gold
+    label) or of shape (n_labels, n_labels) as [gold, predicted], with a zero diagonal.
+    """
+    costs = cost_table(weights, n_labels)[gold]
+    if nodes is not None:
+        costs *= np.asarray(nodes, dtype=np.float64)[:, None]
+    return costs
+
+
+def cost_table(weights: Any, n_labels: int) -> Array:
+    """The (gold, predicted) table that `weights` stands for; ValueError if it is none."""
+    wrong = 1.0 - np.eye(n_labels)
+    if weights is None:
+        return wrong
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape not in {(n_labels,), (n_labels, n_labels)}:
+        raise ValueError(
+            f"Cost weights have shape ({n_labels},), by gold label, or ({n_labels}, {n_labels}), "
+            f"as [gold, predicted]; got {weights.shape}."
+        )
+    if not np.isfinite(weights).all() or weights.min() < 0:
+        raise ValueError("Cost weights must be finite and at least 0.")
+    if weights.ndim == 1:
+        return wrong * weights[:, None]
+    if np.diag(weights).any():
+        raise ValueError("A right label costs nothing: the diagonal of the cost table must be zero.")
+    return weights.copy()

@@ -1,0 +1,85 @@
+"""The simplex: one of K labels. Its parts are the labels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array, Shape, corner, peak, workspace
+from structlearn.kernels import answer, kernel
+from structlearn.structures.base import Corners, Structure
+from structlearn.structures.rows import encode_rows, row_costs, single_label
+
+
+class SimplexRecord(NamedTuple):
+    """Compiled form of `Simplex`."""
+
+    n_labels: int
+
+
+class Simplex(Structure):
+    """M = {z >= 0, sum z = 1}: exactly one of `n_labels` labels (multiclass).
+
+    Parameters
+    ----------
+    n_labels : int
+    """
+
+    def __init__(self, n_labels: int) -> None:
+        self.n_labels = n_labels
+
+    @property
+    def record(self) -> SimplexRecord:
+        return SimplexRecord(self.n_labels)
+
+    def shape(self, theta: Array) -> Shape:
+        if theta.size != self.n_labels:
+            raise ValueError(f"A simplex of {self.n_labels} labels has as many parts; got {theta.size}.")
+        return 1, self.n_labels
+
+    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+        """The unit vector of label number `y`."""
+        return encode_rows(single_label(y), self.n_labels).ravel()
+
+    def decode(self, vertex: Array) -> int:
+        return int(np.argmax(vertex))
+
+    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+        """c_k = 1 on wrong labels; `weights` of shape (K,) by gold label or (K, K) as [gold, predicted]."""
+        return row_costs(np.array([self.decode(mu)]), self.n_labels, weights, nodes).ravel()
+
+    def encode_many(self, ys: Any, shapes: Array) -> Corners:
+        labels = np.asarray(ys, dtype=np.int64)
+        return Corners(np.arange(labels.size + 1), labels, np.ones(labels.size))
+
+    def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
+        options.pop("normalized", None)  # one row: the count and the mean are the same
+        return row_costs(gold.index, self.n_labels, options.get("weights"), options.get("nodes")).ravel()
+
+
+@answer(workspace, SimplexRecord)
+@kernel
+def simplex_workspace(structure: Any, shape: Any) -> Any:
+    return np.empty(0)
+
+
+@answer(corner, SimplexRecord)
+@kernel
+def simplex_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    best = 0
+    for k in range(theta.size):
+        vertex[k] = 0.0
+        if theta[k] > theta[best]:
+            best = k
+    vertex[best] = 1.0
+    return theta[best]
+
+
+@answer(peak, SimplexRecord)
+@kernel
+def simplex_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    best = theta[0]
+    for k in range(1, theta.size):
+        best = max(best, theta[k])
+    return best
