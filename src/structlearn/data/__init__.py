@@ -1,0 +1,31 @@
+"""Readers and writers of data files, and problems to try the library on."""
+
+from structlearn.data.columns import Sequences, read_columns, split_rows, write_columns
+from structlearn.data.digits import digit_sequences, train_test_digit_sequences
+from structlearn.data.errors import DataError
+from structlearn.data.libsvm import read_libsvm, write_libsvm
+from structlearn.data.synthetic import make_chains, make_matchings, make_multilabel
+from structlearn.data.table import Table, read_csv, read_csv_features
+from structlearn.data.text import open_text, write_lines
+from structlearn.data.vocabulary import FeatureVocabulary
+
+__all__ = [
+    "DataError",
+    "FeatureVocabulary",
+    "Sequences",
+    "Table",
+    "digit_sequences",
+    "make_chains",
+    "make_matchings",
+    "make_multilabel",
+    "open_text",
+    "read_columns",
+    "read_csv",
+    "read_csv_features",
+    "read_libsvm",
+    "split_rows",
+    "train_test_digit_sequences",
+    "write_columns",
+    "write_libsvm",
+    "write_lines",
+]

@@ -1,0 +1,15 @@
+"""The one error that readers raise: a sentence that names the file and the line."""
+
+from __future__ import annotations
+
+import os
+from typing import Self
+
+
+class DataError(ValueError):
+    """A file cannot be read (or written) as asked; the message is a sentence for its author."""
+
+    @classmethod
+    def at(cls, path: str | os.PathLike[str], line: int, message: str) -> Self:
+        """The error of one line: ``scene.txt, line 12: <message>``."""
+        return cls(f"{os.fspath(path)}, line {line}: {message}")

@@ -1,0 +1,78 @@
+"""From text to numbers and labels."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structlearn.data.errors import DataError
+
+# At most 18 digits: these fit 64 bits.
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+def parse_number(text: str) -> float:
+    """The number that `text` spells, possibly nan or infinite; ValueError if it spells none.
+
+    Stricter than `float`: no underscores between digits, no digits of other scripts.
+    """
+    if "_" in text or not text.isascii():
+        raise ValueError(f'"{text}" is not a number')
+    return float(text)
+
+
+def number_or_none(text: str) -> float | None:
+    """The number that `text` spells, None if it spells none."""
+    try:
+        return parse_number(text)
+    except ValueError:
+        return None
+
+
+def is_number(text: str) -> bool:
+    """Whether `parse_number` accepts the text."""
+    return number_or_none(text) is not None
+
+
+def number_problem(text: str) -> str | None:
+    """Why a cell is not a finite number, as the end of a sentence; None if it is one."""
+    if not text.strip():
+        return "is empty"
+    number = number_or_none(text)
+    if number is None:
+        return f'holds "{text}", which is not a number'
+    return None if math.isfinite(number) else f'holds "{text}", which is not finite'
+
+
+def parse_labels(texts: Sequence[str], path: str | os.PathLike[str], lines: Sequence[int]) -> NDArray[Any]:
+    """Labels as integers if all are, else as floats if all are numbers, else as strings.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The labels as written.
+    path : str or path
+        The file, for the error message.
+    lines : sequence of int
+        The line of each label, for the error message.
+
+    Returns
+    -------
+    ndarray of shape (n_labels,)
+        int64, float64 or str.
+
+    """
+    if all(map(_INTEGER.fullmatch, texts)):
+        return np.array([int(text) for text in texts], dtype=np.int64)
+    if not all(map(is_number, texts)):
+        return np.array(texts, dtype=np.str_)
+    numbers = np.array([parse_number(text) for text in texts], dtype=np.float64)
+    for wrong in np.flatnonzero(~np.isfinite(numbers)).tolist():
+        raise DataError.at(path, lines[wrong], f'the label "{texts[wrong]}" is not finite.')
+    return numbers

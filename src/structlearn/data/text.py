@@ -1,0 +1,70 @@
+"""Lines of text in and out: plain or .gz files, always UTF-8."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import IO, Any, TextIO
+
+from structlearn.data.errors import DataError
+
+
+def open_text(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
+    """Stream the numbered lines of a UTF-8 text file, plain or (by its name) .gz.
+
+    Parameters
+    ----------
+    path : str or path
+        A byte order mark at the start and Windows line ends are accepted.
+
+    Returns
+    -------
+    iterator of (number, line)
+        Numbers count from 1; lines come without their ends.
+
+    Raises
+    ------
+    DataError
+        At once if there is no such file; while reading if a line is not UTF-8 or the archive is damaged.
+
+    """
+    name = os.fspath(path)
+    if not os.path.exists(name):
+        raise DataError(f"File {name} does not exist.")
+    if os.path.isdir(name):
+        raise DataError(f"{name} is a directory, not a file.")
+    return _numbered(name, _opened(name, "rb", "read"))
+
+
+def write_lines(target: str | os.PathLike[str] | TextIO, lines: Iterable[str]) -> None:
+    """Write lines, each ended by a newline, to a file (.gz by its name) or to an open text stream."""
+    ended = (f"{line}\n" for line in lines)
+    if not isinstance(target, str | os.PathLike):
+        target.writelines(ended)
+        return
+    with _opened(os.fspath(target), "wt", "written", encoding="utf-8", newline="\n") as stream:
+        stream.writelines(ended)
+
+
+def _opened(name: str, mode: str, purpose: str, **options: str) -> Any:
+    opener: Any = gzip.open if name.lower().endswith(".gz") else open
+    try:
+        return opener(name, mode, **options)
+    except OSError as error:
+        raise DataError(f"File {name} cannot be {purpose}: {error.strerror}.") from error
+
+
+def _numbered(name: str, stream: IO[bytes]) -> Iterator[tuple[int, str]]:
+    number = 0
+    with stream:
+        try:
+            for number, raw in enumerate(stream, 1):
+                # Line by line, so that an error knows its line.
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                yield number, line.removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError as error:
+            raise DataError.at(name, number, f"byte {error.start + 1} is not UTF-8 text.") from error
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError.at(name, number + 1, f"the file cannot be read further ({error}).") from error

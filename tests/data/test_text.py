@@ -1,0 +1,86 @@
+import gzip
+import io
+import os
+
+import pytest
+
+from structlearn.data import DataError, open_text, write_lines
+
+
+def test_lines_come_numbered_and_without_their_ends(write):
+    assert list(open_text(write(b"a\r\n\nb c \n"))) == [(1, "a"), (2, ""), (3, "b c ")]
+
+
+def test_no_newline_at_the_end_and_empty_file(write):
+    assert list(open_text(write(b"a\nb"))) == [(1, "a"), (2, "b")]
+    assert list(open_text(write(b""))) == []
+
+
+def test_byte_order_mark_is_dropped_at_the_start_only(write):
+    assert list(open_text(write("\ufeffé\n\ufeffb"))) == [(1, "é"), (2, "\ufeffb")]
+
+
+def test_only_newlines_end_a_line(write):
+    assert list(open_text(write("a\u2028b\x0cc\x85d\n"))) == [(1, "a\u2028b\x0cc\x85d")]
+
+
+def test_gzip(write):
+    assert list(open_text(write(gzip.compress("é\nb\n".encode()), "x.GZ"))) == [(1, "é"), (2, "b")]
+
+
+def test_missing_file_is_refused_at_once(tmp_path):
+    with pytest.raises(DataError, match=r"^File .*nowhere\.txt does not exist\.$"):
+        open_text(tmp_path / "nowhere.txt")
+
+
+def test_directory(tmp_path):
+    with pytest.raises(DataError, match="is a directory, not a file"):
+        open_text(tmp_path)
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="this user may read everything")
+def test_forbidden_file(write):
+    path = write(b"a")
+    path.chmod(0)
+    with pytest.raises(DataError, match="cannot be read: Permission denied"):
+        open_text(path)
+
+
+def test_encoding_error_names_file_and_line(write):
+    lines = open_text(write(b"good\nb\xe9d\n", "latin.txt"))
+    assert next(lines) == (1, "good")
+    with pytest.raises(DataError, match=r"latin\.txt, line 2: byte 2 is not UTF-8"):
+        next(lines)
+
+
+def test_damaged_archives(write):
+    with pytest.raises(DataError, match=r"plain\.gz, line 1: the file cannot be read further"):
+        list(open_text(write(b"not an archive", "plain.gz")))
+    whole = gzip.compress(os.urandom(2000).hex().encode())
+    with pytest.raises(DataError, match=r"cut\.gz, line 1: the file cannot be read further"):
+        list(open_text(write(whole[:-500], "cut.gz")))
+    with pytest.raises(DataError, match=r"bent\.gz, line 1: the file cannot be read further"):
+        list(open_text(write(whole[:100] + b"\xff" * 100 + whole[200:], "bent.gz")))
+
+
+@pytest.mark.parametrize("name", ["out.txt", "out.txt.gz"])
+def test_write_lines(tmp_path, name):
+    write_lines(tmp_path / name, ["é", "", "b"])
+    raw = (tmp_path / name).read_bytes()
+    assert (gzip.decompress(raw) if name.endswith("gz") else raw) == "é\n\nb\n".encode()
+
+
+def test_write_lines_to_a_stream():
+    stream = io.StringIO()
+    write_lines(stream, iter(["a", "b"]))
+    assert stream.getvalue() == "a\nb\n"
+
+
+def test_write_where_there_is_no_folder(tmp_path):
+    with pytest.raises(DataError, match=r"out\.txt cannot be written: No such file or directory\."):
+        write_lines(tmp_path / "none" / "out.txt", ["a"])
+
+
+def test_errors_are_value_errors():
+    assert issubclass(DataError, ValueError)
+    assert str(DataError.at("scene.txt", 12, "no.")) == "scene.txt, line 12: no."
