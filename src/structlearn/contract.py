@@ -32,15 +32,15 @@ def workspace(structure: Any, shape: Shape) -> Any:
 
 
 @question
-def corner(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> float:
-    """vertex <- argmax_{z in M} <theta, z>; returns the maximum (-inf if no output is allowed).
+def corner(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> Any:
+    """Vertex <- argmax_{z in M} <theta, z>; returns the maximum (-inf if no output is allowed).
 
     theta : local scores, rows * columns of them; shared : shared scores; vertex : local, then shared parts.
     """
 
 
 @question
-def peak(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> float:
+def peak(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> Any:
     """max_{z in M} <theta, z>, where the maximiser itself is not needed; `vertex` is scratch."""
 
 
@@ -54,14 +54,14 @@ def scratch(scoring: Any) -> Any:
 
 @question
 def score(scoring: Any, i: int, w: Array, work: Any, theta: Array) -> None:
-    """theta <- the local part of Phi_i w."""
+    """Theta <- the local part of Phi_i w."""
 
 
 @question
-def squared_norm(scoring: Any, i: int, delta: Array, work: Any) -> float:
+def squared_norm(scoring: Any, i: int, delta: Array, work: Any) -> Any:
     """||Phi_i^T delta||^2, with delta over local and shared parts."""
 
 
 @question
 def move(scoring: Any, i: int, delta: Array, scale: float, w: Array, work: Any) -> None:
-    """w <- w + scale * Phi_i^T delta, touching only the weights of this example's features."""
+    """W <- w + scale * Phi_i^T delta, touching only the weights of this example's features."""

@@ -28,7 +28,7 @@ def check_writable(path: str | Path) -> Path:
 
 @contextmanager
 def written_aside(path: str | Path) -> Iterator[Path]:
-    """A path beside `path` to write to; on success it is synced and takes `path`'s place, else it is removed."""
+    """A path beside `path` to write to; on success it is synced and replaces `path`, else it is removed."""
     path = check_writable(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     os.close(handle)

@@ -11,6 +11,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, wraps
 from pathlib import Path
 from shutil import rmtree
@@ -44,7 +45,9 @@ def cache_folder() -> Path:
         if b"@kernel" in source or b"@overload" in source:
             digest.update(path.relative_to(_PACKAGE).as_posix().encode())
             digest.update(source)
-    parent = Path(os.environ.get("STRUCTLEARN_CACHE") or platformdirs.user_cache_dir("structlearn")) / "kernels"
+    parent = (
+        Path(os.environ.get("STRUCTLEARN_CACHE") or platformdirs.user_cache_dir("structlearn")) / "kernels"
+    )
     folder = parent / digest.hexdigest()[:16]
     if not folder.exists():
         _forget_old_folders(parent)
@@ -61,7 +64,7 @@ def _forget_old_folders(parent: Path) -> None:
 
 
 class _PackageLocator(_CacheLocator):
-    """Stores an index under the package's hash, so that equal sources share it wherever they are installed."""
+    """Stores an index under the package's hash: equal sources share it wherever they are installed."""
 
     def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
         self._line = py_func.__code__.co_firstlineno
@@ -96,10 +99,8 @@ class _PackageCache(FunctionCache):
 def kernel(function: F) -> F:
     """Compile `function` on first call; keep the result on disk; release the GIL while it runs."""
     compiled = numba.njit(nogil=True, fastmath=FAST_SUMS, error_model="numpy")(function)
-    try:
+    with suppress(RuntimeError):  # no folder can be written: compile in each process
         compiled._cache = _PackageCache(compiled.py_func)
-    except RuntimeError:  # no folder can be written: compile in each process
-        pass
     return compiled
 
 

@@ -3,7 +3,8 @@
 With example weights p_i (1/n each, or sample weights over their sum), gold vertices mu_i and costs c_i:
 
     P(w) = lambda/2 ||w||^2 + sum_i p_i { max_{z in M_i} <Phi_i w + c_i, z> - <Phi_i w + c_i, mu_i> }
-    D(z) = -lambda/2 ||w(z)||^2 + sum_i p_i <c_i, z_i - mu_i>,   w(z) = 1/lambda sum_i p_i Phi_i^T (mu_i - z_i)
+    D(z) = -lambda/2 ||w(z)||^2 + sum_i p_i <c_i, z_i - mu_i>
+    w(z) = 1/lambda sum_i p_i Phi_i^T (mu_i - z_i)
 """
 
 from __future__ import annotations
@@ -174,7 +175,7 @@ class Objective:
     # ---- dual points -------------------------------------------------------------------------------
 
     def gold_point(self) -> Array:
-        """z = mu, dense: examples end to end, each its local and then its shared parts."""
+        """Z = mu, dense: examples end to end, each its local and then its shared parts."""
         z = np.zeros(self.scoring.start[-1] + self.scoring.n_examples * self.scoring.n_shared)
         owner = np.repeat(np.arange(self.scoring.n_examples), np.diff(self.gold.start))
         z[self.point_start[owner] + self.gold.index] = self.gold.value

@@ -13,6 +13,7 @@ from structlearn.contract import Array, corner, peak, workspace
 from structlearn.kernels import kernel
 from structlearn.scoring.base import Scoring
 from structlearn.structures.base import Structure
+from structlearn.threads import blas_threads
 
 
 class Layout(NamedTuple):
@@ -111,7 +112,7 @@ class Oracle:
         if self.n_jobs == 1 or len(chunks) == 1 or not self.compiled:
             yield from map(function, chunks)
             return
-        with ThreadPoolExecutor(self.n_jobs) as pool:
+        with blas_threads(1), ThreadPoolExecutor(self.n_jobs) as pool:
             yield from pool.map(function, chunks)
 
 

@@ -22,7 +22,9 @@ def watched(
     stopping: Stopping, *, verbose: int = 0, callback: Callable[[Row], Any] | None = None
 ) -> Iterator[Callable[[Row], Any]]:
     """A callback that reports each evaluation on stderr, and calls the user's."""
-    excuse = threading.Timer(SECONDS_UNTIL_EXCUSE, _say, ["structlearn: compiling for the first use (cached afterwards) ..."])
+    excuse = threading.Timer(
+        SECONDS_UNTIL_EXCUSE, _say, ["structlearn: compiling for the first use (cached afterwards) ..."]
+    )
     excuse.daemon = True
     excuse.start()
     bar = _Bar(stopping) if sys.stderr.isatty() and not verbose else None
@@ -65,7 +67,9 @@ class _Bar:
             return
         if self.bar is None:
             self.bar, self.task = _open_bar()
-        self.bar.update(self.task, completed=self._done(row), gap=f"{row.gap:.2g}", passes=f"{row.passes:.0f}")
+        self.bar.update(
+            self.task, completed=self._done(row), gap=f"{row.gap:.2g}", passes=f"{row.passes:.0f}"
+        )
 
     def _done(self, row: Row) -> float:
         from math import log
@@ -83,7 +87,11 @@ def _open_bar() -> tuple[Any, Any]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("training"), BarColumn(), TextColumn("gap {task.fields[gap]}, pass {task.fields[passes]}"))
+    columns = (
+        TextColumn("training"),
+        BarColumn(),
+        TextColumn("gap {task.fields[gap]}, pass {task.fields[passes]}"),
+    )
     bar = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
     bar.start()
     return bar, bar.add_task("training", total=1.0, gap="", passes="")

@@ -20,7 +20,7 @@ from structlearn.objective import Objective
 from structlearn.oracle import Oracle
 from structlearn.progress import watched
 from structlearn.scoring import RowScoring, Scoring
-from structlearn.solvers import Certificate, History, Solution, Stopping, solve
+from structlearn.solvers import Solution, Stopping, solve
 from structlearn.structures import Structure
 from structlearn.structures.base import Corners
 
@@ -135,7 +135,9 @@ class StructuredEstimator(BaseEstimator):
         if self.n_jobs is None:
             return 1
         if not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0:
-            raise ValueError(f"n_jobs must be a positive number of threads, or -1 for all; got {self.n_jobs!r}.")
+            raise ValueError(
+                f"n_jobs must be a positive number of threads, or -1 for all; got {self.n_jobs!r}."
+            )
         return int(self.n_jobs) if self.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(self.n_jobs))
 
     def _oracle(self, scoring: Scoring) -> Oracle:

@@ -17,7 +17,9 @@ def check_weights(sample_weight: Any, n_examples: int) -> Array | None:
         return None
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n_examples,):
-        raise ValueError(f"sample_weight must have shape ({n_examples},), one an example; got {weight.shape}.")
+        raise ValueError(
+            f"sample_weight must have shape ({n_examples},), one an example; got {weight.shape}."
+        )
     if not np.isfinite(weight).all() or weight.min() < 0:
         raise ValueError("Sample weights must be finite and at least 0.")
     if not weight.any():
@@ -101,7 +103,9 @@ def label_arrays(y: Any, noun: str) -> tuple[list[Array], Array]:
         if labels.ndim != 1:
             raise ValueError(f"The labels of {noun} {i} must form a vector; got {labels.ndim} axes.")
         if labels.dtype.kind == "f" and not (np.isfinite(labels).all() and (labels == np.rint(labels)).all()):
-            raise ValueError(f"The labels of {noun} {i} are continuous or NaN; labels are integers or strings.")
+            raise ValueError(
+                f"The labels of {noun} {i} are continuous or NaN; labels are integers or strings."
+            )
         arrays.append(labels)
     kinds = {"text" if a.dtype.kind in "US" else "other" for a in arrays if a.size}
     if len(kinds) > 1:
@@ -126,7 +130,9 @@ def canonical_examples(X: Any, codes: Array, weight: Array | None) -> tuple[Arra
     order = order[weight[order] > 0]
     new = np.r_[True, np.diff(hashes[order]) != 0]
     for at in np.flatnonzero(~new):  # equal hashes: merge only what is equal
-        new[at] = not (_same(X, order[at - 1], order[at]) and np.array_equal(codes[order[at - 1]], codes[order[at]]))
+        new[at] = not (
+            _same(X, order[at - 1], order[at]) and np.array_equal(codes[order[at - 1]], codes[order[at]])
+        )
     group = np.cumsum(new) - 1
     active = order[new]
     summed = weight.copy()

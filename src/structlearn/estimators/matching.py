@@ -40,7 +40,6 @@ class MatchingClassifier(PartEstimator):
     capacities: tuple[int, int] = (1, 1)
 
     _noun = "Pair"
-    _axes = 3
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MatchingClassifier:
         """Train on X a list of (m, n, d) arrays of edge features, and y a list of matchings.

@@ -16,7 +16,7 @@ from structlearn.estimators.inputs import as_list, canonical_examples, check_wei
 from structlearn.estimators.multiclass import FLOATS
 from structlearn.metrics import subset_accuracy
 from structlearn.scoring import RowScoring
-from structlearn.structures import Cube, LabelGraph, Structure
+from structlearn.structures import Cube, LabelGraph
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -76,14 +76,16 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
         if form == "matrix":
             on = np.asarray(y)
             if not np.isin(on, (0, 1)).all():
-                raise ValueError("y of shape (n, K) must hold 0 and 1 only; got other values (continuous or NaN?).")
+                raise ValueError(
+                    "y of shape (n, K) must hold 0 and 1 only; got other values (continuous or NaN?)."
+                )
             self.classes_ = np.arange(on.shape[1])
             return on.astype(np.int64)
         sets = [{label} for label in _plain_labels(y)] if form == "vector" else [set(one) for one in y]
         self.classes_ = _sorted_labels(sets)
         return membership(sets, self.classes_)
 
-    def _make_structure(self, on: Array) -> Structure:
+    def _make_structure(self, on: Array) -> Cube | LabelGraph:
         n_labels = on.shape[1]
         if not isinstance(self.edges, str):
             return LabelGraph(n_labels, self._edge_positions())
@@ -146,7 +148,7 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
         return subset_accuracy(self.indicator(y), self.indicator(self.predict(X)), sample_weight)
 
     def indicator(self, y: Any) -> Array:
-        """Outputs in any accepted form as a 0/1 matrix over `classes_` (and unknown labels, all in the last)."""
+        """Outputs in any accepted form as a 0/1 matrix over `classes_` and, last, any unknown label."""
         if sparse.issparse(y):
             y = y.toarray()
         form = label_form(y)
@@ -194,7 +196,9 @@ def label_form(y: Any) -> str:
     if any(isinstance(one, set | frozenset | tuple) for one in y):
         return "sets"
     lengths = {len(one) for one in y}
-    looks_binary = len(lengths) == 1 and all(isinstance(v, int | float | bool | np.number) and v in (0, 1) for one in y for v in one)
+    looks_binary = len(lengths) == 1 and all(
+        isinstance(v, int | float | bool | np.number) and v in (0, 1) for one in y for v in one
+    )
     return "matrix" if looks_binary and lengths != {0} else "sets"
 
 

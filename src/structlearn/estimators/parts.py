@@ -22,12 +22,29 @@ from structlearn.scoring import PartScoring
 from structlearn.structures import Structure
 
 
+class PartWeights:
+    """The weights of an estimator whose parts have features of their own, by name."""
+
+    weights_: Array
+    n_features_in_: int
+    structure_: Any
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, of shape (n_features,)."""
+        return self.weights_[: self.n_features_in_]
+
+    @property
+    def intercept_(self) -> float:
+        """Weight of the constant feature; zero where there is none."""
+        return float(self.weights_[-1]) if self.weights_.size > self.n_features_in_ else 0.0
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class PartEstimator(StructuredEstimator):
+class PartEstimator(PartWeights, StructuredEstimator):
     """Features for each part, weights for each feature."""
 
     _noun: ClassVar[str] = "Example"
-    _axes: ClassVar[int] = 2
 
     def _make_structure(self) -> Structure:
         raise NotImplementedError
@@ -55,7 +72,9 @@ class PartEstimator(StructuredEstimator):
         except ValueError as error:
             raise ValueError(f"{self._noun} {i}: {error}") from None
         if parts.size != size:
-            raise ValueError(f"{self._noun} {i} has features of {size} parts but its output has {parts.size}.")
+            raise ValueError(
+                f"{self._noun} {i} has features of {size} parts but its output has {parts.size}."
+            )
 
     def _predict_parts(self, X: Any) -> list[Array]:
         check_is_fitted(self, "weights_")
@@ -85,13 +104,3 @@ class PartEstimator(StructuredEstimator):
         if shapes.shape[1] == 1:
             shapes = np.column_stack([shapes, np.ones(len(shapes), dtype=np.int64)])
         return PartScoring(F, shapes, intercept=self.fit_intercept)
-
-    @property
-    def coef_(self) -> Array:
-        """Weights of the features, of shape (n_features,)."""
-        return self.weights_[: self.n_features_in_]
-
-    @property
-    def intercept_(self) -> float:
-        """Weight of the constant feature; zero where there is none."""
-        return float(self.weights_[-1]) if self.weights_.size > self.n_features_in_ else 0.0

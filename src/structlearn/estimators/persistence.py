@@ -81,7 +81,9 @@ def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) ->
     if kind == "StructuredPredictor":
         estimator.set_params(structure=structure, scoring=scoring)
         if structure is None and header["structure"] is None:
-            raise ValueError(f"{path} was trained with a structure of the user's own: pass it, load(path, structure=...).")
+            raise ValueError(
+                f"{path} was trained with a structure of the user's own: pass it, load(path, structure=...)."
+            )
     for name, value in header["fitted"].items():
         setattr(estimator, name, _from_json(value))
     estimator.structure_ = structures.as_structure(structure) if structure else build(header["structure"])
@@ -115,8 +117,8 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
         raise ValueError(f"{path} is a safetensors file but not a structlearn model.")
     if header["version"] > VERSION:
         raise ValueError(
-            f"{path} has model format {header['version']}; this version of structlearn reads up to {VERSION}: "
-            "upgrade structlearn."
+            f"{path} has model format {header['version']}; this version of structlearn reads up to "
+            f"{VERSION}: upgrade structlearn."
         )
     missing = {"weights", "history"} - tensors.keys()
     if missing:

@@ -23,8 +23,8 @@ class StructuredPredictor(PartEstimator):
     structure : object
         One of `structlearn.structures`; or any object with `maximize(theta) -> vertex`; or one with a Numba
         function `oracle(theta, out) -> value`, or that function itself, which is compiled into the solver.
-        It may have `encode(y)`, `decode(vertex)` and `cost(mu)`; without them an output is its 0/1 part vector
-        and the cost is Hamming over parts.
+        It may have `encode(y)`, `decode(vertex)` and `cost(mu)`; without them an output is its 0/1 part
+        vector and the cost is Hamming over parts.
     scoring : callable, optional
         Turns one example x into its features, of shape (n_parts, d). Without it, x is those features.
 

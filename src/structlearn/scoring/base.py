@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class Scoring(ABC):
 
     @abstractmethod
     def pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
-        """out <- out + sum_i Phi_i^T delta_i over local parts of examples first .. last - 1 (end to end)."""
+        """Out <- out + sum_i Phi_i^T delta_i over local parts of examples first .. last - 1 (end to end)."""
 
     @property
     def n_examples(self) -> int:
@@ -46,8 +47,8 @@ class Scoring(ABC):
         """The shared parts' weights, as a view."""
         return w[self.n_weights - self.n_shared :]
 
-    def chunks(self, parts_at_once: int = 1 << 20) -> list[tuple[int, int]]:
+    def chunks(self, parts_at_once: int = 1 << 17) -> list[tuple[int, int]]:
         """Ranges of examples of about `parts_at_once` parts each, to be scored at a time."""
         ends = np.searchsorted(self.start, np.arange(0, self.start[-1], parts_at_once), side="left")
         edges = np.unique(np.concatenate([[0], ends, [self.n_examples]]))
-        return [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:])]
+        return [(int(a), int(b)) for a, b in pairwise(edges)]

@@ -1,4 +1,4 @@
-"""Solvers: one file an algorithm, and the only loop. All minimise one objective and report one certificate."""
+"""Solvers: one file an algorithm, and the only loop. One objective, one certificate."""
 
 from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe
 from structlearn.solvers.frank_wolfe import FrankWolfe

@@ -1,4 +1,4 @@
-"""Block-coordinate Frank-Wolfe (Lacoste-Julien, Jaggi, Schmidt, Pletscher 2013), with z kept in part space."""
+"""Block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013), with z kept in part space."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class BlockFrankWolfe:
         return found
 
     def settle(self, objective: Objective, state: State) -> tuple[State, Array]:
-        """w and the cost afresh from z: no drift of rounding, no half-made step."""
+        """W and the cost afresh from z: no drift of rounding, no half-made step."""
         w, state.totals[COST] = objective.weights_of(state.z)
         return state._replace(w=w, order=state.order[:0]), state.z
 

@@ -15,6 +15,7 @@ import numpy as np
 from structlearn.contract import Array
 from structlearn.objective import Objective
 from structlearn.solvers.solution import Certificate, History, Row, Solution
+from structlearn.threads import blas_threads
 
 
 class Candidate(NamedTuple):
@@ -81,11 +82,21 @@ def solve(
 ) -> Solution:
     """Minimise `objective` with `solver` until the duality gap is at most `tol` or a budget is spent.
 
-    `callback` gets each `Row` of the history; training ends when it returns a true value. Ctrl-C ends training
-    too; the best weights so far are returned.
+    `callback` gets each `Row` of the history; training ends when it returns a true value. Ctrl-C ends
+    training too; the best weights so far are returned.
     """
-    stopping = stopping or Stopping()
-    rng = np.random.default_rng(seed)
+    with blas_threads(1):
+        return _solve(objective, solver, stopping or Stopping(), np.random.default_rng(seed), callback, warm)
+
+
+def _solve(
+    objective: Objective,
+    solver: Solver,
+    stopping: Stopping,
+    rng: np.random.Generator,
+    callback: Callable[[Row], Any] | None,
+    warm: Solution | None,
+) -> Solution:
     state = solver.start(objective, rng, warm)
     run = _Run(objective, solver, stopping, callback)
     try:
@@ -160,15 +171,21 @@ class _Run:
             return f"Converged: the duality gap {gap:.3g} is within tol={stop.tol:g}."
         if progress.finished:
             return progress.finished
-        advice = f"with gap {gap:.3g} above tol={stop.tol:g}" if self.solver.certifies else "with mistakes left"
+        left = f"gap {gap:.3g} above tol={stop.tol:g}" if self.solver.certifies else "mistakes left"
         if self.called_off:
-            return f"Stopped by the callback {advice}."
+            return f"Stopped by the callback with {left}."
+        spent = self._spent(progress)
+        return f"Stopped after {spent} with {left}: raise it, tol or regularization." if spent else ""
+
+    def _spent(self, progress: Progress) -> str:
+        """The budget that is spent, if one is."""
+        stop = self.stopping
         if progress.answers / self.objective.n_active >= stop.max_passes:
-            return f"Stopped after max_passes={stop.max_passes:g} {advice}: raise max_passes, tol or regularization."
+            return f"max_passes={stop.max_passes:g}"
         if stop.max_seconds is not None and time.perf_counter() - self.clock >= stop.max_seconds:
-            return f"Stopped after max_seconds={stop.max_seconds:g} {advice}: raise max_seconds, tol or regularization."
+            return f"max_seconds={stop.max_seconds:g}"
         if stop.max_oracle_calls is not None and progress.answers >= stop.max_oracle_calls:
-            return f"Stopped after max_oracle_calls={stop.max_oracle_calls} {advice}: raise it, tol or regularization."
+            return f"max_oracle_calls={stop.max_oracle_calls}"
         return ""
 
     def finish(self, state: Any, z: Array | None) -> Solution:
@@ -179,10 +196,10 @@ class _Run:
         gap = last.gap
         finished = self.solver.progress(state).finished
         if self.interrupted:
-            status = f"Interrupted with gap {gap:.3g} above tol={self.stopping.tol:g}: this is the best model so far."
+            status = f"Interrupted with gap {gap:.3g}: this is the best model so far."
         else:
             status = self.reason(state)
-        converged = bool(finished) or (self.solver.certifies and gap <= self.stopping.tol)
+        converged = bool(finished or (self.solver.certifies and gap <= self.stopping.tol))
         certificate = Certificate(
             primal=self.primal,
             dual=self.dual,

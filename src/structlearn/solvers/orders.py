@@ -49,4 +49,6 @@ class GapSampling:
         if not np.isfinite(total) or total <= 0:  # before the first pass, or at the optimum
             return rng.permutation(active)
         chances = (1 - self.uniform) * gaps / total + self.uniform / active.size
-        return active[np.searchsorted(np.cumsum(chances), rng.random(active.size) * chances.sum(), side="right")]
+        return active[
+            np.searchsorted(np.cumsum(chances), rng.random(active.size) * chances.sum(), side="right")
+        ]

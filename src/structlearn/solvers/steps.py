@@ -51,5 +51,7 @@ class PegasosStep:
 
     def schedule(self, objective: Objective) -> Schedule:
         if objective.regularization <= 0:
-            raise ValueError("Steps of 1/(lambda t) need regularization > 0; use constant or diminishing steps.")
+            raise ValueError(
+                "Steps of 1/(lambda t) need regularization > 0; use constant or diminishing steps."
+            )
         return Schedule(1.0 / objective.regularization, 1.0)

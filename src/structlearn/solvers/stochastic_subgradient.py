@@ -1,4 +1,4 @@
-"""Stochastic subgradient descent: one example a step. The averaged perceptron is the case lambda = 0, c = 0."""
+"""Stochastic subgradient descent, one example a step; the averaged perceptron is a case of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMALLEST_SCALE = 1e-9
 
 
 class State(NamedTuple):
-    """w = SCALE u and average = AVERAGE_SCALE b + AVERAGE_SHARE u, so that a step only touches its features."""
+    """w = SCALE u, average = AVERAGE_SCALE b + AVERAGE_SHARE u: a step only touches its own features."""
 
     u: Array
     b: Array

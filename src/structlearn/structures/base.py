@@ -21,7 +21,7 @@ class Corners(NamedTuple):
     """
 
     start: Array
-    index: Array
+    index: Array  # type: ignore[assignment]
     value: Array
 
     @classmethod
@@ -79,7 +79,7 @@ class Structure(ABC):
 
     @abstractmethod
     def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
-        """c such that the task loss of the part vector z is Delta(z) = <c, z - mu> (Hamming, weighted)."""
+        """C such that the task loss of the part vector z is Delta(z) = <c, z - mu> (Hamming, weighted)."""
 
     def encode_many(self, ys: Any, shapes: Array) -> Corners:
         """`encode` for the outputs of many examples."""
@@ -116,7 +116,9 @@ class Structure(ABC):
     def _each(self, function: Any, theta: Any) -> Any:
         """Apply `function` to one part vector, or to each of a list or stack."""
         if isinstance(theta, list | tuple) and np.ndim(theta[0]) > 0:
-            return [function(one) for one in theta] if np.ndim(theta[0]) == self.part_ndim else function(theta)
+            return (
+                [function(one) for one in theta] if np.ndim(theta[0]) == self.part_ndim else function(theta)
+            )
         theta = np.asarray(theta, dtype=np.float64)
         if theta.ndim == self.part_ndim + 1:
             return np.stack([function(one) for one in theta])
@@ -132,7 +134,7 @@ class Structure(ABC):
         return vertex.reshape(theta.shape)
 
     def _checked(self, theta: Any) -> tuple[Array, Shape]:
-        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        theta = np.require(theta, dtype=np.float64, requirements=["C", "W"])  # one layout, one compilation
         if theta.ndim != self.part_ndim:
             raise ValueError(f"Scores of one output have {self.part_ndim} axes; got {theta.ndim}.")
         if np.isnan(theta).any() or np.isposinf(theta).any():

@@ -36,7 +36,9 @@ class PythonOracle:
         asked = theta.reshape(shape) if self._part_ndim == 2 else theta.copy()
         found = np.asarray(self._maximize(asked), dtype=np.float64).ravel()
         if found.shape != theta.shape:
-            raise ValueError(f"maximize must return a vector of {theta.size} parts; it returned {found.size}.")
+            raise ValueError(
+                f"maximize must return a vector of {theta.size} parts; it returned {found.size}."
+            )
         vertex[:] = found
         chosen = found != 0  # -inf * 0 is NaN
         return float(theta[chosen] @ found[chosen])

@@ -20,7 +20,7 @@ def encode_switches(y: Any, n_labels: int) -> Array:
 
 
 def switch_costs(on: Array, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
-    """c = +a_k where label k is off, -a_k where it is on, so that <c, z - on> = sum_k a_k |z_k - on_k|.
+    """C = +a_k where label k is off, -a_k where it is on, so that <c, z - on> = sum_k a_k |z_k - on_k|.
 
     a_k is 1 times the (K,) `weights` and `nodes` where given, over K where `normalized`. Works along the
     last axis of `on`.

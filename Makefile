@@ -1,0 +1,44 @@
+# Two commands do everything on a machine that has python3, pip and make:
+#   make demo   train on embedded data, print a table and the certificate, write plots and a page
+#   make test   lint, types and tests
+# Both create .venv if need be and install into it only when pyproject.toml or constraints.txt have changed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+DEMO := demo-output
+
+.PHONY: demo test lint types tests docs bench clean
+
+demo: $(VENV)/.installed
+	$(BIN)/structlearn demo --out $(DEMO)
+
+test: lint types tests
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-test
+	$(BIN)/mypy
+
+tests: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+bench: $(VENV)/.installed-test
+	for script in letters multiclass matching memory startup; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.installed-test: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) -e ".[test]"
+	@touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,358 @@
+"""Compiled answers of rows times labels, dense and sparse."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array, move, score, scratch, squared_norm
+from structlearn.kernels import answer, kernel, question
+
+#: Up to this length ||Phi^T delta||^2 comes from the stored Gram matrix of the rows.
+LONGEST_GRAM = 256
+#: A row of delta with at most n_labels / FEW_LABELS non-zeros is moved label by label.
+FEW_LABELS = 5
+
+
+class DenseRows(NamedTuple):
+    """Compiled form: rows first[i]:first[i + 1] of X are example i."""
+
+    X: Array
+    first: Array
+    n_labels: int
+    n_shared: int
+    intercept: bool
+    gram: Array
+    gram_first: Array
+
+
+class SparseRows(NamedTuple):
+    """The same in CSR form."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+    n_features: int
+    first: Array
+    n_labels: int
+    n_shared: int
+    intercept: bool
+    gram: Array
+    gram_first: Array
+
+
+@question
+def row_product(scoring: Any, row: int, other: int) -> Any:
+    """Inner product of two rows of features, without the constant."""
+
+
+# ---- dense -----------------------------------------------------------------------------------------
+
+
+@answer(row_product, DenseRows)
+@kernel
+def _dense_inner(scoring: Any, row: Any, other: Any) -> Any:
+    total = 0.0
+    for j in range(scoring.X.shape[1]):
+        total += np.float64(scoring.X[row, j]) * np.float64(scoring.X[other, j])
+    return total
+
+
+@kernel
+def _longest(scoring: Any) -> Any:
+    longest = 1
+    for i in range(scoring.first.size - 1):
+        longest = max(longest, scoring.first[i + 1] - scoring.first[i])
+    return longest
+
+
+@kernel
+def _row_scratch(scoring: Any, n_features: Any) -> Any:
+    """A pulled-back direction, zero between uses (only if some example has no Gram matrix), and labels."""
+    n = scoring.n_labels
+    size = (n_features + int(scoring.intercept)) * n + scoring.n_shared
+    return np.zeros(size if _longest(scoring) > LONGEST_GRAM else 0), np.empty(n + 1, dtype=np.int64)
+
+
+@answer(scratch, DenseRows)
+@kernel
+def dense_scratch(scoring: Any) -> Any:
+    return _row_scratch(scoring, scoring.X.shape[1])
+
+
+@answer(score, DenseRows)
+@kernel
+def dense_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
+    """Four features at once: one load and one store of theta for all. Faster than BLAS on so few rows."""
+    X = scoring.X
+    a = scoring.first[i]
+    length = scoring.first[i + 1] - a
+    d = X.shape[1]
+    n = scoring.n_labels
+    W = w[: d * n].reshape(d, n)
+    table = theta.reshape(length, n)
+    by_four = d // 4 * 4
+    for t in range(length):
+        for k in range(n):
+            table[t, k] = 0.0
+        for j in range(0, by_four, 4):
+            x, x1, x2, x3 = X[a + t, j], X[a + t, j + 1], X[a + t, j + 2], X[a + t, j + 3]
+            for k in range(n):
+                table[t, k] += x * W[j, k] + x1 * W[j + 1, k] + x2 * W[j + 2, k] + x3 * W[j + 3, k]
+        for j in range(by_four, d):
+            x = X[a + t, j]
+            for k in range(n):
+                table[t, k] += x * W[j, k]
+    if scoring.intercept:
+        _add_constant(w, d, table)
+
+
+@kernel
+def _add_constant(w: Any, d: Any, table: Any) -> None:
+    """The intercept's weights, which follow those of d features, on every row."""
+    constant = w[d * table.shape[1] : (d + 1) * table.shape[1]]
+    for t in range(table.shape[0]):
+        for k in range(table.shape[1]):
+            table[t, k] += constant[k]
+
+
+@kernel
+def _squared(x: Any) -> Any:
+    total = 0.0
+    for j in range(x.size):
+        total += x[j] * x[j]
+    return total
+
+
+@kernel
+def _norm_by_gram(scoring: Any, i: Any, length: Any, delta: Any) -> Any:
+    """sum_{t, u} <x_t, x_u> <delta_t, delta_u>, plus the shared parts, whose features are unit vectors."""
+    n = scoring.n_labels
+    table = delta[: length * n].reshape(length, n)
+    first = scoring.gram_first[i]
+    total = _squared(delta[length * n :])
+    for t in range(length):
+        for u in range(t + 1):
+            inner = 0.0
+            for k in range(n):
+                inner += table[t, k] * table[u, k]
+            total += (1.0 if t == u else 2.0) * scoring.gram[first + t * length + u] * inner
+    return total
+
+
+@kernel
+def _column_sum(delta: Any, length: Any, n: Any, scale: Any, out: Any) -> None:
+    for t in range(length):
+        for k in range(n):
+            out[k] += scale * delta[t * n + k]
+
+
+@kernel
+def _squared_and_clear(x: Any) -> Any:
+    total = _squared(x)
+    for j in range(x.size):
+        x[j] = 0.0
+    return total
+
+
+@answer(squared_norm, DenseRows)
+@kernel
+def dense_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
+    length = scoring.first[i + 1] - scoring.first[i]
+    if length <= LONGEST_GRAM:
+        return _norm_by_gram(scoring, i, length, delta)
+    dense_move(scoring, i, delta, 1.0, work[0], work)
+    return _squared_and_clear(work[0])
+
+
+@kernel
+def _move_shared(delta: Any, n_local: Any, scale: Any, w: Any) -> None:
+    shared = delta[n_local:]
+    own = w[w.size - shared.size :]
+    for j in range(shared.size):
+        own[j] += scale * shared[j]
+
+
+@kernel
+def _nonzero_labels(table: Any, t: Any, labels: Any) -> Any:
+    """Labels of row t where `table` is not zero; returns how many."""
+    count = 0
+    for k in range(table.shape[1]):
+        labels[count] = k
+        count += 1 if table[t, k] != 0.0 else 0
+    return count
+
+
+@answer(move, DenseRows)
+@kernel
+def dense_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+    """Row by row: z_i mixes few corners, so that most of a row of delta is zero."""
+    d = scoring.X.shape[1]
+    n = scoring.n_labels
+    a = scoring.first[i]
+    length = scoring.first[i + 1] - a
+    W = w[: d * n].reshape(d, n)
+    table = delta[: length * n].reshape(length, n)
+    labels = work[1]
+    for t in range(length):
+        count = _nonzero_labels(table, t, labels)
+        if count * FEW_LABELS <= n:
+            for q in range(count):
+                k = labels[q]
+                change = scale * table[t, k]
+                for j in range(d):
+                    W[j, k] += change * scoring.X[a + t, j]
+        else:
+            for j in range(d):
+                x = scale * scoring.X[a + t, j]
+                for k in range(n):
+                    W[j, k] += x * table[t, k]
+    if scoring.intercept:
+        _column_sum(delta, length, n, scale, w[d * n : (d + 1) * n])
+    _move_shared(delta, length * n, scale, w)
+
+
+# ---- sparse ----------------------------------------------------------------------------------------
+
+
+@answer(row_product, SparseRows)
+@kernel
+def _sparse_inner(scoring: Any, row: Any, other: Any) -> Any:
+    """By merging the sorted indices."""
+    p, p_end = scoring.indptr[row], scoring.indptr[row + 1]
+    q, q_end = scoring.indptr[other], scoring.indptr[other + 1]
+    total = 0.0
+    while p < p_end and q < q_end:
+        if scoring.indices[p] == scoring.indices[q]:
+            total += np.float64(scoring.data[p]) * np.float64(scoring.data[q])
+            p += 1
+            q += 1
+        elif scoring.indices[p] < scoring.indices[q]:
+            p += 1
+        else:
+            q += 1
+    return total
+
+
+@answer(scratch, SparseRows)
+@kernel
+def sparse_scratch(scoring: Any) -> Any:
+    return _row_scratch(scoring, scoring.n_features)
+
+
+@answer(score, SparseRows)
+@kernel
+def sparse_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
+    n = scoring.n_labels
+    a = scoring.first[i]
+    length = scoring.first[i + 1] - a
+    W = w[: scoring.n_features * n].reshape(scoring.n_features, n)
+    table = theta.reshape(length, n)
+    for t in range(length):
+        for k in range(n):
+            table[t, k] = 0.0
+        p, end = scoring.indptr[a + t], scoring.indptr[a + t + 1]
+        while p + 4 <= end:  # four features at once: one load and one store of theta for all
+            x, x1, x2, x3 = scoring.data[p], scoring.data[p + 1], scoring.data[p + 2], scoring.data[p + 3]
+            j, j1 = scoring.indices[p], scoring.indices[p + 1]
+            j2, j3 = scoring.indices[p + 2], scoring.indices[p + 3]
+            for k in range(n):
+                table[t, k] += x * W[j, k] + x1 * W[j1, k] + x2 * W[j2, k] + x3 * W[j3, k]
+            p += 4
+        while p < end:
+            x, j = scoring.data[p], scoring.indices[p]
+            for k in range(n):
+                table[t, k] += x * W[j, k]
+            p += 1
+    if scoring.intercept:
+        _add_constant(w, scoring.n_features, table)
+
+
+@answer(squared_norm, SparseRows)
+@kernel
+def sparse_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
+    length = scoring.first[i + 1] - scoring.first[i]
+    if length <= LONGEST_GRAM:
+        return _norm_by_gram(scoring, i, length, delta)
+    n = scoring.n_labels
+    pulled = work[0]
+    sparse_move(scoring, i, delta, 1.0, pulled, work)
+    a, b = scoring.first[i], scoring.first[i + 1]
+    total = _squared_and_clear(pulled[scoring.n_features * n :])
+    for p in range(scoring.indptr[a], scoring.indptr[b]):
+        j = scoring.indices[p]
+        total += _squared_and_clear(pulled[j * n : (j + 1) * n])  # a feature seen before adds zero
+    return total
+
+
+@answer(move, SparseRows)
+@kernel
+def sparse_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+    n = scoring.n_labels
+    a = scoring.first[i]
+    length = scoring.first[i + 1] - a
+    W = w[: scoring.n_features * n].reshape(scoring.n_features, n)
+    table = delta[: length * n].reshape(length, n)
+    labels = work[1]
+    for t in range(length):
+        count = _nonzero_labels(table, t, labels)
+        if count * FEW_LABELS <= n:
+            for q in range(count):
+                k = labels[q]
+                change = scale * table[t, k]
+                for p in range(scoring.indptr[a + t], scoring.indptr[a + t + 1]):
+                    W[scoring.indices[p], k] += change * scoring.data[p]
+        else:
+            for p in range(scoring.indptr[a + t], scoring.indptr[a + t + 1]):
+                x, j = scale * scoring.data[p], scoring.indices[p]
+                for k in range(n):
+                    W[j, k] += x * table[t, k]
+    if scoring.intercept:
+        _column_sum(delta, length, n, scale, w[scoring.n_features * n : (scoring.n_features + 1) * n])
+    _move_shared(delta, length * n, scale, w)
+
+
+# ---- many examples ---------------------------------------------------------------------------------
+
+
+@kernel
+def score_range(scoring: Any, first: Any, last: Any, w: Any, theta: Any) -> None:
+    """Local scores of examples first .. last - 1, end to end."""
+    work = scratch(scoring)
+    n = scoring.n_labels
+    offset = scoring.first[first]
+    for i in range(first, last):
+        a, b = scoring.first[i] - offset, scoring.first[i + 1] - offset
+        score(scoring, i, w, work, theta[a * n : b * n])
+
+
+@kernel
+def pull_range(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
+    """out <- out + sum_i Phi_i^T delta_i over the local parts of examples first .. last - 1."""
+    work = scratch(scoring)
+    n = scoring.n_labels
+    offset = scoring.first[first]
+    one = np.zeros(_longest(scoring) * n + scoring.n_shared)
+    for i in range(first, last):
+        a, b = (scoring.first[i] - offset) * n, (scoring.first[i + 1] - offset) * n
+        one[: b - a] = delta[a:b]
+        one[b - a :] = 0.0
+        move(scoring, i, one[: b - a + scoring.n_shared], 1.0, out, work)
+
+
+@kernel
+def fill_gram(scoring: Any) -> None:
+    """Gram matrices of the rows of each example that is not too long for one, the constant included."""
+    constant = 1.0 if scoring.intercept else 0.0
+    for i in range(scoring.first.size - 1):
+        a = scoring.first[i]
+        at = scoring.gram_first[i]
+        if scoring.gram_first[i + 1] == at:
+            continue
+        length = scoring.first[i + 1] - a
+        for t in range(length):
+            for u in range(t + 1):
+                value = row_product(scoring, a + t, a + u) + constant
+                scoring.gram[at + t * length + u] = value
+                scoring.gram[at + u * length + t] = value

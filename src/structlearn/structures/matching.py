@@ -1,0 +1,245 @@
+"""Matchings of rows to columns: which word is the translation of which, which detection is which track."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import index
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array, Shape, corner, peak, workspace
+from structlearn.kernels import answer, kernel
+from structlearn.structures.assignment import AssignmentWork, assign, assignment_work
+from structlearn.structures.base import Corners, Structure
+from structlearn.structures.flow import FlowWork, flow, flow_work
+
+_WEIGHTS = ("missed", "spurious", "possible")
+
+
+class MatchingRecord(NamedTuple):
+    """The compiled form of `Matching`."""
+
+    unmatched: bool
+    row_capacity: int
+    column_capacity: int
+
+
+class MatchingWork(NamedTuple):
+    """Scratch memory: the scores with the smaller side as rows, and that of the algorithm in use."""
+
+    transposed: Array
+    assignment: AssignmentWork
+    flow: FlowWork
+
+
+@answer(workspace, MatchingRecord)
+@kernel
+def matching_workspace(structure: Any, shape: Any) -> Any:
+    m, n = shape
+    size = (min(m, n), max(m, n))
+    simple = structure.row_capacity == 1 and structure.column_capacity == 1
+    rows, columns = size if simple else (0, 0)
+    assignment = assignment_work(rows, columns)
+    rows, columns = (0, 0) if simple else size
+    return MatchingWork(np.empty(m * n), assignment, flow_work(rows, columns))
+
+
+@answer(peak, MatchingRecord)
+@answer(corner, MatchingRecord)
+@kernel
+def matching_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    # 1. The smaller side as rows.
+    m, n = shape
+    a, b = structure.row_capacity, structure.column_capacity
+    scores, row_step, column_step = theta, n, 1
+    if m > n:
+        scores = work.transposed
+        for i in range(m):
+            for j in range(n):
+                scores[j * m + i] = theta[i * n + j]
+        m, n, a, b, row_step, column_step = n, m, b, a, 1, n
+    # 2. The links.
+    simple = a == 1 and b == 1
+    if simple:
+        value = assign(scores, m, n, 0.0 if structure.unmatched else -np.inf, work.assignment)
+    else:
+        value = flow(scores, m, n, a, b, structure.unmatched, work.flow)
+    # 3. Written as a table.
+    for e in range(m * n):
+        vertex[e] = 0.0
+    if value == -np.inf:
+        return value
+    for i in range(m):
+        if simple:
+            j = work.assignment.column[i]
+            if j >= 0:
+                vertex[i * row_step + j * column_step] = 1.0
+        else:
+            for j in range(n):
+                if work.flow.linked[i * n + j]:
+                    vertex[i * row_step + j * column_step] = 1.0
+    return value
+
+
+class Matching(Structure):
+    """Links between m rows and n columns.
+
+        M = {z in [0, 1]^(m x n) : row sums <= capacities[0], column sums <= capacities[1]}
+
+    whose corners are 0/1 tables. `maximize` is exact: an assignment algorithm for capacities (1, 1), a flow
+    of least cost for others.
+
+    Parameters
+    ----------
+    unmatched : bool
+        True: nodes may stay without a link, so only links that raise the score are used. False: every node
+        of the smaller side (every row if m = n) has at least one link; with capacities (1, 1) that is the
+        rectangular assignment problem. Nodes of the larger side may stay without one.
+    capacities : (int, int)
+        The most links of a row, and of a column.
+
+    Notes
+    -----
+    There are no exact marginals: the partition function of matchings is #P-hard.
+
+    """
+
+    part_ndim = 2
+
+    def __init__(self, unmatched: bool = True, capacities: tuple[int, int] = (1, 1)) -> None:
+        self.unmatched = unmatched
+        self.capacities = capacities
+        if len(capacities) != 2 or min(index(k) for k in capacities) < 1:
+            raise ValueError(f"capacities are two integers, each at least 1; got {capacities!r}.")
+
+    @property
+    def record(self) -> MatchingRecord:
+        row_capacity, column_capacity = self.capacities
+        return MatchingRecord(bool(self.unmatched), int(row_capacity), int(column_capacity))
+
+    def shape(self, theta: Array) -> Shape:
+        if np.ndim(theta) != 2 or np.size(theta) == 0:
+            raise ValueError(f"A matching is a table with rows and columns; got shape {np.shape(theta)}.")
+        m, n = np.shape(theta)
+        return m, n
+
+    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+        """The (m, n) table mu of the matching y.
+
+        Parameters
+        ----------
+        y : array-like of shape (m, n) or (m,)
+            A table of 0/1 or bool, or each row's column as an integer, -1 for none.
+        shape : (int, int)
+            (m, n); needed where y is a vector.
+
+        """
+        y = np.asarray(y)
+        mu = _table_of_columns(y, shape) if y.ndim == 1 else np.array(y, dtype=np.float64)
+        m, n = self.shape(mu)
+        if shape is not None and (m, n) != tuple(shape):
+            raise ValueError(f"y has shape {(m, n)} but the scores have shape {tuple(shape)}.")
+        wrong = np.argwhere((mu != 0) & (mu != 1))
+        if len(wrong):
+            i, j = (int(k) for k in wrong[0])
+            raise ValueError(f"A table of links holds 0 and 1; got y[{i}, {j}] = {y[i, j]}.")
+        self._check_links(mu.sum(axis=1), "Row", self.capacities[0], not self.unmatched and m <= n)
+        self._check_links(mu.sum(axis=0), "Column", self.capacities[1], not self.unmatched and m > n)
+        return mu
+
+    @staticmethod
+    def _check_links(links: Array, side: str, capacity: int, linked: bool) -> None:
+        over = np.flatnonzero(links > capacity)
+        if len(over):
+            i = over[0]
+            raise ValueError(f"{side} {i} has {int(links[i])} links but its capacity is {capacity}.")
+        if linked and not links.all():
+            i = np.flatnonzero(links == 0)[0]
+            raise ValueError(f"{side} {i} has 0 links but unmatched=False asks for at least 1.")
+
+    def decode(self, vertex: Array) -> Array:
+        """The (m, n) table of links, of 0 and 1."""
+        return np.rint(vertex).astype(np.int64)
+
+    def columns(self, vertex: Array) -> Array:
+        """The column of each row, or -1; for row capacity 1."""
+        if self.capacities[0] != 1:
+            raise ValueError(f"A row may have {self.capacities[0]} links here; use decode.")
+        links = self.decode(vertex)
+        return np.where(links.any(axis=1), links.argmax(axis=1), -1)
+
+    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+        """Delta(z) = <c, z - mu> with c = spurious (1 - mu) - missed mu: wrong and missed links, weighted.
+
+        Parameters
+        ----------
+        mu : ndarray of shape (m, n)
+            The gold matching.
+        weights : mapping, optional
+            "missed" and "spurious", at least 0 (1 where not given), and "possible", an (m, n) mask of links
+            that cost nothing either way.
+        nodes : ndarray of shape (m,), optional
+            Weights of the rows.
+        normalized : bool
+            Divide by the number of gold links, at least 1.
+
+        """
+        mu = np.asarray(mu, dtype=np.float64)
+        weights = _checked_weights(weights, mu.shape)
+        c = np.where(mu > 0, -weights["missed"], weights["spurious"])
+        c = np.where(weights["possible"], 0.0, c)
+        if nodes is not None:
+            nodes = np.asarray(nodes, dtype=np.float64)
+            if nodes.shape != mu.shape[:1] or not (nodes >= 0).all():
+                raise ValueError(f"nodes are {mu.shape[0]} weights, one a row, at least 0; got {nodes!r}.")
+            c = c * nodes[:, None]
+        return c / max(1.0, float(mu.sum())) if normalized else c
+
+    def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
+        """`cost` for many examples, end to end; `nodes` and "possible" are then lists, one an example."""
+        weights, nodes = options.pop("weights", None), options.pop("nodes", None)
+        masks = weights.get("possible") if isinstance(weights, Mapping) else None
+        costs = []
+        for i, (m, n) in enumerate(shapes):
+            mu = gold.dense(i, m * n).reshape(m, n)
+            one = weights if masks is None else {**weights, "possible": masks[i]}
+            costs.append(
+                self.cost(mu, weights=one, nodes=None if nodes is None else nodes[i], **options).ravel()
+            )
+        return np.concatenate(costs)
+
+
+def _table_of_columns(y: Array, shape: Shape | None) -> Array:
+    if shape is None:
+        raise ValueError("A vector of columns does not tell how many there are: give shape=(m, n).")
+    m, n = shape
+    if len(y) != m:
+        raise ValueError(f"y has {len(y)} entries but there are {m} rows.")
+    if not np.issubdtype(y.dtype, np.integer):
+        raise ValueError(f"A vector of columns holds integers; got {y.dtype}.")
+    wrong = np.flatnonzero((y < -1) | (y >= n))
+    if len(wrong):
+        i = wrong[0]
+        raise ValueError(f"A column is one of 0..{n - 1}, or -1 for none; got y[{i}] = {y[i]}.")
+    mu = np.zeros((m, n))
+    rows = np.flatnonzero(y >= 0)
+    mu[rows, y[rows]] = 1.0
+    return mu
+
+
+def _checked_weights(weights: Any, shape: tuple[int, ...]) -> dict[str, Any]:
+    if weights is not None and not isinstance(weights, Mapping):
+        raise ValueError(f"weights are a mapping with keys among {', '.join(_WEIGHTS)}; got {weights!r}.")
+    weights = dict(weights or {})
+    unknown = sorted(str(key) for key in weights if key not in _WEIGHTS)
+    if unknown:
+        raise ValueError(f"Unknown weights {', '.join(unknown)}; the valid keys are {', '.join(_WEIGHTS)}.")
+    for key in ("missed", "spurious"):
+        weights[key] = float(weights.get(key, 1.0))
+        if not 0 <= weights[key] < np.inf:
+            raise ValueError(f"The weight of {key} links is a finite number, at least 0; got {weights[key]}.")
+    weights["possible"] = np.asarray(weights.get("possible", np.zeros(shape, bool)), dtype=bool)
+    if weights["possible"].shape != shape:
+        raise ValueError(f"The mask of possible links has shape {weights['possible'].shape}, not {shape}.")
+    return weights
