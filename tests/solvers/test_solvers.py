@@ -354,7 +354,7 @@ def test_a_warm_start_goes_on_where_the_last_run_stopped(solver, name):
     second = run(objective, solver, tol=0.005, passes=3000, warm=first)
     assert second.history.primal[0] == pytest.approx(first.certificate.primal, abs=0.02)
     assert second.certificate.converged
-    assert second.history.gap[0] <= 0.02 < cold.history.gap[0]
+    assert second.history.gap[0] < cold.history.gap[0] / 5
     if not isinstance(solver, StochasticSubgradient):  # whose passes to a gap depend on the draw
         assert second.certificate.passes < cold.certificate.passes
     assert second.certificate.primal == pytest.approx(optimum(name), abs=0.005 + 1e-8)
