@@ -10,11 +10,12 @@ With example weights p_i (1/n each, or sample weights over their sum), gold vert
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structlearn.contract import Array
+from structlearn.kernels import kernel
 from structlearn.oracle import Oracle
 from structlearn.scoring.base import Scoring
 from structlearn.structures.base import Corners, Structure
@@ -201,18 +202,28 @@ class Objective:
 
     def weights_of(self, z: Array) -> tuple[Array, float]:
         """w(z) and sum_i p_i <c_i, z_i - mu_i>, computed afresh from a dense dual point."""
+        start = self.scoring.start
         pulled = self.gold_pull.copy()
         shared = self.scoring.shared(pulled)
         cost = -self.gold_cost
-        n_local = np.diff(self.scoring.start)
         for first, last in self.scoring.chunks():
-            a, b = self.point_start[first], self.point_start[last]
-            owner = np.repeat(np.arange(first, last), np.diff(self.point_start[first : last + 1]))
-            is_local = np.arange(a, b) - self.point_start[owner] < n_local[owner]
-            local = z[a:b][is_local] * self.weight[owner[is_local]]
-            cost += float(local @ self.cost[self.scoring.start[first] : self.scoring.start[last]])
+            local = np.empty(start[last] - start[first])
+            pull_shared(self.blocks, first, last, z, local, shared)
+            cost += float(local @ self.cost[start[first] : start[last]])
             self.scoring.pullback(-local, first, last, pulled)
-            rest = z[a:b][~is_local].reshape(last - first, -1)
-            shared -= self.weight[first:last] @ rest
         pulled /= self.regularization
         return pulled, cost
+
+
+@kernel
+def pull_shared(blocks: Any, first: Any, last: Any, z: Any, local: Any, shared: Any) -> None:
+    """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the shared ones."""
+    n_shared = shared.size
+    offset = blocks.start[first]
+    for i in range(first, last):
+        p = blocks.weight[i]
+        begin, end = blocks.start[i], blocks.start[i + 1]
+        for j in range(begin, end):
+            local[j - offset] = p * z[j + i * n_shared]
+        for j in range(n_shared):
+            shared[j] -= p * z[end + i * n_shared + j]
