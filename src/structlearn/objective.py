@@ -217,7 +217,7 @@ class Objective:
 
 @kernel
 def pull_shared(blocks: Any, first: Any, last: Any, z: Any, local: Any, shared: Any) -> None:
-    """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the shared ones."""
+    """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
     n_shared = shared.size
     offset = blocks.start[first]
     for i in range(first, last):
