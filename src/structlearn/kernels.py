@@ -132,7 +132,10 @@ def question(name: F) -> F:
 
 
 def answer(asked: Callable[..., Any], record: type) -> Callable[[F], F]:
-    """Register the decorated kernel as the answer of every NamedTuple of class `record` to a question."""
+    """Register the decorated kernel as the answer of every NamedTuple of class `record` to a question.
+
+    The class `object` stands for all that have no answer of their own.
+    """
 
     def register(function: F) -> F:
         _ANSWERS[asked.__name__, record] = function
@@ -141,5 +144,11 @@ def answer(asked: Callable[..., Any], record: type) -> Callable[[F], F]:
     return register
 
 
+def is_answered(asked: Callable[..., Any], value: Any) -> bool:
+    """Whether a record, or a plain object, answers a question."""
+    return _registered(asked.__name__, type(value)) is not None or hasattr(value, asked.__name__)
+
+
 def _registered(key: str, record: type) -> Callable[..., Any] | None:
-    return _ANSWERS.get((key, record))
+    """The record's own answer or, for a question that has one, the answer of all others."""
+    return _ANSWERS.get((key, record)) or _ANSWERS.get((key, object))
