@@ -16,7 +16,7 @@ _HOMES = {
     "StructuredPredictor": "structlearn.estimators",
     "load": "structlearn.estimators.persistence",
 }
-_ROOMS = ("data", "estimators", "metrics", "objective", "reports", "scoring", "solvers", "structures")
+_ROOMS = ("apps", "data", "estimators", "metrics", "objective", "reports", "scoring", "solvers", "structures")
 
 __all__ = [*_HOMES, *_ROOMS, "__version__"]
 

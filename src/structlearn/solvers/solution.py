@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.contract import Array
+from structlearn.files import written_aside
 
 
 class Row(NamedTuple):
@@ -59,7 +60,7 @@ class History:
 
     def to_csv(self, path: str | Path) -> None:
         """Write the trace with a header line."""
-        with open(path, "w", newline="", encoding="utf-8") as file:
+        with written_aside(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(Row._fields)
             writer.writerows(self.rows)

@@ -1,0 +1,1 @@
+"""Whole applications, from data to result."""

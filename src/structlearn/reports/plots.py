@@ -1,0 +1,250 @@
+"""Figures, drawn with matplotlib's objects alone: no display, no global state, safe in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+
+from structlearn.contract import Array
+from structlearn.files import written_aside
+from structlearn.solvers import History
+
+#: Okabe and Ito's colours, which people with any colour vision can tell apart (without the yellow, too pale).
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v")
+WRONG = "#D55E00"
+DPI = 150
+#: Up to so many classes, each cell of a table shows its number; up to so many, each class has its tick.
+MOST_NUMBERS, MOST_TICKS = 12, 60
+#: What progress can be measured in, and how the axis is named.
+MEASURES = {
+    "passes": "passes over the data",
+    "seconds": "seconds (without compilation)",
+    "oracle_calls": "oracle calls",
+}
+
+
+def save_figure(figure: Figure, path: str | Path) -> None:
+    """Write a figure, whole or not at all, in the format that the ending of `path` names (.png, .svg ...)."""
+    path = Path(path)
+    with written_aside(path) as aside:
+        figure.savefig(aside, format=path.suffix.removeprefix(".") or "png", dpi=DPI)
+
+
+def _new_figure(width: float, height: float) -> Figure:
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _finished(figure: Figure, path: str | Path | None) -> Figure:
+    if path is not None:
+        save_figure(figure, path)
+    return figure
+
+
+def _plain(texts: Sequence[Any]) -> None:
+    """Show texts that come from data letter by letter: a dollar sign starts no formula."""
+    for text in texts:
+        text.set_parse_math(False)
+
+
+# ---- the way to the optimum ------------------------------------------------------------------------
+
+
+def plot_history(
+    histories: History | Mapping[str, History], path: str | Path | None = None, x: str = "passes"
+) -> Figure:
+    """The gap on a logarithmic scale and, beside it, the primal values with the dual bounds below them.
+
+    Parameters
+    ----------
+    histories : History, or mapping from names to histories
+        One training run, or several to compare.
+    path : str or Path, optional
+        Where to write the figure.
+    x : {"passes", "seconds", "oracle_calls"}
+        What progress is measured in.
+
+    Returns
+    -------
+    figure : matplotlib Figure
+        Two axes: the gap, one line a run; and two lines a run, the primal solid and the dual dashed.
+
+    """
+    if x not in MEASURES:
+        raise ValueError(f"x must be one of {', '.join(map(repr, MEASURES))}; got {x!r}.")
+    named = histories if isinstance(histories, Mapping) else {"": histories}
+    if not named:
+        raise ValueError("There is no history to plot.")
+    figure = _new_figure(10, 4.2 if len(named) == 1 else 4.6)
+    gaps, values = figure.subplots(1, 2)
+    lines = [_draw_run(gaps, values, history, x, number) for number, history in enumerate(named.values())]
+    if not any(np.any(history.gap > 0) for history in named.values()):
+        gaps.set_ylim(1e-16, 1)  # a logarithmic scale cannot find its range among zeros
+    gaps.set(title="Duality gap", xlabel=MEASURES[x], ylabel="gap = primal - dual", yscale="log")
+    values.set(title="Primal value and dual bound", xlabel=f"{MEASURES[x]}, log scale", ylabel="objective")
+    # The first passes change most; zero, where runs start, has its place on this scale.
+    values.set_xscale("symlog", linthresh=_smallest_step(named.values(), x))
+    for axes in (gaps, values):
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    _explain_lines(figure, values, dict(zip(named, lines)) if isinstance(histories, Mapping) else {})
+    return _finished(figure, path)
+
+
+def _explain_lines(figure: Figure, values: Any, runs: Mapping[str, Any]) -> None:
+    kinds = [Line2D([], [], color="0.3", linestyle=style) for style in ("-", "--")]
+    values.legend(kinds, ["primal (what is minimised)", "dual (a bound on its minimum)"], edgecolor="none")
+    if runs:
+        names = [f"{name}" for name in runs]
+        columns = min(len(runs), 4)
+        legend = figure.legend(runs.values(), names, loc="outside lower center", ncols=columns, frameon=False)
+        _plain(legend.get_texts())
+
+
+def _smallest_step(histories: Iterable[History], x: str) -> float:
+    places = np.concatenate([history[x] for history in histories])
+    return float(min(places[places > 0], default=1.0))
+
+
+def _draw_run(gaps: Any, values: Any, history: History, x: str, number: int) -> Any:
+    look = {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "markersize": 4,
+    }
+    _draw_line(values, history[x], history.primal, linestyle="-", **look)
+    _draw_line(values, history[x], history.dual, linestyle="--", **look)
+    return _draw_line(gaps, history[x], history.gap, linestyle="-", **look)
+
+
+def _draw_line(axes: Any, x: Array, y: Array, **look: Any) -> Any:
+    # Marks a tenth of the axes apart; matplotlib fails to space them where there is nothing to draw.
+    spacing = 0.1 if np.any(np.isfinite(y) & (y > 0)) else None
+    (line,) = axes.plot(x, y, markevery=spacing, **look)
+    return line
+
+
+# ---- sequences of images ---------------------------------------------------------------------------
+
+
+def plot_sequences(
+    X: Sequence[Array],
+    y_true: Sequence[Any],
+    predictions: Mapping[str, Sequence[Any]],
+    path: str | Path | None = None,
+) -> Figure:
+    """Sequences of square images, a row each, above their true labels and what each model read.
+
+    Parameters
+    ----------
+    X : sequence of ndarray of shape (length, side * side)
+        Pixels from 0 (white) to 1 (black).
+    y_true : sequence of label arrays
+    predictions : mapping from names of models to sequences of label arrays
+        Wrong labels are white in a coloured box.
+    path : str or Path, optional
+        Where to write the figure.
+
+    """
+    if not len(X):
+        raise ValueError("There is no sequence to plot.")
+    side = isqrt(X[0].shape[1])
+    if any(side * side != images.shape[1] for images in X):
+        raise ValueError(f"Images must be square and of one size; got {X[0].shape[1]} pixels.")
+    longest = max(len(images) for images in X)
+    figure = _new_figure(2 + 0.62 * longest, len(X) * (0.75 + 0.26 * (1 + len(predictions))) + 0.5)
+    figure.suptitle("What each model reads (boxed: wrong)")
+    grid = figure.subplots(len(X), 1, squeeze=False)[:, 0]
+    for i, axes in enumerate(grid):
+        readings = [("true", y_true[i]), *((name, labels[i]) for name, labels in predictions.items())]
+        _draw_sequence(axes, X[i].reshape(-1, side, side), readings)
+        axes.set(xlim=(-0.6, longest - 0.4), ylim=(0.6 + 0.42 * len(readings), -0.5), aspect="equal")
+    return _finished(figure, path)
+
+
+def _draw_sequence(axes: Any, images: Array, readings: Sequence[tuple[str, Any]]) -> None:
+    """Images of size 0.9 at 0, 1, 2 ..., and a line of labels below for each reading, the true one first."""
+    for name, labels in readings:
+        if len(labels) != len(images):
+            raise ValueError(f"{name!r} has {len(labels)} labels for a sequence of {len(images)} images.")
+    for t, image in enumerate(images):
+        axes.imshow(image, cmap="gray_r", vmin=0, vmax=1, extent=(t - 0.45, t + 0.45, 0.45, -0.45))
+        axes.add_patch(Rectangle((t - 0.45, -0.45), 0.9, 0.9, fill=False, edgecolor="0.7", linewidth=0.8))
+    true = readings[0][1]
+    heights = 0.72 + 0.42 * np.arange(len(readings))
+    for height, (_, labels) in zip(heights, readings):
+        for t, (label, right) in enumerate(zip(labels, true)):
+            _draw_label(axes, t, height, label, wrong=label != right)
+    axes.set_yticks(heights, [f"{name}" for name, _ in readings])
+    axes.set_xticks([])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    _plain(axes.get_yticklabels())
+
+
+def _draw_label(axes: Any, x: float, y: float, label: Any, *, wrong: bool) -> None:
+    look: dict[str, Any] = {"color": "black"}
+    if wrong:
+        box = {"facecolor": WRONG, "edgecolor": "none", "boxstyle": "round,pad=0.18"}
+        look = {"color": "white", "fontweight": "bold", "bbox": box}
+    axes.text(x, y, f"{label}", ha="center", va="center", parse_math=False, **look)
+
+
+# ---- what follows what -----------------------------------------------------------------------------
+
+
+def plot_transitions(
+    transition_coef: Array, classes: Sequence[Any] | Array, path: str | Path | None = None
+) -> Figure:
+    """A heat map of the weights of steps from one label (row) to the next (column); white is zero.
+
+    Parameters
+    ----------
+    transition_coef : ndarray of shape (K, K)
+        `ChainClassifier.transition_coef_`.
+    classes : sequence of K labels
+    path : str or Path, optional
+        Where to write the figure.
+
+    """
+    weights = np.asarray(transition_coef, dtype=np.float64)
+    k = len(classes)
+    if weights.shape != (k, k):
+        raise ValueError(f"{k} classes have a {k} x {k} table of transitions; got the shape {weights.shape}.")
+    size = float(np.clip(0.5 * k, 4, 14))
+    figure = _new_figure(size + 1.8, size + 0.8)
+    axes = figure.subplots()
+    limit = float(np.abs(weights).max(initial=0)) or 1.0
+    image = axes.imshow(weights, cmap="PuOr_r", vmin=-limit, vmax=limit)
+    figure.colorbar(image, ax=axes, label="weight (above 0: encouraged, below: discouraged)", shrink=0.85)
+    axes.set(title="Learned transitions", xlabel="to label", ylabel="from label")
+    _tick_classes(axes, [f"{label}" for label in classes])
+    if k <= MOST_NUMBERS:
+        _write_numbers(axes, weights, limit)
+    return _finished(figure, path)
+
+
+def _tick_classes(axes: Any, names: list[str]) -> None:
+    shown = range(0, len(names), -(-len(names) // MOST_TICKS))
+    labels = [names[k] for k in shown]
+    size = 10 if len(names) <= 20 else 8
+    axes.set_xticks(shown, labels, fontsize=size, rotation=90 if max(map(len, labels), default=0) > 2 else 0)
+    axes.set_yticks(shown, labels, fontsize=size)
+    _plain([*axes.get_xticklabels(), *axes.get_yticklabels()])
+
+
+def _write_numbers(axes: Any, weights: Array, limit: float) -> None:
+    digits = 1 if limit >= 1 else 2
+    for (row, column), weight in np.ndenumerate(np.round(weights, digits) + 0.0):  # no "-0.0"
+        colour = "white" if abs(weight) > 0.6 * limit else "black"
+        axes.text(column, row, f"{weight:.{digits}f}", ha="center", va="center", color=colour, fontsize=8)

@@ -1,0 +1,97 @@
+import base64
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from structlearn.reports import Page
+
+HOSTILE = "<script>alert(1)</script>\"'&"
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGD4DwABBAEAX+XDSwAAAABJRU5ErkJggg=="
+)
+
+
+class Reader(HTMLParser):
+    """The elements of a page with their attributes, its text, and whether all that was opened was closed."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.elements, self.texts, self.open = [], [], []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in ("meta", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+@pytest.fixture
+def picture(tmp_path):
+    path = tmp_path / "picture.png"
+    path.write_bytes(PIXEL)
+    return path
+
+
+@pytest.fixture
+def hostile_page(picture):
+    page = Page(HOSTILE, HOSTILE).section(HOSTILE).text(HOSTILE).code(HOSTILE)
+    page.table([HOSTILE], [[HOSTILE], [HOSTILE]], HOSTILE).definitions({HOSTILE: HOSTILE})
+    return page.figure(picture, HOSTILE, alt=HOSTILE)
+
+
+def test_everything_is_escaped(hostile_page):
+    html = hostile_page.html()
+    assert "<script" not in html
+    reader = Reader(html)
+    assert not reader.open
+    # title, h1, lead, h2, p, pre, th, two td, two figcaptions, dt, dd
+    assert reader.texts.count(HOSTILE) == 13
+    assert [attributes["alt"] for tag, attributes in reader.elements if tag == "img"] == [HOSTILE]
+
+
+def test_nothing_is_fetched_and_nothing_runs(hostile_page):
+    reader = Reader(hostile_page.html())
+    links = [attributes.get(name) for _, attributes in reader.elements for name in ("src", "href")]
+    assert [link[:22] for link in links if link] == ["data:image/png;base64,"]
+    assert not any(name.startswith("on") for _, attributes in reader.elements for name in attributes)
+    assert not re.search(r"@import|url\(", hostile_page.html())
+    policies = [a["content"] for tag, a in reader.elements if "http-equiv" in a]
+    assert len(policies) == 1
+    assert policies[0].startswith("default-src 'none'")
+
+
+def test_braces_in_data_are_only_braces():
+    assert "{title} {0} {}" in Page("{title} {0} {}").text("{style}").html()
+
+
+def test_the_picture_is_inside(picture):
+    html = Page("t").figure(picture, "caption", alt="what it shows").html()
+    (data,) = re.findall(r'src="data:image/png;base64,([^"]+)"', html)
+    assert base64.b64decode(data) == PIXEL
+
+
+def test_other_files_are_no_pictures(tmp_path):
+    with pytest.raises(ValueError, match=r"\.png and \.svg pictures; got notes\.txt"):
+        Page("t").figure(tmp_path / "notes.txt", "caption", alt="")
+
+
+def test_tables_keep_their_order():
+    reader = Reader(Page("t").table(["a", "b"], [[1, 2.5], ["x", None]]).html())
+    cells = [text for text in reader.texts if text.strip()][2:]
+    assert cells[-6:] == ["a", "b", "1", "2.5", "x", "None"]
+
+
+def test_written_as_utf8(tmp_path):
+    Page("naïve Σ 数").write(tmp_path / "page.html")
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<h1>naïve Σ 数</h1>" in html
+    assert '<meta charset="utf-8">' in html
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
