@@ -11,10 +11,12 @@ from pathlib import Path
 
 def check_writable(path: str | Path) -> Path:
     """`path` if a file can be written there; OSError with a sentence if not. Found before work starts."""
-    path = Path(path)
+    path = Path(path).resolve() if Path(path).is_symlink() else Path(path)  # a link stays a link
     folder = path.parent
     if path.is_dir():
         raise IsADirectoryError(f"Cannot write {path}: it is a folder.")
+    if path.exists() and not path.is_file():
+        raise PermissionError(f"Cannot write {path}: it is a device or a pipe, not a file.")
     if not folder.is_dir():
         raise FileNotFoundError(f"Cannot write {path}: the folder {folder} does not exist.")
     try:

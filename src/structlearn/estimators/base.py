@@ -120,6 +120,11 @@ class StructuredEstimator(BaseEstimator):
         if not certificate.converged and certificate.passes >= self.max_passes:
             warnings.warn(certificate.status, ConvergenceWarning, stacklevel=4)
 
+    def check_parameters(self) -> None:
+        """Refuse parameters that `fit` would refuse, without data: ValueError or TypeError."""
+        self._checked_parameters()
+        self._threads()
+
     def _checked_parameters(self) -> tuple[Any, Stopping]:
         check_number("regularization", self.regularization)
         check_number("tol", self.tol)

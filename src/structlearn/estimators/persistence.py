@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +71,10 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
     for name, lines in bundle.texts.items():
         tensors[f"text:{name}"] = np.frombuffer("\n".join(lines).encode() or b"\n", dtype=np.uint8)
     with written_aside(path) as aside:
-        save_file(tensors, aside, metadata={_KEY: json.dumps(header)})
+        try:
+            save_file(tensors, aside, metadata={_KEY: json.dumps(header)})
+        except SafetensorError as error:
+            raise _os_error(error, path) from None
 
 
 def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) -> Bundle:
@@ -115,15 +121,25 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
         raise ValueError(f"{path} is not a structlearn model, or it is damaged ({error}).") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{path} is a safetensors file but not a structlearn model.")
+    if not isinstance(header.get("version"), int):
+        raise ValueError(f"{path} is damaged: it lacks its format version.")
     if header["version"] > VERSION:
         raise ValueError(
             f"{path} has model format {header['version']}; this version of structlearn reads up to "
             f"{VERSION}: upgrade structlearn."
         )
-    missing = {"weights", "history"} - tensors.keys()
+    needed = {"estimator", "parameters", "structure", "fitted", "certificate", "notes"}
+    missing = ({"weights", "history"} - tensors.keys()) | (needed - header.keys())
     if missing:
         raise ValueError(f"{path} is damaged: it lacks {', '.join(sorted(missing))}.")
     return header, tensors
+
+
+def _os_error(error: SafetensorError, path: str | Path) -> OSError:
+    """What the operating system said (a full disk, for one), which safetensors keeps in its message only."""
+    number = re.search(r"os error (\d+)", str(error))
+    code = int(number.group(1)) if number else errno.EIO
+    return OSError(code, os.strerror(code), str(path))
 
 
 def _row(values: Array) -> Row:

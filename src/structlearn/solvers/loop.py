@@ -144,7 +144,16 @@ class _Run:
         return passes >= self.next_check or (near and _is_whole(passes))
 
     def certify(self, state: Any) -> None:
-        """Evaluate the candidates, keep the best of each side, and add a row."""
+        """Evaluate the state, add a row to the history, and show it to the callback."""
+        self._evaluate(state)
+        row = self._row(state)
+        self.next_check = row.passes + max(1.0, 0.1 * row.passes)
+        self.history.append(row)
+        if self.callback is not None and self.callback(row):
+            self.called_off = True
+
+    def _evaluate(self, state: Any) -> None:
+        """Keep the best of each side among the candidates."""
         for candidate in self.solver.candidates(self.objective, state):
             known = candidate.primal
             primal = self.objective.primal(candidate.w) if known is None else known
@@ -153,15 +162,12 @@ class _Run:
                 self.w = candidate.w.copy()
             if candidate.dual is not None:
                 self.dual = max(self.dual, candidate.dual)
-        passes = self.passes(state)
-        self.next_check = passes + max(1.0, 0.1 * passes)
-        progress = self.solver.progress(state)
+
+    def _row(self, state: Any) -> Row:
+        answers = self.solver.progress(state).answers
         seconds = time.perf_counter() - self.clock if len(self.history) else 0.0
         gap = self.primal - self.dual
-        row = Row(len(self.history), passes, progress.answers, seconds, self.primal, self.dual, gap)
-        self.history.append(row)
-        if self.callback is not None and self.callback(row):
-            self.called_off = True
+        return Row(len(self.history), self.passes(state), answers, seconds, self.primal, self.dual, gap)
 
     def reason(self, state: Any) -> str:
         """Why to stop now, as a sentence; empty to go on."""
@@ -189,10 +195,14 @@ class _Run:
         return ""
 
     def finish(self, state: Any, z: Array | None) -> Solution:
+        """Certify the settled state, whose values replace those of a row for the same pass."""
         seconds = time.perf_counter() - self.clock
-        self.certify(state)
-        assert self.w is not None  # noqa: S101  (certify has set it)
-        last = self.history.rows[-1]
+        self._evaluate(state)
+        last = self._row(state)
+        if len(self.history) and self.history.rows[-1].passes == last.passes:
+            last = last._replace(iteration=last.iteration - 1, seconds=self.history.rows.pop().seconds)
+        self.history.append(last)
+        assert self.w is not None  # noqa: S101  (_evaluate has set it)
         gap = last.gap
         finished = self.solver.progress(state).finished
         if self.interrupted:

@@ -33,7 +33,9 @@ class PythonOracle:
         """Nothing: the user's function has its own memory."""
 
     def corner(self, shape: Shape, theta: Array, shared: Array, work: None, vertex: Array) -> float:
-        asked = theta.reshape(shape) if self._part_ndim == 2 else theta.copy()
+        asked = theta.copy().reshape(
+            shape if self._part_ndim == 2 else theta.shape
+        )  # the user may write to it
         found = np.asarray(self._maximize(asked), dtype=np.float64).ravel()
         if found.shape != theta.shape:
             raise ValueError(
@@ -126,4 +128,5 @@ def oracle_workspace(structure: Any, shape: Any) -> Any:
 @answer(corner, CompiledOracle)
 @kernel
 def oracle_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    vertex[:] = 0.0  # so that an oracle may write only its ones
     return structure.oracle(theta, vertex)

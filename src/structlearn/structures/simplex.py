@@ -9,7 +9,7 @@ import numpy as np
 from structlearn.contract import Array, Shape, corner, peak, workspace
 from structlearn.kernels import answer, kernel
 from structlearn.structures.base import Corners, Structure
-from structlearn.structures.rows import encode_rows, row_costs, single_label
+from structlearn.structures.rows import encode_rows, label_indices, row_costs, single_label
 
 
 class SimplexRecord(NamedTuple):
@@ -50,7 +50,7 @@ class Simplex(Structure):
         return row_costs(np.array([self.decode(mu)]), self.n_labels, weights, nodes).ravel()
 
     def encode_many(self, ys: Any, shapes: Array) -> Corners:
-        labels = np.asarray(ys, dtype=np.int64)
+        labels = label_indices(ys, self.n_labels)
         return Corners(np.arange(labels.size + 1), labels, np.ones(labels.size))
 
     def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:

@@ -1,0 +1,22 @@
+"""`structlearn demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from structlearn.cli.errors import manners
+
+
+@manners()
+def demo(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results.")] = Path(
+        "structlearn-demo"
+    ),
+) -> None:
+    """Train on data that comes with the library and print what was learned, with its certificate."""
+    from structlearn.apps.demo import run
+
+    run(out)

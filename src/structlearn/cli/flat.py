@@ -1,0 +1,118 @@
+"""The tasks whose inputs are rows of numbers: `classify` and `multilabel`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from structlearn import metrics
+from structlearn.cli.formats import check_format, training_format
+from structlearn.cli.labels import positions, set_matrices
+from structlearn.cli.task import Inputs, Scores, Task, Training
+from structlearn.data import read_csv, read_csv_features, read_libsvm
+from structlearn.estimators.persistence import Bundle
+
+
+class FlatTask(Task):
+    """Examples from a libsvm file or from a table with a header."""
+
+    multilabel: ClassVar[bool]
+
+    def read(self, path: Path, target: str | None) -> Training:
+        """Read training data in either format (see `training_format`)."""
+        if training_format(path, target) == "csv":
+            return self._read_table(path, target)
+        if target is not None:
+            raise ValueError(
+                f"--target names columns of a table with a header; {path} looks like a libsvm file."
+            )
+        X, y = read_libsvm(path, multilabel=self.multilabel)
+        notes = {"format": "libsvm", "n_features": X.shape[1]}
+        return Training(X, y, notes, {}, _summary(X))
+
+    def _read_table(self, path: Path, target: str | None) -> Training:
+        self.check_target(target)
+        table = read_csv(path, target=target)
+        if self.multilabel != (len(table.target_names) > 1):  # a column whose own name has a comma
+            raise ValueError(f"--target {target} names {len(table.target_names)} columns of {path}.")
+        # In the notes: unlike lines of text, column names may hold line ends.
+        notes = {"format": "csv", "features": table.feature_names, "targets": table.target_names}
+        return Training(table.X, table.y, notes, {}, _summary(table.X))
+
+    def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
+        """Read data in the format of the training file."""
+        notes = bundle.notes
+        check_format(path, notes["format"])
+        if notes["format"] == "libsvm":
+            return Inputs(*read_libsvm(path, multilabel=self.multilabel, n_features=notes["n_features"]))
+        targets = notes["targets"] if labels else ()
+        table = read_csv_features(path, notes["features"], target_names=targets)
+        return Inputs(table.X, table.y)
+
+    @abstractmethod
+    def check_target(self, target: str | None) -> None:
+        """ValueError if --target cannot be right, before a table is read."""
+
+
+class Classify(FlatTask):
+    """One label an example."""
+
+    estimator = "MulticlassClassifier"
+    multilabel = False
+
+    def check_target(self, target: str | None) -> None:
+        """One column, by default the last."""
+        if target is not None and "," in target:
+            raise ValueError(f"The task classify has one target column, not {target!r}; try multilabel.")
+
+    def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
+        """One label a line."""
+        return map(str, predicted.tolist())
+
+    def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
+        """Share of right labels."""
+        classes = bundle.estimator.classes_
+        gold = positions(y.tolist(), classes)
+        right = gold == positions(predicted.tolist(), classes)
+        return Scores({"accuracy": float(right.mean()), "examples": len(gold)}, int(np.sum(gold < 0)))
+
+
+class MultiLabel(FlatTask):
+    """A set of labels an example."""
+
+    estimator = "MultiLabelClassifier"
+    multilabel = True
+    flags: ClassVar[dict[str, tuple[str, ...]]] = {"edges": ("edges",)}
+
+    def check_target(self, target: str | None) -> None:
+        """Several columns, which cannot be guessed."""
+        if target is None or "," not in target:
+            raise ValueError("The task multilabel needs two or more 0/1 columns: --target name,name.")
+
+    def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
+        """The labels of a set joined by commas; of a table, the names of its columns."""
+        if bundle.notes["format"] == "csv":
+            names = np.array(bundle.notes["targets"], dtype=object)
+            predicted = (names[row.astype(bool)] for row in predicted)
+        return (",".join(map(str, one)) for one in predicted)
+
+    def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
+        """Share of right sets, share of wrong decisions on single labels, and F1 of single labels."""
+        n_unknown = 0
+        if bundle.notes["format"] == "libsvm":
+            y, predicted, n_unknown = set_matrices(y, predicted, bundle.estimator.classes_)
+        values = {
+            "exact_match": metrics.subset_accuracy(y, predicted),
+            "hamming_loss": metrics.hamming_loss(y, predicted),
+            "micro_f1": metrics.link_scores(y, predicted).f1,
+            "examples": len(y),
+        }
+        return Scores(values, n_unknown)
+
+
+def _summary(X: Any) -> str:
+    return f"{X.shape[0]} examples with {X.shape[1]} features"

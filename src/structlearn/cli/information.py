@@ -1,0 +1,102 @@
+"""`structlearn info`."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import structlearn
+from structlearn.cli.errors import manners
+from structlearn.cli.outputs import print_values
+
+_CLASSES_SHOWN = 20
+
+
+@manners()
+def info(
+    model: Annotated[
+        Path | None, typer.Argument(metavar="[MODEL]", help="A model file.", show_default=False)
+    ] = None,
+) -> None:
+    """Describe the installation or, with MODEL, a model file."""
+    print_values(_installation() if model is None else _model(model))
+
+
+def _installation() -> Iterator[tuple[str, object]]:
+    from structlearn.kernels import cache_folder
+
+    yield "structlearn", structlearn.__version__
+    yield "python", platform.python_version()
+    for package in ("numpy", "scipy", "numba", "scikit-learn"):
+        yield package, version(package)
+    yield "cache", cache_folder()
+    yield "threads", os.cpu_count()
+
+
+def _model(path: Path) -> Iterator[tuple[str, object]]:
+    """From the header alone, which also a model with a structure of the user's own has."""
+    from safetensors import safe_open
+
+    from structlearn.estimators.persistence import read_header
+
+    header = read_header(path)
+    with safe_open(path, framework="numpy") as file:
+        n_weights = file.get_slice("weights").get_shape()[0]
+    try:
+        yield from _described(header)
+        yield "weights", n_weights
+        yield from _classes(header)
+        yield "parameters", _parameters(header)
+        yield from header["certificate"].items()
+    except (KeyError, AttributeError) as error:
+        raise ValueError(f"{path} is damaged: its header lacks {error}.") from error
+
+
+def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    yield "estimator", header["estimator"]
+    yield "task", header["notes"].get("task", "none (saved from Python)")
+    if "format" in header["notes"]:
+        yield "data", header["notes"]["format"]
+    yield "format", header["version"]
+    yield "structlearn", header["library"]
+    structure = header["structure"]
+    if structure is None:
+        yield "structure", "the user's own"
+    else:
+        arguments = ", ".join(f"{name}={_brief(value)}" for name, value in structure["arguments"].items())
+        yield "structure", f"{structure['name']}({arguments})"
+
+
+def _classes(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """The first classes: the names of a table's target columns, or the labels themselves."""
+    targets = header["notes"].get("targets", ())
+    classes = header["fitted"].get("classes_", {}).get("array", [])
+    names = targets if len(targets) == len(classes) > 1 else classes
+    if names:
+        more = f", ... ({len(names)} in all)" if len(names) > _CLASSES_SHOWN else ""
+        yield "classes", ", ".join(map(str, names[:_CLASSES_SHOWN])) + more
+
+
+def _parameters(header: Mapping[str, Any]) -> str:
+    """Parameters that differ from their defaults."""
+    from structlearn import estimators
+
+    kind = header["estimator"]
+    defaults = getattr(estimators, kind)().get_params() if kind in estimators.__all__ else {}
+    changed = {k: v for k, v in header["parameters"].items() if k not in defaults or defaults[k] != v}
+    return ", ".join(f"{name}={_brief(value)}" for name, value in changed.items()) or "defaults"
+
+
+def _brief(value: Any) -> str:
+    """A value of the header in a few characters."""
+    if isinstance(value, dict) and "array" in value:
+        return f"array of shape {tuple(value['shape'])}"
+    if isinstance(value, dict) and "pairs" in value:
+        return "{" + ", ".join(f"{k}: {_brief(v)}" for k, v in value["pairs"]) + "}"
+    return str(value)

@@ -1,0 +1,57 @@
+"""Where results go: paths are checked before any work, files are written aside and renamed."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from structlearn.files import check_writable, written_aside
+
+
+def check_output(path: Path | None, *, others: Iterable[Path] = ()) -> Path | None:
+    """`path` if a file can be written there and is none of `others`; an error if not."""
+    if path is None:
+        return None
+    if any(_is_same(path, one) for one in others):
+        raise ValueError(f"Cannot write {path}: the command uses this file already.")
+    return check_writable(path)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return one.resolve() == other.resolve()
+
+
+def write_output(lines: Iterable[str], out: Path | None) -> None:
+    """Write lines to `out` (.gz by its name), or to stdout."""
+    from structlearn.data import write_lines
+
+    if out is None:
+        write_lines(sys.stdout, lines)
+        return
+    with _named(out), written_aside(out) as aside:
+        if out.name.lower().endswith(".gz"):
+            with gzip.open(aside, "wt", encoding="utf-8", newline="\n") as stream:
+                write_lines(stream, lines)
+        else:
+            write_lines(aside, lines)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """A full disk does not say which file was being written."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
+def print_values(values: Iterable[tuple[str, object]]) -> None:
+    """Print `name: value` lines to stdout."""
+    for name, value in values:
+        print(f"{name}: {value:.6g}" if isinstance(value, float) else f"{name}: {value}")

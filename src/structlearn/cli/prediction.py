@@ -1,0 +1,67 @@
+"""`structlearn predict` and `structlearn evaluate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from structlearn.cli.errors import manners, say
+from structlearn.cli.outputs import check_output, print_values, write_output
+
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A file that `train` wrote.", show_default=False)
+]
+Data = Annotated[
+    Path,
+    typer.Argument(metavar="DATA", help="Examples in the format of the training data.", show_default=False),
+]
+Jobs = Annotated[int, typer.Option(metavar="N", help="Threads; -1 for all cores.")]
+
+
+@manners()
+def predict(
+    model: Model,
+    data: Data,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write here (.gz by its name).  [default: stdout]")
+    ] = None,
+    jobs: Jobs = 1,
+) -> None:
+    """Write the model's answers, one line an input.
+
+    Labels of a set are joined by commas (an empty line is the empty set); a blank line separates sequences.
+    DATA needs no labels: a table may lack the target columns, a column file the label column; the label of a
+    libsvm line is ignored. A libsvm file may have fewer columns than the model, not more.
+    """
+    from structlearn.cli.tasks import open_model
+
+    out_file = check_output(out, others=[model, data])
+    bundle, task = open_model(model)
+    estimator = bundle.estimator.set_params(n_jobs=jobs)
+    inputs = task.reread(data, bundle, labels=False)
+    write_output(task.lines(bundle, estimator.predict(inputs.X)), out_file)
+
+
+@manners()
+def evaluate(model: Model, data: Data, jobs: Jobs = 1) -> None:
+    """Compare the model's answers with the labels of DATA and print figures as `name: value` lines.
+
+    classify: accuracy. multilabel: exact_match (whole sets), hamming_loss and micro_f1 (single labels).
+    tag: accuracy (tokens) and exact_match (whole sequences). Labels that the model does not know count as
+    wrong.
+    """
+    from structlearn.cli.tasks import open_model
+
+    bundle, task = open_model(model)
+    estimator = bundle.estimator.set_params(n_jobs=jobs)
+    inputs = task.reread(data, bundle, labels=True)
+    if inputs.y is None:
+        raise ValueError(f"{data} has no labels to compare with.")
+    scores = task.evaluate(bundle, inputs.y, estimator.predict(inputs.X))
+    if scores.n_unknown:
+        say(
+            f"Note: {scores.n_unknown} of the labels in {data} are unknown to the model; they count as wrong."
+        )
+    print_values(scores.values.items())

@@ -1,0 +1,131 @@
+"""`structlearn train`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from structlearn.cli.errors import INTERRUPTED, manners, plain_warnings, say
+from structlearn.cli.outputs import check_output
+
+
+@manners()
+def train(
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="classify, multilabel or tag.", show_default=False)
+    ],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Training data, plain or .gz.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(metavar="MODEL", help="Model file to write.", show_default=False)],
+    loss: Annotated[str, typer.Option(metavar="L", help="hinge or perceptron.")] = "hinge",
+    solver: Annotated[
+        str,
+        typer.Option(metavar="S", help="auto, bcfw, fw, subgradient, stochastic-subgradient or perceptron."),
+    ] = "auto",
+    regularization: Annotated[
+        float, typer.Option(metavar="X", help="Lambda, the weight of ||w||^2/2.")
+    ] = 0.01,
+    cost: Annotated[
+        str, typer.Option(metavar="C", help="hamming (mistakes over length) or count.")
+    ] = "hamming",
+    tol: Annotated[
+        float, typer.Option(metavar="X", help="Stop when the duality gap is at most this.")
+    ] = 1e-3,
+    max_passes: Annotated[
+        float, typer.Option(metavar="N", help="Stop after so many passes over the data.")
+    ] = 1000,
+    max_seconds: Annotated[
+        float | None, typer.Option(metavar="N", help="Stop after so many seconds.  [default: no limit]")
+    ] = None,
+    no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Add no constant feature.")] = False,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random choices.")] = 0,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Threads; -1 for all cores.")] = 1,
+    history: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Write the trace of primal, dual and gap.")
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[,NAME]",
+            help="Target column(s) of a table; for tag, the number of the label column, from 0.  "
+            "[default: the last column]",
+        ),
+    ] = None,
+    edges: Annotated[
+        str | None,
+        typer.Option(metavar="E", help="multilabel: pairs with weights: all, tree or none.  [default: all]"),
+    ] = None,
+    boundaries: Annotated[
+        bool, typer.Option("--boundaries", help="tag: weights for the first and last label of a sequence.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="A line on stderr at each evaluation.")] = False,
+) -> None:
+    """Train a model, write it to MODEL, and print the certificate: how far from optimal it is at most.
+
+    classify reads libsvm files (label index:value ...) or tables with a header (CSV or tab-separated, all
+    features numbers, the target last). multilabel reads libsvm files with label sets (0,4 index:value ...)
+    or tables with --target naming columns of 0 and 1. A file named .csv or .tsv is a table; any other is
+    libsvm if index:value entries are seen in its first lines, else a table if its first line has a comma or a
+    tab. tag reads column files: one token a line, features (numbers, words or name=value) and the label
+    last, a blank line between sequences.
+
+    Ctrl-C ends training early; the best model so far is written.
+    """
+    from structlearn.cli.tasks import task_named, task_parameters
+
+    chosen = task_named(task)
+    parameters = task_parameters(task, {"edges": edges, "boundaries": boundaries})
+    out_file = check_output(out, others=[data])
+    history_file = check_output(history, others=[data, out])
+    estimator = _estimator(
+        chosen.estimator,
+        loss=loss,
+        solver=solver,
+        regularization=regularization,
+        cost=cost,
+        tol=tol,
+        max_passes=max_passes,
+        max_seconds=max_seconds,
+        fit_intercept=not no_intercept,
+        random_state=seed,
+        n_jobs=jobs,
+        verbose=int(verbose),
+        **parameters,
+    )
+    training = chosen.read(data, target)
+    say(f"Read {training.summary} from {data}.")
+    _fit(estimator, training)
+    _save(estimator, {"task": task, **training.notes}, training.texts, out_file)
+    say(f"Wrote the model to {out}.")
+    if history_file is not None:
+        estimator.history_.to_csv(history_file)
+    print(estimator.certificate_)
+
+
+def _estimator(name: str, **parameters: Any) -> Any:
+    """The estimator, its parameters checked before data is read."""
+    from structlearn import estimators
+    from structlearn.estimators.choices import cost_options
+
+    estimator = getattr(estimators, name)(**parameters)
+    estimator.check_parameters()
+    cost_options(estimator.cost)
+    return estimator
+
+
+def _fit(estimator: Any, training: Any) -> None:
+    try:
+        with plain_warnings():
+            estimator.fit(training.X, training.y)
+    except KeyboardInterrupt:  # while compiling; later, `fit` returns the best model so far
+        say("Interrupted before there was a model: nothing was written.")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _save(estimator: Any, notes: dict[str, Any], texts: dict[str, list[str]], out: Any) -> None:
+    from structlearn.estimators.persistence import Bundle, save_bundle
+
+    save_bundle(Bundle(estimator, notes, texts), out)

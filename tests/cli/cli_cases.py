@@ -1,0 +1,53 @@
+"""Small data, and how to start the command line in a process of its own."""
+
+import sys
+
+import numpy as np
+
+# Ctrl-C reaches the child even where this process was started with SIGINT ignored.
+_MAIN = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    "from structlearn.cli import main; main()"
+)
+
+
+def command(*arguments):
+    return [sys.executable, "-c", _MAIN, *map(str, arguments)]
+
+
+def rows(n=60, d=4, k=3, seed=0):
+    """Features and the classes 0..k-1 that they hint at."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, d)), 3)
+    return X, np.argmax(X[:, :k] + 0.3 * rng.normal(size=(n, k)), axis=1)
+
+
+def label_sets(n=60, d=4, k=3, seed=0):
+    """Features and label sets, some of them empty."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, d)), 3)
+    on = X[:, :k] + 0.3 * rng.normal(size=(n, k)) > 0.2
+    return X, [tuple(np.flatnonzero(row).tolist()) for row in on]
+
+
+def sentences(n=20, seed=0):
+    """Sequences of (word, shape, label)."""
+    rng = np.random.default_rng(seed)
+    kinds = {"N": ["dog", "cat", "Rome"], "V": ["runs", "sees"], "D": ["the", "a"]}
+    made = []
+    for _ in range(n):
+        labels = rng.choice(["D", "N", "V"], size=rng.integers(1, 6))
+        words = [str(rng.choice(kinds[label])) for label in labels]
+        made.append([(word, f"cap={word[0].isupper()}", str(label)) for word, label in zip(words, labels)])
+    return made
+
+
+def columns(sequences, n_columns=3):
+    """The text of a column file."""
+    return "\n".join("".join(" ".join(token[:n_columns]) + "\n" for token in one) for one in sequences)
+
+
+def table(X, header, *more):
+    """The text of a CSV file: features, then other columns."""
+    lines = [",".join(map(str, [*row, *rest])) for row, *rest in zip(X.tolist(), *more)]
+    return "\n".join([header, *lines]) + "\n"

@@ -1,0 +1,202 @@
+"""What is wrong is said in one sentence, with exit code 2; failures exit with 1."""
+
+import errno
+import json
+import os
+
+import numpy as np
+import pytest
+from cli_cases import rows, table
+from safetensors.numpy import save_file
+
+from structlearn.data import write_libsvm
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--solver", "bcwf"], "Did you mean 'bcfw'?"),
+        (["--loss", "hing"], "Did you mean 'hinge'?"),
+        (["--cost", "haming"], "Did you mean 'hamming'?"),
+        (["--regularization", "-1"], "regularization must be at least 0"),
+        (["--regularization", "0"], "needs regularization > 0"),
+        (["--tol", "nan"], "tol must be a finite number"),
+        (["--max-passes", "0"], "max_passes must be above 0"),
+        (["--max-seconds", "-1"], "max_seconds must be above 0"),
+        (["--jobs", "0"], "n_jobs"),
+        (["--solver", "perceptron"], "loss='perceptron'"),
+        (["--edges", "tree"], "--edges does not go with the task classify (it goes with multilabel)"),
+        (["--boundaries"], "it goes with tag"),
+    ],
+)
+def test_wrong_options_are_refused_before_data_is_read(refused, tmp_path, options, said):
+    assert said in refused("train", "classify", tmp_path / "absent", "--out", tmp_path / "model.st", *options)
+
+
+def test_wrong_edges(refused, sets, tmp_path):
+    message = refused("train", "multilabel", sets, "--out", tmp_path / "model.st", "--edges", "trees")
+    assert "Did you mean 'tree'?" in message
+
+
+def test_unknown_task(refused, libsvm, tmp_path):
+    message = refused("train", "clasify", libsvm, "--out", tmp_path / "model.st")
+    assert "'classify', 'multilabel', 'tag'" in message
+    assert "Did you mean 'classify'?" in message
+
+
+def test_negative_seed(refused, libsvm, tmp_path):
+    assert "eed" in refused("train", "classify", libsvm, "--out", tmp_path / "model.st", "--seed", "-1")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["train"], ["nonsense"], ["train", "classify", "x"], ["info", "--what"]]
+)
+def test_misuse(run, arguments):
+    result = run(*arguments, code=2)
+    assert result.stdout == ""
+    assert "Error" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("nan.csv", "a,b,kind\n1,2,x\n3,nan,y\n", 'line 3: column "b" holds "nan", which is not finite'),
+        ("words.csv", "a,b,kind\n1,two,x\n", 'line 2: column "b" holds "two"'),
+        ("empty.libsvm", "", "holds no examples"),
+        ("bad.libsvm", "1 1:2 2:x\n", "line 1"),
+        ("sets.libsvm", "1,2 1:2\n", "multi-label"),
+        ("one.libsvm", "1 1:2\n1 1:3\n", "only one class"),
+        ("binary.libsvm", b"\xff\xfe\x00", "not UTF-8"),
+        ("broken.gz", b"no archive", "cannot be read"),
+    ],
+)
+def test_bad_data(refused, tmp_path, name, text, said):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert said in refused("train", "classify", path, "--out", tmp_path / "model.st")
+    assert not (tmp_path / "model.st").exists()
+
+
+def test_target_of_a_libsvm_file(refused, libsvm, tmp_path):
+    message = refused("train", "classify", libsvm, "--out", tmp_path / "model.st", "--target", "kind")
+    assert "looks like a libsvm file" in message
+
+
+def test_tagging_of_a_libsvm_file(refused, tmp_path):
+    path = tmp_path / "data.txt"
+    path.write_text("1 1:0.5 2:0.5\n2 1:0.5 2:0.7\n")
+    assert "looks like a libsvm file" in refused("train", "tag", path, "--out", tmp_path / "model.st")
+
+
+def test_missing_files(refused, model, tmp_path):
+    absent = tmp_path / "absent"
+    assert "does not exist" in refused("train", "classify", absent, "--out", tmp_path / "new.st")
+    assert "does not exist" in refused("predict", model, absent)
+    assert "does not exist" in refused("evaluate", absent, absent)
+    assert "does not exist" in refused("info", absent)
+
+
+def test_outputs_are_checked_before_data_is_read(refused, model, tmp_path):
+    absent, nowhere = tmp_path / "absent.txt", tmp_path / "nowhere" / "file"
+    for arguments in (
+        ["train", "classify", absent, "--out", nowhere],
+        ["train", "classify", absent, "--out", tmp_path / "new.st", "--history", nowhere],
+        ["predict", model, absent, "--out", nowhere],
+    ):
+        assert f"the folder {nowhere.parent} does not exist" in refused(*arguments)
+    assert "it is a folder" in refused("train", "classify", absent, "--out", tmp_path)
+
+
+def test_outputs_do_not_replace_inputs_or_devices(refused, model, libsvm, tmp_path):
+    assert "uses this file already" in refused("train", "classify", libsvm, "--out", libsvm)
+    assert "uses this file already" in refused("predict", model, libsvm, "--out", model)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    link = tmp_path / "link"
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        assert "device or a pipe" in refused("predict", model, libsvm, "--out", path)
+
+
+def test_history_is_not_the_model(refused, libsvm, tmp_path):
+    out = tmp_path / "new.st"
+    assert "uses this file already" in refused("train", "classify", libsvm, "--out", out, "--history", out)
+
+
+def test_a_link_is_followed(run, model, libsvm, tmp_path):
+    file, link = tmp_path / "file", tmp_path / "link"
+    link.symlink_to(file)
+    run("predict", model, libsvm, "--out", link)
+    assert link.is_symlink()
+    assert len(file.read_text().split()) == 60
+
+
+def test_too_many_columns(refused, model, tmp_path):
+    path = tmp_path / "wide.libsvm"
+    write_libsvm(path, *rows(d=5))
+    assert "5 features, the model was trained on 4" in refused("predict", model, path)
+    assert "5 features, the model was trained on 4" in refused("evaluate", model, path)
+
+
+def test_a_missing_column(run, refused, csv, tmp_path):
+    X, _ = rows()
+    out, path = tmp_path / "table.st", tmp_path / "narrow.csv"
+    run("train", "classify", csv, "--out", out)
+    path.write_text(table(X[:, :3], "a,b,c"))
+    assert 'feature column "d" is missing' in refused("predict", out, path)
+    path.write_text(table(X, "a,b,c,d"))
+    assert "no labels" in refused("evaluate", out, path)
+
+
+def test_another_format_than_the_training_data(run, refused, model, csv, libsvm, tmp_path):
+    assert "looks like a table" in refused("predict", model, csv)
+    out = tmp_path / "table.st"
+    run("train", "classify", csv, "--out", out)
+    assert "looks like a libsvm file" in refused("predict", out, libsvm)
+
+
+def test_files_that_are_no_models(refused, model, libsvm, tmp_path):
+    path = tmp_path / "other.st"
+    for command in (["predict", path, libsvm], ["evaluate", path, libsvm], ["info", path]):
+        path.write_bytes(model.read_bytes()[:-9])
+        assert "not a structlearn model, or it is damaged" in refused(*command)
+        path.write_bytes(model.read_bytes()[:20])
+        assert "not a structlearn model, or it is damaged" in refused(*command)
+        save_file({"weights": np.zeros(3)}, path)
+        assert "not a structlearn model" in refused(*command)
+        header = {"format": "structlearn-model", "version": 1}
+        save_file(
+            {"weights": np.zeros(3), "history": np.zeros((1, 7))}, path, {"structlearn": json.dumps(header)}
+        )
+        assert "damaged" in refused(*command)
+
+
+def test_models_saved_from_python_are_described_but_not_applied(run, refused, libsvm, tmp_path):
+    from structlearn import MulticlassClassifier
+
+    path = tmp_path / "own.st"
+    MulticlassClassifier(random_state=0).fit(*rows()).save(path)
+    assert "use structlearn.load" in refused("predict", path, libsvm)
+    assert "saved from Python" in run("info", path).stdout
+
+
+def raising(error):
+    def fail(*arguments, **options):
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), MemoryError()])
+def test_failures_exit_with_1(run, libsvm, tmp_path, monkeypatch, error):
+    monkeypatch.setattr("structlearn.estimators.persistence.save_file", raising(error))
+    result = run("train", "classify", libsvm, "--out", tmp_path / "model.st", code=1)
+    assert result.stdout == ""
+    assert result.stderr.splitlines()[-1] in ("Error: No space left on device.", "Error: Out of memory.")
+    assert [path.name for path in tmp_path.iterdir()] == [libsvm.name]
+
+
+def test_bugs_keep_their_traceback(run, model, libsvm, monkeypatch):
+    monkeypatch.setattr("structlearn.MulticlassClassifier.predict", raising(ZeroDivisionError("a bug")))
+    result = run("predict", model, libsvm, code=1)
+    assert isinstance(result.exception, ZeroDivisionError)
