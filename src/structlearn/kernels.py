@@ -117,8 +117,11 @@ def question(name: F) -> F:
 
     @wraps(name)
     def ask(*args: Any) -> Any:
-        found = _registered(key, type(args[0]))
-        return found(*args) if found is not None else getattr(args[0], key)(*args[1:])
+        own = _ANSWERS.get((key, type(args[0])))
+        if own is None and hasattr(args[0], key):
+            return getattr(args[0], key)(*args[1:])
+        found = own or _ANSWERS[key, object]
+        return found(*args) if isinstance(args[0], tuple) else found.py_func(*args)  # type: ignore[attr-defined]
 
     @overload(ask)
     def choose(*args):  # type: ignore[no-untyped-def]  # Numba compares signatures, annotations included

@@ -1,5 +1,6 @@
 """Estimators with scikit-learn's conventions."""
 
+from structlearn.estimators.binary import BinaryClassifier
 from structlearn.estimators.chain import ChainClassifier
 from structlearn.estimators.matching import MatchingClassifier
 from structlearn.estimators.multiclass import MulticlassClassifier
@@ -7,6 +8,7 @@ from structlearn.estimators.multilabel import MultiLabelClassifier
 from structlearn.estimators.structured import StructuredPredictor
 
 __all__ = [
+    "BinaryClassifier",
     "ChainClassifier",
     "MatchingClassifier",
     "MultiLabelClassifier",

@@ -2,6 +2,8 @@
 
 from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe
 from structlearn.solvers.frank_wolfe import FrankWolfe
+from structlearn.solvers.gradient import GradientDescent, Proximal
+from structlearn.solvers.lbfgs import LBFGS
 from structlearn.solvers.loop import Candidate, Progress, Solver, Stopping, solve
 from structlearn.solvers.orders import GapSampling, Order, Permutation, Uniform
 from structlearn.solvers.solution import Certificate, History, Row, Solution
@@ -10,6 +12,7 @@ from structlearn.solvers.stochastic_subgradient import Perceptron, StochasticSub
 from structlearn.solvers.subgradient import Subgradient
 
 __all__ = [
+    "LBFGS",
     "BlockFrankWolfe",
     "Candidate",
     "Certificate",
@@ -17,12 +20,14 @@ __all__ = [
     "DiminishingStep",
     "FrankWolfe",
     "GapSampling",
+    "GradientDescent",
     "History",
     "Order",
     "PegasosStep",
     "Perceptron",
     "Permutation",
     "Progress",
+    "Proximal",
     "Row",
     "Solution",
     "Solver",

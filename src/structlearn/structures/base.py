@@ -13,7 +13,7 @@ import numpy as np
 
 from structlearn.contract import Array, Shape, corner, gibbs, workspace
 from structlearn.kernels import is_answered, kernel
-from structlearn.structures.regularized import Entropic, Quadratic
+from structlearn.structures.regularized import Entropic, quadratic
 
 
 class Corners(NamedTuple):
@@ -62,6 +62,8 @@ class Structure(ABC):
     exact: bool = True
     #: How many of the parts, at the end of the part vector, are shared by all examples.
     n_shared: int = 0
+    #: Where an output may leave parts off, the probability from which on a part is worth taking.
+    threshold: float = 0.0
     #: Why there are no marginals, where there are none.
     no_marginals: str = ""
     #: Number of axes of a part vector: a matching writes its parts as an (m, n) table.
@@ -122,7 +124,7 @@ class Structure(ABC):
         -------
         ndarray of the same shape (a list for a list).
         """
-        return self._ask(self.record, theta)[0]
+        return self.respond(self.record, theta)[0]
 
     def marginals(self, theta: Any) -> Marginals:
         """argmax_{z in M} <theta, z> + H(z): the marginals of p(y) ~ exp <theta, y>, and log Z.
@@ -131,16 +133,16 @@ class Structure(ABC):
         """
         if not is_answered(gibbs, self.record):
             raise TypeError(f"{type(self).__name__} has no marginals{self.no_marginals}.")
-        return Marginals(*self._ask(Entropic(self.record), theta))
+        return Marginals(*self.respond(Entropic(self.record), theta))
 
     def project(self, theta: Any) -> Any:
         """argmin_{z in M} 1/2 ||z - theta||^2 over the local parts: a sparse mixture of corners (SparseMAP).
 
         Shared parts enter by their scores alone. `theta` as in `maximize`.
         """
-        return self._ask(Quadratic(self.record), theta)[0]
+        return self.respond(quadratic(self.record), theta)[0]
 
-    def _ask(self, record: Any, theta: Any) -> tuple[Any, Any]:
+    def respond(self, record: Any, theta: Any) -> tuple[Any, Any]:
         """Corners of `record` for one part vector, a list or a stack of them; and their values."""
         if isinstance(theta, list | tuple) and np.ndim(theta[0]) == self.part_ndim:
             found = [self._ask_one(record, one, f"Output {i}") for i, one in enumerate(theta)]

@@ -34,6 +34,23 @@ class Quadratic(NamedTuple):
     inner: Any
 
 
+class PlainQuadratic:
+    """The same for a plain Python object that answers `nearest`."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.workspace = inner.nearest_workspace
+        self.corner = self.peak = inner.nearest
+
+    def curvature(self) -> float:
+        return 1.0
+
+
+def quadratic(record: Any) -> Quadratic | PlainQuadratic:
+    """The record of <theta, z> - 1/2 ||z||^2, compiled where the structure is."""
+    return Quadratic(record) if isinstance(record, tuple) else PlainQuadratic(record)
+
+
 @answer(curvature, object)
 @kernel
 def no_curvature(structure: Any) -> Any:
