@@ -33,7 +33,7 @@ def workspace(structure: Any, shape: Shape) -> Any:
 
 @question
 def corner(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> Any:
-    """Vertex <- argmax_{z in M} <theta, z>; returns the maximum (-inf if no output is allowed).
+    """vertex <- argmax_{z in M} <theta, z>; returns the maximum (-inf if no output is allowed).
 
     theta : local scores, rows * columns of them; shared : shared scores; vertex : local, then shared parts.
     """
@@ -90,7 +90,7 @@ def scratch(scoring: Any) -> Any:
 
 @question
 def score(scoring: Any, i: int, w: Array, work: Any, theta: Array) -> None:
-    """Theta <- the local part of Phi_i w."""
+    """theta <- the local part of Phi_i w."""
 
 
 @question
@@ -100,4 +100,4 @@ def squared_norm(scoring: Any, i: int, delta: Array, work: Any) -> Any:
 
 @question
 def move(scoring: Any, i: int, delta: Array, scale: float, w: Array, work: Any) -> None:
-    """W <- w + scale * Phi_i^T delta, touching only the weights of this example's features."""
+    """w <- w + scale * Phi_i^T delta, touching only the weights of this example's features."""

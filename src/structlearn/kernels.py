@@ -95,6 +95,11 @@ class _PackageCacheImpl(CompileResultCacheImpl):
 class _PackageCache(FunctionCache):
     _impl_class = _PackageCacheImpl
 
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what can be found again: a user's own function has another type in every process."""
+        if "CPUDispatcher" not in str(sig):
+            super().save_overload(sig, data)
+
 
 def kernel(function: F) -> F:
     """Compile `function` on first call; keep the result on disk; release the GIL while it runs."""

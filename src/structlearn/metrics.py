@@ -56,12 +56,12 @@ class LinkScores(NamedTuple):
     f1: float
 
 
-def link_scores(y_true: Sequence[Any], y_pred: Sequence[Any]) -> LinkScores:
+def link_scores(y_true: Sequence[Any], y_pred: Sequence[Any], sample_weight: Any = None) -> LinkScores:
     """Precision, recall and F1 of 0/1 tables of links. Where nothing is predicted, precision is 1."""
     pairs = _paired(y_true, y_pred)
-    both = sum(float(np.sum((a == 1) & (b == 1))) for a, b in pairs)
-    gold = sum(float(np.sum(a == 1)) for a, _ in pairs)
-    found = sum(float(np.sum(b == 1)) for _, b in pairs)
+    counts = np.array([[np.sum((a == 1) & (b == 1)), np.sum(a == 1), np.sum(b == 1)] for a, b in pairs])
+    weight = np.ones(len(pairs)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    both, gold, found = (float(total) for total in weight @ counts)
     precision = both / found if found else 1.0
     recall = both / gold if gold else 1.0
     f1 = 2 * both / (gold + found) if gold + found else 1.0

@@ -115,6 +115,19 @@ class Objective:
     def n_active(self) -> int:
         return self.active.size
 
+    @property
+    def fingerprint(self) -> tuple[float, ...]:
+        """Numbers that differ between objectives: a solver may go on from where it was on an equal one."""
+        pull = self.gold_pull
+        return (
+            self.regularization,
+            self.n_active,
+            pull.size,
+            float(pull @ pull),
+            float(pull.sum()),
+            self.gold_cost,
+        )
+
     @cached_property
     def blocks(self) -> Blocks:
         return Blocks(*self.oracle.layout, self.cost, self.weight, *self.gold)
@@ -206,7 +219,7 @@ class Objective:
     # ---- dual points -------------------------------------------------------------------------------
 
     def gold_point(self) -> Array:
-        """Z = mu, dense: examples end to end, each its local and then its shared parts."""
+        """z = mu, dense: examples end to end, each its local and then its shared parts."""
         z = np.zeros(self.scoring.start[-1] + self.scoring.n_examples * self.scoring.n_shared)
         owner = np.repeat(np.arange(self.scoring.n_examples), np.diff(self.gold.start))
         z[self.point_start[owner] + self.gold.index] = self.gold.value

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from structlearn.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
-from structlearn.estimators.choices import cost_options, label_weights
+from structlearn.estimators.choices import class_weights, cost_options
 from structlearn.estimators.inputs import (
     check_feature_count,
     check_same_length,
@@ -78,10 +78,11 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         options = cost_options(self.cost, self.classes_)
         if self.class_weight is None:
             return options
-        if self.class_weight == "balanced":
-            by_class = compute_class_weight("balanced", classes=np.arange(len(self.classes_)), y=codes)
-        else:
-            by_class = label_weights(self.class_weight, self.classes_, "class_weight")
+        by_class = class_weights(
+            self.class_weight,
+            self.classes_,
+            lambda: compute_class_weight("balanced", classes=np.arange(len(self.classes_)), y=codes),
+        )
         weights = np.asarray(options.get("weights", np.ones(len(by_class))))
         return {**options, "weights": weights * (by_class if weights.ndim == 1 else by_class[:, None])}
 

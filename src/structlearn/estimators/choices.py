@@ -164,6 +164,14 @@ def check_number(name: str, value: Any, *, minimum: float = 0.0, strict: bool = 
     return float(value)
 
 
+def class_weights(class_weight: Any, classes: Any, balanced: Callable[[], Any]) -> Any:
+    """An array of weights by class from a mapping, an array, or "balanced", which calls `balanced`."""
+    if isinstance(class_weight, str):
+        one_of("class_weight", class_weight, ["balanced"])
+        return balanced()
+    return label_weights(class_weight, classes, "class_weight")
+
+
 def cost_options(cost: Any, classes: Any = None) -> dict[str, Any]:
     """Options of a structure's `cost`: "hamming", "count", an array of weights, or a mapping of them.
 
@@ -178,8 +186,13 @@ def cost_options(cost: Any, classes: Any = None) -> dict[str, Any]:
     return {"weights": cost if isinstance(cost, Mapping) else np.asarray(cost, dtype=np.float64)}
 
 
-def label_weights(weights: Mapping[Any, float], classes: Any, what: str) -> Any:
-    """An array of weights by class from a mapping; classes that are not named weigh 1."""
+def label_weights(weights: Any, classes: Any, what: str) -> Any:
+    """An array of weights by class from an array or a mapping; classes that are not named weigh 1."""
+    if not isinstance(weights, Mapping):
+        found = np.asarray(weights, dtype=np.float64)
+        if found.shape != (len(classes),):
+            raise ValueError(f"{what} has shape {found.shape}; there are {len(classes)} classes.")
+        return found
     position = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
     found = np.ones(len(position))
     for label, weight in weights.items():

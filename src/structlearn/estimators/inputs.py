@@ -27,6 +27,14 @@ def check_weights(sample_weight: Any, n_examples: int) -> Array | None:
     return weight
 
 
+def summed_duplicates(X: Any) -> Any:
+    """`X` itself, or a copy in which repeated entries of a sparse matrix are added up."""
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
 def as_list(data: Any, name: str) -> Sequence[Any]:
     """A list, tuple or array of examples, one or more."""
     if isinstance(data, str | bytes | dict) or sparse.issparse(data) or not hasattr(data, "__len__"):
@@ -117,13 +125,15 @@ def canonical_examples(X: Any, codes: Array, weight: Array | None) -> tuple[Arra
     """Distinct examples in an order that does not depend on how they came, and all examples' weights.
 
     Equal rows with equal outputs become one example of their summed weight: a weight of 2 then is the same
-    problem as a repeated row, to the last bit, and so is any order of the rows.
+    problem as a repeated row, up to rounding, and so is any order of the rows.
 
     Returns
     -------
     active : first occurrences, sorted by a hash of their contents
     weight : their summed weights; the others' are not to be used
     """
+    if weight is not None and not weight.any():
+        raise ValueError("Sample weights and class weights leave every example with weight zero.")
     hashes = _row_hashes(X) ^ (_mix(codes.astype(np.uint64)) if codes.ndim == 1 else _row_hashes(codes))
     weight = np.ones(hashes.size) if weight is None else weight
     order = np.argsort(hashes, kind="stable")

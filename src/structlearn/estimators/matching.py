@@ -66,4 +66,4 @@ class MatchingClassifier(PartEstimator):
         check_is_fitted(self, "weights_")
         found = [self.structure_.decode(vertex) for vertex in self._predict_parts(X)]
         gold = [self.structure_.encode(one, table.shape) for one, table in zip(y, found, strict=True)]
-        return link_scores(gold, found).f1
+        return link_scores(gold, found, sample_weight).f1

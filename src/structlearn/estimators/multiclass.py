@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from structlearn.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
 from structlearn.estimators.choices import LOSSES, cost_options, one_of
-from structlearn.estimators.inputs import canonical_examples, check_weights
+from structlearn.estimators.inputs import canonical_examples, check_weights, summed_duplicates
 from structlearn.penalties import ElasticNet, GroupNorm, Penalty
 from structlearn.scoring import RowScoring
 from structlearn.structures import Simplex
@@ -53,6 +53,7 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MulticlassClassifier:
         """Train on X of shape (n, d), dense or CSR, and n labels."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C")
+        X = summed_duplicates(X)
         check_classification_targets(y)
         weight = check_weights(sample_weight, X.shape[0])
         self.classes_, codes = np.unique(y, return_inverse=True)

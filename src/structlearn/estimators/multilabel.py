@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from structlearn.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
-from structlearn.estimators.choices import cost_options, label_weights, one_of
-from structlearn.estimators.inputs import as_list, canonical_examples, check_weights
+from structlearn.estimators.choices import class_weights, cost_options, one_of
+from structlearn.estimators.inputs import as_list, canonical_examples, check_weights, summed_duplicates
 from structlearn.estimators.multiclass import FLOATS
 from structlearn.metrics import subset_accuracy
 from structlearn.scoring import RowScoring
@@ -50,7 +50,7 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
         y is a 0/1 matrix of shape (n, K), a list of sets (lists, tuples) of labels, or a vector of labels,
         one an example; `predict` answers in the same form.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C")
+        X = summed_duplicates(validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C"))
         on = self._read_labels(y)
         if len(on) != X.shape[0]:
             raise ValueError(f"X has {X.shape[0]} examples but y has {len(on)}: give one output an example.")
@@ -108,10 +108,11 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
         options = cost_options(self.cost, self.classes_)
         if self.class_weight is None:
             return options
-        if self.class_weight == "balanced":
-            by_class = on.size / (on.shape[1] * np.maximum(on.sum(axis=0), 1))
-        else:
-            by_class = label_weights(self.class_weight, self.classes_, "class_weight")
+        by_class = class_weights(
+            self.class_weight,
+            self.classes_,
+            lambda: on.size / (on.shape[1] * np.maximum(on.sum(axis=0), 1)),
+        )
         return {**options, "weights": options.get("weights", 1.0) * by_class}
 
     def predict(self, X: Any) -> Any:

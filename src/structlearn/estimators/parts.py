@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from structlearn.contract import Array
+from structlearn.contract import Array, Shape
 from structlearn.estimators.base import StructuredEstimator, Task
 from structlearn.estimators.choices import cost_options
 from structlearn.estimators.inputs import (
@@ -20,6 +20,7 @@ from structlearn.estimators.inputs import (
 )
 from structlearn.scoring import PartScoring
 from structlearn.structures import Structure
+from structlearn.structures.whole import Whole
 
 
 class PartWeights:
@@ -53,8 +54,9 @@ class PartEstimator(PartWeights, StructuredEstimator):
         if self.class_weight is not None:
             raise ValueError(f"{type(self).__name__} has no classes to weigh; use cost or sample_weight.")
         structure = self._make_structure()
-        self._axes_here = structure.part_ndim + 1
-        scoring = self._read(X)
+        if structure.n_shared:
+            structure = Whole(structure)
+        scoring = self._read(X, structure)
         outputs = as_list(y, "y")
         check_same_length(X, outputs)
         weight = check_weights(sample_weight, scoring.n_examples)
@@ -101,12 +103,17 @@ class PartEstimator(PartWeights, StructuredEstimator):
         return parts.reshape(shape) if self.structure_.part_ndim == 2 else parts
 
     def _scoring(self, X: Any) -> PartScoring:
-        scoring = self._read(X)
+        scoring = self._read(X, self.structure_)
         check_feature_count(scoring.F.shape[1], self.n_features_in_, type(self).__name__)
         return scoring
 
-    def _read(self, X: Any) -> PartScoring:
-        F, shapes = stack_examples(X, ndim=self._axes_here, noun=self._noun)
-        if shapes.shape[1] == 1:
-            shapes = np.column_stack([shapes, np.ones(len(shapes), dtype=np.int64)])
-        return PartScoring(F, shapes, intercept=self.fit_intercept)
+    def _read(self, X: Any, structure: Structure) -> PartScoring:
+        F, axes = stack_examples(X, ndim=structure.part_ndim + 1, noun=self._noun)
+        shapes = [self._shape(structure, i, tuple(one)) for i, one in enumerate(axes)]
+        return PartScoring(F, np.array(shapes), sizes=axes.prod(axis=1), intercept=self.fit_intercept)
+
+    def _shape(self, structure: Structure, i: int, axes: tuple[int, ...]) -> Shape:
+        try:
+            return structure.shape(np.broadcast_to(0.0, axes))
+        except ValueError as error:
+            raise ValueError(f"{self._noun} {i}: {error}") from None

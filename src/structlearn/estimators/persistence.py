@@ -22,6 +22,7 @@ from structlearn.contract import Array
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.files import written_aside
 from structlearn.solvers import Certificate, History, Row
+from structlearn.structures.whole import Whole
 
 FORMAT = "structlearn-model"
 VERSION = 1
@@ -61,6 +62,7 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
         "library": structlearn.__version__,
         "estimator": type(estimator).__name__,
         "parameters": {k: _to_json(v) for k, v in estimator.get_params(deep=False).items() if _is_plain(v)},
+        "scoring": getattr(estimator, "scoring", None) is not None,
         "structure": describe(estimator.structure_),
         "fitted": {name: _to_json(getattr(estimator, name)) for name in _fitted_names(estimator)},
         "certificate": estimator.certificate_.as_dict(),
@@ -69,7 +71,9 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
     tensors = {"weights": np.ascontiguousarray(estimator.weights_)}
     tensors["history"] = np.array(estimator.history_.rows, dtype=np.float64).reshape(-1, len(Row._fields))
     for name, lines in bundle.texts.items():
-        tensors[f"text:{name}"] = np.frombuffer("\n".join(lines).encode() or b"\n", dtype=np.uint8)
+        tensors[f"text:{name}"] = np.frombuffer(
+            "".join(f"{line}\n" for line in lines).encode(), dtype=np.uint8
+        )
     with written_aside(path) as aside:
         try:
             save_file(tensors, aside, metadata={_KEY: json.dumps(header)})
@@ -85,19 +89,26 @@ def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) ->
     estimator = getattr(structlearn.estimators, kind)()
     estimator.set_params(**{k: _from_json(v) for k, v in header["parameters"].items()})
     if kind == "StructuredPredictor":
+        if structure is None and header["structure"] is not None:
+            structure = build(header["structure"])
         estimator.set_params(structure=structure, scoring=scoring)
-        if structure is None and header["structure"] is None:
+        if header.get("scoring") and scoring is None:
+            raise ValueError(
+                f"{path} was trained with a scoring of the user's own: pass it, load(path, scoring=...)."
+            )
+        if structure is None:
             raise ValueError(
                 f"{path} was trained with a structure of the user's own: pass it, load(path, structure=...)."
             )
     for name, value in header["fitted"].items():
         setattr(estimator, name, _from_json(value))
-    estimator.structure_ = structures.as_structure(structure) if structure else build(header["structure"])
+    found = structures.as_structure(structure) if structure is not None else build(header["structure"])
+    estimator.structure_ = Whole(found) if kind == "StructuredPredictor" and found.n_shared else found
     estimator.weights_ = tensors["weights"]
     estimator.certificate_ = Certificate(**header["certificate"])
     estimator.history_ = History(_row(values) for values in tensors["history"])
     texts = {
-        name.removeprefix("text:"): bytes(value).decode().split("\n")
+        name.removeprefix("text:"): bytes(value).decode().split("\n")[:-1]
         for name, value in tensors.items()
         if name.startswith("text:")
     }
@@ -156,6 +167,7 @@ def _fitted_names(estimator: Any) -> list[str]:
 
 def describe(structure: Any) -> dict[str, Any] | None:
     """Name and arguments of one of our structures; None for a user's own."""
+    structure = getattr(structure, "inner", structure)
     name = type(structure).__name__
     if name not in _STRUCTURES:
         return None

@@ -49,8 +49,9 @@ class StructuredPredictor(PartEstimator):
             raise ValueError("StructuredPredictor needs a structure: StructuredPredictor(structure).")
         return as_structure(self.structure)
 
-    def _read(self, X: Any) -> Any:
-        return super()._read(X if self.scoring is None else [self.scoring(x) for x in as_list(X, "X")])
+    def _read(self, X: Any, structure: Structure) -> Any:
+        features = X if self.scoring is None else [self.scoring(x) for x in as_list(X, "X")]
+        return super()._read(features, structure)
 
     def predict(self, X: Any) -> list[Any]:
         """The best output of each example."""

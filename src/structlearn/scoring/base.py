@@ -39,7 +39,7 @@ class Scoring(ABC):
 
     @abstractmethod
     def pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
-        """Out <- out + sum_i Phi_i^T delta_i over local parts of examples first .. last - 1 (end to end)."""
+        """out <- out + sum_i Phi_i^T delta_i over local parts of examples first .. last - 1 (end to end)."""
 
     @property
     def n_examples(self) -> int:

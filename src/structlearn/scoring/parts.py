@@ -30,18 +30,23 @@ class PartScoring(Scoring):
     ----------
     F : ndarray of shape (all examples' parts, d), float32 or float64
     shapes : int array of shape (n_examples, 2)
-        Rows and columns of each example's parts.
+        Rows and columns of each example's parts, as its structure counts them.
+    sizes : int array of shape (n_examples,), optional
+        Numbers of parts; rows times columns unless given.
     intercept : bool
         Whether every part has one more feature, the constant 1.
     """
 
     n_shared = 0
 
-    def __init__(self, F: Array, shapes: Array, *, intercept: bool = False) -> None:
+    def __init__(
+        self, F: Array, shapes: Array, *, sizes: Array | None = None, intercept: bool = False
+    ) -> None:
         self.F = F
         self.shapes = np.asarray(shapes, dtype=np.int64)
         self.intercept = intercept
-        self.start = np.concatenate([[0], np.cumsum(self.shapes[:, 0] * self.shapes[:, 1])]).astype(np.int64)
+        sizes = self.shapes[:, 0] * self.shapes[:, 1] if sizes is None else sizes
+        self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.n_weights = F.shape[1] + intercept
 
     @property

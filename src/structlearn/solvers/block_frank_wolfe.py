@@ -146,6 +146,13 @@ class BlockFrankWolfe:
 
 
 @kernel
+def advance(z: Any, gamma: Any, delta: Any) -> None:
+    """z <- z + gamma delta. Compiled also where the pass is not: an interruption cannot tear it."""
+    for j in range(z.size):
+        z[j] += gamma * delta[j]
+
+
+@kernel
 def plain_pass(
     structure: Any,
     scoring: Any,
@@ -214,10 +221,8 @@ def plain_pass(
         # line 7: z_i and w move together
         paid = 0.0
         for j in range(size):
-            z_i[j] += gamma * delta[j]
             paid += cost[j] * delta[j]
-        for j in range(n_shared):
-            z_i[size + j] += gamma * delta[size + j]
+        advance(z_i, gamma, delta)
         length = -gamma * p / regularization
         move(scoring, i, delta, length, w, tools)
         change = gamma * paid

@@ -39,6 +39,8 @@ class FrankWolfe:
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+        if warm is not None and isinstance(warm.state, State):
+            return warm.state._replace(answers=0)
         w, cost = np.zeros(objective.n_weights), 0.0
         if warm is not None and warm.z is not None and warm.z.shape == objective.gold_point().shape:
             w, cost = objective.weights_of(warm.z)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -85,6 +85,8 @@ def solve(
     `callback` gets each `Row` of the history; training ends when it returns a true value. Ctrl-C ends
     training too; the best weights so far are returned.
     """
+    if warm is not None and warm.fingerprint != objective.fingerprint:
+        warm = replace(warm, state=None)
     with blas_threads(1):
         return _solve(objective, solver, stopping or Stopping(), np.random.default_rng(seed), callback, warm)
 
@@ -211,9 +213,9 @@ class _Run:
             status = self.reason(state)
         converged = bool(finished or (self.solver.certifies and gap <= self.stopping.tol))
         certificate = Certificate(
-            primal=self.primal,
-            dual=self.dual,
-            gap=gap,
+            primal=float(self.primal),
+            dual=float(self.dual),
+            gap=float(gap),
             passes=last.passes,
             oracle_calls=last.oracle_calls,
             seconds=seconds,
@@ -221,7 +223,7 @@ class _Run:
             exact=self.objective.structure.exact,
             converged=converged,
         )
-        return Solution(self.w, certificate, self.history, z)
+        return Solution(self.w, certificate, self.history, z, state, self.objective.fingerprint)
 
 
 def _is_whole(passes: float) -> bool:

@@ -48,7 +48,5 @@ class GapSampling:
         total = gaps.sum()
         if not np.isfinite(total) or total <= 0:  # before the first pass, or at the optimum
             return rng.permutation(active)
-        chances = (1 - self.uniform) * gaps / total + self.uniform / active.size
-        return active[
-            np.searchsorted(np.cumsum(chances), rng.random(active.size) * chances.sum(), side="right")
-        ]
+        edges = np.cumsum((1 - self.uniform) * gaps / total + self.uniform / active.size)
+        return active[np.searchsorted(edges, rng.random(active.size) * edges[-1], side="right")]

@@ -110,9 +110,13 @@ class Solution:
 
     w : the weights with the least primal value seen
     z : the dual point, where the solver keeps one (for a warm start)
+    state : the solver's last state, to go on from with the same solver on the same objective
+    fingerprint : of that objective
     """
 
     w: Array
     certificate: Certificate
     history: History = field(default_factory=History)
     z: Array | None = None
+    state: Any = None
+    fingerprint: tuple[float, ...] = ()

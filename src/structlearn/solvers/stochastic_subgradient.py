@@ -63,6 +63,8 @@ class StochasticSubgradient:
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+        if warm is not None and isinstance(warm.state, State):
+            return warm.state._replace(answers=0, order=warm.state.order[:0])
         u = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         b = u.copy() if self.averaging else np.zeros(0)
         pull = np.zeros(u.size)

@@ -65,8 +65,10 @@ class Subgradient:
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         self.step_rule.schedule(objective)  # refuses here what it cannot do
+        if warm is not None and isinstance(warm.state, State):
+            return warm.state._replace(answers=0)
+        w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         return State(w, objective.answers(w), w, DualAverage(np.zeros(w.size)), 0, 0)
 
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:

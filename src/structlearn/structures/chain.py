@@ -21,7 +21,7 @@ from structlearn.structures.base import Corners, Structure
 from structlearn.structures.chain_kbest import k_best
 from structlearn.structures.chain_marginals import chain_gibbs, chain_gibbs_workspace, chain_log_partition
 from structlearn.structures.chain_sampling import sample
-from structlearn.structures.rows import encode_rows, label_indices, row_costs
+from structlearn.structures.rows import encode_rows, label_indices, node_weights, row_costs
 
 
 class ChainRecord(NamedTuple):
@@ -152,7 +152,8 @@ class Chain(Structure):
         labels = self._labels(gold, shapes)
         scale = np.repeat(1.0 / shapes[:, 0], shapes[:, 0]) if options.get("normalized", True) else None
         if nodes is not None:
-            nodes = np.concatenate([np.asarray(one, dtype=np.float64) for one in nodes])
+            pairs = zip(nodes, shapes[:, 0], strict=True)
+            nodes = np.concatenate([node_weights(one, length) for one, length in pairs])
             scale = nodes if scale is None else nodes * scale
         return row_costs(labels, self.n_labels, options.get("weights"), scale).ravel()
 

@@ -42,8 +42,18 @@ def row_costs(gold: Array, n_labels: int, weights: Any = None, nodes: Any = None
     """
     costs = cost_table(weights, n_labels)[gold]
     if nodes is not None:
-        costs *= np.asarray(nodes, dtype=np.float64)[:, None]
+        costs *= node_weights(nodes, gold.size)[:, None]
     return costs
+
+
+def node_weights(nodes: Any, size: int) -> Array:
+    """Weights of the rows, one each; ValueError if they are not."""
+    nodes = np.ravel(np.asarray(nodes, dtype=np.float64))
+    if nodes.size != size:
+        raise ValueError(f"Node weights are one a row; got {nodes.size} for {size} rows.")
+    if not np.isfinite(nodes).all() or nodes.min() < 0:
+        raise ValueError("Node weights must be finite and at least 0.")
+    return nodes
 
 
 def cost_table(weights: Any, n_labels: int) -> Array:

@@ -1,0 +1,92 @@
+"""A structure whose shared parts are scored example by example, like all others.
+
+Where features are given part by part, nothing is shared: transitions and pair tables have their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array, Shape, corner, peak, workspace
+from structlearn.kernels import answer, kernel
+from structlearn.structures.base import Corners, Structure
+
+
+class WholeRecord(NamedTuple):
+    """Compiled form: theta holds the inner structure's local and then its shared parts."""
+
+    inner: Any
+
+
+class PlainWhole:
+    """The same for a structure whose record is a plain Python object."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def workspace(self, shape: Shape) -> Any:
+        return workspace(self.inner, shape)
+
+    def corner(self, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> Any:
+        n_local = shape[0] * shape[1]
+        return corner(self.inner, shape, theta[:n_local], theta[n_local:], work, vertex)
+
+    peak = corner
+
+
+class Whole(Structure):
+    """The outputs of `inner`, with all their parts local.
+
+    Parameters
+    ----------
+    inner : Structure
+    """
+
+    def __init__(self, inner: Structure) -> None:
+        self.inner = inner
+        self.exact = inner.exact
+        self.part_ndim = inner.part_ndim
+
+    @property
+    def record(self) -> WholeRecord | PlainWhole:
+        record = self.inner.record
+        return WholeRecord(record) if isinstance(record, tuple) else PlainWhole(record)
+
+    def shape(self, theta: Array) -> Shape:
+        return self.inner.shape(theta)
+
+    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+        return self.inner.encode(y, shape)
+
+    def decode(self, vertex: Array) -> Any:
+        return self.inner.decode(vertex)
+
+    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+        return self.inner.cost(mu, weights=weights, nodes=nodes, normalized=normalized)
+
+    def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
+        sizes = shapes[:, 0] * shapes[:, 1] + self.inner.n_shared
+        costs = [self.inner.cost(gold.dense(i, size), **options) for i, size in enumerate(sizes)]
+        return np.concatenate(costs)
+
+
+@answer(workspace, WholeRecord)
+@kernel
+def whole_workspace(structure: Any, shape: Any) -> Any:
+    return workspace(structure.inner, shape)
+
+
+@answer(corner, WholeRecord)
+@kernel
+def whole_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    n_local = shape[0] * shape[1]
+    return corner(structure.inner, shape, theta[:n_local], theta[n_local:], work, vertex)
+
+
+@answer(peak, WholeRecord)
+@kernel
+def whole_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    n_local = shape[0] * shape[1]
+    return peak(structure.inner, shape, theta[:n_local], theta[n_local:], work, vertex)

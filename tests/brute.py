@@ -1,0 +1,287 @@
+"""Everything by enumeration: the references that structures, objectives and solvers are tested against.
+
+A newcomer adds one line to `STRUCTURES` (its outputs and part vectors written out, independently of its
+`maximize` and `encode`) or to `SOLVERS`, and every property is tested for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from itertools import combinations, pairwise, product
+from typing import Any, NamedTuple
+
+import cvxpy
+import numpy as np
+
+from own_structures import ChooseTwo, CompiledChooseTwo, choose_two
+from structlearn.objective import Objective
+from structlearn.scoring import PartScoring, RowScoring
+from structlearn.solvers import (
+    BlockFrankWolfe,
+    DiminishingStep,
+    FrankWolfe,
+    GapSampling,
+    StochasticSubgradient,
+    Subgradient,
+    Uniform,
+)
+from structlearn.structures import Chain, Cube, LabelGraph, Matching, Simplex, as_structure
+
+# ---- outputs, and their part vectors --------------------------------------------------------------------
+
+
+class Family(NamedTuple):
+    """All outputs of a structure, in a few small shapes."""
+
+    #: as a user would pass it
+    given: Any
+    #: (rows, columns) of the local parts
+    shapes: list[tuple[int, int]]
+    #: all outputs of a shape
+    outputs: Callable[[tuple[int, int]], list[Any]]
+    #: the part vector of an output, written by hand
+    write: Callable[[Any, tuple[int, int]], np.ndarray]
+    #: features come for each row (and score every column), or for each part
+    rowwise: bool
+
+    @property
+    def structure(self):
+        return as_structure(self.given)
+
+    def vertices(self, shape):
+        """All vertices, as rows of a matrix over flat part vectors."""
+        return np.array([self.write(y, shape).ravel() for y in self.outputs(shape)])
+
+    def part_shape(self, shape):
+        """Shape of a part vector as `maximize` takes it."""
+        n_parts = shape[0] * shape[1] + self.structure.n_shared
+        return shape if self.structure.part_ndim == 2 else (n_parts,)
+
+
+def score_of(theta, vertices):
+    """<theta, z> of each vertex; a forbidden part that is not used does not count (-inf * 0 is NaN)."""
+    theta = np.asarray(theta).ravel()
+    finite = np.where(np.isfinite(theta), theta, 0.0)
+    forbidden = (vertices[:, ~np.isfinite(theta)] > 0).any(axis=1)
+    return np.where(forbidden, -np.inf, vertices @ finite)
+
+
+def simplex(n_labels):
+    return Family(Simplex(n_labels), [(1, n_labels)], lambda shape: list(range(shape[1])), _unit_vector, True)
+
+
+def _unit_vector(y, shape):
+    return np.array([float(k == y) for k in range(shape[1])])
+
+
+def _switches(shape):
+    return [np.array(y) for y in product((0, 1), repeat=shape[1])]
+
+
+def cube(n_labels):
+    return Family(Cube(n_labels), [(1, n_labels)], _switches, lambda y, shape: y.astype(float), True)
+
+
+def label_graph(n_labels, edges):
+    structure = LabelGraph(n_labels, edges)
+
+    def write(y, shape):
+        tables = [
+            float((y[a], y[b]) == state) for a, b in structure.edges for state in product((0, 1), (0, 1))
+        ]
+        return np.array([*y, *tables], dtype=float)
+
+    return Family(structure, [(1, n_labels)], _switches, write, True)
+
+
+def chain(n_labels, lengths, *, start=False, end=False):
+    def outputs(shape):
+        return [np.array(y) for y in product(range(n_labels), repeat=shape[0])]
+
+    def write(y, shape):
+        labels = range(n_labels)
+        unary = [float(label == k) for label in y for k in labels]
+        pairs = list(pairwise(y))
+        transitions = [float(sum(pair == (j, k) for pair in pairs)) for j in labels for k in labels]
+        first = [float(y[0] == k) for k in labels] if start else []
+        last = [float(y[-1] == k) for k in labels] if end else []
+        return np.array([*unary, *transitions, *first, *last])
+
+    structure = Chain(n_labels, start=start, end=end)
+    return Family(structure, [(length, n_labels) for length in lengths], outputs, write, True)
+
+
+def matching(shapes, *, unmatched=True, capacities=(1, 1)):
+    def allowed(table):
+        rows, columns = table.sum(axis=1), table.sum(axis=0)
+        linked = unmatched or (rows if len(rows) <= len(columns) else columns).min() >= 1
+        return linked and rows.max() <= capacities[0] and columns.max() <= capacities[1]
+
+    def outputs(shape):
+        tables = (np.reshape(bits, shape) for bits in product((0, 1), repeat=shape[0] * shape[1]))
+        return [table for table in tables if allowed(table)]
+
+    structure = Matching(unmatched=unmatched, capacities=capacities)
+    return Family(structure, shapes, outputs, lambda y, shape: y.astype(float), False)
+
+
+def two_of(given, sizes):
+    def outputs(shape):
+        return [np.isin(np.arange(shape[0]), pair).astype(int) for pair in combinations(range(shape[0]), 2)]
+
+    return Family(given, [(size, 1) for size in sizes], outputs, lambda y, shape: y.astype(float), False)
+
+
+STRUCTURES = {
+    "simplex": simplex(4),
+    "cube": cube(3),
+    "chain": chain(3, [3, 1, 2]),
+    "chain with start and end": chain(2, [4, 1, 3], start=True, end=True),
+    "label tree": label_graph(4, "tree"),
+    "label graph": label_graph(3, "all"),
+    "matching": matching([(2, 3), (3, 3), (3, 1)]),
+    "full matching": matching([(2, 3), (3, 2), (2, 2)], unmatched=False),
+    "many-to-one": matching([(2, 3), (3, 2)], capacities=(1, 2)),
+    "full many-to-many": matching([(3, 3), (2, 3)], unmatched=False, capacities=(2, 2)),
+    "own, plain Python": two_of(ChooseTwo(), [4, 3]),
+    "own, compiled": two_of(CompiledChooseTwo(), [4, 3]),
+    "own, a function": two_of(choose_two, [4, 3]),
+}
+
+# ---- training problems, written out ---------------------------------------------------------------------
+
+
+class Problem(NamedTuple):
+    """A small objective, and all that it is made of as dense matrices."""
+
+    objective: Objective
+    #: (n_parts_i, n_weights) for each example
+    Phi: list[np.ndarray]
+    #: (n_vertices_i, n_parts_i) for each example
+    vertices: list[np.ndarray]
+    mu: list[np.ndarray]
+    #: with zeros on the shared parts
+    cost: list[np.ndarray]
+    weight: np.ndarray
+
+    @property
+    def examples(self):
+        return zip(self.weight, self.Phi, self.vertices, self.mu, self.cost)
+
+    @property
+    def regularization(self):
+        return self.objective.regularization
+
+    def primal(self, w):
+        losses = [p * ((V - mu) @ (Phi @ w + c)).max() for p, Phi, V, mu, c in self.examples]
+        return self.regularization / 2 * w @ w + sum(losses)
+
+    def weights(self, z):
+        pulls = [p * Phi.T @ (mu - z_i) for (p, Phi, _, mu, _), z_i in zip(self.examples, z)]
+        return sum(pulls) / self.regularization
+
+    def dual(self, z):
+        w = self.weights(z)
+        costs = [p * c @ (z_i - mu) for (p, _, _, mu, c), z_i in zip(self.examples, z)]
+        return sum(costs) - self.regularization / 2 * w @ w
+
+    def gap(self, z):
+        """The formula of the design: only at w = w(z)."""
+        w = self.weights(z)
+        return sum(p * ((V - z_i) @ (Phi @ w + c)).max() for (p, Phi, V, _, c), z_i in zip(self.examples, z))
+
+    def random_point(self, rng):
+        """A mixture of vertices for each example."""
+        return [rng.dirichlet(np.full(len(V), 0.3)) @ V for V in self.vertices]
+
+    def optimum(self):
+        """min P, by an interior-point method with a constraint for each vertex."""
+        w = cvxpy.Variable(self.objective.n_weights)
+        slack = cvxpy.Variable(len(self.mu))
+        limits = [
+            ((V - mu) @ Phi) @ w + (V - mu) @ c <= slack[i]
+            for i, (_, Phi, V, mu, c) in enumerate(self.examples)
+        ]
+        value = self.regularization / 2 * cvxpy.sum_squares(w) + self.weight @ slack
+        problem = cvxpy.Problem(cvxpy.Minimize(value), limits)
+        return problem.solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+
+
+def build(family, *, n=6, d=3, regularization=0.5, intercept=True, sample_weight=None, seed=0, **cost):
+    """A random problem over a family, its examples going through the family's shapes."""
+    rng = np.random.default_rng(seed)
+    shapes = [family.shapes[i % len(family.shapes)] for i in range(n)]
+    outputs = [all_outputs[rng.integers(len(all_outputs))] for all_outputs in map(family.outputs, shapes)]
+    structure = family.structure
+    rows = [0.8 * rng.normal(size=(m if family.rowwise else m * k, d)) for m, k in shapes]
+    if family.rowwise:
+        lengths = np.array([m for m, _ in shapes])
+        scoring = RowScoring(
+            np.concatenate(rows), lengths, shapes[0][1], n_shared=structure.n_shared, intercept=intercept
+        )
+    else:
+        scoring = PartScoring(np.concatenate(rows), np.array(shapes), intercept=intercept)
+    gold = structure.encode_many(outputs, scoring.shapes)
+    objective = Objective(
+        structure,
+        scoring,
+        gold,
+        structure.cost_many(gold, scoring.shapes, **cost),
+        regularization=regularization,
+        sample_weight=sample_weight,
+    )
+    Phi = [dense_map(family, x, shape, intercept) for x, shape in zip(rows, shapes)]
+    vertices = [family.vertices(shape) for shape in shapes]
+    mu = [family.write(y, shape).ravel() for y, shape in zip(outputs, shapes)]
+    costs = np.split(objective.cost, scoring.start[1:-1])
+    padded = [np.concatenate([c, np.zeros(structure.n_shared)]) for c in costs]
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    return Problem(objective, Phi, vertices, mu, padded, weight / weight.sum())
+
+
+def dense_map(family, x, shape, intercept):
+    """Phi_i: feature j of row t scores label k by the weight (j, k); shared parts are weights themselves."""
+    if intercept:
+        x = np.column_stack([x, np.ones(len(x))])
+    if not family.rowwise:
+        return x
+    local = np.kron(x, np.eye(shape[1]))
+    shared = np.eye(family.structure.n_shared)
+    corner = np.zeros((len(local), len(shared)))
+    return np.block([[local, corner], [np.zeros((len(shared), local.shape[1])), shared]])
+
+
+@cache
+def problem(name):
+    """The problem of a registered structure that all solvers are tested on."""
+    return build(STRUCTURES[name])
+
+
+@cache
+def optimum(name):
+    return problem(name).optimum()
+
+
+# ---- solvers --------------------------------------------------------------------------------------------
+
+
+class Runner(NamedTuple):
+    """A solver, and the passes that bring it within 1e-4 of the optimum of a `problem` (None: too many)."""
+
+    solver: Any
+    passes: int | None = None
+
+
+SOLVERS = {
+    "bcfw": Runner(BlockFrankWolfe(), 5000),
+    "bcfw, averaged": Runner(BlockFrankWolfe(averaging=True)),
+    "bcfw, uniform": Runner(BlockFrankWolfe(order=Uniform())),
+    "bcfw, gap sampling": Runner(BlockFrankWolfe(order=GapSampling())),
+    "fw": Runner(FrankWolfe()),
+    "fw, 2/(k + 2)": Runner(FrankWolfe(line_search=False), 10000),
+    "subgradient": Runner(Subgradient()),
+    "subgradient, diminishing": Runner(Subgradient(DiminishingStep(1.0))),
+    "stochastic subgradient": Runner(StochasticSubgradient(), 10000),
+    "stochastic subgradient, uniform": Runner(StochasticSubgradient(order=Uniform())),
+}

@@ -1,0 +1,275 @@
+"""Models as files: what is read is what was written, and nothing else is read or left behind."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import structlearn
+from own_structures import ChooseTwo
+from structlearn import StructuredPredictor, load
+from structlearn.structures import Matching
+
+MODELS = Path(__file__).parent / "models"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.safetensors"
+
+
+def reload(model, path):
+    model.save(path)
+    own = model.structure if isinstance(model, StructuredPredictor) else None
+    return load(path, structure=own)
+
+
+# ---- round trips ----------------------------------------------------------------------------------------
+
+
+def test_a_model_comes_back_as_it_was(fitting, path):
+    model = fitting.estimator.fit(fitting.X, fitting.y)
+    again = reload(model, path)
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(again.weights_, model.weights_)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    assert again.certificate_ == model.certificate_
+    assert again.history_.rows == model.history_.rows
+    assert again.n_features_in_ == model.n_features_in_
+    for found, expected in zip(again.predict(fitting.X), model.predict(fitting.X), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert again.score(fitting.X, fitting.y) == model.score(fitting.X, fitting.y)
+
+
+def test_parameters_come_back(fitting, path):
+    model = fitting.estimator.set_params(
+        tol=0.5, solver="bcfw", solver_options={"order": "gap"}, max_seconds=9.0, random_state=3
+    )
+    again = reload(model.fit(fitting.X, fitting.y), path)
+    assert again.get_params() == model.get_params()
+    assert clone(again).get_params().keys() == model.get_params().keys()
+
+
+def test_a_model_that_was_read_can_be_fitted_again(fitting, path):
+    model = fitting.estimator.fit(fitting.X, fitting.y)
+    again = reload(model, path).fit(fitting.X, fitting.y)
+    np.testing.assert_array_equal(again.weights_, model.weights_)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("chain", {"start": True, "class_weight": {"B": 2.0}}),
+        ("multilabel", {"edges": "tree", "cost": np.array([1.0, 2.0, 3.0])}),
+        ("multilabel", {"edges": [(0, 2)], "fit_intercept": False}),
+        ("multilabel", {"edges": "none"}),
+        ("matching", {"unmatched": False, "capacities": (1, 2), "cost": {"missed": 2.0}}),
+    ],
+)
+def test_parameters_of_every_type_come_back(make, path, name, parameters):
+    model, X, y = make(name, **parameters)
+    again = reload(model.fit(X, y), path)
+    for key, value in parameters.items():
+        np.testing.assert_array_equal(getattr(again, key), value)
+        assert type(getattr(again, key)) is type(value)
+    assert again.score(X, y) == model.score(X, y)
+
+
+@pytest.mark.parametrize("dtype", [object, np.int64, np.bool_, "U8"])
+def test_classes_of_every_type_come_back(make, path, dtype):
+    model, X, y = make("multiclass")
+    labels = y.astype(object) if dtype is object else (y == "cat").astype(dtype)
+    again = reload(model.fit(X, labels), path)
+    assert again.classes_.dtype == model.classes_.dtype
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_label_sets_come_back(make, path):
+    model, X, y = make("multilabel")
+    model.fit(X, [tuple(np.array(["x", "y", "z"])[row == 1]) for row in y])
+    assert reload(model, path).predict(X) == model.predict(X)
+
+
+def test_bundles_keep_notes_and_texts(make, path):
+    from structlearn.estimators.persistence import Bundle, load_bundle, save_bundle
+
+    model, X, y = make("multiclass")
+    texts = {"words": ["a", "", "ü"], "none": []}
+    save_bundle(Bundle(model.fit(X, y), {"task": "tag"}, texts), path)
+    found = load_bundle(path)
+    assert found.notes == {"task": "tag"}
+    assert found.texts == texts
+
+
+# ---- a user's own structure -----------------------------------------------------------------------------
+
+
+def test_an_own_structure_must_be_given(make, path):
+    model, X, y = make("structured")
+    model.fit(X, y).save(path)
+    with pytest.raises(
+        ValueError, match=r"structure of the user's own: pass it, load\(path, structure=...\)"
+    ):
+        load(path)
+    again = load(path, structure=ChooseTwo())
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_structure_of_the_library_need_not_be_given(make, path):
+    fitting = make("matching")
+    tables = [np.eye(x.shape[1])[one] for x, one in zip(fitting.X, fitting.y)]
+    model = StructuredPredictor(Matching(), regularization=0.1, tol=0.01, random_state=0).fit(
+        fitting.X, tables
+    )
+    model.save(path)
+    again = load(path)
+    np.testing.assert_array_equal(again.predict(fitting.X)[0], model.predict(fitting.X)[0])
+    assert isinstance(again.structure, Matching)
+    np.testing.assert_array_equal(again.fit(fitting.X, tables).weights_, model.weights_)
+
+
+def read_features(example):
+    return example["features"]
+
+
+def test_an_own_scoring_must_be_given(make, path):
+    model, X, y = make("structured", scoring=read_features)
+    named = [{"features": x} for x in X]
+    model.fit(named, y).save(path)
+    again = load(path, structure=ChooseTwo(), scoring=read_features)
+    np.testing.assert_array_equal(again.predict(named), model.predict(named))
+    with pytest.raises(ValueError, match="scoring"):
+        load(path, structure=ChooseTwo())
+
+
+# ---- files that are no models ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(make, path):
+    model, X, y = make("multiclass")
+    model.fit(X, y).save(path)
+    return path
+
+
+def rewrite(path, change):
+    """Change the header of a model file."""
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["structlearn"])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    change(header, tensors)
+    save_file(tensors, path, metadata={"structlearn": json.dumps(header)})
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.1, 0.5, 0.99])
+def test_truncated_files_are_refused(saved, kept):
+    content = saved.read_bytes()
+    saved.write_bytes(content[: int(kept * len(content))])
+    with pytest.raises(ValueError, match="is not a structlearn model, or it is damaged"):
+        load(saved)
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage" * 100, b"\x80\x04\x95", b"\xff" * 64])
+def test_garbage_is_refused(path, content):
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="is not a structlearn model, or it is damaged"):
+        load(path)
+
+
+def test_foreign_tensors_are_refused(path):
+    save_file({"weights": np.zeros(3)}, path)
+    with pytest.raises(ValueError, match="is a safetensors file but not a structlearn model"):
+        load(path)
+
+
+def test_missing_files_are_named(path):
+    with pytest.raises(FileNotFoundError, match=f"Model file {path} does not exist"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda header, tensors: header.update(version=99), "model format 99.*: upgrade structlearn"),
+        (lambda header, tensors: header.update(estimator="os"), "holds a 'os', which this version"),
+        (lambda header, tensors: header["structure"].update(name="Unknown"), "Unknown structure 'Unknown'"),
+        (lambda header, tensors: tensors.pop("weights"), "is damaged: it lacks weights"),
+        (lambda header, tensors: header.pop("certificate"), "damaged"),
+        (lambda header, tensors: header.pop("version"), "damaged|not a structlearn model"),
+        (lambda header, tensors: header["parameters"].update(nonsense=1), "damaged|nonsense"),
+    ],
+    ids=[
+        "newer version",
+        "estimator",
+        "structure",
+        "no weights",
+        "no certificate",
+        "no version",
+        "parameter",
+    ],
+)
+def test_files_that_this_version_cannot_read_are_refused(saved, change, sentence):
+    rewrite(saved, change)
+    with pytest.raises(ValueError, match=sentence):
+        load(saved)
+
+
+# ---- writing --------------------------------------------------------------------------------------------
+
+
+def test_models_that_are_not_fitted_are_not_saved(fitting, path):
+    with pytest.raises(NotFittedError):
+        fitting.estimator.save(path)
+    assert not path.exists()
+
+
+def test_a_failed_write_leaves_the_old_model_and_nothing_else(saved, make, monkeypatch):
+    before = saved.read_bytes()
+
+    def fail(tensors, path, metadata):
+        Path(path).write_bytes(b"half")
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("structlearn.estimators.persistence.save_file", fail)
+    with pytest.raises(OSError, match="No space left"):
+        load(saved).save(saved)
+    assert saved.read_bytes() == before
+    assert os.listdir(saved.parent) == [saved.name]
+
+
+def test_a_saved_model_stands_alone_in_its_folder(saved):
+    assert os.listdir(saved.parent) == [saved.name]
+
+
+def test_a_saved_model_may_be_read_by_others(make, path):
+    model, X, y = make("multiclass")
+    model.fit(X, y)
+    for mask, mode in [(0o022, 0o644), (0o077, 0o600)]:
+        before = os.umask(mask)
+        try:
+            model.save(path)
+        finally:
+            os.umask(before)
+        assert path.stat().st_mode & 0o777 == mode
+
+
+# ---- older files ----------------------------------------------------------------------------------------
+
+
+def test_models_of_format_1_keep_loading():
+    model = load(MODELS / "v1-chain.safetensors")
+    expected = json.loads((MODELS / "v1-chain.json").read_text())
+    found = model.predict([np.array(x) for x in expected["X"]])
+    assert [labels.tolist() for labels in found] == expected["y"]
+    assert model.certificate_.primal == expected["primal"]
+    assert model.get_params()["start"] is True
+
+
+def test_the_root_offers_load():
+    assert structlearn.load is load

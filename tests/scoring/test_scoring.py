@@ -1,0 +1,181 @@
+"""Scorings are linear maps: adjoint identities, and the compiled questions against the maps as a whole."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from structlearn.contract import move, score, scratch, squared_norm
+from structlearn.scoring import PartScoring, RowScoring
+from structlearn.scoring.rows import LONGEST_GRAM, SPARSE_ENOUGH, DenseRows, SparseRows
+
+LENGTHS = np.array([1, 4, 2])
+N_LABELS, D = 3, 9
+
+
+def features(n_rows, d=D, density=1.0):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n_rows, d)) * (rng.random((n_rows, d)) < density)
+
+
+def rows(form=np.asarray, dtype=np.float64, *, lengths=LENGTHS, density=0.6, n_labels=N_LABELS, **options):
+    X = form(features(lengths.sum(), density=density).astype(dtype))
+    return RowScoring(X, lengths, n_labels, **{"n_shared": 4, "intercept": True, **options})
+
+
+def parts(dtype=np.float64, *, intercept=False):
+    shapes = np.array([(2, 3), (1, 2), (4, 1)])
+    return PartScoring(features(12).astype(dtype), shapes, intercept=intercept)
+
+
+SCORINGS = {
+    "dense": rows(),
+    "dense, no intercept": rows(intercept=False),
+    "dense, nothing shared": rows(n_shared=0),
+    "dense float32": rows(dtype=np.float32),
+    "dense with few non-zeros": rows(density=0.1),
+    "CSR": rows(sparse.csr_matrix),
+    "CSR, neither intercept nor shared": rows(sparse.csr_matrix, intercept=False, n_shared=0),
+    "CSR float32": rows(sparse.csr_matrix, np.float32),
+    "CSR array": rows(sparse.csr_array),
+    "long, dense": rows(lengths=np.array([LONGEST_GRAM + 1, 2])),
+    "long, dense, no intercept": rows(lengths=np.array([2, LONGEST_GRAM + 1]), intercept=False),
+    "long, CSR": rows(sparse.csr_matrix, lengths=np.array([LONGEST_GRAM + 1, 2])),
+    "long, CSR, no intercept": rows(
+        sparse.csr_matrix, lengths=np.array([LONGEST_GRAM + 1, 2]), intercept=False, n_shared=0
+    ),
+    "many labels, dense": rows(n_labels=20),
+    "many labels, CSR": rows(sparse.csr_matrix, n_labels=20),
+    "parts": parts(),
+    "parts with intercept": parts(intercept=True),
+    "parts float32": parts(np.float32),
+}
+each_scoring = pytest.mark.parametrize("scoring", SCORINGS.values(), ids=SCORINGS)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(1)
+
+
+def local_parts(scoring, i):
+    return slice(scoring.start[i], scoring.start[i + 1])
+
+
+def pulled(scoring, delta, first, last):
+    out = np.zeros(scoring.n_weights)
+    scoring.pullback(delta, first, last, out)
+    return out
+
+
+@each_scoring
+def test_pullback_is_the_adjoint_of_scores(scoring, rng):
+    for first, last in [(0, scoring.n_examples), (1, 2)]:
+        w = rng.normal(size=scoring.n_weights)
+        delta = rng.normal(size=scoring.start[last] - scoring.start[first])
+        there, back = scoring.scores(w, first, last) @ delta, w @ pulled(scoring, delta, first, last)
+        assert there == pytest.approx(back, rel=1e-12)
+
+
+@each_scoring
+def test_pullback_adds_to_what_is_there(scoring, rng):
+    delta = rng.normal(size=scoring.start[-1])
+    out = np.ones(scoring.n_weights)
+    scoring.pullback(delta, 0, scoring.n_examples, out)
+    np.testing.assert_allclose(out - 1, pulled(scoring, delta, 0, scoring.n_examples), atol=1e-12)
+
+
+@each_scoring
+def test_compiled_score_is_a_row_of_scores(scoring, rng):
+    w = rng.normal(size=scoring.n_weights)
+    expected = scoring.scores(w, 0, scoring.n_examples)
+    work = scratch(scoring.record)
+    for i in range(scoring.n_examples):
+        theta = np.full(np.diff(scoring.start)[i], np.nan)
+        score(scoring.record, i, w, work, theta)
+        np.testing.assert_allclose(theta, expected[local_parts(scoring, i)], rtol=1e-12, atol=1e-12)
+
+
+def whole_pullback(scoring, i, delta):
+    """Phi_i^T delta over local and shared parts."""
+    n_local = np.diff(scoring.start)[i]
+    out = pulled(scoring, delta[:n_local], i, i + 1)
+    scoring.shared(out)[:] += delta[n_local:]
+    return out
+
+
+@each_scoring
+@pytest.mark.parametrize("share", [1.0, 0.1], ids=["full", "nearly zero"])
+def test_compiled_norm_and_move_are_those_of_the_pullback(scoring, rng, share):
+    work = scratch(scoring.record)
+    for i in [*range(scoring.n_examples), 0]:  # scratch memory is used again
+        size = np.diff(scoring.start)[i] + scoring.n_shared
+        delta = rng.normal(size=size) * (rng.random(size) < share)
+        direction = whole_pullback(scoring, i, delta)
+        norm = squared_norm(scoring.record, i, delta, work)
+        assert norm == pytest.approx(direction @ direction, rel=1e-10)
+        w = rng.normal(size=scoring.n_weights)
+        moved = w.copy()
+        move(scoring.record, i, delta, -0.7, moved, work)
+        np.testing.assert_allclose(moved, w - 0.7 * direction, rtol=1e-10, atol=1e-11)
+
+
+def test_scores_are_features_times_weights():
+    scoring = rows()
+    w = np.random.default_rng(0).normal(size=scoring.n_weights)
+    W = w[: (D + 1) * N_LABELS].reshape(D + 1, N_LABELS)
+    expected = np.column_stack([scoring.X, np.ones(len(scoring.X))]) @ W
+    np.testing.assert_allclose(scoring.scores(w, 0, 3), expected.ravel())
+    np.testing.assert_array_equal(scoring.shared(w), w[-4:])
+
+
+def test_part_scores_are_features_times_weights():
+    scoring = parts(intercept=True)
+    w = np.random.default_rng(0).normal(size=D + 1)
+    np.testing.assert_allclose(scoring.scores(w, 0, 3), scoring.F @ w[:D] + w[D])
+
+
+@pytest.mark.parametrize(
+    ("scoring", "field"),
+    [
+        (rows(dtype=np.float32, density=1.0), "X"),
+        (rows(sparse.csr_matrix, np.float32), "data"),
+        (rows(dtype=np.float32, density=0.1), "data"),
+        (parts(np.float32), "F"),
+    ],
+    ids=["dense", "CSR", "dense with few non-zeros", "parts"],
+)
+def test_float32_features_stay_float32_in_storage(scoring, field):
+    assert getattr(scoring.record, field).dtype == np.float32
+    kept = [value for value in vars(scoring).values() if hasattr(value, "dtype")]
+    assert not [value for value in kept if value.dtype == np.float64]
+
+
+def test_features_are_not_copied():
+    X = features(7)
+    scoring = RowScoring(X, LENGTHS, N_LABELS)
+    assert np.shares_memory(scoring.record.X, X)
+
+
+@pytest.mark.parametrize(("density", "form"), [(SPARSE_ENOUGH / 2, SparseRows), (1.0, DenseRows)])
+def test_dense_data_with_few_non_zeros_is_stored_as_csr(density, form):
+    assert isinstance(rows(density=density).record, form)
+
+
+def test_nothing_wide_is_stored_for_wide_sparse_rows():
+    wide = sparse.random_array((7, 10**6), density=1e-5, format="csr", rng=np.random.default_rng(0))
+    scoring = RowScoring(wide, LENGTHS, N_LABELS, intercept=True)
+    held = [value for value in [*scoring.record, *scratch_arrays(scoring)] if hasattr(value, "nbytes")]
+    assert sum(value.nbytes for value in held) < 10**5
+
+
+def scratch_arrays(scoring):
+    work = scratch(scoring.record)
+    return work if isinstance(work, tuple) else (work,)
+
+
+@pytest.mark.parametrize("parts_at_once", [1, 5, 10**6])
+def test_chunks_cover_all_examples_once(parts_at_once):
+    chunks = rows().chunks(parts_at_once)
+    assert [first for first, _ in chunks[1:]] == [last for _, last in chunks[:-1]]
+    assert (chunks[0][0], chunks[-1][1]) == (0, len(LENGTHS))
+    assert all(first < last for first, last in chunks)

@@ -1,0 +1,114 @@
+"""Talk during training: bars on a terminal only, and a word about compilation."""
+
+import io
+import sys
+import time
+
+import pytest
+
+from structlearn import progress
+from structlearn.solvers import Row, Stopping
+
+STOPPING = Stopping(tol=1e-3, max_passes=100)
+
+
+def row(seconds, gap=0.5, passes=1.0):
+    return Row(0, passes, 10, seconds, 1.0, 1.0 - gap, gap)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def open_terminal(monkeypatch):
+    """Makes stderr a terminal; to be called in the test, since pytest sets stderr anew before it."""
+
+    def open_it():
+        fake = Terminal()
+        monkeypatch.setattr(sys, "stderr", fake)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "80")
+        return fake
+
+    return open_it
+
+
+def test_without_a_terminal_nothing_is_said(capsys):
+    with progress.watched(STOPPING) as report:
+        for seconds in (0.0, 5.0, 50.0):
+            report(row(seconds))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_long_run_shows_a_bar_on_a_terminal(open_terminal):
+    terminal = open_terminal()
+    with progress.watched(STOPPING) as report:
+        report(row(0.0))
+        report(row(3.0, gap=0.02, passes=7))
+    assert "training" in terminal.getvalue()
+    assert "gap 0.02, pass 7" in terminal.getvalue()
+
+
+def test_a_short_run_shows_no_bar(open_terminal):
+    terminal = open_terminal()
+    with progress.watched(STOPPING) as report:
+        report(row(0.0))
+        report(row(1.0))
+    assert terminal.getvalue() == ""
+
+
+def test_verbose_runs_write_lines_and_no_bar(open_terminal):
+    terminal = open_terminal()
+    with progress.watched(STOPPING, verbose=1) as report:
+        report(row(3.0, gap=0.25, passes=4))
+    assert terminal.getvalue() == "pass 4  seconds 3.00  primal 1  dual 0.75  gap 0.25\n"
+
+
+def test_a_slow_start_is_explained_once(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_UNTIL_EXCUSE", 0.01)
+    with progress.watched(STOPPING) as report:
+        time.sleep(0.2)
+        report(row(0.0))
+        report(row(9.0))
+    assert capsys.readouterr().err == "structlearn: compiling for the first use (cached afterwards) ...\n"
+
+
+def test_a_quick_start_needs_no_excuse(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_UNTIL_EXCUSE", 0.2)
+    with progress.watched(STOPPING) as report:
+        report(row(0.0))
+        time.sleep(0.4)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_users_callback_decides():
+    seen = []
+    with progress.watched(STOPPING, callback=lambda one: seen.append(one) or "stop") as report:
+        assert report(row(0.0)) == "stop"
+    assert seen == [row(0.0)]
+
+
+def test_the_bar_ends_with_the_run_even_if_it_fails(open_terminal):
+    terminal = open_terminal()
+
+    def fail():
+        with progress.watched(STOPPING) as report:
+            report(row(3.0))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    written = terminal.getvalue()
+    time.sleep(0.3)
+    assert terminal.getvalue() == written
+
+
+@pytest.mark.parametrize(
+    ("gap", "passes", "done"), [(1.0, 0, 0.0), (1e-3, 3, 1.0), (1.0, 50, 0.5), (1e-1, 1, 1 / 3)]
+)
+def test_the_bar_counts_powers_of_the_gap_or_passes(gap, passes, done):
+    bar = progress._Bar(STOPPING)
+    bar.first = 1.0
+    assert bar._done(row(3.0, gap=gap, passes=passes)) == pytest.approx(done)
