@@ -17,7 +17,18 @@ _HOMES = {
     "StructuredPredictor": "structlearn.estimators",
     "load": "structlearn.estimators.persistence",
 }
-_ROOMS = ("apps", "data", "estimators", "losses", "metrics", "objective", "reports", "scoring", "solvers", "structures")
+_ROOMS = (
+    "apps",
+    "data",
+    "estimators",
+    "losses",
+    "metrics",
+    "objective",
+    "reports",
+    "scoring",
+    "solvers",
+    "structures",
+)
 
 __all__ = [*_HOMES, *_ROOMS, "__version__"]
 

@@ -1,6 +1,7 @@
 """Fenchel-Young losses: structure x Omega -> a loss, for people who bring their own scores.
 
-    L(theta, y) = Omega*(theta + c) + Omega(mu) - <theta + c, mu>,    Omega*(theta) = max_{z in M} <theta, z> - Omega(z)
+    L(theta, y) = Omega*(theta + c) + Omega(mu) - <theta + c, mu>
+    Omega*(theta) = max_{z in M} <theta, z> - Omega(z)
 
 with mu the part vector of y. Its gradient in theta is predict(theta + c) - mu. Omega = 0 gives the perceptron
 (with a cost, the structured hinge), the entropy the log-likelihood, 1/2 ||.||^2 sparsemax and SparseMAP.
@@ -30,8 +31,8 @@ class FenchelYoungLoss:
     cost : "hamming", "count", mapping or None
         Adds the structure's cost of wrong parts to the scores: with `Zero()` the hinge loss.
 
-    Scores are one part vector, or a list or a stack of them; outputs likewise: part vectors (also of mixtures), or
-    what the structure encodes.
+    Scores are one part vector, or a list or a stack of them; outputs likewise: part vectors (also of
+    mixtures), or what the structure encodes.
     """
 
     def __init__(self, structure: Any, regularizer: Regularizer, cost: Any = None) -> None:
@@ -85,7 +86,9 @@ class FenchelYoungLoss:
             return 0.0
         if isinstance(self.cost, str):
             if self.cost not in ("hamming", "count"):
-                raise ValueError(f"Unknown cost {self.cost!r}; valid are 'hamming', 'count', a mapping or None.")
+                raise ValueError(
+                    f"Unknown cost {self.cost!r}; valid are 'hamming', 'count', a mapping or None."
+                )
             return self.structure.cost(mu, normalized=self.cost == "hamming")
         return self.structure.cost(mu, weights=self.cost)
 

@@ -3,7 +3,8 @@
 With example weights p_i (1/n each, or sample weights over their sum), gold vertices mu_i, costs c_i, the
 regulariser Omega of the prediction and the penalty R on the weights (lambda/2 ||w||^2 unless said otherwise):
 
-    P(w) = R(w) + sum_i p_i { max_{z in M_i} [<Phi_i w + c_i, z> - Omega(z)] + Omega(mu_i) - <Phi_i w + c_i, mu_i> }
+    P(w) = R(w) + sum_i p_i { Omega*(Phi_i w + c_i) + Omega(mu_i) - <Phi_i w + c_i, mu_i> }
+           Omega*(theta) = max_{z in M_i} <theta, z> - Omega(z)
     D(z) = -R*(u(z)) + sum_i p_i { <c_i, z_i - mu_i> - Omega(z_i) + Omega(mu_i) }
     u(z) = sum_i p_i Phi_i^T (mu_i - z_i), the *pull* of z; with the squared norm w(z) = u(z) / lambda
 

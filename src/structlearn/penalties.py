@@ -17,8 +17,6 @@ from structlearn.contract import Array
 class Penalty(Protocol):
     """A convex function of the weights."""
 
-    strength: float
-
     def value(self, w: Array) -> float:
         """R(w)."""
 

@@ -69,7 +69,9 @@ class Shannon(Regularizer):
             return float((xlogy(z, z) + xlogy(1 - z, 1 - z)).sum())
         if np.array_equal(z, np.rint(z)):
             return 0.0
-        raise ValueError("The entropy of a mixture cannot be told from its parts: give outputs, not mixtures.")
+        raise ValueError(
+            "The entropy of a mixture cannot be told from its parts: give outputs, not mixtures."
+        )
 
 
 @dataclass(frozen=True)

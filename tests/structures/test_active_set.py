@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.optimize import nnls
 
 from structlearn.contract import corner, nearest, nearest_workspace, workspace
 from structlearn.kernels import answer, is_answered, kernel
@@ -28,7 +29,7 @@ from structlearn.structures.label_tree import TreeRecord
 from structlearn.structures.matching import MatchingRecord
 from structlearn.structures.simplex import SimplexRecord
 
-patient = settings(deadline=None)  # the first call may compile
+patient = settings(deadline=None, max_examples=50)  # the first call may compile
 SCALES = st.sampled_from([1.0, 1e-3, 0.1, 1e3, 1e6])
 
 
@@ -90,7 +91,9 @@ class PickTwo:
 
 
 def pairs(n):
-    return np.array([np.bincount(two, minlength=n) for two in itertools.combinations(range(n), 2)], dtype=float)
+    return np.array(
+        [np.bincount(two, minlength=n) for two in itertools.combinations(range(n), 2)], dtype=float
+    )
 
 
 @cache
@@ -157,7 +160,7 @@ def check(name, theta, value, z):
     n_local = shape[0] * shape[1]
     local = z[:n_local]
     assert optimality(V, n_local, theta, z) <= 1e-10
-    assert_allclose(value, dot(z, theta) - local @ local / 2, rtol=1e-12, atol=1e-12 * np.abs(value) + 1e-10)
+    assert_allclose(value, dot(z, theta) - local @ local / 2, rtol=1e-12, atol=1e-10)
     assert (z >= 0).all()
     assert (z <= V.max(axis=0)).all()
     assert (z[np.isneginf(theta)] == 0).all()
@@ -170,8 +173,7 @@ def test_no_vertex_is_better_at_the_gradient(name, data):
     structure, shape, V = cases()[name]
     theta = data.draw(scores(V.shape[1], masks=True))
     if np.isneginf(dot(V, theta)).all():
-        value, z = solve(structure, shape, theta)
-        assert value == -np.inf
+        assert solve(structure, shape, theta)[0] == -np.inf
         return
     check(name, theta, *solve(structure, shape, theta))
 
@@ -189,8 +191,8 @@ def test_agrees_with_a_quadratic_program_over_the_vertices(name, scale):
     value, z = solve(structure, shape, theta)
     assert_allclose(value, expected, rtol=1e-6, atol=1e-6)
     assert_allclose(z[:n_local], (V.T @ p.value)[:n_local], atol=1e-4)  # only local parts are unique
-    hull = cvxpy.Problem(cvxpy.Minimize(cvxpy.norm(V.T @ p - z, "inf")), [cvxpy.sum(p) == 1])
-    assert hull.solve(solver=cvxpy.CLARABEL) <= 1e-7
+    outside = nnls(np.vstack([V.T, np.ones(len(V))]), np.append(z, 1.0))[1]
+    assert outside <= 1e-10
 
 
 @pytest.mark.parametrize("name", NAMES)

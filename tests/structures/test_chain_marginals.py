@@ -73,7 +73,8 @@ def used_scratch(chain, length):
     work = gibbs_workspace(chain.record, (length + 9, chain.n_labels))
     for scale, masked in ((1.0, False), (1e6, True)):
         theta = random_scores(chain, length + 9, scale)
-        theta[0] = -np.inf if masked and chain.n_labels > 1 else theta[0]
+        if masked and chain.n_labels > 1:
+            theta[: (length + 9) * chain.n_labels : chain.n_labels] = -np.inf
         ask(chain, theta, work)
     return work
 

@@ -179,7 +179,9 @@ class StructuredEstimator(BaseEstimator):
         check_is_fitted(self, "weights_")
         regularizer = LOSSES[self.loss][0]
         if not regularizer.smooth:
-            raise AttributeError(f"loss={self.loss!r} has no marginals; train with loss='softmax' or 'sparsemax'.")
+            raise AttributeError(
+                f"loss={self.loss!r} has no marginals; train with loss='softmax' or 'sparsemax'."
+            )
         return self._predictions(regularizer.record(self.structure_), scoring, None)
 
     def _predictions(self, record: Any, scoring: Scoring, shift: Array | None) -> Iterator[tuple[int, Array]]:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from structlearn.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
 from structlearn.estimators.choices import check_number
-from structlearn.estimators.inputs import canonical_examples, check_weights
+from structlearn.estimators.inputs import canonical_examples, check_weights, summed_duplicates
 from structlearn.estimators.multiclass import FLOATS
 from structlearn.objective import Objective
 from structlearn.scoring import RowScoring
@@ -62,6 +62,7 @@ class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BinaryClassifier:
         """Train on X of shape (n, d), dense or CSR, and n labels of two classes."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C")
+        X = summed_duplicates(X)
         check_classification_targets(y)
         check_number("margin", self.margin, strict=True)
         weight = check_weights(sample_weight, X.shape[0])

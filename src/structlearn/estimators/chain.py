@@ -94,7 +94,7 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         return [self.classes_[np.argmax(parts.reshape(-1, k), axis=1)] for _, parts in answers]
 
     def predict_marginals(self, X: Any) -> list[Array]:
-        """Probability of each label at each position, of shape (length, n_classes); sparse after sparsemax."""
+        """Probabilities of the labels, of shape (length, n_classes) each; sparse after sparsemax."""
         scoring = self._scoring(X)
         return [parts.reshape(-1, len(self.classes_)) for _, parts in self._soft(scoring)]
 
@@ -106,7 +106,9 @@ class ChainClassifier(RowWeights, StructuredEstimator):
     def sample(self, X: Any, n: int = 1, random_state: Any = None) -> list[Array]:
         """n label sequences of each example, of shape (n, length), from the model's distribution."""
         if self.loss != "softmax":
-            raise AttributeError(f"loss={self.loss!r} is no distribution over sequences; train with loss='softmax'.")
+            raise AttributeError(
+                f"loss={self.loss!r} is no distribution over sequences; train with loss='softmax'."
+            )
         rng = np.random.default_rng(random_state)
         return [self.classes_[self.structure_.sample(theta, n, rng)] for theta in self._part_scores(X)]
 

@@ -15,12 +15,14 @@ from structlearn.solvers import (
     BlockFrankWolfe,
     ConstantStep,
     DiminishingStep,
+    ExactBlocks,
     FrankWolfe,
     GapSampling,
     GradientDescent,
     PegasosStep,
     Perceptron,
     Permutation,
+    ProjectedGradient,
     Proximal,
     Solver,
     StochasticSubgradient,
@@ -56,6 +58,10 @@ _SUBGRADIENT_OPTIONS = ("step", "eta", "averaging")
 SOLVERS: dict[str, Choice] = {
     "bcfw": Choice(BlockFrankWolfe, _BLOCK_OPTIONS, ("hinge",), dual=True),
     "sdca": Choice(BlockFrankWolfe, (*_BLOCK_OPTIONS, "smoothing"), ("smooth",), dual=True),
+    "coordinate-ascent": Choice(
+        ExactBlocks, ("order", "averaging", "examples_at_once"), ("hinge",), dual=True
+    ),
+    "projected-gradient": Choice(ProjectedGradient, (), ("hinge",), dual=True),
     "fw": Choice(FrankWolfe, ("line_search",), ("hinge",), dual=True),
     "subgradient": Choice(Subgradient, _SUBGRADIENT_OPTIONS, ("hinge", "smooth")),
     "stochastic-subgradient": Choice(
@@ -124,17 +130,26 @@ def _refuse_what_it_cannot(
             f"Solver {solver!r} cannot train loss='perceptron': with a regulariser its optimum is w = 0; "
             "use solver='perceptron' (the averaged perceptron), or loss='hinge'."
         )
-    fit = [name for name, one in SOLVERS.items() if family in one.families and (penalty == "l2" or one.any_penalty)]
+    fit = [
+        name
+        for name, one in SOLVERS.items()
+        if family in one.families and (penalty == "l2" or one.any_penalty)
+    ]
     if not fit:
-        raise ValueError(f"penalty={penalty!r} needs a smooth loss such as 'softmax'; loss={loss!r} takes 'l2'.")
+        raise ValueError(
+            f"penalty={penalty!r} needs a smooth loss such as 'softmax'; loss={loss!r} takes 'l2'."
+        )
     if solver not in fit:
         what = f"loss={loss!r}" if penalty == "l2" else f"loss={loss!r} with penalty={penalty!r}"
         raise ValueError(f"Solver {solver!r} cannot train {what}; use one of {', '.join(map(repr, fit))}.")
     if choice.dual and regularization == 0:
         raise ValueError(
             f"Solver {solver!r} works on the dual and needs regularization > 0; for 0 use "
-            + ("solver='lbfgs'." if family == "smooth" else "solver='stochastic-subgradient' with "
-               "solver_options={'step': 'diminishing'}.")
+            + (
+                "solver='lbfgs'."
+                if family == "smooth"
+                else "solver='stochastic-subgradient' with solver_options={'step': 'diminishing'}."
+            )
         )
 
 

@@ -35,8 +35,8 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
     Parameters
     ----------
     penalty : {"l2", "l1", "group"}
-        R(w): lambda/2 ||w||^2; lambda ||w||_1; or lambda sum_j ||w_j||, the norms of each feature's weights for all
-        classes, so that whole features vanish. The last two need a smooth loss.
+        R(w): lambda/2 ||w||^2; lambda ||w||_1; or lambda sum_j ||w_j||, the norms of each feature's weights
+        for all classes, so that whole features vanish. The last two need a smooth loss.
 
     Attributes
     ----------
@@ -94,12 +94,14 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
 
     def _smooth(self) -> bool:
         if not LOSSES[self.loss][0].smooth:
-            raise AttributeError(f"loss={self.loss!r} has no probabilities; train with loss='softmax' or 'sparsemax'.")
+            raise AttributeError(
+                f"loss={self.loss!r} has no probabilities; train with loss='softmax' or 'sparsemax'."
+            )
         return True
 
     @available_if(_smooth)
     def predict_proba(self, X: Any) -> Array:
-        """The prediction function of the loss, of shape (n, K): probabilities, many of them 0 if it is sparse."""
+        """Probabilities of shape (n, K): the prediction function of the loss, sparse if that is."""
         structure = self.structure_
         return structure.respond(LOSSES[self.loss][0].record(structure), self._scores(X))[0]
 

@@ -85,7 +85,7 @@ class PartEstimator(PartWeights, StructuredEstimator):
         return [self._shaped(parts.copy(), scoring.shapes[i]) for i, parts in answers]
 
     def predict_marginals(self, X: Any) -> list[Array]:
-        """The prediction function of the loss, part by part: marginals, or a sparse mixture after sparsemax."""
+        """The prediction function of the loss: marginals, or a sparse mixture after sparsemax."""
         check_is_fitted(self, "weights_")
         scoring = self._scoring(X)
         return [self._shaped(parts.copy(), scoring.shapes[i]) for i, parts in self._soft(scoring)]

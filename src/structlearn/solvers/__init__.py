@@ -1,11 +1,12 @@
 """Solvers: one file an algorithm, and the only loop. One objective, one certificate."""
 
-from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe
+from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe, ExactBlocks
 from structlearn.solvers.frank_wolfe import FrankWolfe
 from structlearn.solvers.gradient import GradientDescent, Proximal
 from structlearn.solvers.lbfgs import LBFGS
 from structlearn.solvers.loop import Candidate, Progress, Solver, Stopping, solve
 from structlearn.solvers.orders import GapSampling, Order, Permutation, Uniform
+from structlearn.solvers.projected_gradient import ProjectedGradient
 from structlearn.solvers.solution import Certificate, History, Row, Solution
 from structlearn.solvers.steps import ConstantStep, DiminishingStep, PegasosStep, StepRule
 from structlearn.solvers.stochastic_subgradient import Perceptron, StochasticSubgradient
@@ -18,6 +19,7 @@ __all__ = [
     "Certificate",
     "ConstantStep",
     "DiminishingStep",
+    "ExactBlocks",
     "FrankWolfe",
     "GapSampling",
     "GradientDescent",
@@ -27,6 +29,7 @@ __all__ = [
     "Perceptron",
     "Permutation",
     "Progress",
+    "ProjectedGradient",
     "Proximal",
     "Row",
     "Solution",

@@ -1,8 +1,8 @@
 """Block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013), with z kept in part space.
 
-With a smooth Omega the same pass is stochastic dual coordinate ascent (Shalev-Shwartz and Zhang 2013; for CRFs
-Le Priol et al. 2018): the corner becomes the marginals or the projection, and a scalar h_i a block keeps a lower
-bound of -Omega(z_i), since the entropy cannot be computed from summed transitions.
+With a smooth Omega the same pass is stochastic dual coordinate ascent (Shalev-Shwartz and Zhang 2013; for
+CRFs Le Priol et al. 2018): the corner becomes the marginals or the projection, and a scalar h_i a block keeps
+a lower bound of -Omega(z_i), since the entropy cannot be computed from summed transitions.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from structlearn.contract import (
 )
 from structlearn.kernels import kernel
 from structlearn.objective import Objective
+from structlearn.solvers.exact_blocks import exact_pass
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.orders import Order, Permutation
-from structlearn.solvers.exact_blocks import exact_pass
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.totals import COST, LAG_COST, STEPS
+
 
 class State(NamedTuple):
     """w = w(z) throughout. Arrays are changed in place, so that an interruption loses nothing."""
@@ -143,6 +144,22 @@ class BlockFrankWolfe:
         """W and the cost afresh from z: no drift of rounding, no half-made step."""
         w, state.totals[COST] = self._afresh(objective, state.z, state.h)
         return state._replace(w=w, order=state.order[:0]), state.z
+
+
+@dataclass(frozen=True)
+class ExactBlocks(BlockFrankWolfe):
+    """Coordinate ascent: the dual is maximised over one block at a time, which must be a projection.
+
+    For one switch an example (`Cube(1)`) a block is a box: the coordinate descent of Hsieh et al. 2008.
+    """
+
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+        if not objective.has_exact_blocks:
+            raise ValueError(
+                "Solver 'coordinate-ascent' needs one row of features an example and no shared parts (binary "
+                "and multiclass problems); use solver='bcfw'."
+            )
+        return super().start(objective, rng, warm)
 
 
 @kernel

@@ -7,8 +7,8 @@ quadratic program, max_p <s, p> - 1/2 p' G p with the scores s_i of the atoms an
 local parts. New atoms come from the question `corner`, asked at the gradient (theta - z, shared). (Niculae,
 Martins, Blondel and Cardie 2018, "SparseMAP"; Wolfe 1976, "Finding the nearest point in a polytope".)
 
-The atoms' local parts are kept affinely independent: then G + 1 1', the Gram matrix of the atoms with a one in
-front, has a Cholesky factor, which is kept up to date row by row.
+The atoms' local parts are kept affinely independent: then G + 1 1', the Gram matrix of the atoms with a one
+in front, has a Cholesky factor, which is kept up to date row by row.
 
 A structure takes part with `register(Record, shared_parts)`.
 """
@@ -34,7 +34,7 @@ NO_WEIGHT = 1e-14
 
 
 class Atoms(NamedTuple):
-    """A mixture of points of M. Atom i is in row slot[i] of `parts`; the other arrays are in the order of i."""
+    """A mixture of points of M. Atom i is in row slot[i] of `parts`; the other arrays are ordered by i."""
 
     parts: Array
     slot: Array
@@ -104,9 +104,7 @@ def active_set_workspace(structure: Any, shape: Any) -> Any:
 def make_atoms(most: Any, n_parts: Any) -> Any:
     rows = np.empty((4, most))
     slot = np.arange(most)
-    return Atoms(
-        np.empty((most, n_parts)), slot, rows[0], rows[1], np.empty((most, most)), rows[2], rows[3]
-    )
+    return Atoms(np.empty((most, n_parts)), slot, rows[0], rows[1], np.empty((most, most)), rows[2], rows[3])
 
 
 @kernel
@@ -288,7 +286,10 @@ def _best_weights(atoms: Any, n: Any) -> Any:
 
 @kernel
 def _solve(atoms: Any, n: Any) -> None:
-    """target <- argmax_{sum p = 1} <s, p> - 1/2 p' G p: (G + 1 1') p = s - tau 1, with tau such that sum p = 1."""
+    """target <- argmax_{sum p = 1} <s, p> - 1/2 p' G p.
+
+    That is (G + 1 1') p = s - tau 1, with tau such that sum p = 1.
+    """
     factor, target, ones = atoms.factor, atoms.target, atoms.row
     for i in range(n):
         a, b = atoms.score[i], 1.0

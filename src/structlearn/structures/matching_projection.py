@@ -1,6 +1,6 @@
 """Euclidean projection onto the matching polytope, rows at most as many as columns, compiled.
 
-    min_z 1/2 ||z - theta||^2      over 0 <= z <= 1, row sums in [fewest, most], column sums at most `capacity`
+    min_z 1/2 ||z - theta||^2     over 0 <= z <= 1, row sums in [fewest, most], column sums at most `capacity`
 
 With multipliers b >= 0 of the columns, each row is on its own: z_i = P(theta_i - b), where P projects onto
 {0 <= z <= 1, fewest <= sum z <= most}, so z_ij = clip(theta_ij - a_i - b_j, 0, 1) with the pivot a_i of
@@ -16,7 +16,7 @@ optimization problems with simple constraints", SIAM J. Control Optim. 20), a li
 for the Birkhoff polytope: Li, Sun and Toh (2020), "On the efficient computation of a generalized Jacobian
 of the projector over the Birkhoff polytope", Math. Program. 179.
 
-Everything is counted from a start, prices p of the columns and the rows' pivots u at them: a and b are kept
+Everything is counted from a start, prices p of the columns and u of the rows: a and b are kept
 as a - u and b - p, and the scores as `gain` = theta - u - p. So scores of 1e6 lose no digits.
 """
 
@@ -90,39 +90,48 @@ def project(theta: Any, m: Any, n: Any, limits: Any, prices: Any, work: Any) -> 
 
     The answer is in `work`: z is `value` at the edges in use, 0 elsewhere. Returns the number of steps.
     """
-    _count_from(theta, m, n, limits, prices, work)
-    value = _respond(m, n, limits, work)
-    step = 0
-    for step in range(_STEPS):
+    _count_from(theta, m, n, prices, work)
+    value, taken = np.inf, 0
+    for taken in range(_STEPS):
+        value = _search(m, n, limits, value, work)  # the first time by a step of 0
+        if taken == 0 and limits[1] > 1:
+            _recount(m, n, work)
+            value = np.inf
+            continue
         error = _release(n, work)
-        if error <= (10 + step) * _TOLERANCE:
+        if error <= (10 + taken) * _TOLERANCE or value == np.inf:
             break
         _newton(m, n, error, work)
-        value = _search(m, n, limits, value, work)
-        if value == np.inf:
-            break
     _keep_capacity(m, n, limits[2], work)
-    return step
+    return taken
 
 
 @kernel
-def _count_from(theta: Any, m: Any, n: Any, limits: Any, prices: Any, work: Any) -> None:
-    """Start at b = p = prices, with the pivots u that belong to it."""
+def _count_from(theta: Any, m: Any, n: Any, prices: Any, work: Any) -> None:
+    """Start at b = p = prices, and at a = u, the largest theta_ij - p_j of the row."""
     for c in range(n):
         work.column_base[c] = prices[c]
-        work.b[c] = 0.0
+        work.b[c] = work.step[c] = work.gradient[c] = 0.0
     for i in range(m):
-        row, gain, rest = theta[i * n : (i + 1) * n], work.gain[i * n : (i + 1) * n], work.rest
+        row, gain = theta[i * n : (i + 1) * n], work.gain[i * n : (i + 1) * n]
+        best = -np.inf
         for c in range(n):
             gain[c] = row[c] - prices[c]
-        best = _largest(gain, n)
-        best = best if best > -np.inf else 0.0
-        for c in range(n):
-            rest[c] = gain[c] - best
-        work.row_base[i] = best + _pivot(rest, n, -1.0, -best, limits)
-        work.pivot[i] = 0.0
+            best = max(best, gain[c])
+        work.row_base[i] = best if best > -np.inf else 0.0
+        work.pivot[i] = -1.0
         for c in range(n):
             gain[c] -= work.row_base[i]
+
+
+@kernel
+def _recount(m: Any, n: Any, work: Any) -> None:
+    """Count from the present pivots: with several links to a row they may be far below its largest score."""
+    for i in range(m):
+        for e in range(i * n, (i + 1) * n):
+            work.gain[e] -= work.pivot[i]
+        work.row_base[i] += work.pivot[i]
+        work.pivot[i] = 0.0
 
 
 @kernel
@@ -140,7 +149,10 @@ def _respond(m: Any, n: Any, limits: Any, work: Any) -> Any:
         gain, zero = work.gain[i * n : (i + 1) * n], -work.row_base[i]
         for c in range(n):
             rest[c] = gain[c] - work.b[c]
-        pivot = _pivot(rest, n, work.pivot[i], zero, limits)
+        if most == 1:
+            pivot = _simplex_pivot(rest, n, work.pivot[i], zero if fewest == 0 else -np.inf)
+        else:
+            pivot = _interval_pivot(rest, n, work.pivot[i], zero, fewest, most)
         work.pivot[i] = pivot
         # 2. The edges in use, without branches: where they are cannot be predicted.
         for c in range(n):
@@ -162,15 +174,6 @@ def _respond(m: Any, n: Any, limits: Any, work: Any) -> Any:
         total += work.row_base[i] * (links - most)
         work.weight[i] = 0.0 if has_room or inside == 0.0 else 1.0 / inside
     return total
-
-
-@kernel
-def _pivot(rest: Any, n: Any, pivot: Any, zero: Any, limits: Any) -> Any:
-    """A row's multiplier, searched from `pivot`; `zero` where the row has room."""
-    fewest, most, _ = limits
-    if most == 1:
-        return _simplex_pivot(rest, n, pivot, zero if fewest == 0 else -np.inf)
-    return _interval_pivot(rest, n, pivot, zero, fewest, most)
 
 
 @kernel

@@ -72,6 +72,7 @@ class Simplex(Structure):
 
 
 @answer(gibbs_workspace, SimplexRecord)
+@answer(nearest_workspace, SimplexRecord)
 @answer(workspace, SimplexRecord)
 @kernel
 def simplex_workspace(structure: Any, shape: Any) -> Any:
@@ -126,12 +127,6 @@ def log_sum_exp(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, 
     for k in range(theta.size):
         total += exp(theta[k] - top)
     return top + log(total)
-
-
-@answer(nearest_workspace, SimplexRecord)
-@kernel
-def simplex_nearest_workspace(structure: Any, shape: Any) -> Any:
-    return np.empty(shape[0] * shape[1])
 
 
 @answer(nearest, SimplexRecord)
