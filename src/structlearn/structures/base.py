@@ -158,7 +158,7 @@ class Structure(ABC):
         local, shared = self.split(theta.ravel(), shape)
         value = corner(record, shape, local, shared, workspace(record, shape), z)
         if value == -np.inf:
-            raise ValueError(f"{name} forbids every output: each has a part with score -inf.")
+            raise ValueError(f"{name} forbids every output (each has a part with score -inf): no output is allowed.")
         return z.reshape(theta.shape), float(value)
 
     def _ask_stack(self, record: Any, theta: Array) -> tuple[Array, Array]:
@@ -170,7 +170,7 @@ class Structure(ABC):
         run(record, shape, theta.reshape(len(theta), -1), z.reshape(len(theta), -1), values)
         forbidden = np.flatnonzero(np.isneginf(values))
         if forbidden.size:
-            raise ValueError(f"Row {forbidden[0]} forbids every output: each has a part with score -inf.")
+            raise ValueError(f"Row {forbidden[0]} forbids every output (each has a part with score -inf): no output is allowed.")
         return z, values
 
     def _checked(self, theta: Any) -> tuple[Array, Shape]:
