@@ -158,7 +158,7 @@ class Structure(ABC):
         local, shared = self.split(theta.ravel(), shape)
         value = corner(record, shape, local, shared, workspace(record, shape), z)
         if value == -np.inf:
-            raise ValueError(f"{name} forbids every output (each has a part with score -inf): no output is allowed.")
+            raise nothing_allowed(name)
         return z.reshape(theta.shape), float(value)
 
     def _ask_stack(self, record: Any, theta: Array) -> tuple[Array, Array]:
@@ -170,7 +170,7 @@ class Structure(ABC):
         run(record, shape, theta.reshape(len(theta), -1), z.reshape(len(theta), -1), values)
         forbidden = np.flatnonzero(np.isneginf(values))
         if forbidden.size:
-            raise ValueError(f"Row {forbidden[0]} forbids every output (each has a part with score -inf): no output is allowed.")
+            raise nothing_allowed(f"Row {forbidden[0]}")
         return z, values
 
     def _checked(self, theta: Any) -> tuple[Array, Shape]:
@@ -184,6 +184,11 @@ class Structure(ABC):
         """Local and shared entries of a flat part vector, as views."""
         n_local = shape[0] * shape[1]
         return parts[:n_local], parts[n_local:]
+
+
+def nothing_allowed(name: str) -> ValueError:
+    """The error for scores that forbid every output."""
+    return ValueError(f"{name} forbids every output (each has a part with score -inf): no output is allowed.")
 
 
 def _checked_scores(theta: Any) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.kernels import kernel
+from structlearn.structures.base import nothing_allowed
 
 if TYPE_CHECKING:
     from structlearn.structures.chain import Chain
@@ -43,7 +44,7 @@ def k_best(structure: Chain, theta: Array, k: int) -> tuple[Array, Array]:
     k = min(k, n_labels**length)  # a Python integer: no overflow
     labels, n_found = _search(unary, step, k)
     if n_found == 0:
-        raise ValueError("The score vector forbids every output: each has a part with score -inf.")
+        raise nothing_allowed("The score vector")
     labels = labels[:n_found]
     scores = _scores(unary, step, labels)
     order = np.argsort(-scores, kind="stable")  # the search adds up in another order: rounding may differ

@@ -8,6 +8,7 @@ import numpy as np
 
 from structlearn.contract import Array, gibbs_workspace
 from structlearn.kernels import kernel
+from structlearn.structures.base import nothing_allowed
 from structlearn.structures.chain_marginals import log_forward
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def sample(structure: Chain, theta: Array, n: int, rng: np.random.Generator) -> 
     record = structure.record
     work = gibbs_workspace(record, shape)
     if log_forward(record, shape[0], local, shared, work) == -np.inf:
-        raise ValueError("The score vector forbids every output: each has a part with score -inf.")
+        raise nothing_allowed("The score vector")
     labels = np.empty((n, shape[0]), dtype=np.int64)
     uniform = rng.random((shape[0], n))
     _sample_backward(shape[1], shared, work.ahead, uniform, labels)

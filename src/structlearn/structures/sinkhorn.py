@@ -33,6 +33,7 @@ from scipy.special import logsumexp
 
 from structlearn.contract import Array
 from structlearn.structures.assignment import assign, assignment_work
+from structlearn.structures.base import nothing_allowed
 from structlearn.threads import blas_threads
 
 _TOLERANCE = 1e-10  # of the column sums
@@ -81,7 +82,7 @@ def edge_entropy(theta: Array, *, unmatched: bool = True) -> Array:
         return edge_entropy(np.ascontiguousarray(theta.T), unmatched=unmatched).T
     m, n = theta.shape
     if not unmatched and assign(theta.ravel(), m, n, -np.inf, assignment_work(m, n)) == -np.inf:
-        raise ValueError("The score table forbids every output: each has a part with score -inf.")
+        raise nothing_allowed("The score table")
     largest = np.abs(theta, where=np.isfinite(theta), out=np.zeros_like(theta)).max()
     halvings = max(0, int(np.ceil(np.log2(max(largest, 1.0) / _SMALL))))
     f, g = np.zeros(m), np.zeros(n)
