@@ -16,6 +16,8 @@ from structlearn.kernels import answer, is_answered, kernel
 from structlearn.structures import Chain, LabelGraph, Matching, Simplex, as_structure
 from structlearn.structures.active_set import (
     ActiveSet,
+    _enter,
+    _start,
     active_set_nearest,
     active_set_workspace,
     make_atoms,
@@ -259,6 +261,26 @@ def test_large_chain_is_optimal_by_its_own_oracle():
         gradient = np.concatenate([theta[:400] - z[:400], theta[400:]])
         assert gradient @ (chain.maximize(gradient) - z) <= 1e-10 * (1 + np.abs(theta).sum())
         assert_allclose(z[:400].reshape(50, 8).sum(axis=1), 1.0, atol=1e-12)
+
+
+def test_a_dependent_corner_takes_the_place_of_another():
+    """The fourth corner of a square is no new direction: weight moves to it, z stays, an atom leaves."""
+    atoms = make_atoms(5, 2)
+    square = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    n = _start(atoms, square[0], 2)
+    for corner_ in square[1:3]:
+        n, entered = _enter(atoms, n, corner_, 0.0, 1.0, 2)
+        assert entered
+    atoms.weight[:3] = 0.2, 0.3, 0.5
+    n, entered = _enter(atoms, n, square[3], 0.5, 0.5, 2)
+    assert (n, entered) == (3, True)
+    # (1, 1) = (1, 0) + (0, 1) - (0, 0): 0.3 of each goes to it and to (0, 0).
+    found = {tuple(atoms.parts[slot]): weight for slot, weight in zip(atoms.slot[:3], atoms.weight)}
+    assert found == pytest.approx({(0.0, 0.0): 0.5, (0.0, 1.0): 0.2, (1.0, 1.0): 0.3})
+    gram = 1.0 + atoms.parts[atoms.slot[:3]] @ atoms.parts[atoms.slot[:3]].T
+    factor = np.tril(atoms.factor[:3, :3])
+    assert_allclose(factor @ factor.T, gram, atol=1e-12)
+    assert _enter(atoms, n, square[0], 0.0, 0.5, 2) == (3, False)  # there already: nothing to gain
 
 
 # ---- the public way -----------------------------------------------------------------------------------

@@ -18,11 +18,11 @@ SWEEPS_BETWEEN_GAPS = 10
 SWEEPS_AT_ONCE = 50
 PROMISE = 0.3
 #: How much the gap of a working set must fall below that of the whole problem.
-INNER = 0.3
+INNER = 0.2
 #: The least size of a working set, in blocks and as a share of all; and how much larger the next one may be.
 SMALLEST = 100
 SHARE = 0.04
-GROWTH = 3.0
+GROWTH = 2.0
 
 
 @kernel

@@ -87,6 +87,7 @@ def _retreat_sparse(columns: Any, j: Any, amount: Any, r: Any) -> Any:
 
 
 # Not `question`: a call for each short column, with its counting of references, took three times as long.
+# Numba warns where one function inlines the same one twice: ask once a kernel.
 
 
 @overload(along, inline="always")
@@ -177,6 +178,17 @@ def _pull(columns: Any, r: Array, pull: Array) -> None:
 
 
 @kernel
+def _evaluate_group(columns: Any, members: Array, w: Array, r: Array, pull: Array) -> tuple[float, float]:
+    """||X_g^T r|| and ||w_g||; a group has no l2."""
+    squared_pull, squared_w = 0.0, 0.0
+    for j in members:
+        pull[j] = along(columns, j, r)
+        squared_pull += pull[j] ** 2
+        squared_w += w[j] ** 2
+    return np.sqrt(squared_pull), np.sqrt(squared_w)
+
+
+@kernel
 def evaluate(problem: Problem, work: Array, at: Iterate) -> Values:
     """P and D of the problem that has only the blocks in `work`, whose pulls are computed."""
     columns, y, n, blocks, norms = problem
@@ -184,18 +196,18 @@ def evaluate(problem: Problem, work: Array, at: Iterate) -> Values:
     w, r, pull, pulls = at
     size, largest, beyond, ww = 0.0, 0.0, 0.0, 0.0
     for g in work:
-        squared_pull, squared_w = 0.0, 0.0
-        for k in range(start[g], start[g + 1]):
-            j = members[k]
+        if start[g + 1] - start[g] == 1:
+            j = members[start[g]]
             plain = along(columns, j, r)
             pull[j] = plain - norms.l2 * w[j]
-            squared_pull += pull[j] ** 2
-            squared_w += w[j] ** 2
+            pulls[g] = abs(pull[j])
+            size += abs(w[j])
+            ww += w[j] ** 2
             beyond += max(abs(plain) - norms.l1, 0.0) ** 2
-        pulls[g] = np.sqrt(squared_pull)
+        else:
+            pulls[g], size_g = _evaluate_group(columns, members[start[g] : start[g + 1]], w, r, pull)
+            size += size_g
         largest = max(largest, pulls[g])
-        size += np.sqrt(squared_w)
-        ww += squared_w
     yr = np.sum(y * r)
     rr = np.sum(r[:n] * r[:n]) - np.sum(r[n:] * r[n:])
     squares = rr + norms.l2 * ww
@@ -205,7 +217,7 @@ def evaluate(problem: Problem, work: Array, at: Iterate) -> Values:
     primal = squares / 2 + norms.l1 * size
     of_share = share * yr - share * share / 2 * squares
     dual = of_share
-    if norms.l2 > 0:  # l2 as a part of R: R*(u) = sum_j (|u_j| - l1)_+^2 / (2 l2) is finite everywhere
+    if norms.l2 > 0:  # as a part of R, whose R*(u) = sum_j (|u_j| - l1)_+^2 / (2 l2) is finite everywhere
         dual = max(dual, yr - rr / 2 - beyond / (2 * norms.l2))
     return Values(primal, dual, share, of_share)
 

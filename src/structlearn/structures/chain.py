@@ -17,6 +17,7 @@ from structlearn.contract import (
     workspace,
 )
 from structlearn.kernels import answer, kernel
+from structlearn.structures.active_set import register
 from structlearn.structures.base import Corners, Structure
 from structlearn.structures.chain_kbest import k_best
 from structlearn.structures.chain_marginals import chain_gibbs, chain_gibbs_workspace, chain_log_partition
@@ -244,3 +245,11 @@ def chain_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, v
 answer(gibbs_workspace, ChainRecord)(chain_gibbs_workspace)
 answer(gibbs, ChainRecord)(chain_gibbs)
 answer(log_partition, ChainRecord)(chain_log_partition)
+
+
+@kernel
+def _chain_shared_parts(structure: Any) -> Any:
+    return structure.n_labels * (structure.n_labels + int(structure.start) + int(structure.end))
+
+
+register(ChainRecord, shared=_chain_shared_parts)

@@ -38,6 +38,8 @@ class Cube(Structure):
     n_labels : int
     """
 
+    threshold = 0.5
+
     def __init__(self, n_labels: int) -> None:
         self.n_labels = n_labels
 

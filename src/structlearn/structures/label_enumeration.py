@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from structlearn.contract import (
     workspace,
 )
 from structlearn.kernels import answer, kernel
+from structlearn.structures.active_set import register
 from structlearn.structures.chain_marginals import exponential
 
 
@@ -197,3 +198,11 @@ def extend(scores: Array, size: int, if_off: float, if_on: float) -> None:
     for code in range(size):
         scores[size + code] = scores[code] + if_on
         scores[code] += if_off
+
+
+@kernel
+def _pair_parts(structure: Any) -> Any:
+    return 4 * structure.edges.shape[0]
+
+
+register(EnumerationRecord, shared=_pair_parts)

@@ -46,6 +46,8 @@ class LabelGraph(Structure):
 
     """
 
+    threshold = 0.5
+
     def __init__(self, n_labels: int, edges: str | ArrayLike = "all") -> None:
         self.n_labels = _checked_number(n_labels)
         self.edges = _checked_edges(self.n_labels, edges)

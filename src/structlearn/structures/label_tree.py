@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from structlearn.contract import (
     workspace,
 )
 from structlearn.kernels import answer, kernel
+from structlearn.structures.active_set import register
 
 
 class TreeRecord(NamedTuple):
@@ -236,3 +237,11 @@ def mutual_information(Y: Array) -> Array:
             seen = joint > 0
             information[seen] += joint[seen] * np.log(joint[seen] / independent[seen])
     return information
+
+
+@kernel
+def _pair_parts(structure: Any) -> Any:
+    return 4 * np.sum(structure.parent >= 0)
+
+
+register(TreeRecord, shared=_pair_parts)

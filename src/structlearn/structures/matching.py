@@ -206,6 +206,8 @@ class Matching(Structure):
         " (its partition function is #P-hard); use project (loss='sparsemax'), loss='hinge', or edge_entropy"
     )
 
+    threshold = 0.5
+
     def __init__(self, unmatched: bool = True, capacities: tuple[int, int] = (1, 1)) -> None:
         self.unmatched = unmatched
         self.capacities = capacities
