@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "LinearRegressor": "structlearn.estimators",
     "BinaryClassifier": "structlearn.estimators",
     "ChainClassifier": "structlearn.estimators",
     "MatchingClassifier": "structlearn.estimators",
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     )
     from structlearn.estimators import (
         ChainClassifier as ChainClassifier,
+    )
+    from structlearn.estimators import (
+        LinearRegressor as LinearRegressor,
     )
     from structlearn.estimators import (
         MatchingClassifier as MatchingClassifier,

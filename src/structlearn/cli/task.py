@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from structlearn.estimators.choices import LOSSES
 from structlearn.estimators.persistence import Bundle
 
 
@@ -35,13 +36,20 @@ class Scores(NamedTuple):
     n_unknown: int
 
 
+#: flags of all tasks whose estimators have a loss over structures
+STRUCTURED = {"loss": ("loss",), "cost": ("cost",)}
+
+
 class Task(ABC):
     """How one kind of problem reads its files, writes its answers and is judged."""
 
     #: name of the estimator's class
     estimator: ClassVar[str]
     #: flags of this task that not every task has, and the parameters of the estimator that each sets
-    flags: ClassVar[dict[str, tuple[str, ...]]] = {}
+    flags: ClassVar[dict[str, tuple[str, ...]]] = STRUCTURED
+
+    def check_parameters(self, parameters: dict[str, Any]) -> None:
+        """ValueError for what the flags of this task cannot stand for, where the estimator does not say."""
 
     @abstractmethod
     def read(self, path: Path, target: str | None) -> Training:
@@ -55,6 +63,24 @@ class Task(ABC):
     def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
         """Answers as lines of text."""
 
+    def check_marginals(self, bundle: Bundle) -> None:
+        """ValueError if the model has no probabilities, before data is read."""
+        loss = bundle.estimator.loss
+        if not LOSSES[loss][0].smooth:
+            raise ValueError(f"loss={loss!r} has no probabilities; train with --loss softmax or sparsemax.")
+
+    @abstractmethod
+    def marginals(self, bundle: Bundle, X: Any) -> Iterator[str]:
+        """Probabilities of all labels as lines of text, `label:probability` for each."""
+
     @abstractmethod
     def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
         """Compare answers with the file's labels."""
+
+
+def pairs(labels: Iterable[Any], rows: Iterable[Any]) -> Iterator[str]:
+    """A line for each row of probabilities: `label:probability` for all labels, in their order."""
+    names = [str(label) for label in labels]
+    for row in rows:
+        # Adding 0.0 makes 0 of -0.
+        yield " ".join(f"{name}:{value + 0.0:.6g}" for name, value in zip(names, row.tolist(), strict=True))
