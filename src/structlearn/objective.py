@@ -133,6 +133,18 @@ class Objective:
     def blocks(self) -> Blocks:
         return Blocks(*self.oracle.layout, self.cost, self.weight, *self.gold)
 
+    def require_gradient(self, solver: str) -> None:
+        """ValueError unless P has a gradient.
+
+        The squared norm leaves shared parts out: their prediction jumps where corners tie.
+        """
+        bent = curvature(self.oracle.record) > 0
+        if not self.regularizer.smooth or (bent and self.structure.n_linear):
+            raise ValueError(
+                f"Solver {solver!r} needs a smooth loss; that of {type(self.structure).__name__} with "
+                f"{self.regularizer} is not, in its shared parts: use solver='sdca'."
+            )
+
     @property
     def has_exact_blocks(self) -> bool:
         """Whether maximising the dual over one block is a Euclidean projection."""

@@ -196,13 +196,16 @@ def test_samples_follow_the_marginals(crf, chains):
     np.testing.assert_allclose(frequency, crf.predict_marginals([x])[0], atol=0.02)
 
 
-@pytest.mark.parametrize("solver", ["sdca", "lbfgs"])
-@pytest.mark.parametrize("loss", ["softmax", "sparsemax"])
-def test_chains_reach_one_optimum(chains, loss, solver):
+@pytest.mark.parametrize(
+    ("loss", "solver", "other"), [("softmax", "sdca", "lbfgs"), ("sparsemax", "auto", "sdca")]
+)
+def test_chains_reach_one_optimum(chains, loss, solver, other):
     X, y = chains
     model = ChainClassifier(loss=loss, solver=solver, regularization=0.1, tol=1e-4, random_state=0).fit(X, y)
     assert model.certificate_.converged
-    reference = ChainClassifier(loss=loss, solver="lbfgs", regularization=0.1, tol=1e-5).fit(X, y)
+    reference = ChainClassifier(loss=loss, solver=other, regularization=0.1, tol=1e-5, random_state=1).fit(
+        X, y
+    )
     assert model.certificate_.primal == pytest.approx(reference.certificate_.primal, abs=2e-4)
 
 

@@ -14,7 +14,6 @@ from structlearn.cli.formats import check_format, training_format
 from structlearn.cli.labels import positions, set_matrices
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training, pairs
 from structlearn.data import read_csv, read_csv_features, read_libsvm
-from structlearn.estimators.choices import one_of
 from structlearn.estimators.persistence import Bundle
 
 
@@ -22,13 +21,6 @@ class FlatTask(Task):
     """Examples from a libsvm file or from a table with a header."""
 
     multilabel: ClassVar[bool]
-    #: what --penalty may be, where the task has it
-    penalties: ClassVar[tuple[str, ...]] = ()
-
-    def check_parameters(self, parameters: dict[str, Any]) -> None:
-        """Penalties that the task does not know."""
-        if "penalty" in parameters:
-            one_of("penalty", parameters["penalty"], self.penalties)
 
     def read(self, path: Path, target: str | None) -> Training:
         """Read training data in either format (see `training_format`)."""

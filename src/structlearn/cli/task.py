@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from structlearn.estimators.choices import LOSSES
+from structlearn.estimators.choices import LOSSES, one_of
 from structlearn.estimators.persistence import Bundle
 
 
@@ -37,7 +37,7 @@ class Scores(NamedTuple):
 
 
 #: flags of all tasks whose estimators have a loss over structures
-STRUCTURED = {"loss": ("loss",), "cost": ("cost",)}
+STRUCTURED: dict[str, tuple[str, ...]] = {"loss": ("loss",), "cost": ("cost",)}
 
 
 class Task(ABC):
@@ -48,8 +48,13 @@ class Task(ABC):
     #: flags of this task that not every task has, and the parameters of the estimator that each sets
     flags: ClassVar[dict[str, tuple[str, ...]]] = STRUCTURED
 
+    #: what --penalty may be, where the task has that flag
+    penalties: ClassVar[tuple[str, ...]] = ()
+
     def check_parameters(self, parameters: dict[str, Any]) -> None:
-        """ValueError for what the flags of this task cannot stand for, where the estimator does not say."""
+        """ValueError for what the task's flags cannot stand for, where the estimator would say it late."""
+        if "penalty" in parameters:
+            one_of("penalty", parameters["penalty"], self.penalties)
 
     @abstractmethod
     def read(self, path: Path, target: str | None) -> Training:

@@ -31,8 +31,8 @@ def train(
         str | None,
         typer.Option(
             metavar="L",
-            help="hinge, perceptron, softmax or sparsemax (the last two give probabilities); classify: also "
-            "entmax15.  [default: hinge; regress has its own, the squared error]",
+            help="hinge, perceptron, softmax or sparsemax ; classify: also entmax15. All but "
+            "the first two give probabilities.  [default: hinge; regress has its own, the squared error]",
         ),
     ] = None,
     penalty: Annotated[
@@ -71,7 +71,7 @@ def train(
     no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Add no constant feature.")] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random choices.")] = 0,
     jobs: Annotated[
-        int, typer.Option(metavar="N", help="Threads; -1 for all cores. No difference to regress.")
+        int, typer.Option(metavar="N", help="Threads; -1 for all cores. regress has no use for them.")
     ] = 1,
     history: Annotated[
         Path | None, typer.Option(metavar="FILE.csv", help="Write the trace of primal, dual and gap.")
@@ -96,11 +96,11 @@ def train(
     """Train a model, write it to MODEL, and print the certificate: how far from optimal it is at most.
 
     classify reads libsvm files (label index:value ...) or tables with a header (CSV or tab-separated, all
-    features numbers, the target last); so does regress, whose targets are numbers. multilabel reads libsvm files with label sets (0,4 index:value ...)
-    or tables with --target naming columns of 0 and 1. A file named .csv or .tsv is a table; any other is
-    libsvm if index:value entries are seen in its first lines, else a table if its first line has a comma or a
-    tab. tag reads column files: one token a line, features (numbers, words or name=value) and the label
-    last, a blank line between sequences.
+    features numbers, the target last); so does regress, whose targets are numbers. multilabel reads libsvm
+    files with label sets (0,4 index:value ...) or tables with --target naming columns of 0 and 1. A file
+    named .csv or .tsv is a table; any other is libsvm if index:value entries are seen in its first lines,
+    else a table if its first line has a comma or a tab. tag reads column files: one token a line, features
+    (numbers, words or name=value) and the label last, a blank line between sequences.
 
     Ctrl-C ends training early; the best model so far is written.
     """

@@ -102,8 +102,8 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
     @available_if(_smooth)
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of shape (n, K): the prediction function of the loss, sparse if that is."""
-        structure = self.structure_
-        return structure.respond(LOSSES[self.loss][0].record(structure), self._scores(X))[0]
+        scores = self._scores(X)
+        return self.structure_.respond(LOSSES[self.loss][0].record(self.structure_), scores)[0]
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self, "weights_")

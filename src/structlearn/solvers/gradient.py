@@ -40,6 +40,7 @@ class GradientDescent:
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> DescentState:
+        objective.require_gradient("gradient")
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         return DescentState(w, objective.answers(w), 1.0, 0, objective.n_active)
 
@@ -93,6 +94,7 @@ class Proximal:
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> ProximalState:
+        objective.require_gradient("proximal")
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         here = objective.answers(w)
         dual = objective.dual_of_pull(here.pull, here.cost)

@@ -43,6 +43,7 @@ class LBFGS:
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+        objective.require_gradient("lbfgs")
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         return State(w, objective.answers(w), (), (), objective.n_active)
 

@@ -70,6 +70,11 @@ class Structure(ABC):
     part_ndim: int = 1
 
     @property
+    def n_linear(self) -> int:
+        """How many parts the squared norm leaves out, so that they enter linearly."""
+        return self.n_shared
+
+    @property
     @abstractmethod
     def record(self) -> Any:
         """The NamedTuple (or plain object) that answers the questions of `structlearn.contract`."""

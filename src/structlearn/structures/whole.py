@@ -70,6 +70,10 @@ class Whole(Structure):
         self.no_marginals = inner.no_marginals
 
     @property
+    def n_linear(self) -> int:
+        return self.inner.n_linear
+
+    @property
     def record(self) -> WholeRecord | PlainWhole:
         record = self.inner.record
         return WholeRecord(record) if isinstance(record, tuple) else PlainWhole(record)
