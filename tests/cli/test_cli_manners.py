@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -66,7 +67,8 @@ def test_defaults_are_those_of_the_estimators(run):
 
 
 def test_help_names_all_losses_and_solvers(run):
-    shown = run("train", "--help").stdout.replace(",", " ").replace(";", " ").replace(".", " ").split()
+    unbroken = re.sub(r"-\n +", "-", run("train", "--help").stdout)
+    shown = re.findall(r"[\w-]+", unbroken)
     losses = LOSSES.keys() - {"logistic"}  # of BinaryClassifier, which no task uses
     assert {*losses, *SOLVERS, *regressor.SOLVERS} <= {*shown}
 

@@ -1,5 +1,7 @@
 """The task regress, and penalties: what Python gives, and refusals."""
 
+import re
+
 import numpy as np
 import pytest
 from cli_cases import numbers, table, values
@@ -84,9 +86,8 @@ def test_information(run, real, tmp_path):
 
 def test_targets_that_are_no_numbers(run, refused, real, csv, tmp_path):
     out, path = tmp_path / "model.st", tmp_path / "words.libsvm"
-    assert 'target of example 1 holds "blue", which is not a number' in refused(
-        "train", "regress", csv, "--out", out
-    ).replace('"red"', '"blue"').replace('"green"', '"blue"')
+    message = refused("train", "regress", csv, "--out", out)
+    assert re.search(r'target of example 1 holds "(red|green|blue)", which is not a number', message)
     path.write_text("1.5 1:1\nmuch 1:2\n")
     said = 'the target of example 2 holds "much", which is not a number'
     assert said in refused("train", "regress", path, "--out", out)
@@ -99,7 +100,7 @@ def test_targets_that_are_no_numbers(run, refused, real, csv, tmp_path):
 
 def test_one_target(refused, tmp_path):
     path = tmp_path / "table.csv"
-    path.write_text(table(*[numbers()[0]], "a,b,c,d"))
+    path.write_text(table(numbers()[0], "a,b,c,d"))
     message = refused("train", "regress", path, "--out", tmp_path / "model.st", "--target", "a,b")
     assert "The task regress has one target column, not 'a,b'" in message
 

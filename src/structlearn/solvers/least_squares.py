@@ -249,6 +249,9 @@ class LeastSquares:
     #: a solver goes on from weights alone
     fingerprint = ()
 
+    def require_gradient(self, solver: str) -> None:
+        """The squared loss has one."""
+
     def __init__(
         self,
         X: Any,
