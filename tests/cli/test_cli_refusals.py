@@ -24,7 +24,7 @@ from structlearn.data import write_libsvm
         (["--max-passes", "0"], "max_passes must be above 0"),
         (["--max-seconds", "-1"], "max_seconds must be above 0"),
         (["--jobs", "0"], "n_jobs"),
-        (["--solver", "perceptron"], "Solver 'perceptron' cannot train loss='hinge'; use one of 'bcfw'"),
+        (["--solver", "perceptron"], "Solver 'perceptron' trains loss='perceptron' only"),
         (["--loss", ""], "Unknown loss ''; valid are 'hinge', "),
         (["--loss", "logistic"], "valid are 'hinge', 'perceptron', 'softmax', 'sparsemax', 'entmax15'"),
         (["--loss", "softmax", "--solver", "lbfsg"], "Did you mean 'lbfgs'?"),

@@ -130,6 +130,10 @@ def _refuse_what_it_cannot(
             f"Solver {solver!r} cannot train loss='perceptron': with a regulariser its optimum is w = 0; "
             "use solver='perceptron' (the averaged perceptron), or loss='hinge'."
         )
+    if solver == "perceptron" and family != "perceptron":
+        raise ValueError(
+            f"Solver 'perceptron' trains loss='perceptron' only; for loss={loss!r} use solver='auto'."
+        )
     fit = [
         name
         for name, one in SOLVERS.items()
