@@ -208,8 +208,23 @@ class Problem(NamedTuple):
         return problem.solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
 
 
-def build(family, *, n=6, d=3, regularization=0.5, intercept=True, sample_weight=None, seed=0, **cost):
-    """A random problem over a family, its examples going through the family's shapes."""
+def build(
+    family,
+    *,
+    n=6,
+    d=3,
+    regularization=0.5,
+    intercept=True,
+    sample_weight=None,
+    seed=0,
+    regularizer=None,
+    penalty=None,
+    **cost,
+):
+    """A random problem over a family, its examples going through the family's shapes.
+
+    With a regulariser the costs are zero, as for all smooth losses.
+    """
     rng = np.random.default_rng(seed)
     shapes = [family.shapes[i % len(family.shapes)] for i in range(n)]
     outputs = [all_outputs[rng.integers(len(all_outputs))] for all_outputs in map(family.outputs, shapes)]
@@ -223,12 +238,15 @@ def build(family, *, n=6, d=3, regularization=0.5, intercept=True, sample_weight
     else:
         scoring = PartScoring(np.concatenate(rows), np.array(shapes), intercept=intercept)
     gold = structure.encode_many(outputs, scoring.shapes)
+    costs = structure.cost_many(gold, scoring.shapes, **cost)
     objective = Objective(
         structure,
         scoring,
         gold,
-        structure.cost_many(gold, scoring.shapes, **cost),
+        costs if regularizer is None else np.zeros_like(costs),
         regularization=regularization,
+        regularizer=regularizer,
+        penalty=penalty,
         sample_weight=sample_weight,
     )
     Phi = [dense_map(family, x, shape, intercept) for x, shape in zip(rows, shapes)]
@@ -250,6 +268,32 @@ def dense_map(family, x, shape, intercept):
     shared = np.eye(family.structure.n_shared)
     corner = np.zeros((len(local), len(shared)))
     return np.block([[local, corner], [np.zeros((len(shared), local.shape[1])), shared]])
+
+
+def log_likelihood(problem, w):
+    """sum_i p_i { log sum_y exp <Phi_i w, y> - <Phi_i w, mu_i> }, as a cvxpy expression or a number."""
+    terms = [p * (cvxpy.log_sum_exp((V @ Phi) @ w) - (mu @ Phi) @ w) for p, Phi, V, mu, _ in problem.examples]
+    return sum(terms)
+
+
+def entropic_optimum(problem, penalty):
+    """min_w R(w) + mean log loss; `penalty` makes a cvxpy expression of w."""
+    w = cvxpy.Variable(problem.objective.n_weights)
+    return cvxpy.Problem(cvxpy.Minimize(penalty(w) + log_likelihood(problem, w))).solve(solver=cvxpy.CLARABEL)
+
+
+def quadratic_optimum(problem):
+    """The same for Omega = 1/2 ||z||^2, through its dual over mixtures of all vertices."""
+    shares = [cvxpy.Variable(len(V), nonneg=True) for V in problem.vertices]
+    pull, value = 0, 0
+    for share, (p, Phi, V, mu, _) in zip(shares, problem.examples):
+        n_local = len(mu) - problem.objective.structure.n_shared
+        pull = pull + p * Phi.T @ (mu - V.T @ share)
+        square = cvxpy.sum_squares(V[:, :n_local].T @ share)
+        value = value + p * (mu[:n_local] @ mu[:n_local] - square) / 2
+    value = value - cvxpy.sum_squares(pull) / (2 * problem.regularization)
+    limits = [cvxpy.sum(share) == 1 for share in shares]
+    return cvxpy.Problem(cvxpy.Maximize(value), limits).solve(solver=cvxpy.CLARABEL)
 
 
 @cache

@@ -11,7 +11,8 @@ import structlearn
 
 PACKAGE = Path(structlearn.__file__).parent
 GROUND = {"contract", "kernels", "threads"}
-MIDDLE = GROUND | {"scoring", "structures", "oracle", "objective"}
+SHAPES = {"structures", "regularizers", "penalties"}
+MIDDLE = GROUND | SHAPES | {"scoring", "oracle", "objective"}
 #: What each room may import of the package, beside itself.
 MAY_IMPORT = {
     "contract": {"kernels"},
@@ -21,8 +22,11 @@ MAY_IMPORT = {
     "metrics": GROUND,
     "structures": GROUND,
     "scoring": GROUND,
+    "penalties": GROUND,
+    "regularizers": GROUND | {"structures"},
+    "losses": GROUND | {"structures", "regularizers"},
     "oracle": GROUND | {"scoring", "structures"},
-    "objective": GROUND | {"scoring", "structures", "oracle"},
+    "objective": GROUND | SHAPES | {"scoring", "oracle"},
     "solvers": MIDDLE | {"files"},
     "progress": {"solvers"},
     "estimators": MIDDLE | {"solvers", "metrics", "files", "progress"},

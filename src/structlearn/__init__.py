@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "LinearRegressor": "structlearn.estimators",
+    "BinaryClassifier": "structlearn.estimators",
     "ChainClassifier": "structlearn.estimators",
     "MatchingClassifier": "structlearn.estimators",
     "MultiLabelClassifier": "structlearn.estimators",
@@ -16,13 +18,30 @@ _HOMES = {
     "StructuredPredictor": "structlearn.estimators",
     "load": "structlearn.estimators.persistence",
 }
-_ROOMS = ("apps", "data", "estimators", "metrics", "objective", "reports", "scoring", "solvers", "structures")
+_ROOMS = (
+    "apps",
+    "data",
+    "estimators",
+    "losses",
+    "metrics",
+    "objective",
+    "reports",
+    "scoring",
+    "solvers",
+    "structures",
+)
 
 __all__ = [*_HOMES, *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
     from structlearn.estimators import (
+        BinaryClassifier as BinaryClassifier,
+    )
+    from structlearn.estimators import (
         ChainClassifier as ChainClassifier,
+    )
+    from structlearn.estimators import (
+        LinearRegressor as LinearRegressor,
     )
     from structlearn.estimators import (
         MatchingClassifier as MatchingClassifier,

@@ -44,6 +44,42 @@ def peak(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, v
     """max_{z in M} <theta, z>, where the maximiser itself is not needed; `vertex` is scratch."""
 
 
+@question
+def curvature(structure: Any) -> Any:
+    """1 where the corner is that of <theta, z> - 1/2 ||z||^2 over local parts, else 0."""
+
+
+@question
+def gibbs_workspace(structure: Any, shape: Shape) -> Any:
+    """Scratch memory for `gibbs` and `log_partition`, as `workspace` is for `corner`."""
+
+
+@question
+def gibbs(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, mean: Array) -> Any:
+    """mean <- argmax_{z in M} <theta, z> + H(z), the marginals of p(y) ~ exp <theta, y>; returns log Z.
+
+    H is the entropy of that distribution. -inf if no output is allowed. Never outside [0, 1].
+    """
+
+
+@question
+def log_partition(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, mean: Array) -> Any:
+    """log Z, where the marginals are not needed; `mean` is scratch."""
+
+
+@question
+def nearest_workspace(structure: Any, shape: Shape) -> Any:
+    """Scratch memory for `nearest`, as `workspace` is for `corner`."""
+
+
+@question
+def nearest(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, point: Array) -> Any:
+    """point <- argmax_{z in M} <theta, z> - 1/2 ||z||^2, the norm over local parts; returns the maximum.
+
+    Without shared parts this is the Euclidean projection of theta onto M.
+    """
+
+
 # ---- asked of a scoring ----------------------------------------------------------------------------
 
 

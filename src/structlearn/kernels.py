@@ -122,8 +122,11 @@ def question(name: F) -> F:
 
     @wraps(name)
     def ask(*args: Any) -> Any:
-        found = _registered(key, type(args[0]))
-        return found(*args) if found is not None else getattr(args[0], key)(*args[1:])
+        own = _ANSWERS.get((key, type(args[0])))
+        if own is None and hasattr(args[0], key):
+            return getattr(args[0], key)(*args[1:])
+        found = own or _ANSWERS[key, object]
+        return found(*args) if isinstance(args[0], tuple) else found.py_func(*args)  # type: ignore[attr-defined]
 
     @overload(ask)
     def choose(*args):  # type: ignore[no-untyped-def]  # Numba compares signatures, annotations included
@@ -137,7 +140,10 @@ def question(name: F) -> F:
 
 
 def answer(asked: Callable[..., Any], record: type) -> Callable[[F], F]:
-    """Register the decorated kernel as the answer of every NamedTuple of class `record` to a question."""
+    """Register the decorated kernel as the answer of every NamedTuple of class `record` to a question.
+
+    The class `object` stands for all that have no answer of their own.
+    """
 
     def register(function: F) -> F:
         _ANSWERS[asked.__name__, record] = function
@@ -146,5 +152,11 @@ def answer(asked: Callable[..., Any], record: type) -> Callable[[F], F]:
     return register
 
 
+def is_answered(asked: Callable[..., Any], value: Any) -> bool:
+    """Whether a record, or a plain object, answers a question."""
+    return _registered(asked.__name__, type(value)) is not None or hasattr(value, asked.__name__)
+
+
 def _registered(key: str, record: type) -> Callable[..., Any] | None:
-    return _ANSWERS.get((key, record))
+    """The record's own answer or, for a question that has one, the answer of all others."""
+    return _ANSWERS.get((key, record)) or _ANSWERS.get((key, object))

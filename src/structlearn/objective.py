@@ -1,10 +1,14 @@
 """The objective: binds structure, scoring and costs; primal, dual, certificate. All scaling lives here.
 
-With example weights p_i (1/n each, or sample weights over their sum), gold vertices mu_i and costs c_i:
+With example weights p_i (1/n each, or sample weights over their sum), gold vertices mu_i, costs c_i, the
+regulariser Omega of the prediction and the penalty R on the weights (lambda/2 ||w||^2 unless said otherwise):
 
-    P(w) = lambda/2 ||w||^2 + sum_i p_i { max_{z in M_i} <Phi_i w + c_i, z> - <Phi_i w + c_i, mu_i> }
-    D(z) = -lambda/2 ||w(z)||^2 + sum_i p_i <c_i, z_i - mu_i>
-    w(z) = 1/lambda sum_i p_i Phi_i^T (mu_i - z_i)
+    P(w) = R(w) + sum_i p_i { Omega*(Phi_i w + c_i) + Omega(mu_i) - <Phi_i w + c_i, mu_i> }
+           Omega*(theta) = max_{z in M_i} <theta, z> - Omega(z)
+    D(z) = -R*(u(z)) + sum_i p_i { <c_i, z_i - mu_i> - Omega(z_i) + Omega(mu_i) }
+    u(z) = sum_i p_i Phi_i^T (mu_i - z_i), the *pull* of z; with the squared norm w(z) = u(z) / lambda
+
+The second sum of D is called the *cost* of z here.
 """
 
 from __future__ import annotations
@@ -14,9 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array
-from structlearn.kernels import kernel
+from structlearn.contract import Array, curvature, nearest
+from structlearn.kernels import is_answered, kernel
 from structlearn.oracle import Oracle
+from structlearn.penalties import Penalty, SquaredL2
+from structlearn.regularizers import Regularizer, Zero
 from structlearn.scoring.base import Scoring
 from structlearn.structures.base import Corners, Structure
 
@@ -40,7 +46,7 @@ class Answers(NamedTuple):
 
     #: sum_i p_i Phi_i^T (mu_i - s_i): lambda times the weights of the dual point s
     pull: Array
-    #: sum_i p_i <c_i, s_i - mu_i>
+    #: sum_i p_i { <c_i, s_i - mu_i> - Omega(s_i) + Omega(mu_i) }
     cost: float
     #: P at the w that was asked about
     primal: float
@@ -58,7 +64,11 @@ class Objective:
     cost : ndarray
         Costs of the local parts, examples end to end.
     regularization : float
-        lambda. Zero leaves the regulariser out; then there is no dual.
+        lambda. Zero leaves the penalty out; then there is no dual.
+    regularizer : Regularizer
+        Omega; zero unless given.
+    penalty : Penalty
+        R; lambda/2 ||w||^2 unless given.
     sample_weight : ndarray of shape (n_examples,), optional
         Only proportions matter. An example of weight zero takes no part.
     active : int array, optional
@@ -75,13 +85,17 @@ class Objective:
         cost: Array,
         *,
         regularization: float,
+        regularizer: Regularizer | None = None,
+        penalty: Penalty | None = None,
         sample_weight: Array | None = None,
         active: Array | None = None,
         n_jobs: int = 1,
     ) -> None:
         self.structure = structure
         self.scoring = scoring
-        self.oracle = Oracle(structure, scoring, n_jobs=n_jobs)
+        self.regularizer = regularizer or Zero()
+        self.penalty = penalty or SquaredL2(float(regularization))
+        self.oracle = Oracle(self.regularizer.record(structure), scoring, n_jobs=n_jobs)
         self.gold = gold
         self.cost = cost
         self.regularization = float(regularization)
@@ -119,6 +133,25 @@ class Objective:
     def blocks(self) -> Blocks:
         return Blocks(*self.oracle.layout, self.cost, self.weight, *self.gold)
 
+    def require_gradient(self, solver: str) -> None:
+        """ValueError unless P has a gradient.
+
+        The squared norm leaves shared parts out: their prediction jumps where corners tie.
+        """
+        bent = curvature(self.oracle.record) > 0
+        if not self.regularizer.smooth or (bent and self.structure.n_linear):
+            raise ValueError(
+                f"Solver {solver!r} needs a smooth loss; that of {type(self.structure).__name__} with "
+                f"{self.regularizer} is not, in its shared parts: use solver='sdca'."
+            )
+
+    @property
+    def has_exact_blocks(self) -> bool:
+        """Whether maximising the dual over one block is a Euclidean projection."""
+        projects = is_answered(nearest, self.structure.record) and self.oracle.compiled
+        plain = not self.regularizer.smooth or curvature(self.oracle.record) > 0
+        return self.scoring.isotropic and projects and plain
+
     # ---- gold --------------------------------------------------------------------------------------
 
     @cached_property
@@ -139,6 +172,12 @@ class Objective:
         local = self.gold.index < np.diff(self.scoring.start)[owner]
         entry = self.scoring.start[owner[local]] + self.gold.index[local]
         return float(np.sum(self.weight[owner[local]] * self.cost[entry] * self.gold.value[local]))
+
+    @cached_property
+    def gold_omega(self) -> float:
+        """sum_i p_i Omega(mu_i)."""
+        values = self.regularizer.of_gold(self.gold, np.diff(self.scoring.start))
+        return float(self.weight @ values)
 
     def _spread(self, corners: Corners, first: int, last: int) -> tuple[Array, Array]:
         """Weighted vertices of a range of examples: dense local parts end to end, shared parts summed."""
@@ -162,28 +201,32 @@ class Objective:
         return self._primal_from(w, self.oracle.peaks(w, self.cost, self.weight))
 
     def _primal_from(self, w: Array, peaks: float) -> float:
-        hinge = peaks - float(w @ self.gold_pull) - self.gold_cost
-        return self.regularization / 2 * float(w @ w) + hinge
+        loss = peaks + self.gold_omega - float(w @ self.gold_pull) - self.gold_cost
+        return self.penalty.value(w) + loss
 
     def dual(self, w: Array, cost: float) -> float:
-        """D of any dual point z, from w(z) and sum_i p_i <c_i, z_i - mu_i>."""
+        """D of any dual point z, from w(z) and the cost of z; for the squared norm."""
         return cost - self.regularization / 2 * float(w @ w)
 
     def dual_of_pull(self, pull: Array, cost: float) -> float:
-        """The same from lambda w(z)."""
-        return cost - float(pull @ pull) / (2 * self.regularization)
+        """D of z, or of the furthest point from mu towards z where D is finite, from the pull and cost of z.
+
+        The cost is concave in z and zero at mu, so that a share s of the way costs at least s of it.
+        """
+        share = self.penalty.shrink(pull)
+        return share * cost - self.penalty.conjugate(share * pull)
 
     def answers(self, w: Array) -> Answers:
         """Ask the oracle of every example at w."""
-        start = self.scoring.start
         pulled = self.gold_pull.copy()
         shared = self.scoring.shared(pulled)
-        total, cost = 0.0, -self.gold_cost
+        total = 0.0
         for first, last, vertices, shared_sum, value in self.oracle.corners(w, self.cost, self.weight):
             self.scoring.pullback(-vertices, first, last, pulled)
             shared -= shared_sum
             total += value
-            cost += float(vertices @ self.cost[start[first] : start[last]])
+        # the answers' values are <theta_i + c_i, s_i> - Omega(s_i); what is not <theta_i, s_i> is their cost
+        cost = total - float(w @ (self.gold_pull - pulled)) - self.gold_cost + self.gold_omega
         return Answers(pulled, cost, self._primal_from(w, total))
 
     # ---- dual points -------------------------------------------------------------------------------
@@ -201,7 +244,7 @@ class Objective:
         return self.scoring.start + np.arange(self.scoring.n_examples + 1) * self.scoring.n_shared
 
     def weights_of(self, z: Array) -> tuple[Array, float]:
-        """w(z) and sum_i p_i <c_i, z_i - mu_i>, computed afresh from a dense dual point."""
+        """w(z) and sum_i p_i <c_i, z_i - mu_i> (without Omega), computed afresh from a dense dual point."""
         start = self.scoring.start
         pulled = self.gold_pull.copy()
         shared = self.scoring.shared(pulled)

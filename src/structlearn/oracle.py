@@ -12,7 +12,6 @@ import numpy as np
 from structlearn.contract import Array, corner, peak, workspace
 from structlearn.kernels import kernel
 from structlearn.scoring.base import Scoring
-from structlearn.structures.base import Structure
 from structlearn.threads import blas_threads
 
 
@@ -44,21 +43,22 @@ class Oracle:
 
     Parameters
     ----------
-    structure : Structure
+    record : Any
+        What answers `corner`: a structure's record, regularised or not.
     scoring : Scoring
     n_jobs : int
         Threads; examples are shared out in ranges, and sums do not depend on it.
     """
 
-    def __init__(self, structure: Structure, scoring: Scoring, *, n_jobs: int = 1) -> None:
-        self.structure = structure
+    def __init__(self, record: Any, scoring: Scoring, *, n_jobs: int = 1) -> None:
+        self.record = record
         self.scoring = scoring
         self.n_jobs = n_jobs
 
     @property
     def compiled(self) -> bool:
         """Whether the structure answers inside compiled code (a plain Python object does not)."""
-        return isinstance(self.structure.record, tuple)
+        return isinstance(self.record, tuple)
 
     def run(self, function: Any) -> Callable[..., Any]:
         """The compiled form of a kernel where the structure allows it, else its Python source."""
@@ -76,7 +76,7 @@ class Oracle:
         def one(chunk: tuple[int, int]) -> float:
             theta = self._scores(w, cost, *chunk)
             shared = self.scoring.shared(w)
-            return self.run(peak_chunk)(self.structure.record, self.layout, weight, *chunk, theta, shared)
+            return self.run(peak_chunk)(self.record, self.layout, weight, *chunk, theta, shared)
 
         return float(sum(self._each_chunk(one)))
 
@@ -88,16 +88,16 @@ class Oracle:
             shared = self.scoring.shared(w)
             vertices, shared_sum = np.empty(theta.size), np.zeros(shared.size)
             value = self.run(corner_chunk)(
-                self.structure.record, self.layout, weight, *chunk, theta, shared, vertices, shared_sum
+                self.record, self.layout, weight, *chunk, theta, shared, vertices, shared_sum
             )
             return Corners(*chunk, vertices, shared_sum, float(value))
 
         return self._each_chunk(one)
 
-    def predict(self, w: Array) -> Iterator[tuple[int, Array]]:
-        """(i, local parts of argmax_z <Phi_i w, z>) for every example."""
+    def predict(self, w: Array, shift: Array | None = None) -> Iterator[tuple[int, Array]]:
+        """(i, local parts of argmax_z <Phi_i w + shift_i, z>) for every example."""
         start = self.scoring.start
-        for answer in self.corners(w, None, np.ones(self.scoring.n_examples)):
+        for answer in self.corners(w, shift, np.ones(self.scoring.n_examples)):
             for i in range(answer.first, answer.last):
                 yield i, answer.vertices[start[i] - start[answer.first] : start[i + 1] - start[answer.first]]
 

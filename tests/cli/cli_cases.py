@@ -4,6 +4,8 @@ import sys
 
 import numpy as np
 
+from structlearn.data import FeatureVocabulary, read_columns, split_rows
+
 # Ctrl-C reaches the child even where this process was started with SIGINT ignored.
 _MAIN = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
@@ -20,6 +22,24 @@ def rows(n=60, d=4, k=3, seed=0):
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(n, d)), 3)
     return X, np.argmax(X[:, :k] + 0.3 * rng.normal(size=(n, k)), axis=1)
+
+
+def numbers(n=60, d=4, seed=0):
+    """Features and a number that depends on two of them."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, d)), 3)
+    return X, np.round(3 + X[:, 0] - 2 * X[:, 1] + 0.1 * rng.normal(size=n), 4)
+
+
+def values(text):
+    """`name: value` lines as a dict."""
+    return dict(line.split(": ", 1) for line in text.splitlines())
+
+
+def read_tags(path):
+    """Sequences and labels of a column file."""
+    sequences = read_columns(path)
+    return split_rows(*FeatureVocabulary().fit_transform(sequences)), sequences.labels
 
 
 def label_sets(n=60, d=4, k=3, seed=0):

@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from cli_cases import columns, command, label_sets, rows, sentences, table
+from cli_cases import columns, command, label_sets, numbers, rows, sentences, table
 from typer.testing import CliRunner
 
 from structlearn.cli import app
@@ -57,6 +57,13 @@ def start():
 def libsvm(tmp_path):
     path = tmp_path / "classes.libsvm"
     write_libsvm(path, *rows())
+    return path
+
+
+@pytest.fixture
+def real(tmp_path):
+    path = tmp_path / "numbers.libsvm"
+    write_libsvm(path, *numbers())
     return path
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,11 +13,13 @@ import pytest
 from cli_cases import rows
 
 import structlearn
-from structlearn import StructuredPredictor, load
+from structlearn import LinearRegressor, MulticlassClassifier, StructuredPredictor, load
 from structlearn.cli.formats import training_format
 from structlearn.cli.training import train
 from structlearn.data import write_libsvm
+from structlearn.estimators import regressor
 from structlearn.estimators.base import StructuredEstimator
+from structlearn.estimators.choices import LOSSES, SOLVERS
 
 COMMANDS = ["demo", "train", "predict", "evaluate", "info"]
 
@@ -48,12 +51,26 @@ def test_version(run):
     assert run("--version").stdout == f"structlearn {structlearn.__version__}\n"
 
 
-def test_defaults_are_those_of_the_estimators():
+def test_defaults_are_those_of_the_estimators(run):
     renamed = {"jobs": "n_jobs"}
-    same = ("loss", "solver", "regularization", "cost", "tol", "max_passes", "max_seconds", "jobs")
-    for name in same:
-        default = inspect.signature(train).parameters[name].default
-        assert default == getattr(StructuredEstimator(), renamed.get(name, name)), name
+    parameters = inspect.signature(train).parameters
+    for name in ("solver", "regularization", "tol", "max_passes", "max_seconds", "jobs"):
+        for estimator in (StructuredEstimator(), LinearRegressor()):
+            if name != "jobs" or hasattr(estimator, "n_jobs"):
+                assert parameters[name].default == getattr(estimator, renamed.get(name, name)), name
+    # What depends on the estimator is its own affair; the help has it in words.
+    shown = " ".join(run("train", "--help").stdout.split())
+    for name in ("loss", "cost", "penalty"):
+        assert parameters[name].default is None
+        assert f"[default: {getattr(MulticlassClassifier(), name)}" in shown
+    assert LinearRegressor().penalty == MulticlassClassifier().penalty
+
+
+def test_help_names_all_losses_and_solvers(run):
+    unbroken = re.sub(r"-\n +", "-", run("train", "--help").stdout)
+    shown = re.findall(r"[\w-]+", unbroken)
+    losses = LOSSES.keys() - {"logistic"}  # of BinaryClassifier, which no task uses
+    assert {*losses, *SOLVERS, *regressor.SOLVERS} <= {*shown}
 
 
 def test_demo_calls_the_application(run, monkeypatch, tmp_path):

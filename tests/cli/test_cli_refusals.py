@@ -24,13 +24,46 @@ from structlearn.data import write_libsvm
         (["--max-passes", "0"], "max_passes must be above 0"),
         (["--max-seconds", "-1"], "max_seconds must be above 0"),
         (["--jobs", "0"], "n_jobs"),
-        (["--solver", "perceptron"], "loss='perceptron'"),
+        (["--solver", "perceptron"], "Solver 'perceptron' trains loss='perceptron' only"),
+        (["--loss", ""], "Unknown loss ''; valid are 'hinge', "),
+        (["--loss", "logistic"], "valid are 'hinge', 'perceptron', 'softmax', 'sparsemax', 'entmax15'"),
+        (["--loss", "softmax", "--solver", "lbfsg"], "Did you mean 'lbfgs'?"),
+        (["--loss", "softmax", "--solver", "bcfw"], "cannot train loss='softmax'; use one of 'sdca'"),
+        (["--penalty", "l1"], "penalty='l1' needs a smooth loss such as 'softmax'"),
+        (["--penalty", "l3"], "Unknown penalty 'l3'; valid are 'l2', 'l1', 'group'."),
+        (["--loss", "softmax", "--penalty", "elasticnet"], "Unknown penalty 'elasticnet'"),
+        (["--loss", "softmax", "--penalty", "group", "--solver", "lbfgs"], "use one of 'proximal'"),
         (["--edges", "tree"], "--edges does not go with the task classify (it goes with multilabel)"),
         (["--boundaries"], "it goes with tag"),
     ],
 )
 def test_wrong_options_are_refused_before_data_is_read(refused, tmp_path, options, said):
     assert said in refused("train", "classify", tmp_path / "absent", "--out", tmp_path / "model.st", *options)
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "said"),
+    [
+        ("regress", ["--loss", "hinge"], "--loss does not go with the task regress (it goes with classify, "),
+        ("regress", ["--cost", "hamming"], "--cost does not go with the task regress"),
+        ("regress", ["--edges", "all"], "--edges does not go with the task regress"),
+        ("regress", ["--penalty", "group"], "needs groups of features, which only Python can give"),
+        ("regress", ["--penalty", "lasso"], "valid are 'l2', 'l1', 'elasticnet'."),
+        ("regress", ["--penalty", "elasticnetz"], "Did you mean 'elasticnet'?"),
+        ("regress", ["--solver", "bcfw"], "valid are 'auto', 'direct', 'coordinate-descent', 'proximal'"),
+        ("regress", ["--penalty", "l1", "--solver", "direct"], "use solver='coordinate-descent'"),
+        ("regress", ["--regularization", "-1"], "regularization must be at least 0"),
+        (
+            "tag",
+            ["--penalty", "l1"],
+            "--penalty does not go with the task tag (it goes with classify, regress)",
+        ),
+        ("multilabel", ["--penalty", "l2"], "--penalty does not go with the task multilabel"),
+        ("tag", ["--loss", "entmax15"], "valid are 'hinge', 'perceptron', 'softmax', 'sparsemax'."),
+    ],
+)
+def test_options_of_other_tasks_are_refused_before_data_is_read(refused, tmp_path, task, options, said):
+    assert said in refused("train", task, tmp_path / "absent", "--out", tmp_path / "model.st", *options)
 
 
 def test_wrong_edges(refused, sets, tmp_path):
@@ -40,7 +73,7 @@ def test_wrong_edges(refused, sets, tmp_path):
 
 def test_unknown_task(refused, libsvm, tmp_path):
     message = refused("train", "clasify", libsvm, "--out", tmp_path / "model.st")
-    assert "'classify', 'multilabel', 'tag'" in message
+    assert "'classify', 'multilabel', 'regress', 'tag'" in message
     assert "Did you mean 'classify'?" in message
 
 

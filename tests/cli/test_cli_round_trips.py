@@ -5,20 +5,10 @@ import gzip
 
 import numpy as np
 import pytest
-from cli_cases import columns, label_sets, rows, sentences, table
+from cli_cases import columns, label_sets, read_tags, rows, sentences, table, values
 
 from structlearn import ChainClassifier, MulticlassClassifier, MultiLabelClassifier, load
-from structlearn.data import FeatureVocabulary, read_columns, read_libsvm, split_rows, write_libsvm
-
-
-def values(text):
-    """`name: value` lines as a dict."""
-    return dict(line.split(": ", 1) for line in text.splitlines())
-
-
-def read_tags(path):
-    sequences = read_columns(path)
-    return split_rows(*FeatureVocabulary().fit_transform(sequences)), sequences.labels
+from structlearn.data import read_libsvm, write_libsvm
 
 
 def test_classify_libsvm(run, libsvm, tmp_path):

@@ -113,7 +113,7 @@ def test_the_block_gaps_of_a_pass_without_steps_add_up_to_the_gap(name):
     state = BlockFrankWolfe().start(known.objective, None, solution)
     frozen = state._replace(w=state.w.copy(), z=state.z.copy())
     for i in known.objective.active:
-        BlockFrankWolfe._visit(known.objective, frozen, np.array([i]))
+        BlockFrankWolfe(exact=False)._visit(known.objective, frozen, np.array([i]))
         frozen.w[:], frozen.z[:] = state.w, state.z
     assert frozen.gaps.sum() == pytest.approx(
         known.gap(np.split(state.z, known.objective.point_start[1:-1])), abs=1e-12

@@ -12,7 +12,7 @@ import numpy as np
 from structlearn import metrics
 from structlearn.cli.formats import check_format, training_format
 from structlearn.cli.labels import positions, set_matrices
-from structlearn.cli.task import Inputs, Scores, Task, Training
+from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training, pairs
 from structlearn.data import read_csv, read_csv_features, read_libsvm
 from structlearn.estimators.persistence import Bundle
 
@@ -63,6 +63,8 @@ class Classify(FlatTask):
 
     estimator = "MulticlassClassifier"
     multilabel = False
+    flags: ClassVar[dict[str, tuple[str, ...]]] = {**STRUCTURED, "penalty": ("penalty",)}
+    penalties = ("l2", "l1", "group")
 
     def check_target(self, target: str | None) -> None:
         """One column, by default the last."""
@@ -72,6 +74,10 @@ class Classify(FlatTask):
     def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
         """One label a line."""
         return map(str, predicted.tolist())
+
+    def marginals(self, bundle: Bundle, X: Any) -> Iterator[str]:
+        """Probabilities of the classes, a line an example."""
+        return pairs(bundle.estimator.classes_.tolist(), bundle.estimator.predict_proba(X))
 
     def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
         """Share of right labels."""
@@ -86,7 +92,7 @@ class MultiLabel(FlatTask):
 
     estimator = "MultiLabelClassifier"
     multilabel = True
-    flags: ClassVar[dict[str, tuple[str, ...]]] = {"edges": ("edges",)}
+    flags: ClassVar[dict[str, tuple[str, ...]]] = {**STRUCTURED, "edges": ("edges",)}
 
     def check_target(self, target: str | None) -> None:
         """Several columns, which cannot be guessed."""
@@ -99,6 +105,12 @@ class MultiLabel(FlatTask):
             names = np.array(bundle.notes["targets"], dtype=object)
             predicted = (names[row.astype(bool)] for row in predicted)
         return (",".join(map(str, one)) for one in predicted)
+
+    def marginals(self, bundle: Bundle, X: Any) -> Iterator[str]:
+        """Probability of each label by itself, a line an example."""
+        table = bundle.notes["format"] == "csv"
+        names = bundle.notes["targets"] if table else bundle.estimator.classes_.tolist()
+        return pairs(names, bundle.estimator.predict_marginals(X))
 
     def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
         """Share of right sets, share of wrong decisions on single labels, and F1 of single labels."""

@@ -66,6 +66,8 @@ def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "format", header["version"]
     yield "structlearn", header["library"]
     structure = header["structure"]
+    if header["estimator"] == "LinearRegressor":
+        return
     if structure is None:
         yield "structure", "the user's own"
     else:

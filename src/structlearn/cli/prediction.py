@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,21 +27,33 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write here (.gz by its name).  [default: stdout]")
     ] = None,
+    marginals: Annotated[
+        bool, typer.Option("--marginals", help="Write the probabilities of all labels instead of the best.")
+    ] = False,
     jobs: Jobs = 1,
 ) -> None:
     """Write the model's answers, one line an input.
 
     Labels of a set are joined by commas (an empty line is the empty set); a blank line separates sequences.
     DATA needs no labels: a table may lack the target columns, a column file the label column; the label of a
-    libsvm line is ignored. A libsvm file may have fewer columns than the model, not more.
+    libsvm line is ignored. A libsvm file may have fewer columns than the model, not more. A model of the task
+    regress answers with a number.
+
+    With --marginals a line holds label:probability for every label, separated by spaces, in the model's
+    order; they add up to 1, except for multilabel, where each label has a probability of its own. The model
+    must have been trained with --loss softmax, sparsemax or entmax15; the last two give exact zeros.
     """
     from structlearn.cli.tasks import open_model
 
     out_file = check_output(out, others=[model, data])
     bundle, task = open_model(model)
-    estimator = bundle.estimator.set_params(n_jobs=jobs)
-    inputs = task.reread(data, bundle, labels=False)
-    write_output(task.lines(bundle, estimator.predict(inputs.X)), out_file)
+    if marginals:
+        task.check_marginals(bundle)
+    estimator = _threaded(bundle.estimator, jobs)
+    X = task.reread(data, bundle, labels=False).X
+    write_output(
+        task.marginals(bundle, X) if marginals else task.lines(bundle, estimator.predict(X)), out_file
+    )
 
 
 @manners()
@@ -49,13 +61,13 @@ def evaluate(model: Model, data: Data, jobs: Jobs = 1) -> None:
     """Compare the model's answers with the labels of DATA and print figures as `name: value` lines.
 
     classify: accuracy. multilabel: exact_match (whole sets), hamming_loss and micro_f1 (single labels).
-    tag: accuracy (tokens) and exact_match (whole sequences). Labels that the model does not know count as
-    wrong.
+    regress: r2 (share of the variance explained), rmse and mae (sizes of the errors). tag: accuracy (tokens)
+    and exact_match (whole sequences). Labels that the model does not know count as wrong.
     """
     from structlearn.cli.tasks import open_model
 
     bundle, task = open_model(model)
-    estimator = bundle.estimator.set_params(n_jobs=jobs)
+    estimator = _threaded(bundle.estimator, jobs)
     inputs = task.reread(data, bundle, labels=True)
     if inputs.y is None:
         raise ValueError(f"{data} has no labels to compare with.")
@@ -65,3 +77,8 @@ def evaluate(model: Model, data: Data, jobs: Jobs = 1) -> None:
             f"Note: {scores.n_unknown} of the labels in {data} are unknown to the model; they count as wrong."
         )
     print_values(scores.values.items())
+
+
+def _threaded(estimator: Any, jobs: int) -> Any:
+    """The estimator with so many threads, where it has use for them."""
+    return estimator.set_params(n_jobs=jobs) if hasattr(estimator, "n_jobs") else estimator

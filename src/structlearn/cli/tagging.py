@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from structlearn import metrics
 from structlearn.cli.formats import ENTRY
 from structlearn.cli.labels import positions
-from structlearn.cli.task import Inputs, Scores, Task, Training
+from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training, pairs
 from structlearn.data import DataError, FeatureVocabulary, read_columns, split_rows
 from structlearn.estimators.persistence import Bundle
 
@@ -20,7 +20,7 @@ class Tag(Task):
     """One token a line, its features (numbers or strings) and its label in columns, blank lines between."""
 
     estimator = "ChainClassifier"
-    flags: ClassVar[dict[str, tuple[str, ...]]] = {"boundaries": ("start", "end")}
+    flags: ClassVar[dict[str, tuple[str, ...]]] = {**STRUCTURED, "boundaries": ("start", "end")}
 
     def read(self, path: Path, target: str | None) -> Training:
         """Read a column file and learn its features."""
@@ -51,6 +51,13 @@ class Tag(Task):
             if i:
                 yield ""
             yield from map(str, sequence.tolist())
+
+    def marginals(self, bundle: Bundle, X: Any) -> Iterator[str]:
+        """Probabilities of each token's labels, a line a token, a blank line between sequences."""
+        for i, sequence in enumerate(bundle.estimator.predict_marginals(X)):
+            if i:
+                yield ""
+            yield from pairs(bundle.estimator.classes_.tolist(), sequence)
 
     def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
         """Shares of right tokens and of right sequences."""

@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from structlearn.cli.flat import Classify, MultiLabel
+from structlearn.cli.regression import Regress
 from structlearn.cli.tagging import Tag
 from structlearn.cli.task import Task
 from structlearn.estimators.choices import one_of
 from structlearn.estimators.persistence import Bundle, load_bundle
 
-TASKS: dict[str, Task] = {"classify": Classify(), "multilabel": MultiLabel(), "tag": Tag()}
+TASKS: dict[str, Task] = {
+    "classify": Classify(),
+    "multilabel": MultiLabel(),
+    "regress": Regress(),
+    "tag": Tag(),
+}
 
 
 def task_named(name: str) -> Task:
@@ -21,16 +27,17 @@ def task_named(name: str) -> Task:
 
 
 def task_parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters that the flags of single tasks stand for; ValueError for a flag of another task."""
+    """Parameters that the flags which were given stand for; ValueError for a flag of another task."""
     flags = TASKS[name].flags
     parameters: dict[str, Any] = {}
     for flag, value in given.items():
-        if not value:
+        if value is None or value is False:
             continue
         if flag not in flags:
             owners = ", ".join(other for other, task in TASKS.items() if flag in task.flags)
             raise ValueError(f"--{flag} does not go with the task {name} (it goes with {owners}).")
         parameters.update(dict.fromkeys(flags[flag], value))
+    TASKS[name].check_parameters(parameters)
     return parameters
 
 

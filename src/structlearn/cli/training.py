@@ -10,29 +10,57 @@ import typer
 from structlearn.cli.errors import INTERRUPTED, manners, plain_warnings, say
 from structlearn.cli.outputs import check_output
 
+#: Written out: importing the table of solvers would make `--help` slow.
+SOLVER_HELP = (
+    "hinge: bcfw, coordinate-ascent, projected-gradient, fw, subgradient or stochastic-subgradient; smooth "
+    "losses: sdca, lbfgs, gradient, proximal or subgradient; perceptron: perceptron; regress: direct, "
+    "coordinate-descent or proximal. auto picks a quick one that can do it."
+)
+
 
 @manners()
 def train(
     task: Annotated[
-        str, typer.Argument(metavar="TASK", help="classify, multilabel or tag.", show_default=False)
+        str, typer.Argument(metavar="TASK", help="classify, multilabel, regress or tag.", show_default=False)
     ],
     data: Annotated[
         Path, typer.Argument(metavar="DATA", help="Training data, plain or .gz.", show_default=False)
     ],
     out: Annotated[Path, typer.Option(metavar="MODEL", help="Model file to write.", show_default=False)],
-    loss: Annotated[str, typer.Option(metavar="L", help="hinge or perceptron.")] = "hinge",
-    solver: Annotated[
-        str,
-        typer.Option(metavar="S", help="auto, bcfw, fw, subgradient, stochastic-subgradient or perceptron."),
-    ] = "auto",
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar="L",
+            help="hinge, perceptron, softmax or sparsemax ; classify: also entmax15. All but "
+            "the first two give probabilities.  [default: hinge; regress has its own, the squared error]",
+        ),
+    ] = None,
+    penalty: Annotated[
+        str | None,
+        typer.Option(
+            metavar="P",
+            help="classify: l2, or, with a smooth loss, l1 (few weights) or group (few features); regress: "
+            "l2, l1 or elasticnet (half of each).  [default: l2]",
+        ),
+    ] = None,
+    solver: Annotated[str, typer.Option(metavar="S", help=SOLVER_HELP)] = "auto",
     regularization: Annotated[
-        float, typer.Option(metavar="X", help="Lambda, the weight of ||w||^2/2.")
+        float, typer.Option(metavar="X", help="Lambda, the weight of the penalty (l2: of ||w||^2/2).")
     ] = 0.01,
     cost: Annotated[
-        str, typer.Option(metavar="C", help="hamming (mistakes over length) or count.")
-    ] = "hamming",
+        str | None,
+        typer.Option(
+            metavar="C",
+            help="With the hinge: hamming (mistakes over length) or count.  [default: hamming; regress has "
+            "none]",
+        ),
+    ] = None,
     tol: Annotated[
-        float, typer.Option(metavar="X", help="Stop when the duality gap is at most this.")
+        float,
+        typer.Option(
+            metavar="X",
+            help="Stop when the duality gap is at most this (regress: this share of the objective at zero).",
+        ),
     ] = 1e-3,
     max_passes: Annotated[
         float, typer.Option(metavar="N", help="Stop after so many passes over the data.")
@@ -42,7 +70,9 @@ def train(
     ] = None,
     no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Add no constant feature.")] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random choices.")] = 0,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Threads; -1 for all cores.")] = 1,
+    jobs: Annotated[
+        int, typer.Option(metavar="N", help="Threads; -1 for all cores. regress has no use for them.")
+    ] = 1,
     history: Annotated[
         Path | None, typer.Option(metavar="FILE.csv", help="Write the trace of primal, dual and gap.")
     ] = None,
@@ -66,26 +96,26 @@ def train(
     """Train a model, write it to MODEL, and print the certificate: how far from optimal it is at most.
 
     classify reads libsvm files (label index:value ...) or tables with a header (CSV or tab-separated, all
-    features numbers, the target last). multilabel reads libsvm files with label sets (0,4 index:value ...)
-    or tables with --target naming columns of 0 and 1. A file named .csv or .tsv is a table; any other is
-    libsvm if index:value entries are seen in its first lines, else a table if its first line has a comma or a
-    tab. tag reads column files: one token a line, features (numbers, words or name=value) and the label
-    last, a blank line between sequences.
+    features numbers, the target last); so does regress, whose targets are numbers. multilabel reads libsvm
+    files with label sets (0,4 index:value ...) or tables with --target naming columns of 0 and 1. A file
+    named .csv or .tsv is a table; any other is libsvm if index:value entries are seen in its first lines,
+    else a table if its first line has a comma or a tab. tag reads column files: one token a line, features
+    (numbers, words or name=value) and the label last, a blank line between sequences.
 
     Ctrl-C ends training early; the best model so far is written.
     """
     from structlearn.cli.tasks import task_named, task_parameters
 
     chosen = task_named(task)
-    parameters = task_parameters(task, {"edges": edges, "boundaries": boundaries})
+    parameters = task_parameters(
+        task, {"loss": loss, "penalty": penalty, "cost": cost, "edges": edges, "boundaries": boundaries}
+    )
     out_file = check_output(out, others=[data])
     history_file = check_output(history, others=[data, out])
     estimator = _estimator(
         chosen.estimator,
-        loss=loss,
         solver=solver,
         regularization=regularization,
-        cost=cost,
         tol=tol,
         max_passes=max_passes,
         max_seconds=max_seconds,
@@ -110,9 +140,13 @@ def _estimator(name: str, **parameters: Any) -> Any:
     from structlearn import estimators
     from structlearn.estimators.choices import cost_options
 
-    estimator = getattr(estimators, name)(**parameters)
+    kind = getattr(estimators, name)
+    if not hasattr(kind, "n_jobs"):
+        del parameters["n_jobs"]
+    estimator = kind(**parameters)
     estimator.check_parameters()
-    cost_options(estimator.cost)
+    if "cost" in parameters:
+        cost_options(estimator.cost)
     return estimator
 
 

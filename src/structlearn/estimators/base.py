@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,9 +16,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from structlearn.contract import Array
-from structlearn.estimators.choices import check_number, make_solver
+from structlearn.estimators.choices import LOSSES, check_number, make_solver, one_of
 from structlearn.objective import Objective
 from structlearn.oracle import Oracle
+from structlearn.penalties import Penalty
 from structlearn.progress import watched
 from structlearn.scoring import RowScoring, Scoring
 from structlearn.solvers import Solution, Stopping, solve
@@ -34,6 +36,7 @@ class Task(NamedTuple):
     cost: Array
     sample_weight: Array | None = None
     active: Array | None = None
+    penalty: Penalty | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -42,11 +45,13 @@ class StructuredEstimator(BaseEstimator):
 
     Parameters
     ----------
-    loss : {"hinge", "perceptron"}
-        "hinge" is the structural SVM; "perceptron" runs the averaged structured perceptron.
+    loss : {"hinge", "perceptron", "softmax", "sparsemax"}
+        "hinge" is the structural SVM, "softmax" the conditional random field, "sparsemax" SparseMAP;
+        "perceptron" runs the averaged structured perceptron.
     solver : str or solver object
-        "auto" ("bcfw" for the hinge: one exact step an oracle call and a gap that comes with it), "bcfw",
-        "fw", "subgradient", "stochastic-subgradient" or "perceptron".
+        "auto" picks "bcfw" for the hinge and "sdca" for smooth losses (one exact step an oracle call, and a
+        gap that comes with it). Others: "fw", "subgradient", "stochastic-subgradient" for the hinge,
+        "lbfgs", "gradient", "proximal" for smooth losses, "perceptron".
     regularization : float
         lambda in P(w) = lambda/2 ||w||^2 + mean loss. Not used by the perceptron.
     tol : float
@@ -87,16 +92,23 @@ class StructuredEstimator(BaseEstimator):
     callback: Any = None
     solver_options: dict[str, Any] | None = None
 
+    #: Losses that the structure can answer.
+    _losses: ClassVar[tuple[str, ...]] = ("hinge", "perceptron", "softmax", "sparsemax")
+    #: What solver="auto" takes for smooth losses.
+    _auto: ClassVar[str] = "sdca"
+
     def _train(self, task: Task) -> None:
         """Minimise the objective of `task`; set what every fitted estimator has."""
         solver, stopping = self._checked_parameters()
-        trivial = self.loss == "perceptron"  # without regulariser and cost
+        regularizer, family = LOSSES[self.loss]
         objective = Objective(
             task.structure,
             task.scoring,
             task.gold,
-            np.zeros_like(task.cost) if trivial else task.cost,
-            regularization=0.0 if trivial else self.regularization,
+            task.cost if family == "hinge" else np.zeros_like(task.cost),
+            regularization=0.0 if family == "perceptron" else self.regularization,
+            regularizer=regularizer,
+            penalty=task.penalty,
             sample_weight=task.sample_weight,
             active=task.active,
             n_jobs=self._threads(),
@@ -107,10 +119,10 @@ class StructuredEstimator(BaseEstimator):
             warm = None
         with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
             solution = solve(objective, solver, stopping, seed=seed, callback=callback, warm=warm)
-        self._store(task.structure, solution)
+        self._store(objective, solution)
 
-    def _store(self, structure: Structure, solution: Solution) -> None:
-        self.structure_ = structure
+    def _store(self, objective: Objective, solution: Solution) -> None:
+        self.structure_ = objective.structure
         self.weights_ = solution.w
         self.certificate_ = solution.certificate
         self.history_ = solution.history
@@ -133,7 +145,15 @@ class StructuredEstimator(BaseEstimator):
             check_number("max_seconds", self.max_seconds, strict=True)
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable or None; got {type(self.callback).__name__}.")
-        solver = make_solver(self.solver, self.loss, self.solver_options, self.regularization)
+        one_of("loss", self.loss, self._losses)
+        solver = make_solver(
+            self.solver,
+            self.loss,
+            self.solver_options,
+            regularization=self.regularization,
+            penalty=getattr(self, "penalty", "l2"),
+            auto=self._auto,
+        )
         return solver, Stopping(self.tol, self.max_passes, self.max_seconds)
 
     def _threads(self) -> int:
@@ -145,9 +165,28 @@ class StructuredEstimator(BaseEstimator):
             )
         return int(self.n_jobs) if self.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(self.n_jobs))
 
-    def _oracle(self, scoring: Scoring) -> Oracle:
+    def _decide(self, scoring: Scoring) -> Iterator[tuple[int, Array]]:
+        """(i, local parts of the best output) for every example.
+
+        After the sparsemax loss a score of 0.3 means 30%, so that a part is worth taking from 1/2 on.
+        """
+        threshold = self.structure_.threshold if self.loss == "sparsemax" else 0.0
+        shift = np.full(scoring.start[-1], -threshold) if threshold else None
+        return self._predictions(self.structure_.record, scoring, shift)
+
+    def _soft(self, scoring: Scoring) -> Iterator[tuple[int, Array]]:
+        """(i, local parts of the prediction function of the loss) for every example."""
         check_is_fitted(self, "weights_")
-        return Oracle(self.structure_, scoring, n_jobs=self._threads())
+        regularizer = LOSSES[self.loss][0]
+        if not regularizer.smooth:
+            raise AttributeError(
+                f"loss={self.loss!r} has no marginals; train with loss='softmax' or 'sparsemax'."
+            )
+        return self._predictions(regularizer.record(self.structure_), scoring, None)
+
+    def _predictions(self, record: Any, scoring: Scoring, shift: Array | None) -> Iterator[tuple[int, Array]]:
+        check_is_fitted(self, "weights_")
+        return Oracle(record, scoring, n_jobs=self._threads()).predict(self.weights_, shift)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model as one safetensors file (see `structlearn.load`)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,8 +90,32 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         """The best label sequence of each example."""
         scoring = self._scoring(X)
         k = len(self.classes_)
-        answers = self._oracle(scoring).predict(self.weights_)
+        answers = self._decide(scoring)
         return [self.classes_[np.argmax(parts.reshape(-1, k), axis=1)] for _, parts in answers]
+
+    def predict_marginals(self, X: Any) -> list[Array]:
+        """Probabilities of the labels, of shape (length, n_classes) each; sparse after sparsemax."""
+        scoring = self._scoring(X)
+        return [parts.reshape(-1, len(self.classes_)) for _, parts in self._soft(scoring)]
+
+    def predict_kbest(self, X: Any, k: int = 5) -> list[list[tuple[Array, float]]]:
+        """The k best label sequences of each example with their scores, best first."""
+        found = (self.structure_.k_best(theta, k) for theta in self._part_scores(X))
+        return [[(self.classes_[one], float(score)) for one, score in zip(*pair)] for pair in found]
+
+    def sample(self, X: Any, n: int = 1, random_state: Any = None) -> list[Array]:
+        """n label sequences of each example, of shape (n, length), from the model's distribution."""
+        if self.loss != "softmax":
+            raise AttributeError(
+                f"loss={self.loss!r} is no distribution over sequences; train with loss='softmax'."
+            )
+        rng = np.random.default_rng(random_state)
+        return [self.classes_[self.structure_.sample(theta, n, rng)] for theta in self._part_scores(X)]
+
+    def _part_scores(self, X: Any) -> Iterator[Array]:
+        scoring = self._scoring(X)
+        for i in range(scoring.n_examples):
+            yield np.concatenate([scoring.scores(self.weights_, i, i + 1), self._shared_weights])
 
     def decision_function(self, X: Any) -> list[Array]:
         """Label scores of each example, of shape (length, n_classes), without the transitions."""

@@ -5,40 +5,75 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from structlearn.regularizers import Regularizer, Shannon, SquaredNorm, Tsallis, Zero
 from structlearn.solvers import (
+    LBFGS,
     BlockFrankWolfe,
     ConstantStep,
     DiminishingStep,
+    ExactBlocks,
     FrankWolfe,
     GapSampling,
+    GradientDescent,
     PegasosStep,
     Perceptron,
     Permutation,
+    ProjectedGradient,
+    Proximal,
     Solver,
     StochasticSubgradient,
     Subgradient,
     Uniform,
 )
 
-LOSSES = ("hinge", "perceptron")
-
-#: What each solver name makes, and which options it takes.
-SOLVERS: dict[str, tuple[Callable[..., Solver], tuple[str, ...]]] = {
-    "bcfw": (BlockFrankWolfe, ("order", "averaging", "examples_at_once")),
-    "fw": (FrankWolfe, ("line_search",)),
-    "subgradient": (Subgradient, ("step", "eta", "averaging")),
-    "stochastic-subgradient": (
-        StochasticSubgradient,
-        ("step", "eta", "order", "averaging", "uniform_average", "examples_at_once"),
-    ),
-    "perceptron": (Perceptron, ("order", "averaging", "patience", "examples_at_once")),
+#: What each loss makes of a prediction function, and its family, which decides who can train it.
+LOSSES: dict[str, tuple[Regularizer, str]] = {
+    "hinge": (Zero(), "hinge"),
+    "perceptron": (Zero(), "perceptron"),
+    "softmax": (Shannon(), "smooth"),
+    "logistic": (Shannon(), "smooth"),
+    "sparsemax": (SquaredNorm(), "smooth"),
+    "entmax15": (Tsallis(1.5), "smooth"),
 }
-#: Solvers that work on the dual, whose weights are divided by lambda.
-DUAL_SOLVERS = ("bcfw", "fw")
+
+
+class Choice(NamedTuple):
+    """A solver by name: how it is made, which options it takes, what it can train."""
+
+    make: Callable[..., Solver]
+    options: tuple[str, ...]
+    families: tuple[str, ...]
+    #: whether it works on the dual of lambda/2 ||w||^2, so that lambda must be positive
+    dual: bool = False
+    #: whether it takes penalties other than the squared norm
+    any_penalty: bool = False
+
+
+_BLOCK_OPTIONS = ("order", "averaging", "exact", "examples_at_once")
+_SUBGRADIENT_OPTIONS = ("step", "eta", "averaging")
+SOLVERS: dict[str, Choice] = {
+    "bcfw": Choice(BlockFrankWolfe, _BLOCK_OPTIONS, ("hinge",), dual=True),
+    "sdca": Choice(BlockFrankWolfe, (*_BLOCK_OPTIONS, "smoothing"), ("smooth",), dual=True),
+    "coordinate-ascent": Choice(
+        ExactBlocks, ("order", "averaging", "examples_at_once"), ("hinge",), dual=True
+    ),
+    "projected-gradient": Choice(ProjectedGradient, (), ("hinge",), dual=True),
+    "fw": Choice(FrankWolfe, ("line_search",), ("hinge",), dual=True),
+    "subgradient": Choice(Subgradient, _SUBGRADIENT_OPTIONS, ("hinge", "smooth")),
+    "stochastic-subgradient": Choice(
+        StochasticSubgradient,
+        (*_SUBGRADIENT_OPTIONS, "order", "uniform_average", "examples_at_once"),
+        ("hinge",),
+    ),
+    "lbfgs": Choice(LBFGS, ("memory",), ("smooth",)),
+    "gradient": Choice(GradientDescent, ("step", "eta"), ("smooth",)),
+    "proximal": Choice(Proximal, (), ("smooth",), any_penalty=True),
+    "perceptron": Choice(Perceptron, ("order", "averaging", "patience", "examples_at_once"), ("perceptron",)),
+}
 ORDERS: dict[str, Callable[[], Any]] = {"permutation": Permutation, "uniform": Uniform, "gap": GapSampling}
 STEPS: dict[str, Callable[..., Any]] = {
     "constant": ConstantStep,
@@ -57,40 +92,76 @@ def one_of(what: str, name: Any, valid: Iterable[str]) -> str:
     raise ValueError(f"Unknown {what} {name!r}; valid are {', '.join(map(repr, valid))}.{hint}")
 
 
-def make_solver(solver: Any, loss: str, options: Mapping[str, Any] | None, regularization: float) -> Solver:
-    """The solver that a name, with its options, stands for; a solver object stands for itself."""
-    one_of("loss", loss, LOSSES)
+def make_solver(
+    solver: Any,
+    loss: str,
+    options: Mapping[str, Any] | None,
+    *,
+    regularization: float,
+    penalty: str = "l2",
+    auto: str = "",
+) -> Solver:
+    """The solver that a name, with its options, stands for; a solver object stands for itself.
+
+    `auto` is what "auto" means where the family of the loss does not decide it.
+    """
     options = dict(options or {})
     if not isinstance(solver, str):
         if options:
             raise ValueError("solver_options go with a solver's name; a solver object has its own.")
         return solver
+    family = LOSSES[loss][1]
     if solver == "auto":
-        solver = "perceptron" if loss == "perceptron" else "bcfw"
-    one_of("solver", solver, ["auto", *SOLVERS])
-    if loss == "perceptron" and solver != "perceptron":
+        smooth = "proximal" if penalty != "l2" else auto or "sdca"
+        solver = {"hinge": "bcfw", "perceptron": "perceptron", "smooth": smooth}[family]
+    choice = SOLVERS[one_of("solver", solver, ["auto", *SOLVERS])]
+    _refuse_what_it_cannot(solver, choice, loss, penalty, regularization)
+    for name in options:
+        one_of(f"option of solver {solver!r}", name, choice.options)
+    return choice.make(**_objects(options))
+
+
+def _refuse_what_it_cannot(
+    solver: str, choice: Choice, loss: str, penalty: str, regularization: float
+) -> None:
+    family = LOSSES[loss][1]
+    if family == "perceptron" and solver != "perceptron":
         raise ValueError(
             f"Solver {solver!r} cannot train loss='perceptron': with a regulariser its optimum is w = 0; "
             "use solver='perceptron' (the averaged perceptron), or loss='hinge'."
         )
-    if solver == "perceptron" and loss != "perceptron":
+    if solver == "perceptron" and family != "perceptron":
         raise ValueError(
             f"Solver 'perceptron' trains loss='perceptron' only; for loss={loss!r} use solver='auto'."
         )
-    if solver in DUAL_SOLVERS and regularization == 0:
+    fit = [
+        name
+        for name, one in SOLVERS.items()
+        if family in one.families and (penalty == "l2" or one.any_penalty)
+    ]
+    if not fit:
         raise ValueError(
-            f"Solver {solver!r} works on the dual and needs regularization > 0; "
-            "use solver='stochastic-subgradient' with solver_options={'step': 'diminishing'} for 0."
+            f"penalty={penalty!r} needs a smooth loss such as 'softmax'; loss={loss!r} takes 'l2'."
         )
-    make, valid = SOLVERS[solver]
-    for name in options:
-        one_of(f"option of solver {solver!r}", name, valid)
-    return make(**_objects(options))
+    if solver not in fit:
+        what = f"loss={loss!r}" if penalty == "l2" else f"loss={loss!r} with penalty={penalty!r}"
+        raise ValueError(f"Solver {solver!r} cannot train {what}; use one of {', '.join(map(repr, fit))}.")
+    if choice.dual and regularization == 0:
+        raise ValueError(
+            f"Solver {solver!r} works on the dual and needs regularization > 0; for 0 use "
+            + (
+                "solver='lbfgs'."
+                if family == "smooth"
+                else "solver='stochastic-subgradient' with solver_options={'step': 'diminishing'}."
+            )
+        )
 
 
 def _objects(options: dict[str, Any]) -> dict[str, Any]:
     if isinstance(options.get("order"), str):
         options["order"] = ORDERS[one_of("order", options["order"], ORDERS)]()
+    if options.get("step") == "backtracking":  # what gradient descent does without a rule
+        del options["step"]
     if "step" in options or "eta" in options:
         step = options.pop("step", "constant")
         eta = {"eta": options.pop("eta")} if "eta" in options else {}

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from structlearn.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
-from structlearn.estimators.choices import cost_options
+from structlearn.estimators.choices import LOSSES, cost_options, one_of
 from structlearn.estimators.inputs import canonical_examples, check_weights, summed_duplicates
+from structlearn.penalties import ElasticNet, GroupNorm, Penalty
 from structlearn.scoring import RowScoring
 from structlearn.structures import Simplex
 
@@ -25,9 +27,16 @@ FLOATS = (np.float64, np.float32)
 class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
     """Linear classifier over the `Simplex`: theta_k = <w_k, x>.
 
-    With the hinge this is the multiclass SVM of Crammer and Singer. The parameters are those of
-    `StructuredEstimator`; `cost` may be an array of shape (K,), by true class, or (K, K), as
-    [true, predicted]; `class_weight` multiplies the weight of each class's examples.
+    With the hinge this is the multiclass SVM of Crammer and Singer, with "softmax" multinomial logistic
+    regression; "sparsemax" and "entmax15" give probabilities that are exactly zero for hopeless classes. The
+    parameters are those of `StructuredEstimator`, and one more; `cost` may be an array of shape (K,), by true
+    class, or (K, K), as [true, predicted]; `class_weight` multiplies the weight of each class's examples.
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1", "group"}
+        R(w): lambda/2 ||w||^2; lambda ||w||_1; or lambda sum_j ||w_j||, the norms of each feature's weights
+        for all classes, so that whole features vanish. The last two need a smooth loss.
 
     Attributes
     ----------
@@ -35,6 +44,11 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
     intercept_ : ndarray of shape (n_classes,)
     classes_, n_features_in_, weights_, certificate_, history_
     """
+
+    penalty: str = "l2"
+
+    _losses: ClassVar[tuple[str, ...]] = ("hinge", "perceptron", "softmax", "sparsemax", "entmax15")
+    _auto: ClassVar[str] = "lbfgs"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MulticlassClassifier:
         """Train on X of shape (n, d), dense or CSR, and n labels."""
@@ -58,7 +72,15 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
         gold = structure.encode_many(codes, scoring.shapes)
         cost = structure.cost_many(gold, scoring.shapes, **cost_options(self.cost, self.classes_))
         active, weight = canonical_examples(X, codes, weight)
-        return Task(structure, scoring, gold, cost, weight, active)
+        return Task(structure, scoring, gold, cost, weight, active, self._penalty(scoring))
+
+    def _penalty(self, scoring: RowScoring) -> Penalty | None:
+        kind = one_of("penalty", self.penalty, ("l2", "l1", "group"))
+        if kind == "l2":
+            return None
+        if kind == "l1":
+            return ElasticNet(self.regularization)
+        return GroupNorm(self.regularization, np.arange(scoring.n_weights) // scoring.n_labels)
 
     def decision_function(self, X: Any) -> Array:
         """Scores of shape (n, K); for two classes (n,), the second's minus the first's."""
@@ -69,6 +91,19 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
         """The class with the highest score."""
         best = np.argmax(self._scores(X), axis=1)
         return self.classes_[best]
+
+    def _smooth(self) -> bool:
+        if not LOSSES[self.loss][0].smooth:
+            raise AttributeError(
+                f"loss={self.loss!r} has no probabilities; train with loss='softmax' or 'sparsemax'."
+            )
+        return True
+
+    @available_if(_smooth)
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of shape (n, K): the prediction function of the loss, sparse if that is."""
+        scores = self._scores(X)
+        return self.structure_.respond(LOSSES[self.loss][0].record(self.structure_), scores)[0]
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self, "weights_")

@@ -130,7 +130,7 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
         return [tuple(self.classes_[row.astype(bool)].tolist()) for row in on]
 
     def _predict_matrix(self, scoring: RowScoring) -> Array:
-        parts = [part for _, part in self._oracle(scoring).predict(self.weights_)]
+        parts = [part for _, part in self._decide(scoring)]
         return (np.stack(parts) > 0.5).astype(np.int64)
 
     def _single_scores(self) -> Array:
@@ -138,6 +138,10 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
         structure = self.structure_
         tables = [structure.encode(one)[structure.n_labels :] for one in np.eye(structure.n_labels)]
         return np.array(tables) @ self._shared_weights
+
+    def predict_marginals(self, X: Any) -> Array:
+        """Probability of each label, of shape (n, K); 0 or 1 exactly for many after sparsemax."""
+        return np.stack([parts for _, parts in self._soft(self._scoring(X))])
 
     def decision_function(self, X: Any) -> Array:
         """Score of each label by itself, of shape (n, K), without the pairs."""

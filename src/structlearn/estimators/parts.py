@@ -81,8 +81,14 @@ class PartEstimator(PartWeights, StructuredEstimator):
     def _predict_parts(self, X: Any) -> list[Array]:
         check_is_fitted(self, "weights_")
         scoring = self._scoring(X)
-        answers = self._oracle(scoring).predict(self.weights_)
+        answers = self._decide(scoring)
         return [self._shaped(parts.copy(), scoring.shapes[i]) for i, parts in answers]
+
+    def predict_marginals(self, X: Any) -> list[Array]:
+        """The prediction function of the loss: marginals, or a sparse mixture after sparsemax."""
+        check_is_fitted(self, "weights_")
+        scoring = self._scoring(X)
+        return [self._shaped(parts.copy(), scoring.shapes[i]) for i, parts in self._soft(scoring)]
 
     def decision_function(self, X: Any) -> list[Array]:
         """Score of each part, example by example."""

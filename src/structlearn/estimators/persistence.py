@@ -103,7 +103,8 @@ def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) ->
     for name, value in header["fitted"].items():
         setattr(estimator, name, _from_json(value))
     found = structures.as_structure(structure) if structure is not None else build(header["structure"])
-    estimator.structure_ = Whole(found) if kind == "StructuredPredictor" and found.n_shared else found
+    shared = kind == "StructuredPredictor" and found.n_shared
+    estimator.structure_ = Whole(found) if shared else found
     estimator.weights_ = tensors["weights"]
     estimator.certificate_ = Certificate(**header["certificate"])
     estimator.history_ = History(_row(values) for values in tensors["history"])
@@ -174,8 +175,10 @@ def describe(structure: Any) -> dict[str, Any] | None:
     return {"name": name, "arguments": {k: _to_json(v) for k, v in structure.arguments().items()}}
 
 
-def build(description: Mapping[str, Any]) -> Any:
+def build(description: Mapping[str, Any] | None) -> Any:
     """The structure that `describe` described."""
+    if description is None:
+        return None
     if description["name"] not in _STRUCTURES:
         raise ValueError(f"Unknown structure {description['name']!r} in the model file.")
     arguments = {k: _from_json(v) for k, v in description["arguments"].items()}

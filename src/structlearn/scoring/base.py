@@ -19,6 +19,8 @@ class Scoring(ABC):
     `pullback` on ranges of examples.
     """
 
+    #: Whether Phi_i Phi_i^T is a multiple of the identity for every example
+    isotropic: bool = False
     n_weights: int
     n_shared: int
     #: (n_examples, 2): rows and columns of each example's local parts

@@ -92,8 +92,11 @@ def dense_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     n = scoring.n_labels
     W = w[: d * n].reshape(d, n)
     table = theta.reshape(length, n)
-    by_four = d // 4 * 4
+    by_four = d // 4 * 4 if n > 1 else 0
     for t in range(length):
+        if n == 1:  # a single label: the long loop is the one over features
+            theta[t] = _dense_dot(X, a + t, w)
+            continue
         for k in range(n):
             table[t, k] = 0.0
         for j in range(0, by_four, 4):
@@ -106,6 +109,14 @@ def dense_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
                 table[t, k] += x * W[j, k]
     if scoring.intercept:
         _add_constant(w, d, table)
+
+
+@kernel
+def _dense_dot(X: Any, row: Any, w: Any) -> Any:
+    total = 0.0
+    for j in range(X.shape[1]):
+        total += X[row, j] * w[j]
+    return total
 
 
 @kernel
@@ -196,6 +207,11 @@ def dense_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) 
     table = delta[: length * n].reshape(length, n)
     labels = work[1]
     for t in range(length):
+        if n == 1:
+            change = scale * delta[t]
+            for j in range(d):
+                w[j] += change * scoring.X[a + t, j]
+            continue
         count = _nonzero_labels(table, t, labels)
         if count * FEW_LABELS <= n:
             for q in range(count):
@@ -250,9 +266,15 @@ def sparse_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     W = w[: scoring.n_features * n].reshape(scoring.n_features, n)
     table = theta.reshape(length, n)
     for t in range(length):
+        p, end = scoring.indptr[a + t], scoring.indptr[a + t + 1]
+        if n == 1:
+            total = 0.0
+            for q in range(p, end):
+                total += scoring.data[q] * w[scoring.indices[q]]
+            theta[t] = total
+            continue
         for k in range(n):
             table[t, k] = 0.0
-        p, end = scoring.indptr[a + t], scoring.indptr[a + t + 1]
         while p + 4 <= end:  # four features at once: one load and one store of theta for all
             x, x1, x2, x3 = scoring.data[p], scoring.data[p + 1], scoring.data[p + 2], scoring.data[p + 3]
             j, j1 = scoring.indices[p], scoring.indices[p + 1]
@@ -296,6 +318,11 @@ def sparse_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any)
     table = delta[: length * n].reshape(length, n)
     labels = work[1]
     for t in range(length):
+        if n == 1:
+            change = scale * delta[t]
+            for p in range(scoring.indptr[a + t], scoring.indptr[a + t + 1]):
+                w[scoring.indices[p]] += change * scoring.data[p]
+            continue
         count = _nonzero_labels(table, t, labels)
         if count * FEW_LABELS <= n:
             for q in range(count):

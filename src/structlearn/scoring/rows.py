@@ -58,6 +58,7 @@ class RowScoring(Scoring):
         self.n_labels = n_labels
         self.n_shared = n_shared
         self.intercept = intercept
+        self.isotropic = n_shared == 0 and bool((np.asarray(lengths) == 1).all())
         self.first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         self.start = self.first * n_labels
         self.shapes = np.stack([np.diff(self.first), np.full(len(lengths), n_labels)], axis=1)

@@ -1,28 +1,36 @@
 """Solvers: one file an algorithm, and the only loop. One objective, one certificate."""
 
-from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe
+from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe, ExactBlocks
 from structlearn.solvers.frank_wolfe import FrankWolfe
+from structlearn.solvers.gradient import GradientDescent, Proximal
+from structlearn.solvers.lbfgs import LBFGS
 from structlearn.solvers.loop import Candidate, Progress, Solver, Stopping, solve
 from structlearn.solvers.orders import GapSampling, Order, Permutation, Uniform
+from structlearn.solvers.projected_gradient import ProjectedGradient
 from structlearn.solvers.solution import Certificate, History, Row, Solution
 from structlearn.solvers.steps import ConstantStep, DiminishingStep, PegasosStep, StepRule
 from structlearn.solvers.stochastic_subgradient import Perceptron, StochasticSubgradient
 from structlearn.solvers.subgradient import Subgradient
 
 __all__ = [
+    "LBFGS",
     "BlockFrankWolfe",
     "Candidate",
     "Certificate",
     "ConstantStep",
     "DiminishingStep",
+    "ExactBlocks",
     "FrankWolfe",
     "GapSampling",
+    "GradientDescent",
     "History",
     "Order",
     "PegasosStep",
     "Perceptron",
     "Permutation",
     "Progress",
+    "ProjectedGradient",
+    "Proximal",
     "Row",
     "Solution",
     "Solver",

@@ -1,4 +1,9 @@
-"""Block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013), with z kept in part space."""
+"""Block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013), with z kept in part space.
+
+With a smooth Omega the same pass is stochastic dual coordinate ascent (Shalev-Shwartz and Zhang 2013; for
+CRFs Le Priol et al. 2018): the corner becomes the marginals or the projection, and a scalar h_i a block keeps
+a lower bound of -Omega(z_i), since the entropy cannot be computed from summed transitions.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,23 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, corner, move, score, scratch, squared_norm, workspace
+from structlearn.contract import (
+    Array,
+    corner,
+    curvature,
+    move,
+    score,
+    scratch,
+    squared_norm,
+    workspace,
+)
 from structlearn.kernels import kernel
 from structlearn.objective import Objective
+from structlearn.solvers.exact_blocks import exact_pass
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.orders import Order, Permutation
 from structlearn.solvers.solution import Solution
-
-COST, STEPS, LAG_COST = range(3)  # entries of State.totals
+from structlearn.solvers.totals import COST, LAG_COST, STEPS
 
 
 class State(NamedTuple):
@@ -24,8 +38,10 @@ class State(NamedTuple):
     z: Array
     #: weighted block gaps p_i g_i when last visited
     gaps: Array
-    #: sum_i p_i <c_i, z_i - mu_i>; steps taken; what the average's cost lags behind
+    #: the cost of z; steps taken; what the average's cost lags behind
     totals: Array
+    #: lower bounds of -Omega(z_i); empty where Omega is zero
+    h: Array
     #: what the weighted average of the iterates lags behind w, times T (T + 1) / 2; empty without averaging
     lag: Array
     #: what is left of the current pass
@@ -43,29 +59,52 @@ class BlockFrankWolfe:
         Which blocks a pass visits: `Permutation()`, `Uniform()` or `GapSampling()`.
     averaging : bool
         Whether to certify, beside the iterates, their average weighted by 1, 2, 3, ...
+    exact : bool
+        Whether to maximise over each block exactly where that is a projection (see `exact_blocks`).
+    smoothing : float
+        With the entropy, how far from the gold corner, where its slope is infinite, towards uniform z starts.
     examples_at_once : int
         How many examples one compiled call visits; time limits and Ctrl-C act between calls.
     """
 
     order: Order = field(default_factory=Permutation)
     averaging: bool = False
+    exact: bool = True
+    smoothing: float = 0.02
     examples_at_once: int = 16384
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        z = objective.gold_point()
-        w = np.zeros(objective.n_weights)
-        cost = 0.0
-        if warm is not None and warm.z is not None and warm.z.shape == z.shape:
+        z, h = self._first_point(objective)
+        w, cost = np.zeros(objective.n_weights), 0.0
+        if warm is not None and warm.z is not None and warm.z.shape == z.shape and not h.size:
             z = warm.z.copy()
-            w, cost = objective.weights_of(z)
+        if h.size or warm is not None:
+            w, cost = self._afresh(objective, z, h)
         gaps = np.zeros(objective.scoring.n_examples)
         gaps[objective.active] = np.inf
         lag = np.zeros(w.size if self.averaging else 0)
         nothing = objective.active[:0]
-        state = State(w, z, gaps, np.array([cost, 0.0, 0.0]), lag, nothing, 0)
+        state = State(w, z, gaps, np.array([cost, 0.0, 0.0]), h, lag, nothing, 0)
         self._visit(objective, state, nothing)  # compiles
         return state
+
+    def _first_point(self, objective: Objective) -> tuple[Array, Array]:
+        """z = mu, moved a little towards argmin Omega where its slope at corners is infinite; and h."""
+        z = objective.gold_point()
+        h = np.zeros(objective.scoring.n_examples if objective.regularizer.smooth else 0)
+        if h.size:
+            share = 0.0 if curvature(objective.oracle.record) else self.smoothing
+            objective.oracle.run(smooth_start)(
+                objective.oracle.record, objective.blocks, objective.scoring.n_shared, share, z, h
+            )
+        return z, h
+
+    @staticmethod
+    def _afresh(objective: Objective, z: Array, h: Array) -> tuple[Array, float]:
+        """w(z) and the cost of z, without what rounding has added up."""
+        w, cost = objective.weights_of(z)
+        return w, cost + (float(objective.weight @ h) + objective.gold_omega if h.size else 0.0)
 
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
         order = state.order
@@ -75,15 +114,17 @@ class BlockFrankWolfe:
         self._visit(objective, state, now)
         return state._replace(order=later, answers=state.answers + now.size)
 
-    @staticmethod
-    def _visit(objective: Objective, state: State, order: Array) -> None:
-        objective.oracle.run(plain_pass)(
-            objective.structure.record,
+    def _visit(self, objective: Objective, state: State, order: Array) -> None:
+        exact = self.exact and objective.has_exact_blocks
+        structure = (objective.structure.record,) if exact else ()
+        objective.oracle.run(exact_pass if exact else plain_pass)(
+            objective.oracle.record,
+            *structure,
             objective.scoring.record,
             objective.blocks,
             objective.regularization,
             order,
-            *state[:5],
+            *state[:6],
         )
 
     def progress(self, state: State) -> Progress:
@@ -101,8 +142,24 @@ class BlockFrankWolfe:
 
     def settle(self, objective: Objective, state: State) -> tuple[State, Array]:
         """W and the cost afresh from z: no drift of rounding, no half-made step."""
-        w, state.totals[COST] = objective.weights_of(state.z)
+        w, state.totals[COST] = self._afresh(objective, state.z, state.h)
         return state._replace(w=w, order=state.order[:0]), state.z
+
+
+@dataclass(frozen=True)
+class ExactBlocks(BlockFrankWolfe):
+    """Coordinate ascent: the dual is maximised over one block at a time, which must be a projection.
+
+    For one switch an example (`Cube(1)`) a block is a box: the coordinate descent of Hsieh et al. 2008.
+    """
+
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+        if not objective.has_exact_blocks:
+            raise ValueError(
+                "Solver 'coordinate-ascent' needs one row of features an example and no shared parts (binary "
+                "and multiclass problems); use solver='bcfw'."
+            )
+        return super().start(objective, rng, warm)
 
 
 @kernel
@@ -123,9 +180,11 @@ def plain_pass(
     z: Any,
     gaps: Any,
     totals: Any,
+    h: Any,
     lag: Any,
 ) -> None:
     """Algorithm 4 of the paper, for the blocks of `order`; the comments number its lines."""
+    bend = curvature(structure)
     work = workspace(structure, blocks.largest)
     tools = scratch(scoring)
     n_shared = scoring.n_shared
@@ -141,13 +200,13 @@ def plain_pass(
         z_i = z[first + i * n_shared : first + size + (i + 1) * n_shared]
         theta = scores[:size]
         delta = corners[: size + n_shared]
-        # line 4: s = argmax <theta + c, s>
+        # line 4: s = argmax <theta + c, s> - Omega(s)
         score(scoring, i, w, tools, theta)
         for j in range(size):
             theta[j] += cost[j]
         shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
         best = corner(structure, shape, theta, shared, work, delta)
-        # line 5: delta = s - z_i and the block gap g = <theta + c, delta>
+        # line 5: delta = s - z_i and the block gap g = <theta + c, delta> - Omega(s) + Omega(z_i)
         here = 0.0
         for j in range(size):
             here += theta[j] * z_i[j]
@@ -155,16 +214,27 @@ def plain_pass(
         for j in range(n_shared):
             here += shared[j] * z_i[size + j]
             delta[size + j] -= z_i[size + j]
-        gap = best - here
+        gap = best - here - (h[i] if h.size else 0.0)
         gaps[i] = p * gap
         totals[STEPS] += 1.0
         if gap <= 0.0:
             continue
-        # line 6: the exact step, gamma = lambda g / (p ||Phi^T delta||^2), at most 1
+        # line 6: the exact step, gamma = slope / (p ||Phi^T delta||^2 / lambda + bend ||delta||^2), at most 1
         norm = squared_norm(scoring, i, delta, tools)
-        gamma = 1.0
-        if p * norm > regularization * gap:
-            gamma = regularization * gap / (p * norm)
+        slope = gap
+        steep = p * norm / regularization
+        along = across = square = 0.0
+        if h.size:
+            for j in range(size):
+                along += theta[j] * delta[j]
+                across += z_i[j] * delta[j]
+                square += delta[j] * delta[j]
+            for j in range(n_shared):
+                along += shared[j] * delta[size + j]
+            if bend > 0.0:
+                slope = along - across
+                steep += square
+        gamma = slope / steep if steep > slope else 1.0
         # line 7: z_i and w move together
         paid = 0.0
         for j in range(size):
@@ -172,8 +242,36 @@ def plain_pass(
         advance(z_i, gamma, delta)
         length = -gamma * p / regularization
         move(scoring, i, delta, length, w, tools)
-        totals[COST] += p * gamma * paid
+        change = gamma * paid
+        if h.size:  # -Omega is concave: between z_i and s it is at least the mixture of its values there
+            gain = -gamma * across - gamma * gamma * square / 2.0
+            if bend == 0.0:
+                gain = gamma * (best - here - along - h[i])
+            h[i] += gain
+            change += gain
+        totals[COST] += p * change
         if lag.size:  # line 8: sum_t t w_t = T (T + 1) / 2 w_T - sum_t t (t - 1) / 2 (w_t - w_{t-1})
             age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
             move(scoring, i, delta, age * length, lag, tools)
-            totals[LAG_COST] += age * p * gamma * paid
+            totals[LAG_COST] += age * p * change
+
+
+@kernel
+def smooth_start(structure: Any, blocks: Any, n_shared: Any, share: Any, z: Any, h: Any) -> None:
+    """z_i <- (1 - share) mu_i + share argmin Omega, and h_i <- a lower bound of -Omega(z_i)."""
+    work = workspace(structure, blocks.largest)
+    theta = np.zeros(blocks.most_parts)
+    shared = np.zeros(n_shared)
+    middle = np.empty(blocks.most_parts + n_shared)
+    for i in range(blocks.shapes.shape[0]):
+        size = blocks.start[i + 1] - blocks.start[i]
+        z_i = z[blocks.start[i] + i * n_shared : blocks.start[i + 1] + (i + 1) * n_shared]
+        if share > 0.0:
+            shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
+            value = corner(structure, shape, theta[:size], shared, work, middle[: size + n_shared])
+            h[i] = share * value
+            for j in range(size + n_shared):
+                z_i[j] += share * (middle[j] - z_i[j])
+        else:
+            for j in range(size):
+                h[i] -= z_i[j] * z_i[j] / 2.0

@@ -100,7 +100,7 @@ class StochasticSubgradient:
 
     def _visit(self, objective: Objective, state: State, order: Array) -> None:
         objective.oracle.run(subgradient_pass)(
-            objective.structure.record,
+            objective.oracle.record,
             objective.scoring.record,
             objective.blocks,
             objective.regularization,

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, Shape, corner, workspace
+from structlearn.contract import Array, Shape, corner, gibbs, workspace
+from structlearn.kernels import is_answered, kernel
+from structlearn.structures.regularized import Entropic, quadratic
 
 
 class Corners(NamedTuple):
@@ -42,6 +44,13 @@ class Corners(NamedTuple):
         return vertex
 
 
+class Marginals(NamedTuple):
+    """Marginals of a Gibbs distribution, and the logarithm of its partition function."""
+
+    mean: Any
+    log_partition: Any
+
+
 class Structure(ABC):
     """A polytope M, the convex hull of 0/1 part vectors.
 
@@ -53,8 +62,17 @@ class Structure(ABC):
     exact: bool = True
     #: How many of the parts, at the end of the part vector, are shared by all examples.
     n_shared: int = 0
+    #: Where an output may leave parts off, the probability from which on a part is worth taking.
+    threshold: float = 0.0
+    #: Why there are no marginals, where there are none.
+    no_marginals: str = ""
     #: Number of axes of a part vector: a matching writes its parts as an (m, n) table.
     part_ndim: int = 1
+
+    @property
+    def n_linear(self) -> int:
+        """How many parts the squared norm leaves out, so that they enter linearly."""
+        return self.n_shared
 
     @property
     @abstractmethod
@@ -111,34 +129,59 @@ class Structure(ABC):
         -------
         ndarray of the same shape (a list for a list).
         """
-        return self._each(self._maximize_one, theta)
+        return self.respond(self.record, theta)[0]
 
-    def _each(self, function: Any, theta: Any) -> Any:
-        """Apply `function` to one part vector, or to each of a list or stack."""
-        if isinstance(theta, list | tuple) and np.ndim(theta[0]) > 0:
-            return (
-                [function(one) for one in theta] if np.ndim(theta[0]) == self.part_ndim else function(theta)
-            )
+    def marginals(self, theta: Any) -> Marginals:
+        """argmax_{z in M} <theta, z> + H(z): the marginals of p(y) ~ exp <theta, y>, and log Z.
+
+        `theta` as in `maximize`; log Z is a float, or an array for many.
+        """
+        if not is_answered(gibbs, self.record):
+            raise TypeError(f"{type(self).__name__} has no marginals{self.no_marginals}.")
+        return Marginals(*self.respond(Entropic(self.record), theta))
+
+    def project(self, theta: Any) -> Any:
+        """argmin_{z in M} 1/2 ||z - theta||^2 over the local parts: a sparse mixture of corners (SparseMAP).
+
+        Shared parts enter by their scores alone. `theta` as in `maximize`.
+        """
+        return self.respond(quadratic(self.record), theta)[0]
+
+    def respond(self, record: Any, theta: Any) -> tuple[Any, Any]:
+        """Corners of `record` for one part vector, a list or a stack of them; and their values."""
+        if isinstance(theta, list | tuple) and np.ndim(theta[0]) == self.part_ndim:
+            found = [self._ask_one(record, one, f"Output {i}") for i, one in enumerate(theta)]
+            return [z for z, _ in found], np.array([value for _, value in found])
         theta = np.asarray(theta, dtype=np.float64)
         if theta.ndim == self.part_ndim + 1:
-            return np.stack([function(one) for one in theta])
-        return function(theta)
+            return self._ask_stack(record, theta)
+        return self._ask_one(record, theta, "The score vector")
 
-    def _maximize_one(self, theta: Array) -> Array:
+    def _ask_one(self, record: Any, theta: Any, name: str) -> tuple[Array, float]:
         theta, shape = self._checked(theta)
-        vertex = np.zeros(theta.size)
+        z = np.zeros(theta.size)
         local, shared = self.split(theta.ravel(), shape)
-        value = corner(self.record, shape, local, shared, workspace(self.record, shape), vertex)
+        value = corner(record, shape, local, shared, workspace(record, shape), z)
         if value == -np.inf:
-            raise ValueError("Every output has a part with score -inf: no output is allowed.")
-        return vertex.reshape(theta.shape)
+            raise nothing_allowed(name)
+        return z.reshape(theta.shape), float(value)
+
+    def _ask_stack(self, record: Any, theta: Array) -> tuple[Array, Array]:
+        """Equal shapes: one compiled call for all."""
+        _, shape = self._checked(theta[0])
+        theta = _checked_scores(theta)
+        z, values = np.zeros(theta.shape), np.empty(len(theta))
+        run = corner_rows if isinstance(self.record, tuple) else corner_rows.py_func  # type: ignore[attr-defined]
+        run(record, shape, theta.reshape(len(theta), -1), z.reshape(len(theta), -1), values)
+        forbidden = np.flatnonzero(np.isneginf(values))
+        if forbidden.size:
+            raise nothing_allowed(f"Row {forbidden[0]}")
+        return z, values
 
     def _checked(self, theta: Any) -> tuple[Array, Shape]:
-        theta = np.require(theta, dtype=np.float64, requirements=["C", "W"])  # one layout, one compilation
+        theta = _checked_scores(theta)
         if theta.ndim != self.part_ndim:
             raise ValueError(f"Scores of one output have {self.part_ndim} axes; got {theta.ndim}.")
-        if np.isnan(theta).any() or np.isposinf(theta).any():
-            raise ValueError("Scores must be finite or -inf (a forbidden part); got NaN or +inf.")
         return theta, self.shape(theta)
 
     @staticmethod
@@ -146,3 +189,24 @@ class Structure(ABC):
         """Local and shared entries of a flat part vector, as views."""
         n_local = shape[0] * shape[1]
         return parts[:n_local], parts[n_local:]
+
+
+def nothing_allowed(name: str) -> ValueError:
+    """The error for scores that forbid every output."""
+    return ValueError(f"{name} forbids every output (each has a part with score -inf): no output is allowed.")
+
+
+def _checked_scores(theta: Any) -> Array:
+    theta = np.require(theta, dtype=np.float64, requirements=["C", "W"])  # one layout, one compilation
+    if np.isnan(theta).any() or np.isposinf(theta).any():
+        raise ValueError("Scores must be finite or -inf (a forbidden part); got NaN or +inf.")
+    return theta
+
+
+@kernel
+def corner_rows(structure: Any, shape: Any, theta: Any, z: Any, values: Any) -> None:
+    """Corners of a stack of part vectors of one shape."""
+    work = workspace(structure, shape)
+    n_local = shape[0] * shape[1]
+    for i in range(theta.shape[0]):
+        values[i] = corner(structure, shape, theta[i, :n_local], theta[i, n_local:], work, z[i])

@@ -6,9 +6,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, Shape, corner, peak, workspace
+from structlearn.contract import (
+    Array,
+    Shape,
+    corner,
+    gibbs,
+    gibbs_workspace,
+    log_partition,
+    peak,
+    workspace,
+)
 from structlearn.kernels import answer, kernel
+from structlearn.structures.active_set import register
 from structlearn.structures.base import Corners, Structure
+from structlearn.structures.chain_kbest import k_best
+from structlearn.structures.chain_marginals import chain_gibbs, chain_gibbs_workspace, chain_log_partition
+from structlearn.structures.chain_sampling import sample
 from structlearn.structures.rows import encode_rows, label_indices, node_weights, row_costs
 
 
@@ -77,6 +90,20 @@ class Chain(Structure):
         if self.end:
             tables["end"] = shared[shared.size - k :]
         return tables
+
+    def k_best(self, theta: Array, k: int) -> tuple[Array, Array]:
+        """The k best label sequences, (k', L), and their scores, (k',), best first.
+
+        k' < k where fewer are allowed. `theta` is one part vector of scores, as in `maximize`.
+        """
+        return k_best(self, theta, k)
+
+    def sample(self, theta: Array, n: int, random_state: int | np.random.Generator | None = None) -> Array:
+        """`n` independent label sequences of p(y) ~ exp <theta, z(y)>, an (n, L) array of integers.
+
+        `theta` is one part vector of scores, as in `marginals`; `random_state` a seed or a Generator.
+        """
+        return sample(self, theta, n, np.random.default_rng(random_state))
 
     def encode(self, y: Any, shape: Shape | None = None) -> Array:
         """Unary ones and transition counts of the label sequence `y` (integers)."""
@@ -213,3 +240,16 @@ def viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vert
 def chain_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     _forward(structure, shape[0], theta, shared, work)
     return work[shape[0] - 1].max()
+
+
+answer(gibbs_workspace, ChainRecord)(chain_gibbs_workspace)
+answer(gibbs, ChainRecord)(chain_gibbs)
+answer(log_partition, ChainRecord)(chain_log_partition)
+
+
+@kernel
+def _chain_shared_parts(structure: Any) -> Any:
+    return structure.n_labels * (structure.n_labels + int(structure.start) + int(structure.end))
+
+
+register(ChainRecord, shared=_chain_shared_parts)

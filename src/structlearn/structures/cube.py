@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from math import exp, log1p
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, Shape, corner, peak, workspace
+from structlearn.contract import (
+    Array,
+    Shape,
+    corner,
+    gibbs,
+    gibbs_workspace,
+    log_partition,
+    nearest,
+    nearest_workspace,
+    peak,
+    workspace,
+)
 from structlearn.kernels import answer, kernel
 from structlearn.structures.base import Structure
 from structlearn.structures.switches import encode_switches, switch_costs
@@ -25,6 +37,8 @@ class Cube(Structure):
     ----------
     n_labels : int
     """
+
+    threshold = 0.5
 
     def __init__(self, n_labels: int) -> None:
         self.n_labels = n_labels
@@ -50,6 +64,8 @@ class Cube(Structure):
         return switch_costs(mu, weights, nodes, normalized)
 
 
+@answer(gibbs_workspace, CubeRecord)
+@answer(nearest_workspace, CubeRecord)
 @answer(workspace, CubeRecord)
 @kernel
 def cube_workspace(structure: Any, shape: Any) -> Any:
@@ -73,4 +89,37 @@ def cube_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, ve
     value = 0.0
     for k in range(theta.size):
         value += max(theta[k], 0.0)
+    return value
+
+
+@answer(gibbs, CubeRecord)
+@kernel
+def sigmoid(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    """mean_k = 1/(1 + exp -theta_k), log Z = sum_k log(1 + exp theta_k)."""
+    value = 0.0
+    for k in range(theta.size):
+        small = exp(-abs(theta[k]))
+        mean[k] = (1.0 if theta[k] >= 0.0 else small) / (1.0 + small)
+        value += max(theta[k], 0.0) + log1p(small)
+    return value
+
+
+@answer(log_partition, CubeRecord)
+@kernel
+def softplus(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    value = 0.0
+    for k in range(theta.size):
+        value += max(theta[k], 0.0) + log1p(exp(-abs(theta[k])))
+    return value
+
+
+@answer(nearest, CubeRecord)
+@kernel
+def clip(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    """point_k = min(max(theta_k, 0), 1)."""
+    value = 0.0
+    for k in range(theta.size):
+        point[k] = min(max(theta[k], 0.0), 1.0)
+        # Where the point is 0 its part adds nothing, even if the score is -inf.
+        value += point[k] * (max(theta[k], 0.0) - 0.5 * point[k])
     return value

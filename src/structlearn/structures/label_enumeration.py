@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, Shape, corner, peak, workspace
+from structlearn.contract import (
+    Array,
+    Shape,
+    corner,
+    gibbs,
+    gibbs_workspace,
+    log_partition,
+    peak,
+    workspace,
+)
 from structlearn.kernels import answer, kernel
+from structlearn.structures.active_set import register
+from structlearn.structures.chain_marginals import exponential
 
 
 class EnumerationRecord(NamedTuple):
@@ -30,6 +41,7 @@ def enumeration_record(n_labels: int, edges: Array) -> EnumerationRecord:
     return EnumerationRecord(edges.copy(), place)
 
 
+@answer(gibbs_workspace, EnumerationRecord)
 @answer(workspace, EnumerationRecord)
 @kernel
 def enumeration_workspace(graph: EnumerationRecord, shape: Shape) -> tuple[Array, Array]:
@@ -82,6 +94,76 @@ def enumeration_peak(
     return value
 
 
+@answer(log_partition, EnumerationRecord)
+@kernel
+def enumeration_log_partition(
+    graph: EnumerationRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: tuple[Array, Array],
+    mean: Array,
+) -> float:
+    """log sum_y exp <theta, y>; leaves exp(<theta, y> - the largest) in work[0], by code."""
+    largest = enumeration_peak(graph, shape, theta, shared, work, mean)
+    if largest == -np.inf:
+        return largest
+    weight = work[0]
+    total = 0.0
+    for code in range(1 << shape[1]):
+        weight[code] = exponential(weight[code] - largest)
+        total += weight[code]
+    return largest + np.log(total)
+
+
+@answer(gibbs, EnumerationRecord)
+@kernel
+def enumeration_gibbs(
+    graph: EnumerationRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: tuple[Array, Array],
+    mean: Array,
+) -> float:
+    """The doubling backwards: labels leave one by one, each with the weights of its pairs with those left.
+
+    About 6 * 2^K additions; of weights only, so what is forbidden has a marginal of exactly zero.
+    """
+    value = enumeration_log_partition(graph, shape, theta, shared, work, mean)
+    n_labels = shape[1]
+    mean[:] = 0.0
+    if value == -np.inf:
+        return value
+    weight, half = work
+    for k in range(n_labels - 1, -1, -1):
+        size = 1 << k
+        for y in range(2):
+            for code in range(size):
+                half[code] = weight[y * size + code]
+            for j in range(k - 1, -1, -1):
+                off, on = fold(half, 1 << j)
+                if graph.place[k, j, 0, 0] >= 0:
+                    mean[n_labels + graph.place[k, j, y, 0]] = off
+                    mean[n_labels + graph.place[k, j, y, 1]] = on
+        mean[k] = fold(weight, size)[1]
+    scale = 1.0 / weight[0]
+    for part in range(mean.size):
+        mean[part] = min(mean[part] * scale, 1.0)
+    return value
+
+
+@kernel
+def fold(weight: Array, size: int) -> tuple[float, float]:
+    """Sum one label out of the weights of labellings; returns its weights off and on. `extend` backwards."""
+    off = on = 0.0
+    for code in range(size):
+        off += weight[code]
+        on += weight[size + code]
+        weight[code] += weight[size + code]
+    return off, on
+
+
 @kernel
 def score_labellings(graph: EnumerationRecord, theta: Array, shared: Array, total: Array, off: Array) -> None:
     """total[code] <- the score of the labelling in which label k is bit k of code.
@@ -116,3 +198,11 @@ def extend(scores: Array, size: int, if_off: float, if_on: float) -> None:
     for code in range(size):
         scores[size + code] = scores[code] + if_on
         scores[code] += if_off
+
+
+@kernel
+def _pair_parts(structure: Any) -> Any:
+    return 4 * structure.edges.shape[0]
+
+
+register(EnumerationRecord, shared=_pair_parts)

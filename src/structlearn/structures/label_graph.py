@@ -18,6 +18,10 @@ from structlearn.structures.switches import encode_switches, switch_costs
 
 MOST_LABELS_ENUMERATED = 15
 
+_NO_MARGINALS = (
+    " (its labels are too many to enumerate and the graph is no forest; use edges='tree', or loss='hinge')"
+)
+
 
 class LabelGraph(Structure):
     """<theta, z(y)> = sum_k theta_k y_k + sum_{e = (a, b)} theta_e[y_a, y_b],   y in {0, 1}^K.
@@ -29,7 +33,8 @@ class LabelGraph(Structure):
     there are at most 15 labels (all 2^K labellings are scored). Otherwise it solves the linear program over
     the local polytope, which contains M: its corners may be fractional (entries 0, 1/2 and 1), its maximum is
     never below the exact one, and equals it for attractive pairs (t00 + t11 >= t01 + t10 for every table).
-    `structure.exact` is then False, and so is `certificate_.exact` of a model trained with it.
+    `structure.exact` is then False, and so is `certificate_.exact` of a model trained with it. `marginals`
+    are exact in the first two cases (sum-product; all labellings are summed) and missing in the third.
 
     Parameters
     ----------
@@ -41,12 +46,16 @@ class LabelGraph(Structure):
 
     """
 
+    threshold = 0.5
+
     def __init__(self, n_labels: int, edges: str | ArrayLike = "all") -> None:
         self.n_labels = _checked_number(n_labels)
         self.edges = _checked_edges(self.n_labels, edges)
         self.n_shared = 4 * len(self.edges)
         self.forest = is_forest(self.n_labels, self.edges)
         self.exact = self.forest or self.n_labels <= MOST_LABELS_ENUMERATED
+        if not self.exact:
+            self.no_marginals = _NO_MARGINALS
 
     @classmethod
     def tree(cls, Y: ArrayLike) -> LabelGraph:

@@ -7,11 +7,12 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from structlearn.contract import Array, Shape
+from structlearn.structures.active_set import PlainNearest
 
 _INFEASIBLE = 2  # linprog's status
 
 
-class LocalPolytope:
+class LocalPolytope(PlainNearest):
     """{z >= 0 : each pair table sums to one, and its margins are its two labels}, which contains M.
 
     Answers the questions of `structlearn.contract` as a plain Python object; HiGHS solves the linear program.
@@ -20,6 +21,10 @@ class LocalPolytope:
     def __init__(self, n_labels: int, edges: Array) -> None:
         self.n_labels = n_labels
         self.margins, self.margin_values = _margin_constraints(n_labels, edges)
+        self.n_shared = 4 * len(edges)
+
+    def shared_parts(self) -> int:
+        return self.n_shared
 
     def workspace(self, shape: Shape) -> None:
         """HiGHS keeps its own."""

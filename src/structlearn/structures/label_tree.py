@@ -1,13 +1,23 @@
-"""Label graphs without cycles: max-product dynamic programming, and the tree that Chow and Liu learn."""
+"""Label graphs without cycles: max- and sum-product dynamic programming, and the tree of Chow and Liu."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, Shape, corner, peak, workspace
+from structlearn.contract import (
+    Array,
+    Shape,
+    corner,
+    gibbs,
+    gibbs_workspace,
+    log_partition,
+    peak,
+    workspace,
+)
 from structlearn.kernels import answer, kernel
+from structlearn.structures.active_set import register
 
 
 class TreeRecord(NamedTuple):
@@ -48,6 +58,7 @@ def tree_record(n_labels: int, edges: Array) -> TreeRecord:
     return TreeRecord(np.array(order), parent, place)
 
 
+@answer(gibbs_workspace, TreeRecord)
 @answer(workspace, TreeRecord)
 @kernel
 def tree_workspace(tree: TreeRecord, shape: Shape) -> Array:
@@ -103,6 +114,80 @@ def tree_peak(
     return value
 
 
+@answer(log_partition, TreeRecord)
+@kernel
+def tree_log_partition(
+    tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, mean: Array
+) -> float:
+    """work[k, y] <- log of the sum over the subtree of label k where y_k = y; returns the sum over roots."""
+    n_labels = shape[1]
+    for k in range(n_labels):
+        work[k, 0] = 0.0
+        work[k, 1] = theta[k]
+    value = 0.0
+    for position in range(n_labels - 1, -1, -1):
+        k = tree.order[position]
+        above = tree.parent[k]
+        if above < 0:
+            value += log_add(work[k, 0], work[k, 1])
+            continue
+        for y in range(2):
+            off = work[k, 0] + shared[tree.place[k, 0, y]]
+            on = work[k, 1] + shared[tree.place[k, 1, y]]
+            work[above, y] += log_add(off, on)
+    return value
+
+
+@answer(gibbs, TreeRecord)
+@kernel
+def tree_gibbs(
+    tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, mean: Array
+) -> float:
+    """p(y_k, y_parent) = p(y_k | y_parent) p(y_parent), from the roots down: ratios only, so it is safe."""
+    value = tree_log_partition(tree, shape, theta, shared, work, mean)
+    n_labels = shape[1]
+    mean[:] = 0.0
+    if value == -np.inf:
+        return value
+    for k in tree.order:
+        above = tree.parent[k]
+        if above < 0:
+            off = share(work[k, 0], work[k, 1])
+            on = share(work[k, 1], work[k, 0])
+        else:
+            off = on = 0.0
+            for y in range(2):
+                if work[above, y] == 0.0:
+                    continue
+                score_off = work[k, 0] + shared[tree.place[k, 0, y]]
+                score_on = work[k, 1] + shared[tree.place[k, 1, y]]
+                pair_off = work[above, y] * share(score_off, score_on)
+                pair_on = work[above, y] * share(score_on, score_off)
+                mean[n_labels + tree.place[k, 0, y]] = pair_off
+                mean[n_labels + tree.place[k, 1, y]] = pair_on
+                off += pair_off
+                on += pair_on
+        work[k, 0], work[k, 1] = min(off, 1.0), min(on, 1.0)  # from here on the label's own marginals
+        mean[k] = work[k, 1]
+    return value
+
+
+@kernel
+def log_add(a: float, b: float) -> float:
+    """log(exp(a) + exp(b)), also where both are -inf."""
+    high, low = max(a, b), min(a, b)
+    return high + np.log1p(np.exp(low - high)) if low > -np.inf else high
+
+
+@kernel
+def share(a: float, b: float) -> float:
+    """exp(a) / (exp(a) + exp(b)), where not both are -inf; 0 exactly where a is -inf."""
+    if a >= b:
+        return 1.0 / (1.0 + np.exp(b - a))
+    ratio = np.exp(a - b)
+    return ratio / (1.0 + ratio)
+
+
 def spanning_forest(n_labels: int, pairs: Array) -> Array:
     """Which pairs join two components, when they are taken in order (Kruskal): a (len(pairs),) mask."""
     leader = list(range(n_labels))
@@ -152,3 +237,11 @@ def mutual_information(Y: Array) -> Array:
             seen = joint > 0
             information[seen] += joint[seen] * np.log(joint[seen] / independent[seen])
     return information
+
+
+@kernel
+def _pair_parts(structure: Any) -> Any:
+    return 4 * np.sum(structure.parent >= 0)
+
+
+register(TreeRecord, shared=_pair_parts)

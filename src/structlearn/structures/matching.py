@@ -8,11 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, Shape, corner, peak, workspace
+from structlearn.contract import Array, Shape, corner, nearest, nearest_workspace, peak, workspace
 from structlearn.kernels import answer, kernel
 from structlearn.structures.assignment import AssignmentWork, assign, assignment_work
 from structlearn.structures.base import Corners, Structure
 from structlearn.structures.flow import FlowWork, flow, flow_work
+from structlearn.structures.matching_projection import ProjectionWork, project, projection_work
+from structlearn.structures.sinkhorn import edge_entropy
+
+# A projection starts at the prices of the linear program where scores are above this. A flow is slower.
+_LARGE, _LARGE_FOR_FLOW = 8.0, 1e3
+# Above this the answer is often a corner v: prices of the scores theta - 1.5 v prove that at once.
+_HUGE, _HANDICAP = 100.0, 1.5
 
 _WEIGHTS = ("missed", "spurious", "possible")
 
@@ -55,9 +62,7 @@ def matching_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: A
     scores, row_step, column_step = theta, n, 1
     if m > n:
         scores = work.transposed
-        for i in range(m):
-            for j in range(n):
-                scores[j * m + i] = theta[i * n + j]
+        _transpose(theta, m, n, scores)
         m, n, a, b, row_step, column_step = n, m, b, a, 1, n
     # 2. The links.
     simple = a == 1 and b == 1
@@ -82,6 +87,96 @@ def matching_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: A
     return value
 
 
+@kernel
+def _transpose(theta: Any, m: Any, n: Any, transposed: Any) -> None:
+    for i in range(m):
+        for j in range(n):
+            transposed[j * m + i] = theta[i * n + j]
+
+
+class MatchingNearestWork(NamedTuple):
+    """Scratch memory of a projection, and of the linear program that it may start from."""
+
+    prices: Array  # of the columns
+    program: MatchingWork
+    projection: ProjectionWork
+
+
+@answer(nearest_workspace, MatchingRecord)
+@kernel
+def matching_nearest_workspace(structure: Any, shape: Any) -> Any:
+    rows, columns = min(shape), max(shape)
+    program = matching_workspace(structure, shape)
+    return MatchingNearestWork(np.empty(columns), program, projection_work(rows, columns))
+
+
+@answer(nearest, MatchingRecord)
+@kernel
+def matching_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    # 1. The smaller side as rows.
+    m, n = shape
+    a, b = structure.row_capacity, structure.column_capacity
+    scores, row_step, column_step = theta, n, 1
+    if m > n:
+        scores = work.program.transposed
+        _transpose(theta, m, n, scores)
+        m, n, a, b, row_step, column_step = n, m, b, a, 1, n
+    for e in range(m * n):
+        point[e] = 0.0
+    # 2. The links.
+    if not _start_prices(scores, m, n, a, b, structure.unmatched, work):
+        return -np.inf
+    fewest = 0 if structure.unmatched else 1
+    answer = work.projection
+    project(scores, m, n, (fewest, a, b), work.prices, answer)
+    # 3. Written as a table.
+    value = 0.0
+    for i in range(m):
+        for e in range(answer.start[i], answer.start[i + 1]):
+            j, z = answer.column[e], answer.value[e]
+            point[i * row_step + j * column_step] = z
+            value += z * (scores[i * n + j] - 0.5 * z)
+    return value
+
+
+@kernel
+def _start_prices(scores: Any, m: Any, n: Any, a: Any, b: Any, unmatched: Any, work: Any) -> Any:
+    """Prices of the columns from which a projection starts; False if no point is allowed."""
+    largest, masked = 0.0, False
+    for e in range(m * n):
+        masked = masked or scores[e] == -np.inf
+        largest = max(largest, scores[e])
+        if not unmatched and scores[e] > -np.inf:
+            largest = max(largest, -scores[e])
+    for j in range(n):
+        work.prices[j] = 0.0
+    simple = a == 1 and b == 1
+    if largest <= (_LARGE if simple else _LARGE_FOR_FLOW) and (unmatched or not masked):
+        return True
+    handicapped = work.projection.gain
+    for e in range(m * n):
+        handicapped[e] = scores[e]
+    for _ in range(2 if largest > _HUGE else 1):
+        if simple:
+            value = assign(handicapped, m, n, 0.0 if unmatched else -np.inf, work.program.assignment)
+        else:
+            value = flow(handicapped, m, n, a, b, unmatched, work.program.flow)
+        if value == -np.inf:
+            return False
+        for i in range(m):
+            if simple:
+                j = work.program.assignment.column[i]
+                if j >= 0:
+                    handicapped[i * n + j] -= _HANDICAP
+            else:
+                for j in range(n):
+                    handicapped[i * n + j] -= _HANDICAP if work.program.flow.linked[i * n + j] else 0.0
+    for j in range(n):
+        price = work.program.assignment.prices[j] if simple else work.program.flow.dual[m + j]
+        work.prices[j] = max(0.0, price)
+    return True
+
+
 class Matching(Structure):
     """Links between m rows and n columns.
 
@@ -101,11 +196,17 @@ class Matching(Structure):
 
     Notes
     -----
-    There are no exact marginals: the partition function of matchings is #P-hard.
+    There are no exact marginals: the partition function of matchings is #P-hard. `edge_entropy` is a smooth
+    prediction of another kind; `project` is exact.
 
     """
 
     part_ndim = 2
+    no_marginals = (
+        " (its partition function is #P-hard); use project (loss='sparsemax'), loss='hinge', or edge_entropy"
+    )
+
+    threshold = 0.5
 
     def __init__(self, unmatched: bool = True, capacities: tuple[int, int] = (1, 1)) -> None:
         self.unmatched = unmatched
@@ -195,6 +296,28 @@ class Matching(Structure):
                 raise ValueError(f"nodes are {mu.shape[0]} weights, one a row, at least 0; got {nodes!r}.")
             c = c * nodes[:, None]
         return c / max(1.0, float(mu.sum())) if normalized else c
+
+    def edge_entropy(self, theta: Any) -> Any:
+        """argmax_{z in M} <theta, z> + S(z) with the entropy S of the edges, not of matchings.
+
+        S is a sum over edges and over nodes without a link; see `structlearn.structures.sinkhorn`. The
+        answer is smooth in theta and inside M, but it is not the table of Gibbs marginals.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (m, n), or a list or a stack of them. -inf forbids an edge.
+
+        Returns
+        -------
+        ndarray of the same shape (a list for a list).
+        """
+        if tuple(self.capacities) != (1, 1):
+            raise ValueError(f"edge_entropy is for capacities (1, 1), not {self.capacities}; use project.")
+        if isinstance(theta, list | tuple) and np.ndim(theta[0]) == 2:
+            return [self.edge_entropy(one) for one in theta]
+        if np.ndim(theta) == 3:
+            return np.array([self.edge_entropy(one) for one in theta])
+        return edge_entropy(self._checked(theta)[0], unmatched=bool(self.unmatched))
 
     def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
         """`cost` for many examples, end to end; `nodes` and "possible" are then lists, one an example."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from structlearn.contract import Array, Shape, corner, peak, workspace
 from structlearn.kernels import answer, kernel
+from structlearn.structures.active_set import PlainNearest, register
 from structlearn.structures.base import Structure
 
 
@@ -22,7 +23,7 @@ class CompiledOracle(NamedTuple):
     oracle: Callable[..., Any]
 
 
-class PythonOracle:
+class PythonOracle(PlainNearest):
     """Answers the questions of `structlearn.contract` through a plain `maximize`."""
 
     def __init__(self, maximize: Callable[[Array], Any], part_ndim: int) -> None:
@@ -130,3 +131,6 @@ def oracle_workspace(structure: Any, shape: Any) -> Any:
 def oracle_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     vertex[:] = 0.0  # so that an oracle may write only its ones
     return structure.oracle(theta, vertex)
+
+
+register(CompiledOracle)

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from math import exp, log
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, Shape, corner, peak, workspace
+from structlearn.contract import (
+    Array,
+    Shape,
+    corner,
+    gibbs,
+    gibbs_workspace,
+    log_partition,
+    nearest,
+    nearest_workspace,
+    peak,
+    workspace,
+)
 from structlearn.kernels import answer, kernel
 from structlearn.structures.base import Corners, Structure
 from structlearn.structures.rows import encode_rows, label_indices, row_costs, single_label
+from structlearn.structures.sparsemax import largest, sparsemax
 
 
 class SimplexRecord(NamedTuple):
@@ -58,6 +71,8 @@ class Simplex(Structure):
         return row_costs(gold.index, self.n_labels, options.get("weights"), options.get("nodes")).ravel()
 
 
+@answer(gibbs_workspace, SimplexRecord)
+@answer(nearest_workspace, SimplexRecord)
 @answer(workspace, SimplexRecord)
 @kernel
 def simplex_workspace(structure: Any, shape: Any) -> Any:
@@ -83,3 +98,38 @@ def simplex_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any,
     for k in range(1, theta.size):
         best = max(best, theta[k])
     return best
+
+
+@answer(gibbs, SimplexRecord)
+@kernel
+def softmax(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    """mean_k = exp(theta_k - log Z), log Z = log sum_j exp theta_j."""
+    top = largest(theta)
+    if top == -np.inf:
+        mean[:] = 0.0
+        return top
+    total = 0.0
+    for k in range(theta.size):
+        mean[k] = exp(theta[k] - top)
+        total += mean[k]
+    for k in range(theta.size):
+        mean[k] /= total
+    return top + log(total)
+
+
+@answer(log_partition, SimplexRecord)
+@kernel
+def log_sum_exp(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    top = largest(theta)
+    if top == -np.inf:
+        return top
+    total = 0.0
+    for k in range(theta.size):
+        total += exp(theta[k] - top)
+    return top + log(total)
+
+
+@answer(nearest, SimplexRecord)
+@kernel
+def simplex_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    return sparsemax(theta, point)

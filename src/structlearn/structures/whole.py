@@ -9,7 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, Shape, corner, peak, workspace
+from structlearn.contract import (
+    Array,
+    Shape,
+    corner,
+    gibbs,
+    gibbs_workspace,
+    log_partition,
+    nearest,
+    nearest_workspace,
+    peak,
+    workspace,
+)
 from structlearn.kernels import answer, kernel
 from structlearn.structures.base import Corners, Structure
 
@@ -35,6 +46,13 @@ class PlainWhole:
 
     peak = corner
 
+    def nearest_workspace(self, shape: Shape) -> Any:
+        return nearest_workspace(self.inner, shape)
+
+    def nearest(self, shape: Shape, theta: Array, shared: Array, work: Any, point: Array) -> Any:
+        n_local = shape[0] * shape[1]
+        return nearest(self.inner, shape, theta[:n_local], theta[n_local:], work, point)
+
 
 class Whole(Structure):
     """The outputs of `inner`, with all their parts local.
@@ -48,6 +66,12 @@ class Whole(Structure):
         self.inner = inner
         self.exact = inner.exact
         self.part_ndim = inner.part_ndim
+        self.threshold = inner.threshold
+        self.no_marginals = inner.no_marginals
+
+    @property
+    def n_linear(self) -> int:
+        return self.inner.n_linear
 
     @property
     def record(self) -> WholeRecord | PlainWhole:
@@ -90,3 +114,36 @@ def whole_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any,
 def whole_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     n_local = shape[0] * shape[1]
     return peak(structure.inner, shape, theta[:n_local], theta[n_local:], work, vertex)
+
+
+@answer(gibbs_workspace, WholeRecord)
+@kernel
+def whole_gibbs_workspace(structure: Any, shape: Any) -> Any:
+    return gibbs_workspace(structure.inner, shape)
+
+
+@answer(gibbs, WholeRecord)
+@kernel
+def whole_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    n_local = shape[0] * shape[1]
+    return gibbs(structure.inner, shape, theta[:n_local], theta[n_local:], work, mean)
+
+
+@answer(log_partition, WholeRecord)
+@kernel
+def whole_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    n_local = shape[0] * shape[1]
+    return log_partition(structure.inner, shape, theta[:n_local], theta[n_local:], work, mean)
+
+
+@answer(nearest_workspace, WholeRecord)
+@kernel
+def whole_nearest_workspace(structure: Any, shape: Any) -> Any:
+    return nearest_workspace(structure.inner, shape)
+
+
+@answer(nearest, WholeRecord)
+@kernel
+def whole_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    n_local = shape[0] * shape[1]
+    return nearest(structure.inner, shape, theta[:n_local], theta[n_local:], work, point)

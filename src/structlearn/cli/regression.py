@@ -1,0 +1,83 @@
+"""The task `regress`: a number for each row of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
+
+from structlearn.cli.flat import FlatTask
+from structlearn.cli.task import Inputs, Scores, Training
+from structlearn.contract import Array
+from structlearn.data import DataError
+from structlearn.data.scalars import number_problem
+from structlearn.estimators.persistence import Bundle
+
+
+class Regress(FlatTask):
+    """One number an example."""
+
+    estimator = "LinearRegressor"
+    multilabel = False
+    flags: ClassVar[dict[str, tuple[str, ...]]] = {"penalty": ("penalty",)}
+    penalties = ("l2", "l1", "elasticnet")
+
+    def check_parameters(self, parameters: dict[str, Any]) -> None:
+        """Groups of features have no form on the command line."""
+        if parameters.get("penalty") == "group":
+            raise ValueError(
+                "--penalty group needs groups of features, which only Python can give "
+                "(LinearRegressor(penalty='group', groups=...)); try --penalty l1 or elasticnet."
+            )
+        super().check_parameters(parameters)
+
+    def check_target(self, target: str | None) -> None:
+        """One column, by default the last."""
+        if target is not None and "," in target:
+            raise ValueError(f"The task regress has one target column, not {target!r}.")
+
+    def read(self, path: Path, target: str | None) -> Training:
+        """Read training data whose targets are numbers."""
+        training = super().read(path, target)
+        return training._replace(y=_numbers(path, training.y))
+
+    def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
+        """Read data in the format of the training file; targets that are asked for must be numbers."""
+        X, y = super().reread(path, bundle, labels=labels)
+        return Inputs(X, _numbers(path, y) if labels and y is not None else y)
+
+    def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
+        """One number a line."""
+        return (format(value, ".10g") for value in predicted.tolist())
+
+    def check_marginals(self, bundle: Bundle) -> None:
+        """A regressor answers with numbers."""
+        raise ValueError("A model of the task regress has no probabilities: its answers are numbers.")
+
+    def marginals(self, bundle: Bundle, X: Any) -> Iterator[str]:
+        """None: see `check_marginals`."""
+        raise NotImplementedError
+
+    def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
+        """Share of the variance explained (nan for a single example), and sizes of the errors."""
+        values = {
+            "r2": float(r2_score(y, predicted)) if len(y) > 1 else float("nan"),
+            "rmse": float(root_mean_squared_error(y, predicted)),
+            "mae": float(mean_absolute_error(y, predicted)),
+            "examples": len(y),
+        }
+        return Scores(values, 0)
+
+
+def _numbers(path: Path, y: Array) -> Array:
+    """Targets as floats; they are strings where at least one of the file is no number."""
+    if y.dtype.kind not in "US":
+        return y.astype(np.float64)
+    for i, text in enumerate(y.tolist()):
+        problem = number_problem(text)
+        if problem is not None:
+            raise DataError(f"{path}: the target of example {i + 1} {problem}.")
+    return np.array([float(text) for text in y.tolist()])

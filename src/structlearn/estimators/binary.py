@@ -1,0 +1,124 @@
+"""Two classes: the linear SVM, logistic regression and the perceptron, in the primal and in the dual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from structlearn.contract import Array
+from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
+from structlearn.estimators.choices import check_number
+from structlearn.estimators.inputs import canonical_examples, check_weights, summed_duplicates
+from structlearn.estimators.multiclass import FLOATS
+from structlearn.objective import Objective
+from structlearn.scoring import RowScoring
+from structlearn.solvers import Solution
+from structlearn.structures import Cube
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
+    """One weight vector: the second class is predicted where <w, x> + b > 0.
+
+    With y = +1 for the second class and -1 for the first, the losses are max(0, m - y score) ("hinge", with
+    margin m), log(1 + exp(-y score)) ("logistic") and the averaged perceptron. All are those of a single
+    switch, `Cube(1)`. The parameters are those of `StructuredEstimator`, and one more.
+
+    Parameters
+    ----------
+    margin : float
+        m of the hinge.
+    solver : str
+        For the hinge "auto" is "coordinate-ascent", which maximises the dual over one example's
+        coefficient, a box, at a time; also "bcfw", "projected-gradient" (on the whole dual), "subgradient",
+        "stochastic-subgradient", "fw". For "logistic" it is "lbfgs"; also "sdca", "gradient" (solver_options
+        step: "backtracking", "constant", "diminishing"), "proximal".
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+    dual_coef_ : ndarray of shape (1, n_samples)
+        Where the solver works on the dual: `weights_` is the sum of dual_coef_[0, i] times row i.
+    support_ : int array
+        Examples whose dual coefficient is not zero.
+    classes_, n_features_in_, weights_, certificate_, history_
+    """
+
+    loss: str = "hinge"
+    margin: float = 1.0
+
+    _losses: ClassVar[tuple[str, ...]] = ("hinge", "perceptron", "logistic")
+    _auto: ClassVar[str] = "lbfgs"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BinaryClassifier:
+        """Train on X of shape (n, d), dense or CSR, and n labels of two classes."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C")
+        X = summed_duplicates(X)
+        check_classification_targets(y)
+        check_number("margin", self.margin, strict=True)
+        weight = check_weights(sample_weight, X.shape[0])
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has only one class, {self.classes_[0]}; a classifier needs at least two.")
+        if len(self.classes_) > 2:
+            kind = type_of_target(y)
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}, with "
+                f"{len(self.classes_)} classes; use MulticlassClassifier."
+            )
+        if self.class_weight is not None:
+            by_class = compute_sample_weight(self.class_weight, y)
+            weight = by_class if weight is None else weight * by_class
+        structure = Cube(1)
+        scoring = RowScoring(X, np.ones(X.shape[0], dtype=np.int64), 1, intercept=self.fit_intercept)
+        gold = structure.encode_many(codes[:, None], scoring.shapes)
+        cost = self.margin * (1.0 - 2.0 * codes)
+        active, weight = canonical_examples(X, codes, weight)
+        self._train(Task(structure, scoring, gold, cost, weight, active))
+        return self
+
+    def _store(self, objective: Objective, solution: Solution) -> None:
+        super()._store(objective, solution)
+        for name in ("dual_coef_", "support_"):
+            self.__dict__.pop(name, None)
+        if solution.z is not None:  # w(z) = 1/lambda sum_i p_i (mu_i - z_i) x_i
+            distance = objective.gold_point() - solution.z
+            self.dual_coef_ = (objective.weight * distance / objective.regularization)[None]
+            self.support_ = np.flatnonzero(self.dual_coef_)
+
+    def decision_function(self, X: Any) -> Array:
+        """<w, x> + b of each row."""
+        check_is_fitted(self, "weights_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False)
+        return self._row_scoring(X, np.ones(X.shape[0], dtype=np.int64)).scores(self.weights_, 0, X.shape[0])
+
+    def predict(self, X: Any) -> Array:
+        """The second class where the decision function is positive, else the first."""
+        positive = (self.decision_function(X) > 0).astype(np.int64)
+        return self.classes_[positive]
+
+    def _logistic(self) -> bool:
+        if self.loss != "logistic":
+            raise AttributeError(f"loss={self.loss!r} has no probabilities; train with loss='logistic'.")
+        return True
+
+    @available_if(_logistic)
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the two classes, of shape (n, 2)."""
+        positive = expit(self.decision_function(X))
+        return np.column_stack([1 - positive, positive])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags

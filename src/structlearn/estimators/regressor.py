@@ -1,0 +1,394 @@
+"""Linear regression: least squares as a Gaussian likelihood, with l2 and sparse penalties."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from structlearn.contract import Array
+from structlearn.estimators.bayes import (
+    Design,
+    GaussianPrediction,
+    central_interval,
+    chunks,
+    maximise_evidence,
+    ridge,
+    ridge_values,
+    times,
+    weighted_means,
+)
+from structlearn.estimators.choices import check_number, one_of
+from structlearn.estimators.groups import group_ids
+from structlearn.estimators.inputs import check_weights
+from structlearn.penalties import ElasticNet, GroupNorm
+from structlearn.progress import watched
+from structlearn.solvers import Certificate, History, Proximal, Row, Solution, Stopping, solve
+from structlearn.solvers.coordinate_descent import CoordinateDescent
+from structlearn.solvers.least_squares import LeastSquares
+from structlearn.threads import blas_threads
+
+FLOATS = (np.float64, np.float32)
+PENALTIES = ("l2", "l1", "elasticnet", "group")
+SOLVERS = ("auto", "direct", "coordinate-descent", "proximal")
+POSTERIORS = ("gaussian",)
+#: What only a posterior has; forgotten when a later fit has none.
+OF_POSTERIOR = (
+    "posterior_covariance_",
+    "prior_precision_",
+    "noise_precision_",
+    "log_evidence_",
+    "evidence_path_",
+    "_n_examples",
+    "_feature_means",
+)
+
+
+class Data(NamedTuple):
+    """A checked data set, centred in thought: X stays as it is, y does not."""
+
+    X: Any
+    y: Array
+    p: Array
+    means: Array | None
+    intercept: float
+    #: the number of examples, or the sum of their weights
+    n: float
+    weighted: bool
+
+    @property
+    def at_zero(self) -> float:
+        """P(0)."""
+        return float(self.p @ self.y**2) / 2
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearRegressor(RegressorMixin, BaseEstimator):
+    """Minimises P(w) = R(w) + sum_i p_i 1/2 (y_i - <w, x_i> - b)^2.
+
+    The p_i are 1/n, or sample weights over their sum. R(w) is, with lambda = `regularization`,
+
+        "l2"          lambda/2 ||w||^2
+        "l1"          lambda ||w||_1
+        "elasticnet"  lambda (l1_ratio ||w||_1 + (1 - l1_ratio)/2 ||w||^2)
+        "group"       lambda sum_g ||w_g||, without a factor for the size of a group
+
+    so that scikit-learn's Lasso and ElasticNet with alpha = lambda, and Ridge with alpha = n lambda, minimise
+    the same P. The intercept b is not penalised. Every fit ends with a duality gap in `certificate_`.
+
+    The squared loss is the likelihood of y ~ N(<w, x> + b, sigma^2). `noise_variance_` estimates sigma^2 as
+    sum_i (residual_i)^2 / (n - k), k the number of non-zero weights (for "l2" the trace of the hat matrix),
+    plus one for the intercept, and n - k at least 1. A sample weight counts like so many equal examples.
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1", "elasticnet", "group"}
+    regularization : float
+        lambda. 0 is ordinary least squares (the solution of least norm). Not used by `posterior`.
+    l1_ratio : float
+        For "elasticnet": 1 is "l1", 0 is "l2".
+    groups : array of shape (n_features,), or list of lists of feature indices
+        For "group": the group of each feature, or the features of each group, which must partition them.
+    solver : {"auto", "direct", "coordinate-descent", "proximal"}
+        "auto" solves "l2" directly, and others by coordinate descent on working sets, which is quickest when
+        many weights are zero. "proximal" is accelerated proximal gradient (FISTA).
+    tol : float
+        Training ends when the duality gap is at most tol P(0).
+    max_passes, max_seconds : float
+        Training ends, with a warning, after so many sweeps; or, without one, after so many seconds.
+    fit_intercept : bool
+        By centring; sparse X stays sparse.
+    posterior : None or "gaussian"
+        "gaussian" (with "l2" only) is Bayesian linear regression: w ~ N(0, I/alpha), noise N(0, 1/beta), with
+        alpha and beta by maximising the evidence, not by `regularization`; a flat prior for the intercept.
+    random_state : int, RandomState or None
+        Used for the hat matrix of a large sparse problem only, whose trace is estimated.
+    verbose : int
+        1 writes a line to stderr at each evaluation.
+    warm_start : bool
+        Whether another `fit` by an iterative solver starts at the weights of the last one.
+    callback : callable, optional
+        Called with each row of the history; training ends when it returns a true value.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+    noise_variance_ : float
+    weights_, n_features_in_, certificate_, history_
+    posterior_mean_, posterior_covariance_ : of the weights, for posterior="gaussian", as are the following
+    prior_precision_, noise_precision_ : alpha and beta; certificate_ is for lambda = alpha/(beta n)
+    log_evidence_, evidence_path_ : log p(y | alpha, beta), at the end and at each iteration
+    """
+
+    penalty: str = "l2"
+    regularization: float = 0.01
+    l1_ratio: float = 0.5
+    groups: Any = None
+    solver: str = "auto"
+    tol: float = 1e-3
+    max_passes: float = 1000
+    max_seconds: float | None = None
+    fit_intercept: bool = True
+    posterior: str | None = None
+    random_state: Any = None
+    verbose: int = 0
+    warm_start: bool = False
+    callback: Any = None
+
+    # ---- training ----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegressor:
+        """Train on X of shape (n, d), dense or sparse, and n numbers."""
+        self.check_parameters()
+        solver = self._solver()
+        for name in OF_POSTERIOR:
+            self.__dict__.pop(name, None)
+        layout = {"accept_sparse": "csr"} if solver == "direct" else {"accept_sparse": "csc", "order": "F"}
+        X, y = validate_data(self, X, y, dtype=FLOATS, y_numeric=True, **layout)
+        if sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        data = self._data(X, y.astype(np.float64), check_weights(sample_weight, X.shape[0]))
+        if self.posterior is not None:
+            self._fit_posterior(data)
+        elif solver == "direct":
+            self._fit_direct(data)
+        else:
+            self._fit_iterative(data, solver)
+        self.intercept_ = data.intercept - (
+            float(data.means @ self.weights_) if data.means is not None else 0.0
+        )
+        self.structure_ = None
+        return self
+
+    def _data(self, X: Any, y: Array, weight: Array | None) -> Data:
+        n = X.shape[0]
+        p = np.full(n, 1 / n) if weight is None else weight / weight.sum()
+        total = float(n) if weight is None else float(weight.sum())
+        if not self.fit_intercept:
+            return Data(X, y, p, None, 0.0, total, weight is not None)
+        centre = float(p @ y)
+        return Data(X, y - centre, p, weighted_means(X, p), centre, total, weight is not None)
+
+    def _fit_posterior(self, data: Data) -> None:
+        A, y = Design(data.X, data.p, data.means), np.sqrt(data.p) * data.y
+        begin = time.perf_counter()
+        found = maximise_evidence(A, y, data.n)
+        alpha, beta = found.prior_precision, found.noise_precision
+        self.posterior_covariance_ = found.covariance
+        self.prior_precision_, self.noise_precision_ = alpha, beta
+        self.log_evidence_, self.evidence_path_ = float(found.path[-1]), found.path
+        self.noise_variance_ = 1 / beta
+        self._n_examples = data.n
+        self._feature_means = np.zeros(data.X.shape[1]) if data.means is None else data.means
+        if not found.converged:
+            warnings.warn(
+                "The evidence still rises: the precisions have not converged.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self._certify_direct(A, y, found.mean, alpha / (beta * data.n), len(found.path), begin)
+
+    def _fit_direct(self, data: Data) -> None:
+        A, y = Design(data.X, data.p, data.means), np.sqrt(data.p) * data.y
+        begin = time.perf_counter()
+        found = self._ridge(A, y)
+        self._certify_direct(A, y, found.w, self.regularization, found.iterations, begin)
+        self._estimate_noise(data, found.trace)
+
+    def _ridge(self, A: Design, y: Array) -> Any:
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        most = int(min(self.max_passes, np.iinfo(np.int32).max))
+        return ridge(A, y, self.regularization, max_iterations=most, seed=seed)
+
+    def _certify_direct(
+        self, A: Design, y: Array, w: Array, regularization: float, passes: int, begin: float
+    ) -> None:
+        primal, dual = ridge_values(A, y, w, regularization)
+        seconds, at_zero = time.perf_counter() - begin, float(y @ y) / 2
+        row = Row(0, float(passes), passes, seconds, primal, dual, primal - dual)
+        converged = row.gap <= max(self.tol, 1e-8) * at_zero
+        status = f"Solved directly: the duality gap is {row.gap:.3g}."
+        if not converged:
+            left = f"gap {row.gap:.3g} above tol={self.tol * at_zero:g}"
+            status = f"Stopped with {left}: raise max_passes or regularization."
+        self.weights_, self.history_ = w, History([row])
+        self.certificate_ = Certificate(
+            primal, dual, row.gap, row.passes, passes, seconds, status, converged=converged
+        )
+        with watched(Stopping(self.tol), verbose=self.verbose, callback=self.callback) as callback:
+            callback(row)
+        if not converged:
+            warnings.warn(status, ConvergenceWarning, stacklevel=4)
+
+    def _fit_iterative(self, data: Data, solver: str) -> None:
+        objective = self._objective(data)
+        stopping = Stopping(self.tol * data.at_zero, self.max_passes, self.max_seconds)
+        chosen: Any = Proximal()
+        if solver == "coordinate-descent":
+            chosen = CoordinateDescent(stopping.tol, self.max_passes)
+        warm = None
+        if self.warm_start and getattr(self, "weights_", np.empty(0)).size == objective.n_weights:
+            warm = Solution(self.weights_, self.certificate_)
+        with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
+            solution = solve(objective, chosen, stopping, callback=callback, warm=warm)  # type: ignore[arg-type]
+        self.weights_, self.history_ = solution.w, solution.history
+        certificate = self.certificate_ = solution.certificate
+        if self.penalty == "l2":
+            with blas_threads(1):
+                used = self._ridge(Design(data.X, data.p, data.means), np.sqrt(data.p) * data.y).trace
+        else:
+            used = float(np.count_nonzero(solution.w))
+        self._estimate_noise(data, used)
+        if not certificate.converged and certificate.passes >= self.max_passes:
+            warnings.warn(certificate.status, ConvergenceWarning, stacklevel=3)
+
+    def _objective(self, data: Data) -> LeastSquares:
+        """Rows times sqrt(n p_i), minus the means (dense), or with what is to be subtracted (sparse)."""
+        X, n, means = data.X, data.X.shape[0], data.means
+        root = np.sqrt(n * data.p)
+        y = root * data.y
+        penalty, l1, l2, groups = self._penalty(X.shape[1])
+        if sparse.issparse(X):
+            if data.weighted:
+                values = X.data * root.astype(X.dtype)[X.indices]
+                X = sparse.csc_matrix((values, X.indices, X.indptr), shape=X.shape)
+            along = None if means is None else np.sqrt(n) * means
+            return LeastSquares(X, y, penalty, l1, l2, means=along, groups=groups)
+        if means is not None:
+            X = X - means.astype(X.dtype)
+        if data.weighted:
+            X = X * root.astype(X.dtype)[:, None]
+        return LeastSquares(X, y, penalty, l1, l2, groups=groups)
+
+    def _penalty(self, n_features: int) -> tuple[Any, float, float, Any]:
+        strength = float(self.regularization)
+        if self.penalty == "group":
+            group = group_ids(self.groups, n_features)
+            start = np.concatenate([[0], np.cumsum(np.bincount(group))])
+            members = np.argsort(group, kind="stable")
+            return GroupNorm(strength, group), strength, 0.0, (start, members)
+        ratio = {"l2": 0.0, "l1": 1.0}.get(self.penalty, float(self.l1_ratio))
+        return ElasticNet(strength, ratio), strength * ratio, strength * (1 - ratio), None
+
+    def _estimate_noise(self, data: Data, used: float) -> None:
+        shift = 0.0 if data.means is None else float(data.means @ self.weights_)
+        residual = data.y - (times(data.X, self.weights_) - shift)
+        freedom = max(data.n - used - self.fit_intercept, 1.0)
+        self.noise_variance_ = data.n * float(data.p @ residual**2) / freedom
+
+    # ---- parameters --------------------------------------------------------------------------------
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that `fit` would refuse, without data: ValueError or TypeError."""
+        one_of("penalty", self.penalty, PENALTIES)
+        one_of("solver", self.solver, SOLVERS)
+        check_number("regularization", self.regularization)
+        if check_number("l1_ratio", self.l1_ratio) > 1:
+            raise ValueError(f"l1_ratio must be at most 1; got {self.l1_ratio!r}.")
+        check_number("tol", self.tol)
+        check_number("max_passes", self.max_passes, strict=True)
+        if self.max_seconds is not None:
+            check_number("max_seconds", self.max_seconds, strict=True)
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback must be callable or None; got {type(self.callback).__name__}.")
+        if self.penalty == "group" and self.groups is None:
+            raise ValueError(
+                "penalty='group' needs groups: the group of each feature, or lists of feature indices."
+            )
+        if self.posterior is not None:
+            one_of("posterior", self.posterior, POSTERIORS)
+            if self.penalty != "l2":
+                raise ValueError(
+                    f"penalty={self.penalty!r} has no Gaussian posterior: use penalty='l2' with "
+                    "posterior='gaussian', or posterior=None."
+                )
+        self._solver()
+
+    def _solver(self) -> str:
+        """What "auto" stands for; a refusal where the named solver cannot do it."""
+        smooth = self.penalty == "l2" or self.regularization == 0
+        smooth = smooth or (self.penalty == "elasticnet" and self.l1_ratio == 0)
+        if self.posterior is not None or self.solver == "auto":
+            return "direct" if smooth else "coordinate-descent"
+        if self.solver == "direct" and not smooth:
+            raise ValueError(
+                f"Solver 'direct' needs penalty='l2'; with {self.penalty!r} use solver='coordinate-descent'."
+            )
+        if self.solver != "direct" and self.regularization == 0:
+            raise ValueError(
+                f"Solver {self.solver!r} needs regularization > 0 for its gap; use solver='direct' for 0."
+            )
+        return self.solver
+
+    # ---- the fitted model --------------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> Array:
+        """The weights, of shape (n_features,)."""
+        return self.weights_
+
+    @property
+    def posterior_mean_(self) -> Array:
+        """The mean of the weights' posterior, which is `coef_`."""
+        self._check_posterior("posterior_mean_")
+        return self.weights_
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """<w, x> + b; with `return_std` also the standard deviations of `predictive_distribution`."""
+        X = self._checked(X)
+        mean = times(X, self.weights_) + self.intercept_
+        return (mean, np.sqrt(self._variance(X))) if return_std else mean
+
+    def predictive_distribution(self, X: Any) -> GaussianPrediction:
+        """The normal distribution of y given each x, with `mean`, `std`, `interval(level)` and `logpdf(y)`.
+
+        Its variance is `noise_variance_`; with posterior="gaussian" what is not known of w and b adds to it,
+        (x - mean)^T covariance (x - mean) + 1/(beta n).
+        """
+        return GaussianPrediction(*self.predict(X, return_std=True))
+
+    def credible_interval(self, level: float = 0.95) -> Array:
+        """Central intervals of the weights' posterior, of shape (n_features, 2)."""
+        check_is_fitted(self, "weights_")
+        self._check_posterior("credible_interval")
+        return central_interval(self.weights_, np.sqrt(self.posterior_covariance_.diagonal()), level)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model as one safetensors file (see `structlearn.load`)."""
+        from structlearn.estimators.persistence import save
+
+        save(self, path)
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self, "weights_")
+        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+
+    def _check_posterior(self, name: str) -> None:
+        if not hasattr(self, "posterior_covariance_"):
+            raise AttributeError(f"{name} needs a posterior: fit with posterior='gaussian'.")
+
+    def _variance(self, X: Any) -> Array:
+        variance = np.full(X.shape[0], self.noise_variance_)
+        if not hasattr(self, "posterior_covariance_"):
+            return variance
+        for rows in chunks(X.shape[0]):
+            block = X[rows].toarray() if sparse.issparse(X) else X[rows]
+            block = block - self._feature_means
+            variance[rows] += np.einsum("ij,ij->i", block @ self.posterior_covariance_, block)
+        return variance + (self.noise_variance_ / self._n_examples if self.fit_intercept else 0.0)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,99 @@
+"""Fenchel-Young losses: structure x Omega -> a loss, for people who bring their own scores.
+
+    L(theta, y) = Omega*(theta + c) + Omega(mu) - <theta + c, mu>
+    Omega*(theta) = max_{z in M} <theta, z> - Omega(z)
+
+with mu the part vector of y. Its gradient in theta is predict(theta + c) - mu. Omega = 0 gives the perceptron
+(with a cost, the structured hinge), the entropy the log-likelihood, 1/2 ||.||^2 sparsemax and SparseMAP.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structlearn.contract import Array
+from structlearn.regularizers import Regularizer, Shannon, SquaredNorm, Tsallis, Zero
+from structlearn.structures import Structure, as_structure
+
+__all__ = ["FenchelYoungLoss", "Regularizer", "Shannon", "SquaredNorm", "Tsallis", "Zero"]
+
+
+class FenchelYoungLoss:
+    """The Fenchel-Young loss of a structure and a regulariser.
+
+    Parameters
+    ----------
+    structure : Structure, or anything `StructuredPredictor` takes
+    regularizer : Regularizer
+        `Zero()`, `Shannon()`, `SquaredNorm()` or `Tsallis(alpha)`.
+    cost : "hamming", "count", mapping or None
+        Adds the structure's cost of wrong parts to the scores: with `Zero()` the hinge loss.
+
+    Scores are one part vector, or a list or a stack of them; outputs likewise: part vectors (also of
+    mixtures), or what the structure encodes.
+    """
+
+    def __init__(self, structure: Any, regularizer: Regularizer, cost: Any = None) -> None:
+        self.structure: Structure = as_structure(structure)
+        self.regularizer = regularizer
+        self.cost = cost
+        self._record = regularizer.record(self.structure)
+
+    def predict(self, theta: Any) -> Any:
+        """argmax_{z in M} <theta, z> - Omega(z)."""
+        return self.structure.respond(self._record, theta)[0]
+
+    def value(self, theta: Any, y: Any) -> Any:
+        """L(theta, y); an array for many."""
+        return self.value_and_gradient(theta, y)[0]
+
+    def gradient(self, theta: Any, y: Any) -> Any:
+        """predict(theta + c) - mu."""
+        return self.value_and_gradient(theta, y)[1]
+
+    def value_and_gradient(self, theta: Any, y: Any) -> tuple[Any, Any]:
+        """Both, for the price of one prediction."""
+        if self._is_one(theta):
+            values, gradients = self._many([theta], [y])
+            return float(values[0]), gradients[0]
+        values, gradients = self._many(theta, y)
+        return values, gradients if isinstance(theta, list) else np.stack(gradients)
+
+    def _is_one(self, theta: Any) -> bool:
+        first = theta[0] if isinstance(theta, list | tuple) else theta
+        return np.ndim(first) == self.structure.part_ndim - isinstance(theta, list | tuple)
+
+    def _many(self, thetas: Any, ys: Any) -> tuple[Array, list[Array]]:
+        if len(thetas) != len(ys):
+            raise ValueError(f"{len(thetas)} score vectors but {len(ys)} outputs were given.")
+        mus = [self._part_vector(np.asarray(theta), y) for theta, y in zip(thetas, ys)]
+        scores = [np.asarray(theta, dtype=np.float64) + self._costs(mu) for theta, mu in zip(thetas, mus)]
+        answers, peaks = self.structure.respond(self._record, scores)
+        omega = np.array([self.regularizer.value(self.structure, mu) for mu in mus])
+        inner = np.array([_finite_inner(score, mu) for score, mu in zip(scores, mus)])
+        return np.maximum(peaks + omega - inner, 0.0), [z - mu for z, mu in zip(answers, mus)]
+
+    def _part_vector(self, theta: Array, y: Any) -> Array:
+        given = np.asarray(y)
+        if given.shape == theta.shape and given.dtype.kind in "fbiu":
+            return given.astype(np.float64)
+        return self.structure.encode(y, self.structure.shape(theta))
+
+    def _costs(self, mu: Array) -> Any:
+        if self.cost is None:
+            return 0.0
+        if isinstance(self.cost, str):
+            if self.cost not in ("hamming", "count"):
+                raise ValueError(
+                    f"Unknown cost {self.cost!r}; valid are 'hamming', 'count', a mapping or None."
+                )
+            return self.structure.cost(mu, normalized=self.cost == "hamming")
+        return self.structure.cost(mu, weights=self.cost)
+
+
+def _finite_inner(theta: Array, mu: Array) -> float:
+    """<theta, mu>, where a forbidden part (-inf) that mu does not use counts nothing."""
+    used = mu != 0
+    return float(np.sum(theta[used] * mu[used]))

@@ -1,0 +1,94 @@
+"""Regularised polytopes: the same questions, with the corner of <theta, z> - Omega(z) for an answer.
+
+`Entropic(record)` answers `corner` with the marginals and log Z, `Quadratic(record)` with the Euclidean
+projection. So whatever asks for corners, one at a time or for a whole data set, serves every Omega.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from structlearn.contract import (
+    corner,
+    curvature,
+    gibbs,
+    gibbs_workspace,
+    log_partition,
+    nearest,
+    nearest_workspace,
+    peak,
+    workspace,
+)
+from structlearn.kernels import answer, kernel
+
+
+class Entropic(NamedTuple):
+    """Omega(z) = -H(z), the negative entropy of the distribution over outputs with marginals z."""
+
+    inner: Any
+
+
+class Quadratic(NamedTuple):
+    """Omega(z) = 1/2 ||z||^2 over local parts."""
+
+    inner: Any
+
+
+class PlainQuadratic:
+    """The same for a plain Python object that answers `nearest`."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.workspace = inner.nearest_workspace
+        self.corner = self.peak = inner.nearest
+
+    def curvature(self) -> float:
+        return 1.0
+
+
+def quadratic(record: Any) -> Quadratic | PlainQuadratic:
+    """The record of <theta, z> - 1/2 ||z||^2, compiled where the structure is."""
+    return Quadratic(record) if isinstance(record, tuple) else PlainQuadratic(record)
+
+
+@answer(curvature, object)
+@kernel
+def no_curvature(structure: Any) -> Any:
+    return 0.0
+
+
+@answer(curvature, Quadratic)
+@kernel
+def unit_curvature(structure: Any) -> Any:
+    return 1.0
+
+
+@answer(workspace, Entropic)
+@kernel
+def entropic_workspace(structure: Any, shape: Any) -> Any:
+    return gibbs_workspace(structure.inner, shape)
+
+
+@answer(corner, Entropic)
+@kernel
+def entropic_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    return gibbs(structure.inner, shape, theta, shared, work, vertex)
+
+
+@answer(peak, Entropic)
+@kernel
+def entropic_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    return log_partition(structure.inner, shape, theta, shared, work, vertex)
+
+
+@answer(workspace, Quadratic)
+@kernel
+def quadratic_workspace(structure: Any, shape: Any) -> Any:
+    return nearest_workspace(structure.inner, shape)
+
+
+@answer(peak, Quadratic)
+@answer(corner, Quadratic)
+@kernel
+def quadratic_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    return nearest(structure.inner, shape, theta, shared, work, vertex)

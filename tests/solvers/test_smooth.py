@@ -1,0 +1,176 @@
+"""Solvers of smooth losses: their certificates bracket an independent convex solver's optimum."""
+
+import cvxpy
+import numpy as np
+import pytest
+
+from brute import STRUCTURES, build, entropic_optimum, quadratic_optimum
+from structlearn.penalties import ElasticNet, GroupNorm, SquaredL2
+from structlearn.regularizers import Shannon, SquaredNorm, Zero
+from structlearn.solvers import (
+    LBFGS,
+    BlockFrankWolfe,
+    ConstantStep,
+    ExactBlocks,
+    GapSampling,
+    GradientDescent,
+    ProjectedGradient,
+    Proximal,
+    Stopping,
+    Subgradient,
+    solve,
+)
+
+SOLVERS = {
+    "sdca": BlockFrankWolfe(),
+    "sdca, gap sampling": BlockFrankWolfe(order=GapSampling()),
+    "sdca, averaged": BlockFrankWolfe(averaging=True),
+    "lbfgs": LBFGS(),
+    "gradient": GradientDescent(),
+    "gradient, constant": GradientDescent(ConstantStep(0.2)),
+    "proximal": Proximal(),
+    "subgradient": Subgradient(),
+}
+# Few of them: each is a compilation. `test_losses.py` has every structure.
+ENTROPIC = ["simplex", "chain with start and end", "label tree"]
+QUADRATIC = ["simplex", "chain", "matching", "own, plain Python"]
+CASES = [(name, Shannon()) for name in ENTROPIC] + [(name, SquaredNorm()) for name in QUADRATIC]
+
+
+def optimum_of(problem, regularizer):
+    if isinstance(regularizer, Shannon):
+        lam = problem.regularization
+        return entropic_optimum(problem, lambda w: lam / 2 * cvxpy.sum_squares(w))
+    return quadratic_optimum(problem)
+
+
+@pytest.fixture(scope="module", params=CASES, ids=[f"{n}-{r}" for n, r in CASES])
+def known(request):
+    """A smooth problem and its optimum."""
+    name, regularizer = request.param
+    problem = build(STRUCTURES[name], regularizer=regularizer)
+    return problem, optimum_of(problem, regularizer)
+
+
+GRADIENT = ("lbfgs", "gradient", "gradient, constant", "proximal")
+
+
+def skip_without_gradient(problem, name):
+    """The squared norm leaves transitions out, where the loss has corners; see the refusals below."""
+    entropic = isinstance(problem.objective.regularizer, Shannon)
+    if name in GRADIENT and not entropic and problem.objective.structure.n_linear:
+        pytest.skip("no gradient")
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_certificates_bracket_the_optimum(known, name):
+    problem, best = known
+    skip_without_gradient(problem, name)
+    solver = SOLVERS[name]
+    solution = solve(problem.objective, solver, Stopping(tol=1e-6, max_passes=60), seed=0)
+    history = solution.history
+    assert (history.dual <= best + 1e-7).all()
+    assert (history.primal >= best - 1e-7).all()
+    assert solution.certificate.primal == pytest.approx(problem.objective.primal(solution.w), abs=1e-12)
+    assert solution.certificate.gap >= -1e-10
+
+
+@pytest.mark.parametrize("name", ["sdca", "lbfgs", "proximal"])
+def test_unlike_solvers_reach_one_optimum(known, name):
+    problem, best = known
+    skip_without_gradient(problem, name)
+    solution = solve(problem.objective, SOLVERS[name], Stopping(tol=1e-5, max_passes=2000), seed=0)
+    assert solution.certificate.converged, solution.certificate.status
+    assert solution.certificate.primal == pytest.approx(best, abs=2e-5)
+
+
+def test_the_dual_of_sdca_never_decreases(known):
+    problem, _ = known
+    objective, solver, rng = problem.objective, BlockFrankWolfe(examples_at_once=1), np.random.default_rng(0)
+    state = solver.start(objective, rng, None)
+    before = -np.inf
+    for _ in range(60):
+        state = solver.step(objective, state, rng)
+        now = solver.candidates(objective, state)[0].dual
+        assert now >= before - 1e-12
+        before = now
+
+
+@pytest.mark.parametrize("regularizer", [Zero(), SquaredNorm()], ids=str)
+@pytest.mark.parametrize("name", ["simplex", "cube"])
+def test_exact_blocks_leave_nothing_to_gain_in_their_block(name, regularizer):
+    smooth = None if isinstance(regularizer, Zero) else regularizer
+    problem = build(STRUCTURES[name], regularizer=smooth, n=1)
+    objective = problem.objective
+    assert objective.has_exact_blocks
+    exact = solve(objective, ExactBlocks(), Stopping(tol=1e-9, max_passes=3), seed=0)
+    assert exact.certificate.converged  # one block: one step is enough
+    best = problem.optimum() if smooth is None else quadratic_optimum(problem)
+    assert exact.certificate.primal == pytest.approx(best, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["simplex", "cube", "matching"])
+def test_projected_gradient_reaches_the_optimum_of_the_hinge(name):
+    problem = build(STRUCTURES[name])
+    solution = solve(problem.objective, ProjectedGradient(), Stopping(tol=1e-5, max_passes=3000), seed=0)
+    assert solution.certificate.converged
+    assert solution.certificate.primal == pytest.approx(problem.optimum(), abs=2e-5)
+    assert np.diff(solution.history.dual).min() >= -1e-12
+
+
+@pytest.mark.parametrize("name", GRADIENT)
+def test_losses_without_a_gradient_are_refused(name):
+    problem = build(STRUCTURES["chain"], regularizer=SquaredNorm())
+    with pytest.raises(ValueError, match="use solver='sdca'"):
+        solve(problem.objective, SOLVERS[name])
+
+
+def test_solvers_that_cannot_say_so():
+    with pytest.raises(ValueError, match="without shared parts"):
+        solve(build(STRUCTURES["chain"]).objective, ProjectedGradient())
+    with pytest.raises(ValueError, match="use solver='bcfw'"):
+        solve(build(STRUCTURES["chain"]).objective, ExactBlocks())
+
+
+GROUPS = np.arange(16) // 4
+PENALTIES = {
+    "l1": (ElasticNet(0.05), lambda w: 0.05 * cvxpy.norm1(w)),
+    "elastic net": (
+        ElasticNet(0.05, 0.4),
+        lambda w: 0.05 * (0.4 * cvxpy.norm1(w) + 0.3 * cvxpy.sum_squares(w)),
+    ),
+    "group": (
+        GroupNorm(0.08, GROUPS),
+        lambda w: 0.08 * sum(cvxpy.norm(w[g == GROUPS], 2) for g in range(4)),
+    ),
+    "l2": (SquaredL2(0.05), lambda w: 0.025 * cvxpy.sum_squares(w)),
+}
+
+
+@pytest.mark.parametrize("name", PENALTIES)
+def test_proximal_gradient_with_every_penalty(name):
+    penalty, expression = PENALTIES[name]
+    problem = build(STRUCTURES["simplex"], regularizer=Shannon(), penalty=penalty, n=12)
+    best = entropic_optimum(problem, expression)
+    solution = solve(problem.objective, Proximal(), Stopping(tol=1e-6, max_passes=4000), seed=0)
+    assert solution.certificate.converged
+    assert solution.certificate.dual - 1e-6 <= best <= solution.certificate.primal + 1e-6
+    assert (solution.history.dual <= best + 1e-6).all()
+
+
+@pytest.mark.parametrize("name", PENALTIES)
+def test_penalties_are_what_their_proximal_maps_and_conjugates_say(name):
+    penalty, expression = PENALTIES[name]
+    rng = np.random.default_rng(0)
+    v, step = rng.normal(size=16), 3.0
+    w = cvxpy.Variable(16)
+    cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(w - v) / 2 + step * expression(w))).solve(
+        solver=cvxpy.CLARABEL
+    )
+    np.testing.assert_allclose(penalty.prox(v, step), w.value, atol=1e-5)
+    u = 0.1 * rng.normal(size=16)
+    inside = penalty.shrink(u) * u
+    points = rng.normal(size=(200, 16)) * rng.exponential(size=(200, 1))
+    reached = max(float(p @ inside) - penalty.value(p) for p in points)
+    assert reached <= penalty.conjugate(inside) + 1e-12
+    assert penalty.shrink(u) == 1 or penalty.shrink(1.01 * inside) < 1
