@@ -87,16 +87,13 @@ def tree_corner(
     return value
 
 
-@answer(peak, TreeRecord)
 @kernel
-def tree_peak(
-    tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, vertex: Array
-) -> float:
-    """work[k, y] <- the best score of the subtree of label k where y_k = y; returns the sum over roots.
+def _upward(tree: Any, theta: Any, shared: Any, work: Any, soft: Any) -> Any:
+    """work[k, y] <- the best score, or the log of the sum, of the subtree of label k where y_k = y.
 
-    Only sums and maxima of scores: -inf stays -inf.
+    Returns the sum over roots. Only sums and maxima of scores: -inf stays -inf.
     """
-    n_labels = shape[1]
+    n_labels = theta.size
     for k in range(n_labels):
         work[k, 0] = 0.0
         work[k, 1] = theta[k]
@@ -105,37 +102,25 @@ def tree_peak(
         k = tree.order[position]
         above = tree.parent[k]
         if above < 0:
-            value += max(work[k, 0], work[k, 1])
+            value += log_add(work[k, 0], work[k, 1]) if soft else max(work[k, 0], work[k, 1])
             continue
         for y in range(2):
             off = work[k, 0] + shared[tree.place[k, 0, y]]
             on = work[k, 1] + shared[tree.place[k, 1, y]]
-            work[above, y] += max(off, on)
+            work[above, y] += log_add(off, on) if soft else max(off, on)
     return value
+
+
+@answer(peak, TreeRecord)
+@kernel
+def tree_peak(tree: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    return _upward(tree, theta, shared, work, False)
 
 
 @answer(log_partition, TreeRecord)
 @kernel
-def tree_log_partition(
-    tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, mean: Array
-) -> float:
-    """work[k, y] <- log of the sum over the subtree of label k where y_k = y; returns the sum over roots."""
-    n_labels = shape[1]
-    for k in range(n_labels):
-        work[k, 0] = 0.0
-        work[k, 1] = theta[k]
-    value = 0.0
-    for position in range(n_labels - 1, -1, -1):
-        k = tree.order[position]
-        above = tree.parent[k]
-        if above < 0:
-            value += log_add(work[k, 0], work[k, 1])
-            continue
-        for y in range(2):
-            off = work[k, 0] + shared[tree.place[k, 0, y]]
-            on = work[k, 1] + shared[tree.place[k, 1, y]]
-            work[above, y] += log_add(off, on)
-    return value
+def tree_log_partition(tree: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    return _upward(tree, theta, shared, work, True)
 
 
 @answer(gibbs, TreeRecord)
