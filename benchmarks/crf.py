@@ -62,7 +62,7 @@ def main():
         f"# {machine()}, {time.strftime('%Y-%m-%d')}"
     )
     model = ChainClassifier(
-        loss="softmax", regularization=REGULARIZATION, fit_intercept=False, tol=1e-3, random_state=0
+        loss="softmax", regularization=REGULARIZATION, fit_intercept=False, tol=1e-4, random_state=0
     )
     model.fit(X_train, y_train)  # compiles
     runs = [model.fit(X_train, y_train) and model.history_ for _ in range(3)]

@@ -94,11 +94,13 @@ class BlockFrankWolfe:
         z = objective.gold_point()
         h = np.zeros(objective.scoring.n_examples if objective.regularizer.smooth else 0)
         if h.size:
-            share = 0.0 if curvature(objective.oracle.record) else self.smoothing
-            objective.oracle.run(smooth_start)(
-                objective.oracle.record, objective.blocks, objective.scoring.n_shared, share, z, h
-            )
+            self._fill(objective, 0.0 if curvature(objective.oracle.record) else self.smoothing, z, h)
         return z, h
+
+    @staticmethod
+    def _fill(objective: Objective, share: float, z: Array, h: Array) -> None:
+        record, n_shared = objective.oracle.record, objective.scoring.n_shared
+        objective.oracle.run(smooth_start)(record, objective.blocks, n_shared, share, z, h)
 
     @staticmethod
     def _afresh(objective: Objective, z: Array, h: Array) -> tuple[Array, float]:
@@ -141,7 +143,10 @@ class BlockFrankWolfe:
         return found
 
     def settle(self, objective: Objective, state: State) -> tuple[State, Array]:
-        """W and the cost afresh from z: no drift of rounding, no half-made step."""
+        """w, h and the cost afresh from z: no drift of rounding, no half-made step."""
+        if state.h.size and curvature(objective.oracle.record):
+            state.h[:] = 0.0
+            self._fill(objective, 0.0, state.z, state.h)
         w, state.totals[COST] = self._afresh(objective, state.z, state.h)
         return state._replace(w=w, order=state.order[:0]), state.z
 
