@@ -60,6 +60,19 @@ def test_the_folder_follows_the_compiled_sources(run, package, tmp_path):
     assert run(FOLDER) != after
 
 
+def test_each_solver_has_a_folder_of_its_own_imports(run, package):
+    folders = "from structlearn.kernels import cache_folder, _PACKAGE\n" + "".join(
+        f"print(cache_folder(_PACKAGE / 'solvers' / '{name}.py'))\n" for name in ("exact_blocks", "lbfgs")
+    )
+    before = run(folders).split()
+    edit(package / "solvers" / "totals.py")  # constants that exact_blocks imports
+    after = run(folders).split()
+    assert after[0] != before[0]
+    assert after[1] == before[1]
+    edit(package / "scoring" / "parts.py")  # answers that are compiled into both
+    assert not set(run(folders).split()) & set(after)
+
+
 def test_the_next_process_finds_what_was_compiled(run):
     assert json.loads(run(ANSWER)) == [[0, 1, 0], 0, 1]
     assert json.loads(run(ANSWER)) == [[0, 1, 0], 1, 0]

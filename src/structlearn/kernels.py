@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,6 +27,8 @@ from numba.extending import overload
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parent
+_ANSWERING = ("structures", "scoring")
+_IMPORT = re.compile(rb"^\s*from (structlearn[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 _SECONDS_KEPT = 30 * 24 * 3600
 
 # Reductions may be reordered (so that LLVM vectorises them); NaN and infinities keep their meaning.
@@ -33,18 +36,20 @@ FAST_SUMS = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @cache
-def cache_folder() -> Path:
-    """Folder of the compiled kernels, keyed by a hash of the package's sources.
+def cache_folder(source: Path = Path(__file__)) -> Path:
+    """Folder of the compiled kernels of one source file, keyed by a hash of all that they may contain.
 
     Numba's own cache only watches the file of the function itself, so an edit in another file of the
-    package could give a stale answer. ``STRUCTLEARN_CACHE`` overrides the parent folder.
+    package could give a stale answer. The hash is over the file, the structures and scorings, whose answers
+    are compiled into whatever asks them, and all that these import. ``STRUCTLEARN_CACHE`` overrides the
+    parent folder.
     """
+    answering = (path for room in _ANSWERING for path in (_PACKAGE / room).rglob("*.py"))
     digest = hashlib.sha256()
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        source = path.read_bytes()
-        if b"@kernel" in source or b"@overload" in source:
-            digest.update(path.relative_to(_PACKAGE).as_posix().encode())
-            digest.update(source)
+    for path in sorted(_with_imports({source, *answering})):
+        name = path.relative_to(_PACKAGE) if path.is_relative_to(_PACKAGE) else path.name
+        digest.update(str(name).encode())
+        digest.update(_source(path))
     parent = (
         Path(os.environ.get("STRUCTLEARN_CACHE") or platformdirs.user_cache_dir("structlearn")) / "kernels"
     )
@@ -52,6 +57,31 @@ def cache_folder() -> Path:
     if not folder.exists():
         _forget_old_folders(parent)
     return folder
+
+
+@cache
+def _source(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+@cache
+def _imports(path: Path) -> frozenset[Path]:
+    """Files of the package that a file imports."""
+    found = set()
+    for module, names in _IMPORT.findall(_source(path)):
+        folder = _PACKAGE.joinpath(*module.decode().split(".")[1:])
+        submodules = (folder / f"{name}.py" for name in re.findall(r"\w+", names.decode()))
+        found.update({folder.with_suffix(".py"), folder / "__init__.py", *submodules})
+    return frozenset(path for path in found if path.is_file())
+
+
+def _with_imports(paths: set[Path]) -> set[Path]:
+    """`paths` and, again and again, what they import."""
+    reached: set[Path] = set()
+    while paths:
+        reached |= paths
+        paths = {found for path in paths for found in _imports(path)} - reached
+    return reached
 
 
 def _forget_old_folders(parent: Path) -> None:
@@ -64,16 +94,17 @@ def _forget_old_folders(parent: Path) -> None:
 
 
 class _PackageLocator(_CacheLocator):
-    """Stores an index under the package's hash: equal sources share it wherever they are installed."""
+    """Stores an index under the hash of the sources: equal sources share it wherever they are installed."""
 
     def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
         self._line = py_func.__code__.co_firstlineno
+        self._folder = cache_folder(Path(py_file))
 
     def get_cache_path(self) -> str:
-        return str(cache_folder())
+        return str(self._folder)
 
     def get_source_stamp(self) -> str:
-        return cache_folder().name
+        return self._folder.name
 
     def get_disambiguator(self) -> str:
         return str(self._line)
