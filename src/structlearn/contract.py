@@ -94,6 +94,19 @@ def score(scoring: Any, i: int, w: Array, work: Any, theta: Array) -> None:
 
 
 @question
+def score_some(scoring: Any, i: int, w: Array, wanted: Array, work: Any, theta: Array) -> None:
+    """theta <- the local part of Phi_i w, at least where `wanted`. All of it unless answered."""
+
+
+@question
+def gram(scoring: Any, i: int, delta: Array, wanted: Array, work: Any, out: Array) -> None:
+    """out <- Phi_i Phi_i^T delta over local and shared parts, at least where `wanted` and on the shared ones.
+
+    Solvers that keep mixtures of corners need it: <delta, out> is the inner product of pulled-back points.
+    """
+
+
+@question
 def squared_norm(scoring: Any, i: int, delta: Array, work: Any) -> Any:
     """||Phi_i^T delta||^2, with delta over local and shared parts."""
 

@@ -13,12 +13,13 @@ The second sum of D is called the *cost* of z here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, curvature, nearest
+from structlearn.contract import Array, curvature, gram, nearest
 from structlearn.kernels import is_answered, kernel
 from structlearn.oracle import Oracle
 from structlearn.penalties import Penalty, SquaredL2
@@ -152,6 +153,11 @@ class Objective:
         plain = not self.regularizer.smooth or curvature(self.oracle.record) > 0
         return self.scoring.isotropic and projects and plain
 
+    @property
+    def has_products(self) -> bool:
+        """Whether the scoring tells inner products of pulled-back corners, which active sets need."""
+        return is_answered(gram, self.scoring.record)
+
     # ---- gold --------------------------------------------------------------------------------------
 
     @cached_property
@@ -245,13 +251,17 @@ class Objective:
 
     def weights_of(self, z: Array) -> tuple[Array, float]:
         """w(z) and sum_i p_i <c_i, z_i - mu_i> (without Omega), computed afresh from a dense dual point."""
+        return self.weights_from(lambda *chunk: pull_shared(self.blocks, *chunk[:2], z, *chunk[2:]))
+
+    def weights_from(self, spread: Callable[[int, int, Array, Array], Any]) -> tuple[Array, float]:
+        """The same where `spread(first, last, local, shared)` does to a dual point as `pull_shared` does."""
         start = self.scoring.start
         pulled = self.gold_pull.copy()
         shared = self.scoring.shared(pulled)
         cost = -self.gold_cost
         for first, last in self.scoring.chunks():
             local = np.empty(start[last] - start[first])
-            pull_shared(self.blocks, first, last, z, local, shared)
+            spread(first, last, local, shared)
             cost += float(local @ self.cost[start[first] : start[last]])
             self.scoring.pullback(-local, first, last, pulled)
         pulled /= self.regularization

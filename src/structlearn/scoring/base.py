@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array
+from structlearn.contract import Array, score, score_some
+from structlearn.kernels import answer, kernel
 
 
 class Scoring(ABC):
@@ -54,3 +55,9 @@ class Scoring(ABC):
         ends = np.searchsorted(self.start, np.arange(0, self.start[-1], parts_at_once), side="left")
         edges = np.unique(np.concatenate([[0], ends, [self.n_examples]]))
         return [(int(a), int(b)) for a, b in pairwise(edges)]
+
+
+@answer(score_some, object)
+@kernel
+def score_all(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+    score(scoring, i, w, work, theta)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, move, score, scratch, squared_norm
+from structlearn.contract import Array, gram, move, score, score_some, scratch, squared_norm
 from structlearn.kernels import answer, kernel
 from structlearn.scoring.base import Scoring
 
@@ -71,22 +71,34 @@ class PartScoring(Scoring):
 @answer(scratch, DenseParts)
 @kernel
 def parts_scratch(scoring: Any) -> Any:
-    """Phi_i^T delta while its norm is taken."""
+    """Phi_i^T delta while its norm or its scores are taken."""
     return np.empty(scoring.F.shape[1] + int(scoring.intercept))
+
+
+@kernel
+def _part_score(scoring: Any, part: Any, w: Any) -> Any:
+    row = scoring.F[part]
+    total = w[row.size] if scoring.intercept else 0.0
+    for j in range(row.size):
+        total += row[j] * w[j]
+    return total
 
 
 @answer(score, DenseParts)
 @kernel
 def parts_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     a = scoring.start[i]
-    d = scoring.F.shape[1]
-    constant = w[d] if scoring.intercept else 0.0
     for r in range(scoring.start[i + 1] - a):
-        row = scoring.F[a + r]
-        total = constant
-        for j in range(d):
-            total += row[j] * w[j]
-        theta[r] = total
+        theta[r] = _part_score(scoring, a + r, w)
+
+
+@answer(score_some, DenseParts)
+@kernel
+def parts_score_some(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+    a = scoring.start[i]
+    for r in range(scoring.start[i + 1] - a):
+        if wanted[r]:
+            theta[r] = _part_score(scoring, a + r, w)
 
 
 @answer(move, DenseParts)
@@ -102,6 +114,14 @@ def parts_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) 
                 w[j] += change * row[j]
             if scoring.intercept:
                 w[d] += change
+
+
+@answer(gram, DenseParts)
+@kernel
+def parts_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
+    work[:] = 0.0
+    parts_move(scoring, i, delta, 1.0, work, work)
+    parts_score_some(scoring, i, work, wanted, work, out)
 
 
 @answer(squared_norm, DenseParts)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.contract import Array, move, score, scratch, squared_norm
-from structlearn.kernels import answer, kernel, question
+from structlearn.kernels import answer, kernel
 
 #: Up to this length ||Phi^T delta||^2 comes from the stored Gram matrix of the rows.
 LONGEST_GRAM = 256
@@ -42,21 +42,7 @@ class SparseRows(NamedTuple):
     gram_first: Array
 
 
-@question
-def row_product(scoring: Any, row: int, other: int) -> Any:
-    """Inner product of two rows of features, without the constant."""
-
-
 # ---- dense -----------------------------------------------------------------------------------------
-
-
-@answer(row_product, DenseRows)
-@kernel
-def _dense_inner(scoring: Any, row: Any, other: Any) -> Any:
-    total = 0.0
-    for j in range(scoring.X.shape[1]):
-        total += np.float64(scoring.X[row, j]) * np.float64(scoring.X[other, j])
-    return total
 
 
 @kernel
@@ -84,7 +70,6 @@ def dense_scratch(scoring: Any) -> Any:
 @answer(score, DenseRows)
 @kernel
 def dense_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
-    """Four features at once: one load and one store of theta for all. Faster than BLAS on so few rows."""
     X = scoring.X
     a = scoring.first[i]
     length = scoring.first[i + 1] - a
@@ -92,23 +77,33 @@ def dense_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     n = scoring.n_labels
     W = w[: d * n].reshape(d, n)
     table = theta.reshape(length, n)
-    by_four = d // 4 * 4 if n > 1 else 0
     for t in range(length):
         if n == 1:  # a single label: the long loop is the one over features
             theta[t] = _dense_dot(X, a + t, w)
-            continue
-        for k in range(n):
-            table[t, k] = 0.0
-        for j in range(0, by_four, 4):
-            x, x1, x2, x3 = X[a + t, j], X[a + t, j + 1], X[a + t, j + 2], X[a + t, j + 3]
-            for k in range(n):
-                table[t, k] += x * W[j, k] + x1 * W[j + 1, k] + x2 * W[j + 2, k] + x3 * W[j + 3, k]
-        for j in range(by_four, d):
-            x = X[a + t, j]
-            for k in range(n):
-                table[t, k] += x * W[j, k]
+        else:
+            dense_row(X, a + t, W, table, t)
     if scoring.intercept:
         _add_constant(w, d, table)
+
+
+@kernel
+def dense_row(X: Any, row: Any, W: Any, table: Any, t: Any) -> None:
+    """table[t] <- X[row] W, without the constant.
+
+    Four features at once: one load and one store of the table for all. Faster than BLAS on so few rows.
+    """
+    d, n = W.shape
+    by_four = d // 4 * 4
+    for k in range(n):
+        table[t, k] = 0.0
+    for j in range(0, by_four, 4):
+        x, x1, x2, x3 = X[row, j], X[row, j + 1], X[row, j + 2], X[row, j + 3]
+        for k in range(n):
+            table[t, k] += x * W[j, k] + x1 * W[j + 1, k] + x2 * W[j + 2, k] + x3 * W[j + 3, k]
+    for j in range(by_four, d):
+        x = X[row, j]
+        for k in range(n):
+            table[t, k] += x * W[j, k]
 
 
 @kernel
@@ -160,7 +155,7 @@ def _column_sum(delta: Any, length: Any, n: Any, scale: Any, out: Any) -> None:
 
 
 @kernel
-def _squared_and_clear(x: Any) -> Any:
+def squared_and_clear(x: Any) -> Any:
     total = _squared(x)
     for j in range(x.size):
         x[j] = 0.0
@@ -174,7 +169,7 @@ def dense_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     if length <= LONGEST_GRAM:
         return _norm_by_gram(scoring, i, length, delta)
     dense_move(scoring, i, delta, 1.0, work[0], work)
-    return _squared_and_clear(work[0])
+    return squared_and_clear(work[0])
 
 
 @kernel
@@ -232,25 +227,6 @@ def dense_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) 
 # ---- sparse ----------------------------------------------------------------------------------------
 
 
-@answer(row_product, SparseRows)
-@kernel
-def _sparse_inner(scoring: Any, row: Any, other: Any) -> Any:
-    """By merging the sorted indices."""
-    p, p_end = scoring.indptr[row], scoring.indptr[row + 1]
-    q, q_end = scoring.indptr[other], scoring.indptr[other + 1]
-    total = 0.0
-    while p < p_end and q < q_end:
-        if scoring.indices[p] == scoring.indices[q]:
-            total += np.float64(scoring.data[p]) * np.float64(scoring.data[q])
-            p += 1
-            q += 1
-        elif scoring.indices[p] < scoring.indices[q]:
-            p += 1
-        else:
-            q += 1
-    return total
-
-
 @answer(scratch, SparseRows)
 @kernel
 def sparse_scratch(scoring: Any) -> Any:
@@ -266,29 +242,36 @@ def sparse_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     W = w[: scoring.n_features * n].reshape(scoring.n_features, n)
     table = theta.reshape(length, n)
     for t in range(length):
-        p, end = scoring.indptr[a + t], scoring.indptr[a + t + 1]
         if n == 1:
             total = 0.0
-            for q in range(p, end):
+            for q in range(scoring.indptr[a + t], scoring.indptr[a + t + 1]):
                 total += scoring.data[q] * w[scoring.indices[q]]
             theta[t] = total
-            continue
-        for k in range(n):
-            table[t, k] = 0.0
-        while p + 4 <= end:  # four features at once: one load and one store of theta for all
-            x, x1, x2, x3 = scoring.data[p], scoring.data[p + 1], scoring.data[p + 2], scoring.data[p + 3]
-            j, j1 = scoring.indices[p], scoring.indices[p + 1]
-            j2, j3 = scoring.indices[p + 2], scoring.indices[p + 3]
-            for k in range(n):
-                table[t, k] += x * W[j, k] + x1 * W[j1, k] + x2 * W[j2, k] + x3 * W[j3, k]
-            p += 4
-        while p < end:
-            x, j = scoring.data[p], scoring.indices[p]
-            for k in range(n):
-                table[t, k] += x * W[j, k]
-            p += 1
+        else:
+            sparse_row(scoring, a + t, W, table, t)
     if scoring.intercept:
         _add_constant(w, scoring.n_features, table)
+
+
+@kernel
+def sparse_row(scoring: Any, row: Any, W: Any, table: Any, t: Any) -> None:
+    """table[t] <- X[row] W, without the constant; four features at once, as `dense_row`."""
+    p, end = scoring.indptr[row], scoring.indptr[row + 1]
+    n = W.shape[1]
+    for k in range(n):
+        table[t, k] = 0.0
+    while p + 4 <= end:
+        x, x1, x2, x3 = scoring.data[p], scoring.data[p + 1], scoring.data[p + 2], scoring.data[p + 3]
+        j, j1 = scoring.indices[p], scoring.indices[p + 1]
+        j2, j3 = scoring.indices[p + 2], scoring.indices[p + 3]
+        for k in range(n):
+            table[t, k] += x * W[j, k] + x1 * W[j1, k] + x2 * W[j2, k] + x3 * W[j3, k]
+        p += 4
+    while p < end:
+        x, j = scoring.data[p], scoring.indices[p]
+        for k in range(n):
+            table[t, k] += x * W[j, k]
+        p += 1
 
 
 @answer(squared_norm, SparseRows)
@@ -297,14 +280,19 @@ def sparse_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     length = scoring.first[i + 1] - scoring.first[i]
     if length <= LONGEST_GRAM:
         return _norm_by_gram(scoring, i, length, delta)
+    sparse_move(scoring, i, delta, 1.0, work[0], work)
+    return sparse_squared_and_clear(scoring, i, work[0])
+
+
+@kernel
+def sparse_squared_and_clear(scoring: Any, i: Any, pulled: Any) -> Any:
+    """The squared norm of Phi_i^T delta, which is then zero again; only what example i touches."""
     n = scoring.n_labels
-    pulled = work[0]
-    sparse_move(scoring, i, delta, 1.0, pulled, work)
     a, b = scoring.first[i], scoring.first[i + 1]
-    total = _squared_and_clear(pulled[scoring.n_features * n :])
+    total = squared_and_clear(pulled[scoring.n_features * n :])
     for p in range(scoring.indptr[a], scoring.indptr[b]):
         j = scoring.indices[p]
-        total += _squared_and_clear(pulled[j * n : (j + 1) * n])  # a feature seen before adds zero
+        total += squared_and_clear(pulled[j * n : (j + 1) * n])  # a feature seen before adds zero
     return total
 
 
@@ -366,20 +354,3 @@ def pull_range(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> Non
         one[: b - a] = delta[a:b]
         one[b - a :] = 0.0
         move(scoring, i, one[: b - a + scoring.n_shared], 1.0, out, work)
-
-
-@kernel
-def fill_gram(scoring: Any) -> None:
-    """Gram matrices of the rows of each example that is not too long for one, the constant included."""
-    constant = 1.0 if scoring.intercept else 0.0
-    for i in range(scoring.first.size - 1):
-        a = scoring.first[i]
-        at = scoring.gram_first[i]
-        if scoring.gram_first[i + 1] == at:
-            continue
-        length = scoring.first[i + 1] - a
-        for t in range(length):
-            for u in range(t + 1):
-                value = row_product(scoring, a + t, a + u) + constant
-                scoring.gram[at + t * length + u] = value
-                scoring.gram[at + u * length + t] = value

@@ -19,10 +19,10 @@ from structlearn.scoring.row_kernels import (
     LONGEST_GRAM,
     DenseRows,
     SparseRows,
-    fill_gram,
     pull_range,
     score_range,
 )
+from structlearn.scoring.row_parts import fill_gram
 
 #: Dense data with fewer non-zeros than this is faster, and no larger, as CSR.
 SPARSE_ENOUGH = 0.3

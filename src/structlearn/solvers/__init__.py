@@ -1,5 +1,7 @@
 """Solvers: one file an algorithm, and the only loop. One objective, one certificate."""
 
+from structlearn.solvers.active_blocks import ActiveBlocks
+from structlearn.solvers.active_steps import Steps
 from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe, ExactBlocks
 from structlearn.solvers.frank_wolfe import FrankWolfe
 from structlearn.solvers.gradient import GradientDescent, Proximal
@@ -14,6 +16,7 @@ from structlearn.solvers.subgradient import Subgradient
 
 __all__ = [
     "LBFGS",
+    "ActiveBlocks",
     "BlockFrankWolfe",
     "Candidate",
     "Certificate",
@@ -35,6 +38,7 @@ __all__ = [
     "Solution",
     "Solver",
     "StepRule",
+    "Steps",
     "StochasticSubgradient",
     "Stopping",
     "Subgradient",

@@ -35,10 +35,11 @@ class State(NamedTuple):
     """w = w(z) throughout. Arrays are changed in place, so that an interruption loses nothing."""
 
     w: Array
-    z: Array
+    #: the dual point: dense or, for `ActiveBlocks`, an `ActiveSet`
+    z: Any
     #: weighted block gaps p_i g_i when last visited
     gaps: Array
-    #: the cost of z; steps taken; what the average's cost lags behind
+    #: scalars, see `structlearn.solvers.totals`
     totals: Array
     #: lower bounds of -Omega(z_i); empty where Omega is zero
     h: Array
@@ -46,7 +47,9 @@ class State(NamedTuple):
     lag: Array
     #: what is left of the current pass
     order: Array
-    answers: int
+    answers: int = 0
+    #: the number of the current cached pass; zero in a pass with the oracle
+    cached: int = 0
 
 
 @dataclass(frozen=True)
@@ -81,13 +84,15 @@ class BlockFrankWolfe:
             z = warm.z.copy()
         if h.size or warm is not None:
             w, cost = self._afresh(objective, z, h)
+        state = self._first_state(objective, z, w, cost, h)
+        self._visit(objective, state, state.order)  # compiles
+        return state
+
+    def _first_state(self, objective: Objective, z: Any, w: Array, cost: float, h: Array) -> State:
         gaps = np.zeros(objective.scoring.n_examples)
         gaps[objective.active] = np.inf
-        lag = np.zeros(w.size if self.averaging else 0)
-        nothing = objective.active[:0]
-        state = State(w, z, gaps, np.array([cost, 0.0, 0.0]), h, lag, nothing, 0)
-        self._visit(objective, state, nothing)  # compiles
-        return state
+        totals = np.array([cost, 0.0, 0.0, 0.0])
+        return State(w, z, gaps, totals, h, np.zeros(w.size if self.averaging else 0), objective.active[:0])
 
     def _first_point(self, objective: Objective) -> tuple[Array, Array]:
         """z = mu, moved a little towards argmin Omega where its slope at corners is infinite; and h."""
@@ -130,7 +135,8 @@ class BlockFrankWolfe:
         )
 
     def progress(self, state: State) -> Progress:
-        return Progress(state.answers, float(state.gaps.sum()) if not state.order.size else np.inf)
+        estimate = float(state.gaps.sum()) if not state.order.size else np.inf
+        return Progress(state.answers, estimate, pending=state.cached > 0)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
         cost = state.totals[COST]

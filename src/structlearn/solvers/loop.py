@@ -37,6 +37,8 @@ class Progress(NamedTuple):
     estimate: float = np.inf
     #: a sentence, where the solver has nothing left to do
     finished: str = ""
+    #: whether steps that need no oracle are under way: evaluations, and budgets of answers, wait for them
+    pending: bool = False
 
 
 class Solver(Protocol):
@@ -57,8 +59,11 @@ class Solver(Protocol):
     def candidates(self, objective: Objective, state: Any) -> list[Candidate]:
         """What may be certified now."""
 
-    def settle(self, objective: Objective, state: Any) -> tuple[Any, Array | None]:
-        """Make a state consistent again after the last step (or an interruption); its dual point, if kept."""
+    def settle(self, objective: Objective, state: Any) -> tuple[Any, Any]:
+        """Make a state consistent again after the last step (or an interruption); its dual point, if kept.
+
+        The point is a dense array, or an object that NumPy can make one of.
+        """
 
 
 @dataclass(frozen=True)
@@ -110,8 +115,7 @@ def _solve(
                 run.certify(state)
     except KeyboardInterrupt:
         run.interrupted = True
-    state, z = solver.settle(objective, state)
-    return run.finish(state, z)
+    return run.finish(*solver.settle(objective, state))
 
 
 class _Run:
@@ -139,10 +143,11 @@ class _Run:
 
     def due(self, state: Any) -> bool:
         """Evaluate at whole passes: at each of the first, later every tenth of the way or when near tol."""
+        progress = self.solver.progress(state)
         passes = self.passes(state)
-        if passes < int(self.next_check) + 1 and not _is_whole(passes):
+        if progress.pending or (passes < int(self.next_check) + 1 and not _is_whole(passes)):
             return False
-        near = self.solver.progress(state).estimate <= 2 * self.stopping.tol
+        near = progress.estimate <= 2 * self.stopping.tol
         return passes >= self.next_check or (near and _is_whole(passes))
 
     def certify(self, state: Any) -> None:
@@ -188,15 +193,17 @@ class _Run:
     def _spent(self, progress: Progress) -> str:
         """The budget that is spent, if one is."""
         stop = self.stopping
-        if progress.answers / self.objective.n_active >= stop.max_passes:
-            return f"max_passes={stop.max_passes:g}"
         if stop.max_seconds is not None and time.perf_counter() - self.clock >= stop.max_seconds:
             return f"max_seconds={stop.max_seconds:g}"
+        if progress.pending:
+            return ""
+        if progress.answers / self.objective.n_active >= stop.max_passes:
+            return f"max_passes={stop.max_passes:g}"
         if stop.max_oracle_calls is not None and progress.answers >= stop.max_oracle_calls:
             return f"max_oracle_calls={stop.max_oracle_calls}"
         return ""
 
-    def finish(self, state: Any, z: Array | None) -> Solution:
+    def finish(self, state: Any, point: Any) -> Solution:
         """Certify the settled state, whose values replace those of a row for the same pass."""
         seconds = time.perf_counter() - self.clock
         self._evaluate(state)
@@ -223,7 +230,7 @@ class _Run:
             exact=self.objective.structure.exact,
             converged=converged,
         )
-        return Solution(self.w, certificate, self.history, z, state, self.objective.fingerprint)
+        return Solution(self.w, certificate, self.history, point, state, self.objective.fingerprint)
 
 
 def _is_whole(passes: float) -> bool:

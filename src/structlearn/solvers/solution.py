@@ -109,7 +109,7 @@ class Solution:
     """Result of `solve`.
 
     w : the weights with the least primal value seen
-    z : the dual point, where the solver keeps one (for a warm start)
+    point : the dual point as its solver keeps it, where it keeps one; `z` is the same as a dense array
     state : the solver's last state, to go on from with the same solver on the same objective
     fingerprint : of that objective
     """
@@ -117,6 +117,11 @@ class Solution:
     w: Array
     certificate: Certificate
     history: History = field(default_factory=History)
-    z: Array | None = None
+    point: Any = None
     state: Any = None
     fingerprint: tuple[float, ...] = ()
+
+    @property
+    def z(self) -> Array | None:
+        """The dual point, dense: examples end to end, each its local and then its shared parts."""
+        return None if self.point is None else np.asarray(self.point)

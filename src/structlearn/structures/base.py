@@ -87,6 +87,10 @@ class Structure(ABC):
     def shape(self, theta: Array) -> Shape:
         """(rows, columns) of the local parts in a part vector; ValueError if there is no such output."""
 
+    def most_entries(self, shape: Shape) -> int:
+        """How many parts of a corner of this shape may be non-zero; all of them unless overridden."""
+        return shape[0] * shape[1] + self.n_shared
+
     @abstractmethod
     def encode(self, y: Any, shape: Shape | None = None) -> Array:
         """The part vector mu of the output y."""

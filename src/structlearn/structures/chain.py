@@ -66,6 +66,10 @@ class Chain(Structure):
             )
         return length, self.n_labels
 
+    def most_entries(self, shape: Shape) -> int:
+        length, k = shape
+        return length + min(length - 1, k * k) + int(self.start) + int(self.end)
+
     def parts(self, unary: Any, transitions: Any, start: Any = None, end: Any = None) -> Array:
         """The part vector (scores or marginals) made of its tables: (L, K), (K, K) and (K,) each."""
         if (start is not None) != self.start or (end is not None) != self.end:

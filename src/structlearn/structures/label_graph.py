@@ -88,6 +88,9 @@ class LabelGraph(Structure):
             )
         return 1, self.n_labels
 
+    def most_entries(self, shape: Shape) -> int:
+        return self.n_labels + len(self.edges) * (1 if self.exact else 4)
+
     def encode(self, y: Any, shape: Shape | None = None) -> Array:
         """(y_1, ..., y_K), then for each edge (a, b) its table with a one at (y_a, y_b).
 

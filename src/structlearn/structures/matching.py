@@ -225,6 +225,10 @@ class Matching(Structure):
         m, n = np.shape(theta)
         return m, n
 
+    def most_entries(self, shape: Shape) -> int:
+        m, n = shape
+        return min(m * min(self.capacities[0], n), n * min(self.capacities[1], m))
+
     def encode(self, y: Any, shape: Shape | None = None) -> Array:
         """The (m, n) table mu of the matching y.
 

@@ -51,6 +51,9 @@ class Simplex(Structure):
             raise ValueError(f"A simplex of {self.n_labels} labels has as many parts; got {theta.size}.")
         return 1, self.n_labels
 
+    def most_entries(self, shape: Shape) -> int:
+        return 1
+
     def encode(self, y: Any, shape: Shape | None = None) -> Array:
         """The unit vector of label number `y`."""
         return encode_rows(single_label(y), self.n_labels).ravel()

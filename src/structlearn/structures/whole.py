@@ -81,6 +81,9 @@ class Whole(Structure):
     def shape(self, theta: Array) -> Shape:
         return self.inner.shape(theta)
 
+    def most_entries(self, shape: Shape) -> int:
+        return self.inner.most_entries(shape)
+
     def encode(self, y: Any, shape: Shape | None = None) -> Array:
         return self.inner.encode(y, shape)
 

@@ -1,0 +1,389 @@
+"""The active-set form of a dual point: every block is a mixture of a few *atoms*, written sparsely.
+
+    z_i = sum_a alpha_a s_a,   alpha_a >= 0,   sum_a alpha_a = 1
+
+An atom is a point of M_i: a corner that the oracle gave, or a dual point of another solver. Each block keeps
+the Gram matrix <Phi_i^T s_a, Phi_i^T s_b> of its atoms, so that steps among them need no scores. Blocks have
+regions of flat arrays, as large as they need: a block without room for one more atom gets a larger region
+before the next pass.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array, gram, scratch
+from structlearn.kernels import kernel
+from structlearn.objective import Objective
+
+
+class Store(NamedTuple):
+    """The atoms of all blocks, end to end, each block with some room to grow."""
+
+    #: (n,): atoms of each block
+    count: Array  # type: ignore[assignment]
+    #: (n + 1,): where each block's atoms, entries and Gram matrix begin
+    atom_first: Array
+    entry_first: Array
+    gram_first: Array
+    #: of each atom: its weight alpha, its cost <c_i, s_a>, the last pass that used it
+    weight: Array
+    cost: Array
+    last: Array
+    #: entries of atom a of a block are edge[a]:edge[a + 1], counted from the block's first
+    edge: Array
+    index: Array  # type: ignore[assignment]
+    value: Array
+    gram: Array
+
+
+class Atoms(NamedTuple):
+    """The atoms of one block, as views."""
+
+    weight: Array
+    cost: Array
+    last: Array
+    edge: Array
+    index: Array  # type: ignore[assignment]
+    value: Array
+    gram: Array
+
+
+class ActiveSet:
+    """A dual point in active-set form; NumPy makes a dense one of it.
+
+    Parameters
+    ----------
+    store : Store
+    point_start : int array of shape (n_examples + 1,)
+        Where each example begins in a dense dual point.
+    """
+
+    def __init__(self, store: Store, point_start: Array) -> None:
+        self.store = store
+        self.point_start = point_start
+
+    @classmethod
+    def of_points(cls, objective: Objective, start: Array, index: Array, value: Array) -> ActiveSet:
+        """One atom a block, written sparsely: entries start[i]:start[i + 1] are those of block i."""
+        n = objective.scoring.n_examples
+        ones, lengths = np.ones(n, dtype=np.int64), np.diff(start)
+        store = empty_store(ones, lengths)
+        store.weight[:], store.count[:] = 1.0, 1
+        store.edge[1::2] = lengths
+        store.index[:], store.value[:] = index, value
+        return cls(store, objective.point_start)
+
+    @classmethod
+    def of_gold(cls, objective: Objective) -> ActiveSet:
+        return cls.of_points(objective, *objective.gold)
+
+    @classmethod
+    def of_dense(cls, objective: Objective, z: Array) -> ActiveSet:
+        """Every z_i itself is an atom."""
+        entries = np.flatnonzero(z)
+        start = np.searchsorted(entries, objective.point_start)
+        offset = np.repeat(objective.point_start[:-1], np.diff(start))
+        return cls.of_points(objective, start, entries - offset, z[entries])
+
+    @classmethod
+    def of(cls, objective: Objective, point: Any) -> ActiveSet:
+        """`point` in this form, as a copy: an active set keeps its atoms, a dense one becomes an atom."""
+        store = getattr(point, "store", None)
+        if store is None:
+            return cls.of_dense(objective, np.asarray(point))
+        store = Store(*(array.copy() for array in store))
+        store.last[:] = 0
+        return cls(store, objective.point_start)
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (int(self.point_start[-1]),)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        z = np.zeros(self.shape, dtype=np.float64)
+        mix_all(self.store, self.point_start, z)
+        return z if dtype is None else z.astype(dtype, copy=False)
+
+    def connect(self, objective: Objective) -> None:
+        """Costs and Gram matrices of all atoms, afresh; weights that add up to one."""
+        connect_all(objective.scoring.record, objective.blocks, self.store)
+
+    def weights(self, objective: Objective) -> tuple[Array, float]:
+        """w(z) and the cost of z (see `Objective.weights_of`)."""
+        return objective.weights_from(lambda *chunk: spread(objective.blocks, self.store, *chunk))
+
+    def make_room(self, order: Array, most_entries: Array, most_atoms: int) -> None:
+        """Room for a new atom at each visit of `order`; regions at least double, so that copies are few."""
+        store = self.store
+        blocks, visits = np.unique(order, return_counts=True)
+        atoms, entries = np.diff(store.atom_first), np.diff(store.entry_first)
+        used = store.edge[store.atom_first[blocks] + blocks + store.count[blocks]]
+        new = np.minimum(visits, most_atoms)
+        wanted = np.minimum(store.count[blocks] + new, most_atoms)
+        larger = _doubled(atoms[blocks], wanted, most_atoms)
+        longer = _doubled(entries[blocks], used + new * most_entries[blocks], None)
+        if (larger > atoms[blocks]).any() or (longer > entries[blocks]).any():
+            atoms[blocks], entries[blocks] = larger, longer
+            fresh = empty_store(atoms, entries)
+            copy_all(store, fresh)
+            self.store = fresh
+
+
+def _doubled(room: Array, wanted: Array, most: int | None) -> Array:
+    """`room` where that is enough, else twice as much or what is wanted."""
+    larger = np.maximum(2 * room, wanted)
+    return np.where(wanted > room, larger if most is None else np.minimum(larger, most), room)
+
+
+def empty_store(atoms: Array, entries: Array) -> Store:
+    """Room for so many atoms and entries in each block."""
+    firsts = [np.concatenate([[0], np.cumsum(size)]).astype(np.int64) for size in (atoms, entries, atoms**2)]
+    n_atoms, n_entries, n_products = (int(first[-1]) for first in firsts)
+    return Store(
+        np.zeros(len(atoms), dtype=np.int64),
+        *firsts,
+        np.zeros(n_atoms),
+        np.zeros(n_atoms),
+        np.zeros(n_atoms, dtype=np.int64),
+        np.zeros(n_atoms + len(atoms), dtype=np.int64),
+        np.zeros(n_entries, dtype=np.int32),
+        np.zeros(n_entries),
+        np.zeros(n_products),
+    )
+
+
+@kernel
+def atoms_of(store: Any, i: Any) -> Any:
+    """The atoms of block i."""
+    a, b = store.atom_first[i], store.atom_first[i + 1]
+    e, f = store.entry_first[i], store.entry_first[i + 1]
+    products = store.gram[store.gram_first[i] : store.gram_first[i + 1]].reshape(b - a, b - a)
+    return Atoms(
+        store.weight[a:b],
+        store.cost[a:b],
+        store.last[a:b],
+        store.edge[a + i : b + i + 1],
+        store.index[e:f],
+        store.value[e:f],
+        products,
+    )
+
+
+@kernel
+def copy_all(store: Any, fresh: Any) -> None:
+    """Every block into its region of a store with more room."""
+    for i in range(store.count.size):
+        n = store.count[i]
+        fresh.count[i] = n
+        old, new = atoms_of(store, i), atoms_of(fresh, i)
+        for a in range(n):
+            new.weight[a], new.cost[a], new.last[a] = old.weight[a], old.cost[a], old.last[a]
+            new.edge[a + 1] = old.edge[a + 1]
+            for b in range(n):
+                new.gram[a, b] = old.gram[a, b]
+        for e in range(old.edge[n]):
+            new.index[e], new.value[e] = old.index[e], old.value[e]
+
+
+@kernel
+def add_to(atoms: Any, a: Any, share: Any, point: Any) -> None:
+    """point <- point + share s_a."""
+    for e in range(atoms.edge[a], atoms.edge[a + 1]):
+        point[atoms.index[e]] += share * atoms.value[e]
+
+
+@kernel
+def mix_all(store: Any, point_start: Any, z: Any) -> None:
+    """The dense form of every block."""
+    for i in range(store.count.size):
+        atoms = atoms_of(store, i)
+        for a in range(store.count[i]):
+            add_to(atoms, a, atoms.weight[a], z[point_start[i] : point_start[i + 1]])
+
+
+@kernel
+def spread(blocks: Any, store: Any, first: Any, last: Any, local: Any, shared: Any) -> None:
+    """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
+    offset = blocks.start[first]
+    mixed = np.empty(blocks.most_parts + shared.size)
+    for i in range(first, last):
+        atoms = atoms_of(store, i)
+        begin, size = blocks.start[i] - offset, blocks.start[i + 1] - blocks.start[i]
+        mixed[: size + shared.size] = 0.0
+        for a in range(store.count[i]):
+            add_to(atoms, a, blocks.weight[i] * atoms.weight[a], mixed)
+        for j in range(size):
+            local[begin + j] = mixed[j]
+        for j in range(shared.size):
+            shared[j] -= mixed[size + j]
+
+
+@kernel
+def mark(atoms: Any, count: Any, wanted: Any) -> None:
+    """wanted <- which local parts the atoms use."""
+    wanted[:] = False
+    for e in range(atoms.edge[count]):
+        if atoms.index[e] < wanted.size:
+            wanted[atoms.index[e]] = True
+
+
+@kernel
+def find(atoms: Any, count: Any, point: Any, n_entries: Any) -> Any:
+    """Which atom a dense point with so many non-zeros is; -1 if none."""
+    for a in range(count):
+        if atoms.edge[a + 1] - atoms.edge[a] != n_entries:
+            continue
+        same = True
+        for e in range(atoms.edge[a], atoms.edge[a + 1]):
+            if point[atoms.index[e]] != atoms.value[e]:
+                same = False
+                break
+        if same:
+            return a
+    return -1
+
+
+@kernel
+def entries_of(point: Any) -> Any:
+    """How many entries of a dense point are not zero."""
+    n = 0
+    for j in range(point.size):
+        n += 1 if point[j] != 0.0 else 0
+    return n
+
+
+@kernel
+def append(store: Any, i: Any, atoms: Any, point: Any, weight: Any, now: Any) -> Any:
+    """A dense point becomes the last atom of block i, which has room for it; its number."""
+    a = store.count[i]
+    at = atoms.edge[a]
+    for j in range(point.size):
+        if point[j] != 0.0:
+            atoms.index[at] = j
+            atoms.value[at] = point[j]
+            at += 1
+    atoms.edge[a + 1] = at
+    atoms.weight[a] = weight
+    atoms.last[a] = now
+    store.count[i] = a + 1
+    return a
+
+
+@kernel
+def connect(
+    scoring: Any,
+    i: Any,
+    atoms: Any,
+    a: Any,
+    count: Any,
+    cost: Any,
+    point: Any,
+    wanted: Any,
+    work: Any,
+    out: Any,
+) -> None:
+    """Cost and products of atom a, whose dense form is `point`, with the first `count` atoms of block i."""
+    paid = 0.0
+    for e in range(atoms.edge[a], atoms.edge[a + 1]):
+        if atoms.index[e] < cost.size:
+            wanted[atoms.index[e]] = True
+            paid += cost[atoms.index[e]] * atoms.value[e]
+    atoms.cost[a] = paid
+    gram(scoring, i, point, wanted, work, out)
+    for b in range(count):
+        product = 0.0
+        for e in range(atoms.edge[b], atoms.edge[b + 1]):
+            product += out[atoms.index[e]] * atoms.value[e]
+        atoms.gram[a, b] = product
+        atoms.gram[b, a] = product
+
+
+@kernel
+def connect_all(scoring: Any, blocks: Any, store: Any) -> None:
+    """Weights that add up to one, costs and Gram matrices of every block."""
+    work = scratch(scoring)
+    points = np.zeros((2, blocks.most_parts + scoring.n_shared))
+    marks = np.zeros(blocks.most_parts, dtype=np.bool_)
+    for i in range(store.count.size):
+        atoms, count = atoms_of(store, i), store.count[i]
+        cost = blocks.cost[blocks.start[i] : blocks.start[i + 1]]
+        n_parts = cost.size + scoring.n_shared
+        point, out, wanted = points[0, :n_parts], points[1, :n_parts], marks[: cost.size]
+        mark(atoms, count, wanted)
+        total = atoms.weight[:count].sum()
+        for a in range(count):
+            atoms.weight[a] /= total
+            point[:] = 0.0
+            add_to(atoms, a, 1.0, point)
+            connect(scoring, i, atoms, a, count, cost, point, wanted, work, out)
+
+
+@kernel
+def remove(store: Any, i: Any, atoms: Any, gone: Any) -> None:
+    """Forget an atom of block i: the later ones move up."""
+    n = store.count[i] - 1
+    length = atoms.edge[gone + 1] - atoms.edge[gone]
+    for e in range(atoms.edge[gone + 1], atoms.edge[n + 1]):
+        atoms.index[e - length], atoms.value[e - length] = atoms.index[e], atoms.value[e]
+    for a in range(gone, n):
+        atoms.weight[a], atoms.cost[a] = atoms.weight[a + 1], atoms.cost[a + 1]
+        atoms.last[a], atoms.edge[a + 1] = atoms.last[a + 1], atoms.edge[a + 2] - length
+    for a in range(n):
+        for b in range(n):
+            atoms.gram[a, b] = atoms.gram[a + int(a >= gone), b + int(b >= gone)]
+    store.count[i] = n
+
+
+@kernel
+def forget(store: Any, i: Any, atoms: Any, since: Any) -> None:
+    """Forget the atoms without weight that no pass after `since` has used."""
+    for a in range(store.count[i] - 1, -1, -1):
+        if atoms.weight[a] == 0.0 and atoms.last[a] < since:
+            remove(store, i, atoms, a)
+
+
+@kernel
+def oldest_unused(atoms: Any, count: Any) -> Any:
+    """The atom without weight that was last used longest ago; -1 if all have weight."""
+    found = -1
+    for a in range(count):
+        if atoms.weight[a] == 0.0 and (found < 0 or atoms.last[a] < atoms.last[found]):
+            found = a
+    return found
+
+
+@kernel
+def lightest(atoms: Any, count: Any) -> Any:
+    """The two atoms of least weight, the later one first."""
+    one, two = 0, 1
+    for a in range(1, count):
+        if atoms.weight[a] < atoms.weight[one]:
+            one, two = a, one
+        elif a > 1 and atoms.weight[a] < atoms.weight[two]:
+            two = a
+    return max(one, two), min(one, two)
+
+
+@kernel
+def make_place(
+    scoring: Any, i: Any, store: Any, atoms: Any, cost: Any, point: Any, wanted: Any, work: Any, out: Any
+) -> None:
+    """One atom less in a full block. z_i stays: where all atoms have weight, the lightest two become one."""
+    count = store.count[i]
+    unused = oldest_unused(atoms, count)
+    if unused >= 0:
+        remove(store, i, atoms, unused)
+        return
+    one, two = lightest(atoms, count)
+    weight, now = atoms.weight[one] + atoms.weight[two], max(atoms.last[one], atoms.last[two])
+    point[:] = 0.0
+    for a in (one, two):
+        add_to(atoms, a, atoms.weight[a] / weight, point)
+    remove(store, i, atoms, one)
+    remove(store, i, atoms, two)
+    merged = append(store, i, atoms, point, weight, now)
+    mark(atoms, merged + 1, wanted)
+    connect(scoring, i, atoms, merged, merged + 1, cost, point, wanted, work, out)
