@@ -22,89 +22,67 @@ from structlearn.scoring.row_kernels import (
 )
 
 
-@question
-def whole_row(scoring: Any, row: int, w: Any, table: Any, t: int) -> None:
-    """table[t] <- scores of all labels on a row of features, without the constant."""
-
-
-@question
-def label_score(scoring: Any, row: int, w: Any, k: int) -> Any:
-    """The score of label k on a row of features, without the constant."""
-
-
-@question
-def n_features(scoring: Any) -> Any:
-    """How many features a row has, without the constant."""
-
-
-@answer(n_features, DenseRows)
 @kernel
-def dense_features(scoring: Any) -> Any:
-    return scoring.X.shape[1]
+def _few(wanted: Any, first: Any, n: Any) -> Any:
+    """Whether so few of n labels are wanted that they are scored one by one."""
+    count = 0
+    for k in range(first, first + n):
+        count += 1 if wanted[k] else 0
+    return count * FEW_LABELS <= n or n == 1
 
 
-@answer(n_features, SparseRows)
 @kernel
-def sparse_features(scoring: Any) -> Any:
-    return scoring.n_features
+def _add_constants(w: Any, d: Any, n: Any, wanted: Any, theta: Any) -> None:
+    for j in range(theta.size):
+        if wanted[j]:
+            theta[j] += w[d * n + j % n]
 
 
-@answer(whole_row, DenseRows)
+@answer(score_some, DenseRows)
 @kernel
-def dense_whole_row(scoring: Any, row: Any, w: Any, table: Any, t: Any) -> None:
-    d, n = scoring.X.shape[1], scoring.n_labels
-    dense_row(scoring.X, row, w[: d * n].reshape(d, n), table, t)
-
-
-@answer(whole_row, SparseRows)
-@kernel
-def sparse_whole_row(scoring: Any, row: Any, w: Any, table: Any, t: Any) -> None:
-    d, n = scoring.n_features, scoring.n_labels
-    sparse_row(scoring, row, w[: d * n].reshape(d, n), table, t)
-
-
-@answer(label_score, DenseRows)
-@kernel
-def dense_label_score(scoring: Any, row: Any, w: Any, k: Any) -> Any:
-    total = 0.0
-    for j in range(scoring.X.shape[1]):
-        total += scoring.X[row, j] * w[j * scoring.n_labels + k]
-    return total
-
-
-@answer(label_score, SparseRows)
-@kernel
-def sparse_label_score(scoring: Any, row: Any, w: Any, k: Any) -> Any:
-    total = 0.0
-    for p in range(scoring.indptr[row], scoring.indptr[row + 1]):
-        total += scoring.data[p] * w[scoring.indices[p] * scoring.n_labels + k]
-    return total
+def dense_score_some(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+    """Row by row: label by label where few are wanted, all at once where they are many."""
+    X, n = scoring.X, scoring.n_labels
+    d = X.shape[1]
+    a = scoring.first[i]
+    length = scoring.first[i + 1] - a
+    W = w[: d * n].reshape(d, n)
+    for t in range(length):
+        if not _few(wanted, t * n, n):
+            dense_row(X, a + t, W, theta.reshape(length, n), t)
+            continue
+        row = X[a + t]
+        for k in range(n):
+            if wanted[t * n + k]:
+                total = 0.0
+                for j in range(d):
+                    total += row[j] * W[j, k]
+                theta[t * n + k] = total
+    if scoring.intercept:
+        _add_constants(w, d, n, wanted, theta)
 
 
 @answer(score_some, SparseRows)
-@answer(score_some, DenseRows)
 @kernel
-def score_some_rows(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
-    """Row by row: label by label where few are wanted, all at once where they are many."""
-    n = scoring.n_labels
+def sparse_score_some(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+    d, n = scoring.n_features, scoring.n_labels
     a = scoring.first[i]
     length = scoring.first[i + 1] - a
-    table = theta.reshape(length, n)
-    labels = work[1]
-    d = n_features(scoring)
+    W = w[: d * n].reshape(d, n)
     for t in range(length):
-        count = 0
+        if not _few(wanted, t * n, n):
+            sparse_row(scoring, a + t, W, theta.reshape(length, n), t)
+            continue
+        p, q = scoring.indptr[a + t], scoring.indptr[a + t + 1]
+        data, features = scoring.data[p:q], scoring.indices[p:q]
         for k in range(n):
-            labels[count] = k
-            count += 1 if wanted[t * n + k] else 0
-        if count * FEW_LABELS <= n or n == 1:
-            for q in range(count):
-                table[t, labels[q]] = label_score(scoring, a + t, w, labels[q])
-        else:
-            whole_row(scoring, a + t, w, table, t)
-        if scoring.intercept:
-            for q in range(count):
-                table[t, labels[q]] += w[d * n + labels[q]]
+            if wanted[t * n + k]:
+                total = 0.0
+                for j in range(data.size):
+                    total += data[j] * W[features[j], k]
+                theta[t * n + k] = total
+    if scoring.intercept:
+        _add_constants(w, d, n, wanted, theta)
 
 
 @question
@@ -188,7 +166,7 @@ def dense_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: An
         _gram_of_rows(scoring, i, length, delta, out)
     else:
         dense_move(scoring, i, delta, 1.0, work[0], work)
-        score_some_rows(scoring, i, work[0], wanted, work, out[:n_local])
+        dense_score_some(scoring, i, work[0], wanted, work, out[:n_local])
         squared_and_clear(work[0])
     _copy_shared(delta, n_local, out)
 
@@ -202,6 +180,6 @@ def sparse_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: A
         _gram_of_rows(scoring, i, length, delta, out)
     else:
         sparse_move(scoring, i, delta, 1.0, work[0], work)
-        score_some_rows(scoring, i, work[0], wanted, work, out[:n_local])
+        sparse_score_some(scoring, i, work[0], wanted, work, out[:n_local])
         sparse_squared_and_clear(scoring, i, work[0])
     _copy_shared(delta, n_local, out)
