@@ -17,6 +17,7 @@ _HOMES = {
     "MulticlassClassifier": "structlearn.estimators",
     "StructuredPredictor": "structlearn.estimators",
     "load": "structlearn.estimators.persistence",
+    "regularization_path": "structlearn.estimators.path",
 }
 _ROOMS = (
     "apps",
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from structlearn.estimators import (
         StructuredPredictor as StructuredPredictor,
     )
+    from structlearn.estimators.path import regularization_path as regularization_path
     from structlearn.estimators.persistence import load as load
 
 

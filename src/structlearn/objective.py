@@ -251,7 +251,11 @@ class Objective:
 
     def weights_of(self, z: Array) -> tuple[Array, float]:
         """w(z) and sum_i p_i <c_i, z_i - mu_i> (without Omega), computed afresh from a dense dual point."""
-        return self.weights_from(lambda *chunk: pull_shared(self.blocks, *chunk[:2], z, *chunk[2:]))
+
+        def spread(first: int, last: int, local: Array, shared: Array) -> None:
+            pull_shared(self.blocks, first, last, z, local, shared)
+
+        return self.weights_from(spread)
 
     def weights_from(self, spread: Callable[[int, int, Array, Array], Any]) -> tuple[Array, float]:
         """The same where `spread(first, last, local, shared)` does to a dual point as `pull_shared` does."""

@@ -35,6 +35,10 @@ class Regularizer(ABC):
     def value(self, structure: Structure, z: Array) -> float:
         """Omega(z) of one part vector."""
 
+    def terms(self, structure: Structure, z: Array) -> Array | None:
+        """The terms of Omega where it is a sum over parts, one a part (of examples end to end); else None."""
+        return None
+
     def of_gold(self, gold: Corners, n_local: Array) -> Array:
         """Omega(mu_i) of the gold corners of every example; zero at corners unless overridden."""
         return np.zeros(len(n_local))
@@ -63,15 +67,19 @@ class Shannon(Regularizer):
         return Entropic(structure.record)
 
     def value(self, structure: Structure, z: Array) -> float:
-        if isinstance(structure, Simplex):
-            return float(xlogy(z, z).sum())
-        if isinstance(structure, Cube):
-            return float((xlogy(z, z) + xlogy(1 - z, 1 - z)).sum())
+        terms = self.terms(structure, z)
+        if terms is not None:
+            return float(terms.sum())
         if np.array_equal(z, np.rint(z)):
             return 0.0
         raise ValueError(
             "The entropy of a mixture cannot be told from its parts: give outputs, not mixtures."
         )
+
+    def terms(self, structure: Structure, z: Array) -> Array | None:
+        if isinstance(structure, Simplex):
+            return xlogy(z, z)
+        return xlogy(z, z) + xlogy(1 - z, 1 - z) if isinstance(structure, Cube) else None
 
 
 @dataclass(frozen=True)
@@ -107,3 +115,6 @@ class Tsallis(Regularizer):
 
     def value(self, structure: Structure, z: Array) -> float:
         return float(tsallis(z, self.alpha))
+
+    def terms(self, structure: Structure, z: Array) -> Array | None:
+        return tsallis(z[:, None], self.alpha)

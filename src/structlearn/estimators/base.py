@@ -73,7 +73,7 @@ class StructuredEstimator(BaseEstimator):
     callback : callable, optional
         Called with each row of the history; training ends when it returns a true value.
     solver_options : dict, optional
-        Options of the named solver: order, averaging, step, eta, line_search ...
+        Options of the named solver: order, averaging, steps, cached_passes, step, eta, line_search ...
     """
 
     loss: str = "hinge"

@@ -12,6 +12,7 @@ import numpy as np
 from structlearn.regularizers import Regularizer, Shannon, SquaredNorm, Tsallis, Zero
 from structlearn.solvers import (
     LBFGS,
+    ActiveBlocks,
     BlockFrankWolfe,
     ConstantStep,
     DiminishingStep,
@@ -25,6 +26,7 @@ from structlearn.solvers import (
     ProjectedGradient,
     Proximal,
     Solver,
+    Steps,
     StochasticSubgradient,
     Subgradient,
     Uniform,
@@ -54,9 +56,29 @@ class Choice(NamedTuple):
 
 
 _BLOCK_OPTIONS = ("order", "averaging", "exact", "examples_at_once")
+_ACTIVE_OPTIONS = (
+    "steps",
+    "inner_steps",
+    "inner_accuracy",
+    "cached_passes",
+    "cached_accuracy",
+    "forget_after",
+    "most_atoms",
+)
 _SUBGRADIENT_OPTIONS = ("step", "eta", "averaging")
+
+
+def _block_frank_wolfe(form: str = "active-set", **options: Any) -> Solver:
+    """By the form in which z is kept."""
+    if one_of("form", form, ("active-set", "dense")) == "active-set":
+        return ActiveBlocks(**options)
+    for name in options:
+        one_of("option of solver 'bcfw' with form='dense'", name, _BLOCK_OPTIONS)
+    return BlockFrankWolfe(**options)
+
+
 SOLVERS: dict[str, Choice] = {
-    "bcfw": Choice(BlockFrankWolfe, _BLOCK_OPTIONS, ("hinge",), dual=True),
+    "bcfw": Choice(_block_frank_wolfe, (*_BLOCK_OPTIONS, "form", *_ACTIVE_OPTIONS), ("hinge",), dual=True),
     "sdca": Choice(BlockFrankWolfe, (*_BLOCK_OPTIONS, "smoothing"), ("smooth",), dual=True),
     "coordinate-ascent": Choice(
         ExactBlocks, ("order", "averaging", "examples_at_once"), ("hinge",), dual=True
@@ -75,6 +97,7 @@ SOLVERS: dict[str, Choice] = {
     "perceptron": Choice(Perceptron, ("order", "averaging", "patience", "examples_at_once"), ("perceptron",)),
 }
 ORDERS: dict[str, Callable[[], Any]] = {"permutation": Permutation, "uniform": Uniform, "gap": GapSampling}
+DIRECTIONS = {kind.name.lower(): kind for kind in Steps}
 STEPS: dict[str, Callable[..., Any]] = {
     "constant": ConstantStep,
     "diminishing": DiminishingStep,
@@ -160,6 +183,8 @@ def _refuse_what_it_cannot(
 def _objects(options: dict[str, Any]) -> dict[str, Any]:
     if isinstance(options.get("order"), str):
         options["order"] = ORDERS[one_of("order", options["order"], ORDERS)]()
+    if isinstance(options.get("steps"), str):
+        options["steps"] = DIRECTIONS[one_of("steps", options["steps"], DIRECTIONS)]
     if options.get("step") == "backtracking":  # what gradient descent does without a rule
         del options["step"]
     if "step" in options or "eta" in options:

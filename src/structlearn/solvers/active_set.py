@@ -140,19 +140,25 @@ def _doubled(room: Array, wanted: Array, most: int | None) -> Array:
 
 def empty_store(atoms: Array, entries: Array) -> Store:
     """Room for so many atoms and entries in each block."""
-    firsts = [np.concatenate([[0], np.cumsum(size)]).astype(np.int64) for size in (atoms, entries, atoms**2)]
-    n_atoms, n_entries, n_products = (int(first[-1]) for first in firsts)
+    atom_first, entry_first, gram_first = (_firsts(sizes) for sizes in (atoms, entries, atoms**2))
+    n_atoms, n_entries = int(atom_first[-1]), int(entry_first[-1])
     return Store(
         np.zeros(len(atoms), dtype=np.int64),
-        *firsts,
+        atom_first,
+        entry_first,
+        gram_first,
         np.zeros(n_atoms),
         np.zeros(n_atoms),
         np.zeros(n_atoms, dtype=np.int64),
         np.zeros(n_atoms + len(atoms), dtype=np.int64),
         np.zeros(n_entries, dtype=np.int32),
         np.zeros(n_entries),
-        np.zeros(n_products),
+        np.zeros(int(gram_first[-1])),
     )
+
+
+def _firsts(sizes: Array) -> Array:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 @kernel

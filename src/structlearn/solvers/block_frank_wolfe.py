@@ -24,6 +24,7 @@ from structlearn.contract import (
 )
 from structlearn.kernels import kernel
 from structlearn.objective import Objective
+from structlearn.regularizers import Regularizer
 from structlearn.solvers.exact_blocks import exact_pass
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.orders import Order, Permutation
@@ -53,6 +54,22 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
+class BoundedPoint:
+    """A dense dual point of a smooth loss, with lower bounds h_i of -Omega(z_i)."""
+
+    z: Array
+    h: Array
+    regularizer: Regularizer
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.z.shape
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.z, dtype=dtype, copy=copy)
+
+
+@dataclass(frozen=True)
 class BlockFrankWolfe:
     """For one block at a time, a step towards the oracle's corner, with the exact step length.
 
@@ -78,10 +95,8 @@ class BlockFrankWolfe:
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        z, h = self._first_point(objective)
+        z, h = self._warm_point(objective, warm) or self._first_point(objective)
         w, cost = np.zeros(objective.n_weights), 0.0
-        if warm is not None and warm.z is not None and warm.z.shape == z.shape and not h.size:
-            z = warm.z.copy()
         if h.size or warm is not None:
             w, cost = self._afresh(objective, z, h)
         state = self._first_state(objective, z, w, cost, h)
@@ -101,6 +116,27 @@ class BlockFrankWolfe:
         if h.size:
             self._fill(objective, 0.0 if curvature(objective.oracle.record) else self.smoothing, z, h)
         return z, h
+
+    def _warm_point(self, objective: Objective, warm: Solution | None) -> tuple[Array, Array] | None:
+        """Another run's z, with bounds h where Omega needs them; None if there is none that fits."""
+        z = None if warm is None else warm.z
+        if warm is None or z is None or z.size != objective.point_start[-1]:
+            return None
+        if not objective.regularizer.smooth:
+            return z.copy(), np.empty(0)
+        if getattr(warm.point, "regularizer", None) == objective.regularizer:
+            return z.copy(), warm.point.h.copy()
+        h = self._bounds(objective, z)
+        return None if h is None else (z.copy(), h)
+
+    def _bounds(self, objective: Objective, z: Array) -> Array | None:
+        """-Omega(z_i), where it can be told from the parts."""
+        if curvature(objective.oracle.record):
+            h = np.zeros(objective.scoring.n_examples)
+            self._fill(objective, 0.0, z, h)
+            return h
+        terms = objective.regularizer.terms(objective.structure, z)
+        return None if terms is None else -np.add.reduceat(terms, objective.point_start[:-1])
 
     @staticmethod
     def _fill(objective: Objective, share: float, z: Array, h: Array) -> None:
@@ -139,22 +175,22 @@ class BlockFrankWolfe:
         return Progress(state.answers, estimate, pending=state.cached > 0)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
-        cost = state.totals[COST]
-        found = [Candidate(state.w, dual=objective.dual(state.w, cost))]
+        pairs = [(state.w, state.totals[COST])]
         steps = state.totals[STEPS]
         if self.averaging and steps:
             scale = 2.0 / (steps * (steps + 1))
             w = state.w - scale * state.lag
-            found.append(Candidate(w, dual=objective.dual(w, cost - scale * state.totals[LAG_COST])))
-        return found
+            pairs.append((w, state.totals[COST] - scale * state.totals[LAG_COST]))
+        return [Candidate(w, None, float(objective.dual(w, cost)), float(w @ w)) for w, cost in pairs]
 
-    def settle(self, objective: Objective, state: State) -> tuple[State, Array]:
+    def settle(self, objective: Objective, state: State) -> tuple[State, Any]:
         """w, h and the cost afresh from z: no drift of rounding, no half-made step."""
         if state.h.size and curvature(objective.oracle.record):
             state.h[:] = 0.0
             self._fill(objective, 0.0, state.z, state.h)
         w, state.totals[COST] = self._afresh(objective, state.z, state.h)
-        return state._replace(w=w, order=state.order[:0]), state.z
+        point = BoundedPoint(state.z, state.h, objective.regularizer) if state.h.size else state.z
+        return state._replace(w=w, order=state.order[:0]), point
 
 
 @dataclass(frozen=True)

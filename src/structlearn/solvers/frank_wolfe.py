@@ -42,8 +42,9 @@ class FrankWolfe:
         if warm is not None and isinstance(warm.state, State):
             return warm.state._replace(answers=0)
         w, cost = np.zeros(objective.n_weights), 0.0
-        if warm is not None and warm.z is not None and warm.z.shape == objective.gold_point().shape:
-            w, cost = objective.weights_of(warm.z)
+        z = None if warm is None else warm.z
+        if z is not None and z.size == objective.point_start[-1]:
+            w, cost = objective.weights_of(z)
         return State(w, cost, objective.answers(w), 0, 0, np.inf)
 
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
@@ -64,7 +65,8 @@ class FrankWolfe:
         return Progress(state.answers, state.estimate)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
-        return [Candidate(state.w, state.answers_here.primal, objective.dual(state.w, state.cost))]
+        dual = objective.dual(state.w, state.cost)
+        return [Candidate(state.w, state.answers_here.primal, dual, float(state.w @ state.w))]
 
     def settle(self, objective: Objective, state: State) -> tuple[State, None]:
         return state, None

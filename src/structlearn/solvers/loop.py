@@ -24,8 +24,10 @@ class Candidate(NamedTuple):
     w: Array
     #: P(w) where the solver knows it already
     primal: float | None = None
-    #: D of a dual feasible point, where the solver has one
+    #: D of a dual feasible point z, where the solver has one
     dual: float | None = None
+    #: ||w(z)||^2, where the solver says so
+    dual_norm: float = np.nan
 
 
 class Progress(NamedTuple):
@@ -128,7 +130,7 @@ class _Run:
         self.callback = callback
         self.history = History()
         self.primal = np.inf
-        self.dual = 0.0  # z = mu is feasible, and D(mu) = 0
+        self.dual, self.dual_norm = 0.0, 0.0  # z = mu is feasible, D(mu) = 0 and w(mu) = 0
         self.w: Array | None = None
         self.next_check = 0.0
         self.clock = time.perf_counter()
@@ -167,8 +169,8 @@ class _Run:
             if primal < self.primal or not self.solver.certifies:
                 self.primal = primal
                 self.w = candidate.w.copy()
-            if candidate.dual is not None:
-                self.dual = max(self.dual, candidate.dual)
+            if candidate.dual is not None and candidate.dual > self.dual:
+                self.dual, self.dual_norm = float(candidate.dual), candidate.dual_norm
 
     def _row(self, state: Any) -> Row:
         answers = self.solver.progress(state).answers
@@ -230,7 +232,9 @@ class _Run:
             exact=self.objective.structure.exact,
             converged=converged,
         )
-        return Solution(self.w, certificate, self.history, point, state, self.objective.fingerprint)
+        return Solution(
+            self.w, certificate, self.history, point, state, self.objective.fingerprint, self.dual_norm
+        )
 
 
 def _is_whole(passes: float) -> bool:

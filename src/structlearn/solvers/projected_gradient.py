@@ -41,11 +41,12 @@ class ProjectedGradient:
             raise ValueError(
                 "Solver 'projected-gradient' is for the hinge, on structures without shared parts."
             )
-        z, w, cost = objective.gold_point(), np.zeros(objective.n_weights), 0.0
-        if warm is not None and warm.z is not None and warm.z.shape == z.shape:
-            z = warm.z.copy()
+        z, w, cost = None if warm is None else warm.z, np.zeros(objective.n_weights), 0.0
+        if z is None or z.size != objective.point_start[-1]:
+            z = objective.gold_point()
+        else:
             w, cost = objective.weights_of(z)
-        return State(z, w, cost, 1.0, 0)
+        return State(z.copy(), w, cost, 1.0, 0)
 
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
         lam = objective.regularization
@@ -81,7 +82,8 @@ class ProjectedGradient:
         return Progress(state.answers)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
-        return [Candidate(state.w, dual=objective.dual(state.w, state.cost))]
+        dual = objective.dual(state.w, state.cost)
+        return [Candidate(state.w, dual=dual, dual_norm=float(state.w @ state.w))]
 
     def settle(self, objective: Objective, state: State) -> tuple[State, Array]:
         w, cost = objective.weights_of(state.z)

@@ -112,6 +112,7 @@ class Solution:
     point : the dual point as its solver keeps it, where it keeps one; `z` is the same as a dense array
     state : the solver's last state, to go on from with the same solver on the same objective
     fingerprint : of that objective
+    dual_norm : ||w(z)||^2 of the point with the best dual value; NaN where the solver does not tell
     """
 
     w: Array
@@ -120,6 +121,7 @@ class Solution:
     point: Any = None
     state: Any = None
     fingerprint: tuple[float, ...] = ()
+    dual_norm: float = np.nan
 
     @property
     def z(self) -> Array | None:
