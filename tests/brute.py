@@ -18,10 +18,12 @@ from own_structures import ChooseTwo, CompiledChooseTwo, choose_two
 from structlearn.objective import Objective
 from structlearn.scoring import PartScoring, RowScoring
 from structlearn.solvers import (
+    ActiveBlocks,
     BlockFrankWolfe,
     DiminishingStep,
     FrankWolfe,
     GapSampling,
+    Steps,
     StochasticSubgradient,
     Subgradient,
     Uniform,
@@ -322,6 +324,9 @@ SOLVERS = {
     "bcfw, averaged": Runner(BlockFrankWolfe(averaging=True)),
     "bcfw, uniform": Runner(BlockFrankWolfe(order=Uniform())),
     "bcfw, gap sampling": Runner(BlockFrankWolfe(order=GapSampling())),
+    "bcfw, active sets": Runner(ActiveBlocks(), 500),
+    "bcfw, active sets, away steps": Runner(ActiveBlocks(steps=Steps.AWAY, order=GapSampling()), 500),
+    "bcfw, small active sets, averaged": Runner(ActiveBlocks(averaging=True, most_atoms=3, forget_after=1)),
     "fw": Runner(FrankWolfe()),
     "fw, 2/(k + 2)": Runner(FrankWolfe(line_search=False), 10000),
     "subgradient": Runner(Subgradient()),

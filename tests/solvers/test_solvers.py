@@ -2,6 +2,7 @@
 against a naive form of itself."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from own_structures import ChooseTwo, PlainViterbi
 from structlearn.objective import Objective
 from structlearn.scoring import RowScoring
 from structlearn.solvers import (
+    ActiveBlocks,
     BlockFrankWolfe,
     ConstantStep,
     FrankWolfe,
@@ -31,7 +33,10 @@ from structlearn.structures import Simplex
 each_solver = pytest.mark.parametrize("solver", [runner.solver for runner in SOLVERS.values()], ids=SOLVERS)
 each_structure = pytest.mark.parametrize("name", STRUCTURES)
 THOROUGH = {name: runner for name, runner in SOLVERS.items() if runner.passes}
-EXACT_STEPS = {name: SOLVERS[name].solver for name in ("bcfw", "bcfw, uniform", "bcfw, gap sampling", "fw")}
+EXACT_STEPS = {
+    name: runner.solver for name, runner in SOLVERS.items() if name == "fw" or name.startswith("bcfw")
+}
+KEEP_Z = {name: solver for name, solver in EXACT_STEPS.items() if name != "fw"}
 
 
 def run(objective, solver=None, *, passes=30, tol=-1.0, seed=0, **options):
@@ -87,20 +92,21 @@ def test_unlike_solvers_reach_the_optimum(runner, name):
 def test_exact_steps_never_lower_the_dual(solver, name):
     objective = problem(name).objective
     if isinstance(solver, BlockFrankWolfe):
-        solver = BlockFrankWolfe(order=solver.order, examples_at_once=1)
+        solver = replace(solver, examples_at_once=1)
     duals = [solver.candidates(objective, state)[0].dual for state in steps(objective, solver, 100)]
     assert (np.diff(duals) >= -1e-14).all()
     assert duals[-1] > 0
 
 
+@pytest.mark.parametrize("solver", KEEP_Z.values(), ids=KEEP_Z)
 @each_structure
-def test_the_dual_value_kept_by_bcfw_is_that_of_its_point(name):
+def test_the_dual_value_kept_by_bcfw_is_that_of_its_point(solver, name):
     known = problem(name)
-    solver = BlockFrankWolfe(examples_at_once=1)
+    solver = replace(solver, examples_at_once=1)
     ends = known.objective.point_start[1:-1]
     for state in steps(known.objective, solver, 25):
         kept = solver.candidates(known.objective, state)[0]
-        z = np.split(state.z, ends)
+        z = np.split(np.asarray(state.z), ends)
         assert kept.dual == pytest.approx(known.dual(z), abs=1e-12)
         np.testing.assert_allclose(kept.w, known.weights(z), atol=1e-12)
 
@@ -121,7 +127,9 @@ def test_the_block_gaps_of_a_pass_without_steps_add_up_to_the_gap(name):
 
 
 @pytest.mark.parametrize(
-    "solver", [BlockFrankWolfe(), StochasticSubgradient()], ids=["bcfw", "stochastic subgradient"]
+    "solver",
+    [BlockFrankWolfe(), ActiveBlocks(), StochasticSubgradient()],
+    ids=["bcfw", "active sets", "stochastic subgradient"],
 )
 @pytest.mark.parametrize("name", ["simplex", "chain", "matching"])
 def test_sample_weights_are_certified_too(solver, name):
@@ -143,14 +151,21 @@ def test_uniformly_sampled_answers_never_certify_too_much(seed):
 # ---- averages -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("order", [Permutation(), Uniform()], ids=["permutation", "uniform"])
+AVERAGED = {
+    "permutation": BlockFrankWolfe(averaging=True),
+    "uniform": BlockFrankWolfe(order=Uniform(), averaging=True),
+    "active sets": ActiveBlocks(averaging=True, cached_passes=1),
+}
+
+
+@pytest.mark.parametrize("solver", AVERAGED.values(), ids=AVERAGED)
 @pytest.mark.parametrize("name", ["simplex", "chain", "matching"])
-def test_bcfw_averages_its_iterates_with_weights_1_2_3(order, name):
+def test_bcfw_averages_its_iterates_with_weights_1_2_3(solver, name):
     known = problem(name)
-    solver = BlockFrankWolfe(order=order, averaging=True, examples_at_once=1)
+    solver = replace(solver, examples_at_once=1)
     w_sum, z_sum, total = 0.0, 0.0, 0.0
     for t, state in enumerate(steps(known.objective, solver, 40), start=1):
-        w_sum, z_sum, total = w_sum + t * state.w, z_sum + t * state.z, total + t
+        w_sum, z_sum, total = w_sum + t * state.w, z_sum + t * np.asarray(state.z), total + t
         average = solver.candidates(known.objective, state)[1]
         np.testing.assert_allclose(average.w, w_sum / total, atol=1e-12)
         z = np.split(z_sum / total, known.objective.point_start[1:-1])
@@ -341,7 +356,14 @@ def assert_sound_after_interruption(known, solution, best):
 
 WARM = {
     k: SOLVERS[k].solver
-    for k in ("bcfw", "bcfw, gap sampling", "fw", "subgradient", "stochastic subgradient")
+    for k in (
+        "bcfw",
+        "bcfw, gap sampling",
+        "bcfw, active sets",
+        "fw",
+        "subgradient",
+        "stochastic subgradient",
+    )
 }
 
 
@@ -371,8 +393,30 @@ def test_a_converged_solution_needs_nothing_more(solver):
 
 def test_a_dual_point_of_another_size_is_not_used():
     objective = problem("simplex").objective
-    other = Solution(np.zeros(3), None, z=np.zeros(2))
+    other = Solution(np.zeros(3), None, point=np.zeros(2))
     np.testing.assert_array_equal(run(objective, passes=3, warm=other).w, run(objective, passes=3).w)
+
+
+@pytest.mark.parametrize(
+    "second", [ActiveBlocks(), BlockFrankWolfe(), FrankWolfe()], ids=["active", "dense", "fw"]
+)
+@pytest.mark.parametrize("first", [ActiveBlocks(), BlockFrankWolfe()], ids=["active", "dense"])
+def test_solvers_go_on_from_each_others_dual_point(first, second):
+    objective = problem("chain").objective
+    before = run(objective, first, passes=3)
+    after = run(objective, second, passes=3, warm=before)
+    assert after.history.dual[0] == pytest.approx(before.certificate.dual, abs=1e-12)
+    assert after.certificate.dual >= before.certificate.dual
+
+
+@pytest.mark.parametrize("solver", [ActiveBlocks(), BlockFrankWolfe()], ids=["active", "dense"])
+def test_a_dual_point_serves_another_lambda(solver):
+    before = run(problem("chain").objective, solver, tol=1e-6, passes=3000)
+    known = build(STRUCTURES["chain"], regularization=0.4)
+    start = run(known.objective, solver, passes=1, warm=before).history[0]
+    z = np.split(before.z, known.objective.point_start[1:-1])
+    assert start.dual == pytest.approx(known.dual(z), abs=1e-12)
+    assert start.gap < 0.1 * run(known.objective, solver, passes=1).history.gap[0]
 
 
 @each_solver
