@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array
+from structlearn.contract import Array, fetch
+from structlearn.kernels import answer, leaf
 
 
 class Scoring(ABC):
@@ -19,7 +20,7 @@ class Scoring(ABC):
     `pullback` on ranges of examples.
     """
 
-    #: Whether Phi_i Phi_i^T is a multiple of the identity for every example
+    #: Whether Phi_i Phi_i^T is a multiple of the identity, of one size, for every example
     isotropic: bool = False
     n_weights: int
     n_shared: int
@@ -54,3 +55,9 @@ class Scoring(ABC):
         ends = np.searchsorted(self.start, np.arange(0, self.start[-1], parts_at_once), side="left")
         edges = np.unique(np.concatenate([[0], ends, [self.n_examples]]))
         return [(int(a), int(b)) for a, b in pairwise(edges)]
+
+
+@answer(fetch, object)
+@leaf
+def no_fetch(scoring: Any, i: Any) -> None:
+    """For a scoring that is read in sequence."""

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, move, score, scratch, squared_norm
-from structlearn.kernels import answer, kernel, question
+from structlearn.contract import Array, fetch, move, score, scratch, squared_norm
+from structlearn.kernels import answer, kernel, leaf, question
+from structlearn.prefetch import CACHE_LINE, prefetch
 
 #: Up to this length ||Phi^T delta||^2 comes from the stored Gram matrix of the rows.
 LONGEST_GRAM = 256
 #: A row of delta with at most n_labels / FEW_LABELS non-zeros is moved label by label.
-FEW_LABELS = 5
+FEW_LABELS = 3
 
 
 class DenseRows(NamedTuple):
@@ -51,7 +52,7 @@ def row_product(scoring: Any, row: int, other: int) -> Any:
 
 
 @answer(row_product, DenseRows)
-@kernel
+@leaf
 def _dense_inner(scoring: Any, row: Any, other: Any) -> Any:
     total = 0.0
     for j in range(scoring.X.shape[1]):
@@ -82,7 +83,7 @@ def dense_scratch(scoring: Any) -> Any:
 
 
 @answer(score, DenseRows)
-@kernel
+@leaf
 def dense_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     """Four features at once: one load and one store of theta for all. Faster than BLAS on so few rows."""
     X = scoring.X
@@ -111,7 +112,16 @@ def dense_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
         _add_constant(w, d, table)
 
 
-@kernel
+@answer(fetch, DenseRows)
+@leaf
+def dense_fetch(scoring: Any, i: Any) -> None:
+    """All of an example of one row; the rest of a longer one follows in sequence, which needs no asking."""
+    row = scoring.X[scoring.first[i]]
+    for j in range(0, row.size, CACHE_LINE // row.itemsize):
+        prefetch(row, j)
+
+
+@leaf
 def _dense_dot(X: Any, row: Any, w: Any) -> Any:
     total = 0.0
     for j in range(X.shape[1]):
@@ -119,7 +129,7 @@ def _dense_dot(X: Any, row: Any, w: Any) -> Any:
     return total
 
 
-@kernel
+@leaf
 def _add_constant(w: Any, d: Any, table: Any) -> None:
     """The intercept's weights, which follow those of d features, on every row."""
     constant = w[d * table.shape[1] : (d + 1) * table.shape[1]]
@@ -128,7 +138,7 @@ def _add_constant(w: Any, d: Any, table: Any) -> None:
             table[t, k] += constant[k]
 
 
-@kernel
+@leaf
 def _squared(x: Any) -> Any:
     total = 0.0
     for j in range(x.size):
@@ -136,7 +146,7 @@ def _squared(x: Any) -> Any:
     return total
 
 
-@kernel
+@leaf
 def _norm_by_gram(scoring: Any, i: Any, length: Any, delta: Any) -> Any:
     """sum_{t, u} <x_t, x_u> <delta_t, delta_u>, plus the shared parts, whose features are unit vectors."""
     n = scoring.n_labels
@@ -152,14 +162,14 @@ def _norm_by_gram(scoring: Any, i: Any, length: Any, delta: Any) -> Any:
     return total
 
 
-@kernel
+@leaf
 def _column_sum(delta: Any, length: Any, n: Any, scale: Any, out: Any) -> None:
     for t in range(length):
         for k in range(n):
             out[k] += scale * delta[t * n + k]
 
 
-@kernel
+@leaf
 def _squared_and_clear(x: Any) -> Any:
     total = _squared(x)
     for j in range(x.size):
@@ -168,7 +178,7 @@ def _squared_and_clear(x: Any) -> Any:
 
 
 @answer(squared_norm, DenseRows)
-@kernel
+@leaf
 def dense_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     length = scoring.first[i + 1] - scoring.first[i]
     if length <= LONGEST_GRAM:
@@ -177,7 +187,7 @@ def dense_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     return _squared_and_clear(work[0])
 
 
-@kernel
+@leaf
 def _move_shared(delta: Any, n_local: Any, scale: Any, w: Any) -> None:
     shared = delta[n_local:]
     own = w[w.size - shared.size :]
@@ -185,7 +195,7 @@ def _move_shared(delta: Any, n_local: Any, scale: Any, w: Any) -> None:
         own[j] += scale * shared[j]
 
 
-@kernel
+@leaf
 def _nonzero_labels(table: Any, t: Any, labels: Any) -> Any:
     """Labels of row t where `table` is not zero; returns how many."""
     count = 0
@@ -196,7 +206,7 @@ def _nonzero_labels(table: Any, t: Any, labels: Any) -> Any:
 
 
 @answer(move, DenseRows)
-@kernel
+@leaf
 def dense_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
     """Row by row: z_i mixes few corners, so that most of a row of delta is zero."""
     d = scoring.X.shape[1]
@@ -233,7 +243,7 @@ def dense_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) 
 
 
 @answer(row_product, SparseRows)
-@kernel
+@leaf
 def _sparse_inner(scoring: Any, row: Any, other: Any) -> Any:
     """By merging the sorted indices."""
     p, p_end = scoring.indptr[row], scoring.indptr[row + 1]
@@ -258,7 +268,7 @@ def sparse_scratch(scoring: Any) -> Any:
 
 
 @answer(score, SparseRows)
-@kernel
+@leaf
 def sparse_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     n = scoring.n_labels
     a = scoring.first[i]
@@ -291,8 +301,17 @@ def sparse_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
         _add_constant(w, scoring.n_features, table)
 
 
+@answer(fetch, SparseRows)
+@leaf
+def sparse_fetch(scoring: Any, i: Any) -> None:
+    a = scoring.first[i]
+    for p in range(scoring.indptr[a], scoring.indptr[a + 1], CACHE_LINE // scoring.data.itemsize):
+        prefetch(scoring.data, p)
+        prefetch(scoring.indices, p)
+
+
 @answer(squared_norm, SparseRows)
-@kernel
+@leaf
 def sparse_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     length = scoring.first[i + 1] - scoring.first[i]
     if length <= LONGEST_GRAM:
@@ -309,7 +328,7 @@ def sparse_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
 
 
 @answer(move, SparseRows)
-@kernel
+@leaf
 def sparse_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
     n = scoring.n_labels
     a = scoring.first[i]
