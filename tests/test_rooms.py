@@ -10,13 +10,14 @@ import pytest
 import structlearn
 
 PACKAGE = Path(structlearn.__file__).parent
-GROUND = {"contract", "kernels", "threads"}
+GROUND = {"contract", "kernels", "prefetch", "threads"}
 SHAPES = {"structures", "regularizers", "penalties"}
 MIDDLE = GROUND | SHAPES | {"scoring", "oracle", "objective"}
 #: What each room may import of the package, beside itself.
 MAY_IMPORT = {
     "contract": {"kernels"},
     "kernels": set(),
+    "prefetch": set(),
     "threads": set(),
     "files": set(),
     "metrics": GROUND,

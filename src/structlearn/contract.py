@@ -17,7 +17,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from structlearn.kernels import question
+from structlearn.kernels import question, request
 
 Array = NDArray[Any]
 Shape = tuple[int, int]
@@ -26,7 +26,7 @@ Shape = tuple[int, int]
 # ---- asked of a structure --------------------------------------------------------------------------
 
 
-@question
+@request
 def workspace(structure: Any, shape: Shape) -> Any:
     """Scratch memory that serves every example of at most this shape; made once a pass."""
 
@@ -49,7 +49,7 @@ def curvature(structure: Any) -> Any:
     """1 where the corner is that of <theta, z> - 1/2 ||z||^2 over local parts, else 0."""
 
 
-@question
+@request
 def gibbs_workspace(structure: Any, shape: Shape) -> Any:
     """Scratch memory for `gibbs` and `log_partition`, as `workspace` is for `corner`."""
 
@@ -67,7 +67,7 @@ def log_partition(structure: Any, shape: Shape, theta: Array, shared: Array, wor
     """log Z, where the marginals are not needed; `mean` is scratch."""
 
 
-@question
+@request
 def nearest_workspace(structure: Any, shape: Shape) -> Any:
     """Scratch memory for `nearest`, as `workspace` is for `corner`."""
 
@@ -83,7 +83,7 @@ def nearest(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any
 # ---- asked of a scoring ----------------------------------------------------------------------------
 
 
-@question
+@request
 def scratch(scoring: Any) -> Any:
     """Scratch memory that serves every example; made once a pass."""
 
@@ -114,3 +114,8 @@ def squared_norm(scoring: Any, i: int, delta: Array, work: Any) -> Any:
 @question
 def move(scoring: Any, i: int, delta: Array, scale: float, w: Array, work: Any) -> None:
     """w <- w + scale * Phi_i^T delta, touching only the weights of this example's features."""
+
+
+@question
+def fetch(scoring: Any, i: int) -> None:
+    """Ask for the features of example i, which will be scored soon; changes nothing."""

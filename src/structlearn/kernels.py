@@ -134,7 +134,19 @@ class _PackageCache(FunctionCache):
 
 def kernel(function: F) -> F:
     """Compile `function` on first call; keep the result on disk; release the GIL while it runs."""
-    compiled = numba.njit(nogil=True, fastmath=FAST_SUMS, error_model="numpy")(function)
+    return _compiled(function, counts=True)
+
+
+def leaf(function: F) -> F:
+    """As `kernel`, for a function that makes no array and calls none that does.
+
+    It does not count references to the arrays it is given, which takes longer than a short loop over them.
+    """
+    return _compiled(function, counts=False)
+
+
+def _compiled(function: F, *, counts: bool) -> F:
+    compiled = numba.njit(nogil=True, fastmath=FAST_SUMS, error_model="numpy", _nrt=counts)(function)
     with suppress(RuntimeError):  # no folder can be written: compile in each process
         compiled._cache = _PackageCache(compiled.py_func)
     return compiled
@@ -149,6 +161,15 @@ def question(name: F) -> F:
     In compiled code the choice is made at compile time among the kernels registered with `answer`. In plain
     Python the same kernel is called or, where the first argument is an ordinary object, its method.
     """
+    return _asked(name, counts=False)
+
+
+def request(name: F) -> F:
+    """As `question`, where the answer is new memory."""
+    return _asked(name, counts=True)
+
+
+def _asked(name: F, *, counts: bool) -> F:
     key = name.__name__
 
     @wraps(name)
@@ -159,7 +180,7 @@ def question(name: F) -> F:
         found = own or _ANSWERS[key, object]
         return found(*args) if isinstance(args[0], tuple) else found.py_func(*args)  # type: ignore[attr-defined]
 
-    @overload(ask)
+    @overload(ask, jit_options={"_nrt": counts})
     def choose(*args):  # type: ignore[no-untyped-def]  # Numba compares signatures, annotations included
         asked = args[0]
         if not isinstance(asked, types.NamedTuple | types.NamedUniTuple):

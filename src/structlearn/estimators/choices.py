@@ -55,7 +55,7 @@ class Choice(NamedTuple):
     any_penalty: bool = False
 
 
-_BLOCK_OPTIONS = ("order", "averaging", "exact", "examples_at_once")
+_BLOCK_OPTIONS = ("order", "averaging", "exact", "focus", "examples_at_once")
 _ACTIVE_OPTIONS = (
     "steps",
     "inner_steps",
@@ -81,7 +81,7 @@ SOLVERS: dict[str, Choice] = {
     "bcfw": Choice(_block_frank_wolfe, (*_BLOCK_OPTIONS, "form", *_ACTIVE_OPTIONS), ("hinge",), dual=True),
     "sdca": Choice(BlockFrankWolfe, (*_BLOCK_OPTIONS, "smoothing"), ("smooth",), dual=True),
     "coordinate-ascent": Choice(
-        ExactBlocks, ("order", "averaging", "examples_at_once"), ("hinge",), dual=True
+        ExactBlocks, ("order", "averaging", "focus", "examples_at_once"), ("hinge",), dual=True
     ),
     "projected-gradient": Choice(ProjectedGradient, (), ("hinge",), dual=True),
     "fw": Choice(FrankWolfe, ("line_search",), ("hinge",), dual=True),

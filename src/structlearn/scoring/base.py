@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array, score, score_some
-from structlearn.kernels import answer, kernel
+from structlearn.contract import Array, fetch, score, score_some
+from structlearn.kernels import answer, kernel, leaf
 
 
 class Scoring(ABC):
@@ -20,7 +20,7 @@ class Scoring(ABC):
     `pullback` on ranges of examples.
     """
 
-    #: Whether Phi_i Phi_i^T is a multiple of the identity for every example
+    #: Whether Phi_i Phi_i^T is a multiple of the identity, of one size, for every example
     isotropic: bool = False
     n_weights: int
     n_shared: int
@@ -61,3 +61,9 @@ class Scoring(ABC):
 @kernel
 def score_all(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
     score(scoring, i, w, work, theta)
+
+
+@answer(fetch, object)
+@leaf
+def no_fetch(scoring: Any, i: Any) -> None:
+    """For a scoring that is read in sequence."""

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, move, score, scratch, squared_norm
-from structlearn.kernels import answer, kernel
+from structlearn.contract import Array, fetch, move, score, scratch, squared_norm
+from structlearn.kernels import answer, kernel, leaf
+from structlearn.prefetch import CACHE_LINE, prefetch
 
 #: Up to this length ||Phi^T delta||^2 comes from the stored Gram matrix of the rows.
 LONGEST_GRAM = 256
 #: A row of delta with at most n_labels / FEW_LABELS non-zeros is moved label by label.
-FEW_LABELS = 5
+FEW_LABELS = 3
 
 
 class DenseRows(NamedTuple):
@@ -68,7 +69,7 @@ def dense_scratch(scoring: Any) -> Any:
 
 
 @answer(score, DenseRows)
-@kernel
+@leaf
 def dense_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     X = scoring.X
     a = scoring.first[i]
@@ -86,7 +87,7 @@ def dense_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
         _add_constant(w, d, table)
 
 
-@kernel
+@leaf
 def dense_row(X: Any, row: Any, W: Any, table: Any, t: Any) -> None:
     """table[t] <- X[row] W, without the constant.
 
@@ -106,7 +107,16 @@ def dense_row(X: Any, row: Any, W: Any, table: Any, t: Any) -> None:
             table[t, k] += x * W[j, k]
 
 
-@kernel
+@answer(fetch, DenseRows)
+@leaf
+def dense_fetch(scoring: Any, i: Any) -> None:
+    """All of an example of one row; the rest of a longer one follows in sequence, which needs no asking."""
+    row = scoring.X[scoring.first[i]]
+    for j in range(0, row.size, CACHE_LINE // row.itemsize):
+        prefetch(row, j)
+
+
+@leaf
 def _dense_dot(X: Any, row: Any, w: Any) -> Any:
     total = 0.0
     for j in range(X.shape[1]):
@@ -114,7 +124,7 @@ def _dense_dot(X: Any, row: Any, w: Any) -> Any:
     return total
 
 
-@kernel
+@leaf
 def _add_constant(w: Any, d: Any, table: Any) -> None:
     """The intercept's weights, which follow those of d features, on every row."""
     constant = w[d * table.shape[1] : (d + 1) * table.shape[1]]
@@ -123,7 +133,7 @@ def _add_constant(w: Any, d: Any, table: Any) -> None:
             table[t, k] += constant[k]
 
 
-@kernel
+@leaf
 def _squared(x: Any) -> Any:
     total = 0.0
     for j in range(x.size):
@@ -131,7 +141,7 @@ def _squared(x: Any) -> Any:
     return total
 
 
-@kernel
+@leaf
 def _norm_by_gram(scoring: Any, i: Any, length: Any, delta: Any) -> Any:
     """sum_{t, u} <x_t, x_u> <delta_t, delta_u>, plus the shared parts, whose features are unit vectors."""
     n = scoring.n_labels
@@ -147,14 +157,14 @@ def _norm_by_gram(scoring: Any, i: Any, length: Any, delta: Any) -> Any:
     return total
 
 
-@kernel
+@leaf
 def _column_sum(delta: Any, length: Any, n: Any, scale: Any, out: Any) -> None:
     for t in range(length):
         for k in range(n):
             out[k] += scale * delta[t * n + k]
 
 
-@kernel
+@leaf
 def squared_and_clear(x: Any) -> Any:
     total = _squared(x)
     for j in range(x.size):
@@ -163,7 +173,7 @@ def squared_and_clear(x: Any) -> Any:
 
 
 @answer(squared_norm, DenseRows)
-@kernel
+@leaf
 def dense_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     length = scoring.first[i + 1] - scoring.first[i]
     if length <= LONGEST_GRAM:
@@ -172,7 +182,7 @@ def dense_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     return squared_and_clear(work[0])
 
 
-@kernel
+@leaf
 def _move_shared(delta: Any, n_local: Any, scale: Any, w: Any) -> None:
     shared = delta[n_local:]
     own = w[w.size - shared.size :]
@@ -180,7 +190,7 @@ def _move_shared(delta: Any, n_local: Any, scale: Any, w: Any) -> None:
         own[j] += scale * shared[j]
 
 
-@kernel
+@leaf
 def _nonzero_labels(table: Any, t: Any, labels: Any) -> Any:
     """Labels of row t where `table` is not zero; returns how many."""
     count = 0
@@ -191,7 +201,7 @@ def _nonzero_labels(table: Any, t: Any, labels: Any) -> Any:
 
 
 @answer(move, DenseRows)
-@kernel
+@leaf
 def dense_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
     """Row by row: z_i mixes few corners, so that most of a row of delta is zero."""
     d = scoring.X.shape[1]
@@ -234,7 +244,7 @@ def sparse_scratch(scoring: Any) -> Any:
 
 
 @answer(score, SparseRows)
-@kernel
+@leaf
 def sparse_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     n = scoring.n_labels
     a = scoring.first[i]
@@ -253,7 +263,7 @@ def sparse_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
         _add_constant(w, scoring.n_features, table)
 
 
-@kernel
+@leaf
 def sparse_row(scoring: Any, row: Any, W: Any, table: Any, t: Any) -> None:
     """table[t] <- X[row] W, without the constant; four features at once, as `dense_row`."""
     p, end = scoring.indptr[row], scoring.indptr[row + 1]
@@ -274,8 +284,17 @@ def sparse_row(scoring: Any, row: Any, W: Any, table: Any, t: Any) -> None:
         p += 1
 
 
+@answer(fetch, SparseRows)
+@leaf
+def sparse_fetch(scoring: Any, i: Any) -> None:
+    a = scoring.first[i]
+    for p in range(scoring.indptr[a], scoring.indptr[a + 1], CACHE_LINE // scoring.data.itemsize):
+        prefetch(scoring.data, p)
+        prefetch(scoring.indices, p)
+
+
 @answer(squared_norm, SparseRows)
-@kernel
+@leaf
 def sparse_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     length = scoring.first[i + 1] - scoring.first[i]
     if length <= LONGEST_GRAM:
@@ -297,7 +316,7 @@ def sparse_squared_and_clear(scoring: Any, i: Any, pulled: Any) -> Any:
 
 
 @answer(move, SparseRows)
-@kernel
+@leaf
 def sparse_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
     n = scoring.n_labels
     a = scoring.first[i]

@@ -73,8 +73,9 @@ class RowScoring(Scoring):
         nothing = np.empty(0), np.zeros(self.n_examples + 1, dtype=np.int64)
         tail = (self.first, self.n_labels, self.n_shared, bool(self.intercept), *nothing)
         if sparse.issparse(X):
-            indices, indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False)
-            return SparseRows(X.data, indices, indptr, X.shape[1], *tail)
+            # unsigned: compiled code then need not ask whether an index counts from the end
+            indices = X.indices.astype(np.int32, copy=False).view(np.uint32)
+            return SparseRows(X.data, indices, X.indptr.astype(np.int64, copy=False), X.shape[1], *tail)
         return DenseRows(X, *tail)
 
     @cached_property

@@ -25,11 +25,13 @@ from structlearn.contract import (
 from structlearn.kernels import kernel
 from structlearn.objective import Objective
 from structlearn.regularizers import Regularizer
-from structlearn.solvers.exact_blocks import exact_pass
+from structlearn.solvers.exact_blocks import Focus, exact_pass, steepness
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.orders import Order, Permutation
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.totals import COST, LAG_COST, STEPS
+
+_NOTHING = np.empty(0, dtype=np.int64)
 
 
 class State(NamedTuple):
@@ -51,6 +53,10 @@ class State(NamedTuple):
     answers: int = 0
     #: the number of the current cached pass; zero in a pass with the oracle
     cached: int = 0
+    #: p ||x_i||^2 / lambda of each block where steps are exact, else empty
+    steep: Array = _NOTHING
+    #: between full passes of exact steps, the rounds over awake blocks
+    focus: Focus = Focus.nothing(_NOTHING)
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,9 @@ class BlockFrankWolfe:
         Whether to certify, beside the iterates, their average weighted by 1, 2, 3, ...
     exact : bool
         Whether to maximise over each block exactly where that is a projection (see `exact_blocks`).
+    focus : float
+        With exact steps, how many passes' worth of visits may follow each full pass to go to blocks that had
+        a gap when last visited, alone; 0 makes every pass a full one.
     smoothing : float
         With the entropy, how far from the gold corner, where its slope is infinite, towards uniform z starts.
     examples_at_once : int
@@ -90,6 +99,7 @@ class BlockFrankWolfe:
     order: Order = field(default_factory=Permutation)
     averaging: bool = False
     exact: bool = True
+    focus: float = 3.0
     smoothing: float = 0.02
     examples_at_once: int = 16384
     certifies: ClassVar[bool] = True
@@ -100,7 +110,9 @@ class BlockFrankWolfe:
         if h.size or warm is not None:
             w, cost = self._afresh(objective, z, h)
         state = self._first_state(objective, z, w, cost, h)
-        self._visit(objective, state, state.order)  # compiles
+        if self.exact and objective.has_exact_blocks:
+            state = state._replace(steep=steepness(*_problem(objective)))
+        (self._maximize if state.steep.size else self._visit)(objective, state, state.order)  # compiles
         return state
 
     def _first_state(self, objective: Objective, z: Any, w: Array, cost: float, h: Array) -> State:
@@ -150,6 +162,8 @@ class BlockFrankWolfe:
         return w, cost + (float(objective.weight @ h) + objective.gold_omega if h.size else 0.0)
 
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+        if state.steep.size:
+            return self._exact_step(objective, state, rng)
         order = state.order
         if not order.size:
             order = self.order.draw(rng, objective.active, state.gaps)
@@ -157,18 +171,49 @@ class BlockFrankWolfe:
         self._visit(objective, state, now)
         return state._replace(order=later, answers=state.answers + now.size)
 
-    def _visit(self, objective: Objective, state: State, order: Array) -> None:
-        exact = self.exact and objective.has_exact_blocks
-        structure = (objective.structure.record,) if exact else ()
-        objective.oracle.run(exact_pass if exact else plain_pass)(
+    def _exact_step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+        """A piece of a full pass or of the rounds that follow it, which ends where `answers` is a whole pass."""
+        room = min(self.examples_at_once, objective.n_active - state.answers % objective.n_active)
+        awake, goal, left = state.focus
+        if awake.size and left:
+            seed = int(rng.integers(1 << 62))
+            visits, n_awake = self._maximize(objective, state, awake, min(room, left), goal, seed)
+            focus = Focus(awake[:n_awake], goal, left - visits)
+            return state._replace(answers=state.answers + visits, focus=focus)
+        order = state.order
+        if not order.size:
+            order = self.order.draw(rng, objective.active, state.gaps)
+        now, later = order[:room], order[room:]
+        self._maximize(objective, state, now)
+        focus = state.focus
+        if not later.size:
+            focus = Focus.after_full_pass(objective.active, state.gaps, self.focus, rng)
+        return state._replace(order=later, answers=state.answers + now.size, focus=focus)
+
+    @staticmethod
+    def _maximize(
+        objective: Objective,
+        state: State,
+        order: Array,
+        room: int | None = None,
+        goal: float = np.inf,
+        seed: int = 0,
+    ) -> tuple[int, int]:
+        """Visits made and blocks left awake by `exact_pass`; one round unless there is a finite goal."""
+        return exact_pass(  # type: ignore[no-any-return]
             objective.oracle.record,
-            *structure,
-            objective.scoring.record,
-            objective.blocks,
-            objective.regularization,
+            objective.structure.record,
+            *_problem(objective),
+            state.steep,
             order,
+            order.size if room is None else room,
+            goal,
+            seed,
             *state[:6],
         )
+
+    def _visit(self, objective: Objective, state: State, order: Array) -> None:
+        objective.oracle.run(plain_pass)(objective.oracle.record, *_problem(objective), order, *state[:6])
 
     def progress(self, state: State) -> Progress:
         estimate = float(state.gaps.sum()) if not state.order.size else np.inf
@@ -190,7 +235,8 @@ class BlockFrankWolfe:
             self._fill(objective, 0.0, state.z, state.h)
         w, state.totals[COST] = self._afresh(objective, state.z, state.h)
         point = BoundedPoint(state.z, state.h, objective.regularizer) if state.h.size else state.z
-        return state._replace(w=w, order=state.order[:0]), point
+        nothing = state.order[:0]
+        return state._replace(w=w, order=nothing, focus=Focus.nothing(nothing)), point
 
 
 @dataclass(frozen=True)
@@ -207,6 +253,11 @@ class ExactBlocks(BlockFrankWolfe):
                 "and multiclass problems); use solver='bcfw'."
             )
         return super().start(objective, rng, warm)
+
+
+def _problem(objective: Objective) -> tuple[Any, Any, float]:
+    """What every pass over blocks needs to know of an objective."""
+    return objective.scoring.record, objective.blocks, objective.regularization
 
 
 @kernel

@@ -149,17 +149,22 @@ class _Run:
         passes = self.passes(state)
         if progress.pending or (passes < int(self.next_check) + 1 and not _is_whole(passes)):
             return False
-        near = progress.estimate <= 2 * self.stopping.tol
+        near = progress.estimate <= 3 * self.stopping.tol
         return passes >= self.next_check or (near and _is_whole(passes))
 
     def certify(self, state: Any) -> None:
         """Evaluate the state, add a row to the history, and show it to the callback."""
         self._evaluate(state)
         row = self._row(state)
-        self.next_check = row.passes + max(1.0, 0.1 * row.passes)
+        self.next_check = row.passes + max(1.0, self._share(state, row.passes) * row.passes)
         self.history.append(row)
         if self.callback is not None and self.callback(row):
             self.called_off = True
+
+    def _share(self, state: Any, passes: float) -> float:
+        """How much further to go before the next evaluation; fewer of the first while tol is out of reach."""
+        far = 10 * self.stopping.tol < self.solver.progress(state).estimate < np.inf
+        return 0.5 if far and passes < 10 else 0.1
 
     def _evaluate(self, state: Any) -> None:
         """Keep the best of each side among the candidates."""

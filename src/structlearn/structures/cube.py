@@ -19,7 +19,7 @@ from structlearn.contract import (
     peak,
     workspace,
 )
-from structlearn.kernels import answer, kernel
+from structlearn.kernels import answer, kernel, leaf
 from structlearn.structures.base import Structure
 from structlearn.structures.switches import encode_switches, switch_costs
 
@@ -73,7 +73,7 @@ def cube_workspace(structure: Any, shape: Any) -> Any:
 
 
 @answer(corner, CubeRecord)
-@kernel
+@leaf
 def cube_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     value = 0.0
     for k in range(theta.size):
@@ -84,7 +84,7 @@ def cube_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, 
 
 
 @answer(peak, CubeRecord)
-@kernel
+@leaf
 def cube_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     value = 0.0
     for k in range(theta.size):
@@ -93,7 +93,7 @@ def cube_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, ve
 
 
 @answer(gibbs, CubeRecord)
-@kernel
+@leaf
 def sigmoid(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     """mean_k = 1/(1 + exp -theta_k), log Z = sum_k log(1 + exp theta_k)."""
     value = 0.0
@@ -105,7 +105,7 @@ def sigmoid(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean
 
 
 @answer(log_partition, CubeRecord)
-@kernel
+@leaf
 def softplus(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     value = 0.0
     for k in range(theta.size):
@@ -114,7 +114,7 @@ def softplus(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mea
 
 
 @answer(nearest, CubeRecord)
-@kernel
+@leaf
 def clip(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     """point_k = min(max(theta_k, 0), 1)."""
     value = 0.0

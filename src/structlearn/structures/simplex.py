@@ -19,7 +19,7 @@ from structlearn.contract import (
     peak,
     workspace,
 )
-from structlearn.kernels import answer, kernel
+from structlearn.kernels import answer, kernel, leaf
 from structlearn.structures.base import Corners, Structure
 from structlearn.structures.rows import encode_rows, label_indices, row_costs, single_label
 from structlearn.structures.sparsemax import largest, sparsemax
@@ -83,7 +83,7 @@ def simplex_workspace(structure: Any, shape: Any) -> Any:
 
 
 @answer(corner, SimplexRecord)
-@kernel
+@leaf
 def simplex_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     best = 0
     for k in range(theta.size):
@@ -95,7 +95,7 @@ def simplex_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: An
 
 
 @answer(peak, SimplexRecord)
-@kernel
+@leaf
 def simplex_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     best = theta[0]
     for k in range(1, theta.size):
@@ -104,7 +104,7 @@ def simplex_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any,
 
 
 @answer(gibbs, SimplexRecord)
-@kernel
+@leaf
 def softmax(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     """mean_k = exp(theta_k - log Z), log Z = log sum_j exp theta_j."""
     top = largest(theta)
@@ -121,7 +121,7 @@ def softmax(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean
 
 
 @answer(log_partition, SimplexRecord)
-@kernel
+@leaf
 def log_sum_exp(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     top = largest(theta)
     if top == -np.inf:
@@ -133,6 +133,6 @@ def log_sum_exp(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, 
 
 
 @answer(nearest, SimplexRecord)
-@kernel
+@leaf
 def simplex_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     return sparsemax(theta, point)

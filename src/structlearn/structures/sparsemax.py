@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.kernels import kernel
+from structlearn.kernels import leaf
 
 LANES = 8
 
 
-@kernel
+@leaf
 def largest(theta: Any) -> Any:
     """max_k theta_k, in eight lanes, since the compiler does not reorder comparisons."""
     a = b = c = d = e = f = g = h = theta[0]
@@ -26,7 +26,7 @@ def largest(theta: Any) -> Any:
     return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
 
 
-@kernel
+@leaf
 def sparsemax(theta: Any, z: Any) -> Any:
     """z <- argmin_{z >= 0, sum z = 1} 1/2 ||z - theta||^2 = max(theta - tau, 0).
 

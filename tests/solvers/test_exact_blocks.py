@@ -1,0 +1,139 @@
+"""Exact block steps: rounds over the blocks that are awake change how fast the optimum comes, not which it is."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from structlearn.objective import Objective
+from structlearn.scoring import RowScoring
+from structlearn.solvers import BlockFrankWolfe, ExactBlocks, Stopping, solve
+from structlearn.solvers.exact_blocks import Focus, shuffle
+from structlearn.solvers.totals import STEPS
+from structlearn.structures import Cube, Simplex
+
+REGULARIZATION = 0.02
+
+
+def problem(structure):
+    """Noisy labels: at the optimum most blocks rest at a corner, gold or not."""
+    rng = np.random.default_rng(0)
+    n, n_labels = 150, structure.n_labels
+    X = rng.normal(size=(n, 4))
+    scores = X @ rng.normal(size=(4, n_labels)) + 2 * rng.normal(size=(n, n_labels))
+    y = (scores > 0).astype(int) if n_labels == 1 else scores.argmax(axis=1)
+    scoring = RowScoring(X, np.ones(n, dtype=np.int64), n_labels)
+    gold = structure.encode_many(y, scoring.shapes)
+    cost = structure.cost_many(gold, scoring.shapes)
+    return Objective(structure, scoring, gold, cost, regularization=REGULARIZATION)
+
+
+PROBLEMS = {"simplex": problem(Simplex(3)), "switch": problem(Cube(1))}
+each_problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def optimum(objective):
+    """min P by an interior point method."""
+    X, n_labels = objective.scoring.X, objective.scoring.n_labels
+    mu = objective.gold_point().reshape(-1, n_labels)
+    W = cp.Variable((X.shape[1], n_labels))
+    theta = X @ W + objective.cost.reshape(-1, n_labels)
+    best = cp.max(theta, axis=1) if n_labels > 1 else cp.pos(theta[:, 0])
+    loss = cp.sum(best - cp.sum(cp.multiply(theta, mu), axis=1)) / len(X)
+    problem = cp.Problem(cp.Minimize(REGULARIZATION / 2 * cp.sum_squares(W) + loss))
+    return problem.solve(solver=cp.CLARABEL)
+
+
+def run(objective, **options):
+    return solve(objective, ExactBlocks(**options), Stopping(tol=2e-8, max_passes=20_000), seed=0)
+
+
+def states(objective, solver, number):
+    rng = np.random.default_rng(0)
+    state = solver.start(objective, rng, None)
+    for _ in range(number):
+        state = solver.step(objective, state, rng)
+        yield state
+
+
+@each_problem
+def test_rounds_over_awake_blocks_reach_the_optimum_in_fewer_visits(name):
+    objective = PROBLEMS[name]
+    focused, plain = run(objective), run(objective, focus=0.0)
+    best = optimum(objective)
+    for solution in (focused, plain):
+        assert solution.certificate.converged
+        assert solution.certificate.primal == pytest.approx(best, abs=1e-6)
+    z = focused.z.reshape(len(objective.active), -1)
+    assert np.mean(((z == 0) | (z == 1)).all(axis=1)) > 0.5
+    assert focused.certificate.oracle_calls < plain.certificate.oracle_calls
+
+
+@each_problem
+def test_the_dual_rises_and_every_visit_is_counted(name):
+    objective = PROBLEMS[name]
+    solver = ExactBlocks(examples_at_once=40)
+    dual = 0.0
+    n_rounds = 0
+    for state in states(objective, solver, 60):
+        assert state.totals[STEPS] == state.answers
+        n_rounds += bool(state.focus.awake.size)
+        dual, before = solver.candidates(objective, state)[0].dual, dual
+        assert dual >= before - 1e-14
+    assert n_rounds > 5
+
+
+@each_problem
+def test_steps_end_at_whole_passes(name):
+    objective = PROBLEMS[name]
+    answers = [state.answers for state in states(objective, BlockFrankWolfe(), 40)]
+    whole = set(range(objective.n_active, answers[-1], objective.n_active))
+    assert whole <= set(answers)
+
+
+def test_a_block_that_sleeps_by_mistake_is_woken_by_the_next_full_pass():
+    objective = PROBLEMS["switch"]
+    solver = ExactBlocks()
+    rng = np.random.default_rng(0)
+    state = solver.step(objective, solver.start(objective, rng, None), rng)
+    awake = np.flatnonzero(state.gaps > 0)[:2]
+    sleeping = np.setdiff1d(objective.active, awake)
+    state.gaps[sleeping] = -1.0
+    state = solver.step(objective, state._replace(focus=Focus(awake, 0.0, 20)), rng)
+    assert (state.gaps[sleeping] == -1.0).all()
+    state = solver.step(objective, state._replace(focus=Focus.nothing(awake)), rng)
+    while state.order.size:
+        state = solver.step(objective, state, rng)
+    assert (state.gaps >= -1e-15).all()
+    assert set(sleeping) & set(state.focus.awake)
+    np.testing.assert_array_equal(np.sort(state.focus.awake), np.flatnonzero(state.gaps > 0))
+
+
+def test_rounds_keep_only_blocks_with_a_gap_and_end_at_the_goal():
+    objective = PROBLEMS["switch"]
+    solver = ExactBlocks()
+    state = next(states(objective, solver, 1))
+    order = objective.active.copy()
+    visits, left = solver._maximize(objective, state, order, order.size, 0.0)
+    assert visits == order.size
+    assert sorted(order[:left]) == np.flatnonzero(state.gaps > 0).tolist()
+    assert solver._maximize(objective, state, order[:left].copy(), 10**6, 1.0)[1] == 0
+
+
+def test_many_blocks_awake_are_left_to_full_passes():
+    gaps = np.array([1.0, 1.0, 0.0])
+    rng = np.random.default_rng(0)
+    assert Focus.after_full_pass(np.arange(3), gaps, 3.0, rng).awake.size == 0
+    focus = Focus.after_full_pass(np.arange(3), gaps * [1, 0, 0], 3.0, rng)
+    assert (focus.awake.tolist(), focus.goal, focus.left) == ([0], 0.1, 9)
+
+
+def test_every_permutation_is_as_likely():
+    counts = {}
+    state = np.uint64(1)
+    for _ in range(6000):
+        order = np.arange(4)
+        state = np.uint64(shuffle(order, 3, state))
+        counts[tuple(order)] = counts.get(tuple(order), 0) + 1
+    assert len(counts) == 6
+    assert all(order[3] == 3 for order in counts)
+    np.testing.assert_allclose(list(counts.values()), 1000, atol=150)  # five standard deviations
