@@ -20,6 +20,8 @@ from structlearn.scoring import PartScoring, RowScoring
 from structlearn.solvers import (
     BlockFrankWolfe,
     DiminishingStep,
+    EuclideanGeometry,
+    Extragradient,
     FrankWolfe,
     GapSampling,
     StochasticSubgradient,
@@ -322,6 +324,8 @@ SOLVERS = {
     "bcfw, averaged": Runner(BlockFrankWolfe(averaging=True)),
     "bcfw, uniform": Runner(BlockFrankWolfe(order=Uniform())),
     "bcfw, gap sampling": Runner(BlockFrankWolfe(order=GapSampling())),
+    "extragradient": Runner(Extragradient(), 4000),
+    "extragradient, euclidean": Runner(Extragradient(EuclideanGeometry()), 4000),
     "fw": Runner(FrankWolfe()),
     "fw, 2/(k + 2)": Runner(FrankWolfe(line_search=False), 10000),
     "subgradient": Runner(Subgradient()),

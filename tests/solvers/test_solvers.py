@@ -71,8 +71,8 @@ def test_the_certificate_is_that_of_the_returned_weights(solver, name):
     assert certificate.primal == solution.history.primal.min()
     assert certificate.dual == solution.history.dual.max()
     assert certificate.gap == certificate.primal - certificate.dual
-    assert certificate.passes == 7
-    assert certificate.oracle_calls == 7 * len(problem(name).mu)
+    assert 7 <= certificate.passes < 7 + 2  # an extragradient iteration is two passes
+    assert certificate.oracle_calls == certificate.passes * len(problem(name).mu)
 
 
 @pytest.mark.parametrize("runner", THOROUGH.values(), ids=THOROUGH)

@@ -15,7 +15,10 @@ from structlearn.solvers import (
     BlockFrankWolfe,
     ConstantStep,
     DiminishingStep,
+    EntropicGeometry,
+    EuclideanGeometry,
     ExactBlocks,
+    Extragradient,
     FrankWolfe,
     GapSampling,
     GradientDescent,
@@ -53,6 +56,20 @@ class Choice(NamedTuple):
     any_penalty: bool = False
 
 
+GEOMETRIES: dict[str, Any] = {
+    "auto": None,
+    "entropic": EntropicGeometry(),
+    "euclidean": EuclideanGeometry(),
+}
+FORMS = {"auto": None, "full": True, "efficient": False}
+
+
+def _extragradient(geometry: Any = "auto", memory: str = "auto") -> Solver:
+    if geometry is None or isinstance(geometry, str):
+        geometry = GEOMETRIES[one_of("geometry", geometry, GEOMETRIES)]
+    return Extragradient(geometry, FORMS[one_of("memory", memory, FORMS)])
+
+
 _BLOCK_OPTIONS = ("order", "averaging", "exact", "examples_at_once")
 _SUBGRADIENT_OPTIONS = ("step", "eta", "averaging")
 SOLVERS: dict[str, Choice] = {
@@ -63,6 +80,7 @@ SOLVERS: dict[str, Choice] = {
     ),
     "projected-gradient": Choice(ProjectedGradient, (), ("hinge",), dual=True),
     "fw": Choice(FrankWolfe, ("line_search",), ("hinge",), dual=True),
+    "extragradient": Choice(_extragradient, ("geometry", "memory"), ("hinge",), dual=True),
     "subgradient": Choice(Subgradient, _SUBGRADIENT_OPTIONS, ("hinge", "smooth")),
     "stochastic-subgradient": Choice(
         StochasticSubgradient,

@@ -1,7 +1,9 @@
 """Solvers: one file an algorithm, and the only loop. One objective, one certificate."""
 
 from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe, ExactBlocks
+from structlearn.solvers.extragradient import Extragradient
 from structlearn.solvers.frank_wolfe import FrankWolfe
+from structlearn.solvers.geometry import EntropicGeometry, EuclideanGeometry
 from structlearn.solvers.gradient import GradientDescent, Proximal
 from structlearn.solvers.lbfgs import LBFGS
 from structlearn.solvers.loop import Candidate, Progress, Solver, Stopping, solve
@@ -19,7 +21,10 @@ __all__ = [
     "Certificate",
     "ConstantStep",
     "DiminishingStep",
+    "EntropicGeometry",
+    "EuclideanGeometry",
     "ExactBlocks",
+    "Extragradient",
     "FrankWolfe",
     "GapSampling",
     "GradientDescent",
