@@ -13,6 +13,7 @@ from structlearn.scoring import RowScoring
 from structlearn.solvers import (
     BlockFrankWolfe,
     ConstantStep,
+    Extragradient,
     FrankWolfe,
     GapSampling,
     PegasosStep,
@@ -121,7 +122,9 @@ def test_the_block_gaps_of_a_pass_without_steps_add_up_to_the_gap(name):
 
 
 @pytest.mark.parametrize(
-    "solver", [BlockFrankWolfe(), StochasticSubgradient()], ids=["bcfw", "stochastic subgradient"]
+    "solver",
+    [BlockFrankWolfe(), StochasticSubgradient(), Extragradient()],
+    ids=["bcfw", "stochastic subgradient", "extragradient"],
 )
 @pytest.mark.parametrize("name", ["simplex", "chain", "matching"])
 def test_sample_weights_are_certified_too(solver, name):
@@ -341,7 +344,7 @@ def assert_sound_after_interruption(known, solution, best):
 
 WARM = {
     k: SOLVERS[k].solver
-    for k in ("bcfw", "bcfw, gap sampling", "fw", "subgradient", "stochastic subgradient")
+    for k in ("bcfw", "bcfw, gap sampling", "extragradient", "fw", "subgradient", "stochastic subgradient")
 }
 
 

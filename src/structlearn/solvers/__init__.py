@@ -2,6 +2,7 @@
 
 from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe, ExactBlocks
 from structlearn.solvers.extragradient import Extragradient
+from structlearn.solvers.extragradient_plain import PlainExtragradient
 from structlearn.solvers.frank_wolfe import FrankWolfe
 from structlearn.solvers.geometry import EntropicGeometry, EuclideanGeometry
 from structlearn.solvers.gradient import GradientDescent, Proximal
@@ -33,6 +34,7 @@ __all__ = [
     "PegasosStep",
     "Perceptron",
     "Permutation",
+    "PlainExtragradient",
     "Progress",
     "ProjectedGradient",
     "Proximal",

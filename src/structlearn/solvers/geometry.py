@@ -14,8 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
+
 from structlearn.contract import gibbs, nearest
 from structlearn.kernels import is_answered
+from structlearn.objective import Objective
+from structlearn.solvers.spectral import mixed_norm, spectral_norm
 from structlearn.structures import Structure
 from structlearn.structures.all_parts import squared_norm_record
 from structlearn.structures.regularized import Entropic
@@ -35,6 +39,9 @@ class Geometry(Protocol):
 
     def record(self, structure: Structure, apart: bool) -> Any:
         """What answers it; `apart` where each example scores its shared parts itself, after its own."""
+
+    def coupling(self, objective: Objective, rng: np.random.Generator) -> float:
+        """A bound sigma of ||sum_i p_i Phi_i^T z_i|| / ||z||, in the norm in which F is strongly convex."""
 
     def height(self, structure: Structure, rows: int) -> float:
         """A number e with F(v) <= e <1, v> at every corner v of at most so many rows."""
@@ -56,6 +63,9 @@ class EntropicGeometry:
     def record(self, structure: Structure, apart: bool) -> Any:
         return Entropic(WholeRecord(structure.record) if apart else structure.record)
 
+    def coupling(self, objective: Objective, rng: np.random.Generator) -> float:
+        return mixed_norm(objective)
+
     def height(self, structure: Structure, rows: int) -> float:
         """Corners have no entropy."""
         return 0.0
@@ -76,6 +86,10 @@ class EuclideanGeometry:
 
     def record(self, structure: Structure, apart: bool) -> Any:
         return squared_norm_record(structure)
+
+    def coupling(self, objective: Objective, rng: np.random.Generator) -> float:
+        """The norm by power iteration, with a margin for what that falls short of."""
+        return 1.01 * spectral_norm(objective, rng, tol=1e-5, most=1000)
 
     def height(self, structure: Structure, rows: int) -> float:
         """Local parts are 0 or 1. A shared part is counted at most once a row: v^2 <= rows v."""

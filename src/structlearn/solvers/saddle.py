@@ -98,7 +98,7 @@ class Saddle:
         kept: tuple[Array, ...] = ()
         if self.full:
             scores = np.zeros(self.layout.start[-1])
-            self._add_gold(0, n_examples, scores)
+            self._add_start(0, n_examples, scores)
             kept = (scores, self.objective.gold_point())
         nothing = np.zeros(self.objective.n_weights)
         point = Point(nothing, 0.0, nothing, 0.0, 0.0, *kept)
@@ -174,7 +174,7 @@ class Saddle:
             kept = base.scores[self.layout.start[first] : self.layout.start[last]]
             return self._rise(target.a - base.a, target.b - base.b, chunk) + kept
         theta = self._rise(target.a, target.b, chunk)
-        self._add_gold(first, last, theta)
+        self._add_start(first, last, theta)
         return theta
 
     def _rise(self, a: Array, b: float, chunk: tuple[int, int]) -> Array:
@@ -189,7 +189,7 @@ class Saddle:
         join(scoring.start, first, last, theta, scoring.shared(a), whole)
         return whole
 
-    def _add_gold(self, first: int, last: int, theta: Array) -> None:
+    def _add_start(self, first: int, last: int, theta: Array) -> None:
         """Theta <- theta + kappa mu, over shared parts only where the geometry counts them."""
         sizes = self.layout.start if self.geometry.separates else self.objective.scoring.start
         if self.kappa:
