@@ -128,6 +128,7 @@ class Objective:
             float(pull @ pull),
             float(pull.sum()),
             self.gold_cost,
+            self.penalty.conjugate(pull),
         )
 
     @cached_property

@@ -78,7 +78,7 @@ class Oracle:
             shared = self.scoring.shared(w)
             return self.run(peak_chunk)(self.record, self.layout, weight, *chunk, theta, shared)
 
-        return float(sum(self._each_chunk(one)))
+        return float(sum(self.each_chunk(one)))
 
     def corners(self, w: Array, cost: Array | None, weight: Array) -> Iterator[Corners]:
         """p_i argmax_z <Phi_i w + c_i, z>, a range of examples at a time."""
@@ -92,7 +92,7 @@ class Oracle:
             )
             return Corners(*chunk, vertices, shared_sum, float(value))
 
-        return self._each_chunk(one)
+        return self.each_chunk(one)
 
     def predict(self, w: Array, shift: Array | None = None) -> Iterator[tuple[int, Array]]:
         """(i, local parts of argmax_z <Phi_i w + shift_i, z>) for every example."""
@@ -107,13 +107,15 @@ class Oracle:
             theta += cost[self.scoring.start[first] : self.scoring.start[last]]
         return theta
 
-    def _each_chunk(self, function: Callable[[tuple[int, int]], Any]) -> Iterator[Any]:
+    def each_chunk(self, function: Callable[[tuple[int, int]], Any]) -> Iterator[Any]:
+        """`function` of each range of examples, in their order; at most one answer a thread waits."""
         chunks = self.scoring.chunks()
         if self.n_jobs == 1 or len(chunks) == 1 or not self.compiled:
             yield from map(function, chunks)
             return
         with blas_threads(1), ThreadPoolExecutor(self.n_jobs) as pool:
-            yield from pool.map(function, chunks)
+            for k in range(0, len(chunks), self.n_jobs):
+                yield from pool.map(function, chunks[k : k + self.n_jobs])
 
 
 @kernel

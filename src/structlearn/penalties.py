@@ -7,7 +7,8 @@ infinite beyond a ball (norms), u is shrunk towards 0, that is z towards mu, unt
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from math import sqrt
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -30,6 +31,24 @@ class Penalty(Protocol):
         """R*(u) = max_w <w, u> - R(w), where it is finite."""
 
 
+@runtime_checkable
+class RadialPenalty(Penalty, Protocol):
+    """A penalty that depends on ||w|| alone, so that its best weights point along u."""
+
+    def weights_of(self, u: Array) -> Array:
+        """argmax_w <w, u> - R(w)."""
+
+    def reach(self, value: float) -> float:
+        """The largest ||w|| for which R(w) <= value."""
+
+
+def radial(penalty: Penalty, solver: str) -> RadialPenalty:
+    """`penalty` itself; ValueError if it depends on more than the norm."""
+    if isinstance(penalty, RadialPenalty):
+        return penalty
+    raise ValueError(f"Solver {solver!r} takes the penalty 'l2' or a radius; use solver='proximal'.")
+
+
 @dataclass(frozen=True)
 class SquaredL2:
     """R(w) = lambda/2 ||w||^2."""
@@ -47,6 +66,39 @@ class SquaredL2:
 
     def conjugate(self, u: Array) -> float:
         return float(u @ u) / (2 * self.strength) if self.strength > 0 else 0.0
+
+    def weights_of(self, u: Array) -> Array:
+        return u / self.strength
+
+    def reach(self, value: float) -> float:
+        return sqrt(2 * value / self.strength)
+
+
+@dataclass(frozen=True)
+class Ball:
+    """R(w) = 0 where ||w|| <= radius, else infinite: training within a ball, without a lambda."""
+
+    radius: float
+
+    def value(self, w: Array) -> float:
+        return 0.0 if float(np.linalg.norm(w)) <= self.radius * (1 + 1e-12) else np.inf
+
+    def prox(self, v: Array, step: float) -> Array:
+        length = float(np.linalg.norm(v))
+        return v if length <= self.radius else v * (self.radius / length)
+
+    def shrink(self, u: Array) -> float:
+        return 1.0
+
+    def conjugate(self, u: Array) -> float:
+        return self.radius * float(np.linalg.norm(u))
+
+    def weights_of(self, u: Array) -> Array:
+        length = float(np.linalg.norm(u))
+        return u * (self.radius / length) if length > 0 else np.zeros(u.size)
+
+    def reach(self, value: float) -> float:
+        return self.radius
 
 
 @dataclass(frozen=True)

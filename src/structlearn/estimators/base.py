@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from structlearn.contract import Array
-from structlearn.estimators.choices import LOSSES, check_number, make_solver, one_of
+from structlearn.estimators.choices import LOSSES, ball_of, check_number, make_solver, one_of
 from structlearn.objective import Objective
 from structlearn.oracle import Oracle
 from structlearn.penalties import Penalty
@@ -50,7 +50,8 @@ class StructuredEstimator(BaseEstimator):
         "perceptron" runs the averaged structured perceptron.
     solver : str or solver object
         "auto" picks "bcfw" for the hinge and "sdca" for smooth losses (one exact step an oracle call, and a
-        gap that comes with it). Others: "fw", "subgradient", "stochastic-subgradient" for the hinge,
+        gap that comes with it). Others: "fw", "extragradient", "subgradient", "stochastic-subgradient" for
+        the hinge,
         "lbfgs", "gradient", "proximal" for smooth losses, "perceptron".
     regularization : float
         lambda in P(w) = lambda/2 ||w||^2 + mean loss. Not used by the perceptron.
@@ -101,14 +102,15 @@ class StructuredEstimator(BaseEstimator):
         """Minimise the objective of `task`; set what every fitted estimator has."""
         solver, stopping = self._checked_parameters()
         regularizer, family = LOSSES[self.loss]
+        ball = ball_of(self.solver_options)
         objective = Objective(
             task.structure,
             task.scoring,
             task.gold,
             task.cost if family == "hinge" else np.zeros_like(task.cost),
-            regularization=0.0 if family == "perceptron" else self.regularization,
+            regularization=0.0 if family == "perceptron" or ball else self.regularization,
             regularizer=regularizer,
-            penalty=task.penalty,
+            penalty=ball or task.penalty,
             sample_weight=task.sample_weight,
             active=task.active,
             n_jobs=self._threads(),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structlearn.penalties import Ball
 from structlearn.regularizers import Regularizer, Shannon, SquaredNorm, Tsallis, Zero
 from structlearn.solvers import (
     LBFGS,
@@ -16,13 +17,17 @@ from structlearn.solvers import (
     BlockFrankWolfe,
     ConstantStep,
     DiminishingStep,
+    EntropicGeometry,
+    EuclideanGeometry,
     ExactBlocks,
+    Extragradient,
     FrankWolfe,
     GapSampling,
     GradientDescent,
     PegasosStep,
     Perceptron,
     Permutation,
+    PlainExtragradient,
     ProjectedGradient,
     Proximal,
     Solver,
@@ -55,6 +60,30 @@ class Choice(NamedTuple):
     any_penalty: bool = False
 
 
+GEOMETRIES: dict[str, Any] = {
+    "auto": None,
+    "entropic": EntropicGeometry(),
+    "euclidean": EuclideanGeometry(),
+}
+FORMS = {"auto": None, "full": True, "efficient": False}
+VARIANTS: dict[str, Callable[..., Solver]] = {"adaptive": Extragradient, "plain": PlainExtragradient}
+
+
+def _extragradient(
+    geometry: str = "auto", variant: str = "adaptive", memory: str = "auto", radius: Any = None
+) -> Solver:
+    """The radius is the problem's, not the solver's (`ball_of`)."""
+    make = VARIANTS[one_of("variant", variant, VARIANTS)]
+    full = FORMS[one_of("memory", memory, FORMS)]
+    return make(GEOMETRIES[one_of("geometry", geometry, GEOMETRIES)], full)
+
+
+def ball_of(options: Mapping[str, Any] | None) -> Ball | None:
+    """The constraint ||w|| <= radius in place of the penalty, where the solver's options have a radius."""
+    radius = (options or {}).get("radius")
+    return None if radius is None else Ball(check_number("radius", radius, strict=True))
+
+
 _BLOCK_OPTIONS = ("order", "averaging", "exact", "focus", "examples_at_once")
 _ACTIVE_OPTIONS = (
     "steps",
@@ -65,6 +94,7 @@ _ACTIVE_OPTIONS = (
     "forget_after",
     "most_atoms",
 )
+_SADDLE_OPTIONS = ("geometry", "variant", "memory", "radius")
 _SUBGRADIENT_OPTIONS = ("step", "eta", "averaging")
 
 
@@ -85,6 +115,7 @@ SOLVERS: dict[str, Choice] = {
     ),
     "projected-gradient": Choice(ProjectedGradient, (), ("hinge",), dual=True),
     "fw": Choice(FrankWolfe, ("line_search",), ("hinge",), dual=True),
+    "extragradient": Choice(_extragradient, _SADDLE_OPTIONS, ("hinge",), dual=True),
     "subgradient": Choice(Subgradient, _SUBGRADIENT_OPTIONS, ("hinge", "smooth")),
     "stochastic-subgradient": Choice(
         StochasticSubgradient,
@@ -138,9 +169,10 @@ def make_solver(
         smooth = "proximal" if penalty != "l2" else auto or "sdca"
         solver = {"hinge": "bcfw", "perceptron": "perceptron", "smooth": smooth}[family]
     choice = SOLVERS[one_of("solver", solver, ["auto", *SOLVERS])]
-    _refuse_what_it_cannot(solver, choice, loss, penalty, regularization)
     for name in options:
         one_of(f"option of solver {solver!r}", name, choice.options)
+    constrained = ball_of(options) is not None
+    _refuse_what_it_cannot(solver, choice, loss, penalty, 1.0 if constrained else regularization)
     return choice.make(**_objects(options))
 
 

@@ -42,6 +42,10 @@ class Scoring(ABC):
     def pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
         """out <- out + sum_i Phi_i^T delta_i over local parts of examples first .. last - 1 (end to end)."""
 
+    @abstractmethod
+    def part_norms(self, first: int, last: int) -> Array:
+        """||Phi_i^T e_j|| of the local parts j of examples first .. last - 1, end to end. Shared: 1."""
+
     @property
     def n_examples(self) -> int:
         return len(self.shapes)

@@ -64,6 +64,10 @@ class PartScoring(Scoring):
         if self.intercept:
             out[d] += delta.sum()
 
+    def part_norms(self, first: int, last: int) -> Array:
+        parts = self._parts(first, last)
+        return np.sqrt(np.sum(parts * parts, axis=1) + self.intercept)
+
     def _parts(self, first: int, last: int) -> Array:
         return self.F[self.start[first] : self.start[last]].astype(np.float64, copy=False)
 

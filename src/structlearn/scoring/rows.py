@@ -118,6 +118,11 @@ class RowScoring(Scoring):
         if self.intercept:
             W[d] += table.sum(axis=0)
 
+    def part_norms(self, first: int, last: int) -> Array:
+        rows = self._rows(first, last)
+        squares = rows.multiply(rows).sum(axis=1) if sparse.issparse(rows) else np.sum(rows * rows, axis=1)
+        return np.repeat(np.sqrt(np.asarray(squares).ravel() + self.intercept), self.n_labels)
+
     def _rows(self, first: int, last: int) -> Any:
         """Rows of a range of examples, in float64: float32 is for storage."""
         return self.X[self.first[first] : self.first[last]].astype(np.float64, copy=False)

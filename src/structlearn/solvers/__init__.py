@@ -3,7 +3,10 @@
 from structlearn.solvers.active_blocks import ActiveBlocks
 from structlearn.solvers.active_steps import Steps
 from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe, ExactBlocks
+from structlearn.solvers.extragradient import Extragradient
+from structlearn.solvers.extragradient_plain import PlainExtragradient
 from structlearn.solvers.frank_wolfe import FrankWolfe
+from structlearn.solvers.geometry import EntropicGeometry, EuclideanGeometry
 from structlearn.solvers.gradient import GradientDescent, Proximal
 from structlearn.solvers.lbfgs import LBFGS
 from structlearn.solvers.loop import Candidate, Progress, Solver, Stopping, solve
@@ -22,7 +25,10 @@ __all__ = [
     "Certificate",
     "ConstantStep",
     "DiminishingStep",
+    "EntropicGeometry",
+    "EuclideanGeometry",
     "ExactBlocks",
+    "Extragradient",
     "FrankWolfe",
     "GapSampling",
     "GradientDescent",
@@ -31,6 +37,7 @@ __all__ = [
     "PegasosStep",
     "Perceptron",
     "Permutation",
+    "PlainExtragradient",
     "Progress",
     "ProjectedGradient",
     "Proximal",

@@ -6,8 +6,9 @@ A solver is an immutable record of its options with four methods. It neither pri
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -28,6 +29,8 @@ class Candidate(NamedTuple):
     dual: float | None = None
     #: ||w(z)||^2, where the solver says so
     dual_norm: float = np.nan
+    #: further columns for the history
+    extra: Mapping[str, float] = MappingProxyType({})
 
 
 class Progress(NamedTuple):
@@ -132,6 +135,7 @@ class _Run:
         self.primal = np.inf
         self.dual, self.dual_norm = 0.0, 0.0  # z = mu is feasible, D(mu) = 0 and w(mu) = 0
         self.w: Array | None = None
+        self.extra: dict[str, float] = {}
         self.next_check = 0.0
         self.clock = time.perf_counter()
         self.called_off = False
@@ -157,7 +161,7 @@ class _Run:
         self._evaluate(state)
         row = self._row(state)
         self.next_check = row.passes + max(1.0, self._share(state, row.passes) * row.passes)
-        self.history.append(row)
+        self.history.append(row, **self.extra)
         if self.callback is not None and self.callback(row):
             self.called_off = True
 
@@ -176,6 +180,7 @@ class _Run:
                 self.w = candidate.w.copy()
             if candidate.dual is not None and candidate.dual > self.dual:
                 self.dual, self.dual_norm = float(candidate.dual), candidate.dual_norm
+            self.extra.update(candidate.extra)
 
     def _row(self, state: Any) -> Row:
         answers = self.solver.progress(state).answers
@@ -216,8 +221,8 @@ class _Run:
         self._evaluate(state)
         last = self._row(state)
         if len(self.history) and self.history.rows[-1].passes == last.passes:
-            last = last._replace(iteration=last.iteration - 1, seconds=self.history.rows.pop().seconds)
-        self.history.append(last)
+            last = last._replace(iteration=last.iteration - 1, seconds=self.history.pop().seconds)
+        self.history.append(last, **self.extra)
         assert self.w is not None  # noqa: S101  (_evaluate has set it)
         gap = last.gap
         finished = self.solver.progress(state).finished

@@ -29,13 +29,17 @@ class Row(NamedTuple):
 class History:
     """The trace of a training run, a `Row` an evaluation; a column by its name: ``history.gap``.
 
-    `primal` and `dual` are the best values seen so far, `gap` is their difference.
+    `primal` and `dual` are the best values seen so far, `gap` is their difference. A solver may add columns
+    of its own, which follow these.
     """
-
-    columns = Row._fields
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self.rows = list(rows)
+        self.extra: dict[str, list[float]] = {}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*Row._fields, *self.extra)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -46,30 +50,44 @@ class History:
     def __getitem__(self, key: Any) -> Any:
         """A column by name, a row by number."""
         if isinstance(key, str):
+            if key in self.extra:
+                return np.array(self.extra[key])
             position = Row._fields.index(key)
             return np.array([row[position] for row in self.rows])
         return self.rows[key]
 
     def __getattr__(self, name: str) -> Any:
-        if name in Row._fields:
+        if name in Row._fields or name in self.__dict__.get("extra", ()):
             return self[name]
         raise AttributeError(f"History has the columns {', '.join(Row._fields)}; got {name!r}.")
 
-    def append(self, row: Row) -> None:
+    def append(self, row: Row, **extra: float) -> None:
+        """Add a row; whoever adds further columns does so from the first row on."""
         self.rows.append(row)
+        for name, value in extra.items():
+            self.extra.setdefault(name, []).append(value)
+
+    def pop(self) -> Row:
+        """Take the last row back."""
+        for values in self.extra.values():
+            values.pop()
+        return self.rows.pop()
+
+    def _table(self) -> Iterator[tuple[float, ...]]:
+        return ((*row, *extra) for row, *extra in zip(self.rows, *self.extra.values()))
 
     def to_csv(self, path: str | Path) -> None:
         """Write the trace with a header line."""
         with written_aside(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(Row._fields)
-            writer.writerows(self.rows)
+            writer.writerow(self.columns)
+            writer.writerows(self._table())
 
     def to_frame(self) -> Any:
         """The trace as a pandas DataFrame (pandas is optional)."""
         import pandas as pd
 
-        return pd.DataFrame(self.rows, columns=list(Row._fields))
+        return pd.DataFrame(self._table(), columns=list(self.columns))
 
 
 @dataclass(frozen=True)

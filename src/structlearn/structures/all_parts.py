@@ -1,0 +1,81 @@
+"""The Euclidean projection with the norm over all parts, the shared ones included.
+
+    max_{z in M} <theta, z> - 1/2 ||z||^2
+
+`nearest` of a chain or a label graph leaves its shared parts out of the norm. A method whose steps must be
+bounded in every part (the dual extragradient) asks here instead: by the same active set.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.contract import Array, Shape, nearest, nearest_workspace, workspace
+from structlearn.kernels import answer, kernel
+from structlearn.structures.active_set import MOST_ATOMS, ActiveSet, active_set_nearest, make_atoms
+from structlearn.structures.base import Structure
+from structlearn.structures.regularized import quadratic
+from structlearn.structures.whole import PlainWhole, WholeRecord
+
+
+class AllParts(NamedTuple):
+    """A compiled structure, and how many parts its own `nearest` leaves out of the norm."""
+
+    inner: Any
+    n_linear: int
+
+
+class AllPartsScratch(NamedTuple):
+    """Scratch memory: the scores of all parts in one vector, and the active set's."""
+
+    scores: Array
+    active: ActiveSet
+
+
+class PlainAllParts:
+    """The same for a plain Python object."""
+
+    def __init__(self, inner: Any, n_linear: int) -> None:
+        self.inner = inner
+        self.n_linear = n_linear
+
+    def nearest_workspace(self, shape: Shape) -> AllPartsScratch:
+        return all_parts_workspace.py_func(self, shape)  # type: ignore[attr-defined]
+
+    def nearest(
+        self, shape: Shape, theta: Array, shared: Array, work: AllPartsScratch, point: Array
+    ) -> float:
+        scores = np.concatenate([theta, shared])
+        find = active_set_nearest.py_func  # type: ignore[attr-defined]
+        return find(PlainWhole(self.inner), shape, scores, shared[:0], work.active, point)
+
+
+def squared_norm_record(structure: Structure) -> Any:
+    """The record whose corner is argmax <theta, z> - 1/2 ||z||^2, the norm over all parts."""
+    record = structure.record
+    if not structure.n_linear:
+        return quadratic(record)
+    inner = record.inner if isinstance(record, WholeRecord | PlainWhole) else record
+    kind = AllParts if isinstance(inner, tuple) else PlainAllParts
+    return quadratic(kind(inner, structure.n_linear))
+
+
+@answer(nearest_workspace, AllParts)
+@kernel
+def all_parts_workspace(structure: Any, shape: Any) -> Any:
+    n_parts = shape[0] * shape[1] + structure.n_linear
+    atoms = make_atoms(min(n_parts + 2, MOST_ATOMS), n_parts)
+    active = ActiveSet(atoms, np.empty(n_parts), np.empty(n_parts), workspace(structure.inner, shape))
+    return AllPartsScratch(np.empty(n_parts), active)
+
+
+@answer(nearest, AllParts)
+@kernel
+def all_parts_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    """`theta` and `shared` together are the scores of all parts, wherever they are cut."""
+    scores = work.scores[: theta.size + shared.size]
+    scores[: theta.size] = theta
+    scores[theta.size :] = shared
+    return active_set_nearest(WholeRecord(structure.inner), shape, scores, shared[:0], work.active, point)

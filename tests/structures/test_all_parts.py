@@ -1,0 +1,54 @@
+"""The projection in the norm over all parts, by its optimality at every corner."""
+
+import numpy as np
+import pytest
+
+from brute import STRUCTURES
+from structlearn.contract import corner, workspace
+from structlearn.structures.all_parts import PlainAllParts, squared_norm_record
+from structlearn.structures.label_relaxation import LocalPolytope
+from structlearn.structures.regularized import quadratic
+from structlearn.structures.whole import Whole
+
+
+def assert_nearest(theta, z, value, vertices, rtol=1e-9):
+    gains = (vertices - z) @ (theta - z)
+    assert gains.max() <= rtol * (1 + np.abs(theta).max() ** 2)
+    assert value == pytest.approx(theta @ z - z @ z / 2, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["simplex", "chain", "chain with start and end", "label graph", "matching"])
+@pytest.mark.parametrize("scale", [0.5, 20.0])
+def test_no_corner_is_nearer(name, scale):
+    family = STRUCTURES[name]
+    record = squared_norm_record(family.structure)
+    for shape in family.shapes:
+        V = family.vertices(shape)
+        theta = scale * np.random.default_rng(0).normal(size=V.shape[1])
+        z = np.zeros(theta.size)
+        n_local = shape[0] * shape[1]
+        value = corner(record, shape, theta[:n_local], theta[n_local:], workspace(record, shape), z)
+        assert_nearest(theta, z, value, V)
+
+
+def test_parts_that_are_all_local_are_projected_alike():
+    family = STRUCTURES["chain"]
+    shape = family.shapes[0]
+    V = family.vertices(shape)
+    theta = np.random.default_rng(1).normal(size=V.shape[1])
+    record = squared_norm_record(Whole(family.structure))
+    z = np.zeros(theta.size)
+    value = corner(record, shape, theta, theta[:0], workspace(record, shape), z)
+    assert_nearest(theta, z, value, V)
+
+
+def test_plain_objects_are_projected_too():
+    """The relaxation's corners are not listed: its best one at the gradient decides."""
+    edges = np.array([[0, 1], [1, 2], [0, 2]])
+    polytope = LocalPolytope(3, edges)
+    record = quadratic(PlainAllParts(polytope, polytope.n_shared))
+    theta = np.random.default_rng(2).normal(size=3 + polytope.n_shared)
+    z, best = np.zeros(theta.size), np.zeros(theta.size)
+    value = corner(record, (1, 3), theta[:3], theta[3:], workspace(record, (1, 3)), z)
+    corner(polytope, (1, 3), (theta - z)[:3], (theta - z)[3:], None, best)
+    assert_nearest(theta, z, value, best[None])
