@@ -19,9 +19,11 @@ from structlearn.objective import Objective
 from structlearn.scoring import PartScoring, RowScoring
 from structlearn.solvers import (
     BlockFrankWolfe,
+    CuttingPlane,
     DiminishingStep,
     FrankWolfe,
     GapSampling,
+    NSlack,
     StochasticSubgradient,
     Subgradient,
     Uniform,
@@ -324,6 +326,9 @@ SOLVERS = {
     "bcfw, gap sampling": Runner(BlockFrankWolfe(order=GapSampling())),
     "fw": Runner(FrankWolfe()),
     "fw, 2/(k + 2)": Runner(FrankWolfe(line_search=False), 10000),
+    "cutting plane": Runner(CuttingPlane(), 300),
+    "n-slack": Runner(NSlack(), 50),
+    "n-slack, in batches": Runner(NSlack(examples_at_once=2)),
     "subgradient": Runner(Subgradient()),
     "subgradient, diminishing": Runner(Subgradient(DiminishingStep(1.0))),
     "stochastic subgradient": Runner(StochasticSubgradient(), 10000),

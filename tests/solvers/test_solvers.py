@@ -13,8 +13,10 @@ from structlearn.scoring import RowScoring
 from structlearn.solvers import (
     BlockFrankWolfe,
     ConstantStep,
+    CuttingPlane,
     FrankWolfe,
     GapSampling,
+    NSlack,
     PegasosStep,
     Perceptron,
     Permutation,
@@ -121,7 +123,9 @@ def test_the_block_gaps_of_a_pass_without_steps_add_up_to_the_gap(name):
 
 
 @pytest.mark.parametrize(
-    "solver", [BlockFrankWolfe(), StochasticSubgradient()], ids=["bcfw", "stochastic subgradient"]
+    "solver",
+    [BlockFrankWolfe(), CuttingPlane(), NSlack(), StochasticSubgradient()],
+    ids=["bcfw", "cutting plane", "n-slack", "stochastic subgradient"],
 )
 @pytest.mark.parametrize("name", ["simplex", "chain", "matching"])
 def test_sample_weights_are_certified_too(solver, name):
@@ -341,7 +345,15 @@ def assert_sound_after_interruption(known, solution, best):
 
 WARM = {
     k: SOLVERS[k].solver
-    for k in ("bcfw", "bcfw, gap sampling", "fw", "subgradient", "stochastic subgradient")
+    for k in (
+        "bcfw",
+        "bcfw, gap sampling",
+        "fw",
+        "cutting plane",
+        "n-slack",
+        "subgradient",
+        "stochastic subgradient",
+    )
 }
 
 

@@ -14,11 +14,13 @@ from structlearn.solvers import (
     LBFGS,
     BlockFrankWolfe,
     ConstantStep,
+    CuttingPlane,
     DiminishingStep,
     ExactBlocks,
     FrankWolfe,
     GapSampling,
     GradientDescent,
+    NSlack,
     PegasosStep,
     Perceptron,
     Permutation,
@@ -63,6 +65,10 @@ SOLVERS: dict[str, Choice] = {
     ),
     "projected-gradient": Choice(ProjectedGradient, (), ("hinge",), dual=True),
     "fw": Choice(FrankWolfe, ("line_search",), ("hinge",), dual=True),
+    "cutting-plane": Choice(CuttingPlane, ("share", "forget_after"), ("hinge", "smooth"), dual=True),
+    "n-slack": Choice(
+        NSlack, ("examples_at_once", "violation", "forget_after", "max_bytes"), ("hinge",), dual=True
+    ),
     "subgradient": Choice(Subgradient, _SUBGRADIENT_OPTIONS, ("hinge", "smooth")),
     "stochastic-subgradient": Choice(
         StochasticSubgradient,

@@ -1,10 +1,12 @@
 """Solvers: one file an algorithm, and the only loop. One objective, one certificate."""
 
 from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe, ExactBlocks
+from structlearn.solvers.cutting_plane import CuttingPlane
 from structlearn.solvers.frank_wolfe import FrankWolfe
 from structlearn.solvers.gradient import GradientDescent, Proximal
 from structlearn.solvers.lbfgs import LBFGS
 from structlearn.solvers.loop import Candidate, Progress, Solver, Stopping, solve
+from structlearn.solvers.n_slack import NSlack
 from structlearn.solvers.orders import GapSampling, Order, Permutation, Uniform
 from structlearn.solvers.projected_gradient import ProjectedGradient
 from structlearn.solvers.solution import Certificate, History, Row, Solution
@@ -18,12 +20,14 @@ __all__ = [
     "Candidate",
     "Certificate",
     "ConstantStep",
+    "CuttingPlane",
     "DiminishingStep",
     "ExactBlocks",
     "FrankWolfe",
     "GapSampling",
     "GradientDescent",
     "History",
+    "NSlack",
     "Order",
     "PegasosStep",
     "Perceptron",
