@@ -1,4 +1,4 @@
-"""Cutting planes: the master problem against an interior-point method, planes, removal, warm starts, refusals."""
+"""Cutting planes: the master problem against an interior-point method, removal, warm starts, refusals."""
 
 import cvxpy
 import numpy as np
@@ -122,8 +122,10 @@ def test_removal_keeps_few_planes():
     objective = problem("chain").objective
     few = run(objective, CuttingPlane(forget_after=2), passes=60).state.planes
     many = run(objective, CuttingPlane(forget_after=1000), passes=60).state.planes
-    assert len(few.pulls) < len(many.pulls) / 2
-    assert len(many.pulls) == 60
+    assert (few.idle < 2).all()
+    assert len(few.pulls) < len(many.pulls)
+    written = np.column_stack([many.cost, many.pulls])
+    assert len(np.unique(written.round(9), axis=0)) == len(written)  # none is there twice
 
 
 @pytest.mark.parametrize("share", [0.1, 1.0])
@@ -189,5 +191,5 @@ def test_weights_alone_are_a_start_too(second):
 
 def test_n_slack_refuses_what_memory_cannot_hold():
     objective = build(STRUCTURES["chain"]).objective
-    with pytest.raises(ValueError, match="GB for the constraints of 6 examples.* use solver='bcfw'"):
+    with pytest.raises(ValueError, match=r"GB for the constraints of 6 examples.* use solver='bcfw'"):
         run(objective, NSlack(max_bytes=1000))

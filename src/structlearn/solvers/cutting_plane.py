@@ -19,6 +19,8 @@ from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.master import idle_for, mixture_of_gram
 from structlearn.solvers.solution import Solution
 
+SAME = 1e-14  # relative squared distance of planes that differ by rounding
+
 
 class Planes(NamedTuple):
     """Loss(v) >= cost_k - <v, pull_k>."""
@@ -31,11 +33,14 @@ class Planes(NamedTuple):
     idle: Array = np.empty(0, dtype=np.int64)
 
     def add(self, pull: Array, cost: float) -> Planes:
-        m = len(self.pulls)
-        gram = np.empty((m + 1, m + 1))
-        gram[:m, :m] = self.gram
-        gram[m, :m] = gram[:m, m] = [float(pull @ one) for one in self.pulls]
-        gram[m, m] = float(pull @ pull)
+        """With one more plane, unless it is there already."""
+        products = np.array([pull @ one for one in (*self.pulls, pull)])
+        square = products[-1]
+        distance = np.diag(self.gram) - 2 * products[:-1] + square
+        if ((distance <= SAME * square) & (np.abs(self.cost - cost) <= SAME)).any():
+            return self
+        gram = np.pad(self.gram, (0, 1))
+        gram[-1] = gram[:, -1] = products
         return Planes((*self.pulls, pull), np.append(self.cost, cost), gram, np.append(self.idle, 0))
 
     def forget(self, alpha: Array, after: int) -> Planes:
