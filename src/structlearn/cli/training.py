@@ -41,7 +41,15 @@ def train(
         typer.Option(
             metavar="P",
             help="classify: l2, or, with a smooth loss, l1 (few weights) or group (few features); regress: "
-            "l2, l1 or elasticnet (half of each).  [default: l2]",
+            "l2, l1, elasticnet (half of each) or group (few groups of features).  [default: l2]",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="G,G,...",
+            help="regress with --penalty group: the group of each feature, a number or a name, in the order "
+            "of the file's features (the target is none).",
         ),
     ] = None,
     solver: Annotated[str, typer.Option(metavar="S", help=SOLVER_HELP)] = "auto",
@@ -109,7 +117,15 @@ def train(
 
     chosen = task_named(task)
     parameters = task_parameters(
-        task, {"loss": loss, "penalty": penalty, "cost": cost, "edges": edges, "boundaries": boundaries}
+        task,
+        {
+            "loss": loss,
+            "penalty": penalty,
+            "groups": None if groups is None else [name.strip() for name in groups.split(",")],
+            "cost": cost,
+            "edges": edges,
+            "boundaries": boundaries,
+        },
     )
     out_file = check_output(out, others=[data])
     history_file = check_output(history, others=[data, out])
