@@ -13,7 +13,7 @@ The second sum of D is called the *cost* of z here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -235,6 +235,26 @@ class Objective:
         # the answers' values are <theta_i + c_i, s_i> - Omega(s_i); what is not <theta_i, s_i> is their cost
         cost = total - float(w @ (self.gold_pull - pulled)) - self.gold_cost + self.gold_omega
         return Answers(pulled, cost, self._primal_from(w, total))
+
+    # ---- single examples ---------------------------------------------------------------------------
+
+    def each_answer(self, w: Array, examples: Array) -> Iterator[tuple[int, Array]]:
+        """(i, s_i) for the given examples: the oracle's answer at w, its local and then its shared parts."""
+        ones = np.ones(self.scoring.n_examples)
+        alone = [(int(i), int(i) + 1) for i in examples]
+        for one in self.oracle.corners(w, self.cost, ones, alone):
+            yield one.first, np.concatenate([one.vertices, one.shared])
+
+    def plane(self, i: int, parts: Array) -> tuple[Array, float]:
+        """p_i Phi_i^T (mu_i - z_i) and p_i <c_i, z_i - mu_i> (without Omega), for parts = z_i."""
+        delta = self.weight[i] * (self.gold.dense(i, parts.size) - parts)
+        pull = np.zeros(self.n_weights)
+        own = slice(self.scoring.start[i], self.scoring.start[i + 1])
+        local = delta[: own.stop - own.start]
+        self.scoring.pullback(local, i, i + 1, pull)
+        shared = self.scoring.shared(pull)
+        shared += delta[local.size :]
+        return pull, -float(local @ self.cost[own])
 
     # ---- dual points -------------------------------------------------------------------------------
 

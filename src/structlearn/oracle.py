@@ -80,8 +80,10 @@ class Oracle:
 
         return float(sum(self.each_chunk(one)))
 
-    def corners(self, w: Array, cost: Array | None, weight: Array) -> Iterator[Corners]:
-        """p_i argmax_z <Phi_i w + c_i, z>, a range of examples at a time."""
+    def corners(
+        self, w: Array, cost: Array | None, weight: Array, chunks: list[tuple[int, int]] | None = None
+    ) -> Iterator[Corners]:
+        """p_i argmax_z <Phi_i w + c_i, z>, a range of examples at a time (all, unless given)."""
 
         def one(chunk: tuple[int, int]) -> Corners:
             theta = self._scores(w, cost, *chunk)
@@ -92,7 +94,7 @@ class Oracle:
             )
             return Corners(*chunk, vertices, shared_sum, float(value))
 
-        return self.each_chunk(one)
+        return self.each_chunk(one, chunks)
 
     def predict(self, w: Array, shift: Array | None = None) -> Iterator[tuple[int, Array]]:
         """(i, local parts of argmax_z <Phi_i w + shift_i, z>) for every example."""
@@ -107,9 +109,11 @@ class Oracle:
             theta += cost[self.scoring.start[first] : self.scoring.start[last]]
         return theta
 
-    def each_chunk(self, function: Callable[[tuple[int, int]], Any]) -> Iterator[Any]:
+    def each_chunk(
+        self, function: Callable[[tuple[int, int]], Any], chunks: list[tuple[int, int]] | None = None
+    ) -> Iterator[Any]:
         """`function` of each range of examples, in their order; at most one answer a thread waits."""
-        chunks = self.scoring.chunks()
+        chunks = self.scoring.chunks() if chunks is None else chunks
         if self.n_jobs == 1 or len(chunks) == 1 or not self.compiled:
             yield from map(function, chunks)
             return

@@ -59,6 +59,29 @@ def test_csv(run, tmp_path, target):
     assert values(run("evaluate", out, path).stdout)["r2"] == f"{same.score(X, y):.6g}"
 
 
+@pytest.mark.parametrize("groups", ["0,0,7,7", "left, left,right,right"])
+def test_groups(run, tmp_path, groups):
+    X, y = numbers()
+    path, out = tmp_path / "table.csv", tmp_path / "model.st"
+    path.write_text(table(X, "a,b,c,d,price", y))
+    options = ["--penalty", "group", "--groups", groups, "--regularization", "0.2"]
+    run("train", "regress", path, "--out", out, *options)
+    same = LinearRegressor(penalty="group", groups=[[0, 1], [2, 3]], regularization=0.2, random_state=0).fit(
+        X, y
+    )
+    np.testing.assert_array_equal(load(out).weights_, same.weights_)
+    assert run("predict", out, path).stdout.splitlines() == [f"{value:.10g}" for value in same.predict(X)]
+
+
+def test_groups_of_another_number_of_features(refused, tmp_path):
+    X, y = numbers()
+    path = tmp_path / "table.csv"
+    path.write_text(table(X, "a,b,c,d,price", y))
+    options = ["--penalty", "group", "--groups", "0,0,1"]
+    message = refused("train", "regress", path, "--out", tmp_path / "model.st", *options)
+    assert "groups must name the group of each of the 4 features" in message
+
+
 def test_whole_numbers_are_numbers(run, tmp_path):
     path, out = tmp_path / "whole.libsvm", tmp_path / "model.st"
     path.write_text("1 1:1\n2 1:2\n3 1:3\n")

@@ -379,7 +379,9 @@ def test_dear_missed_links_raise_the_score_of_links(make):
 # ---- solvers, budgets -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", ["auto", "bcfw", "fw", "subgradient", "stochastic-subgradient"])
+@pytest.mark.parametrize(
+    "solver", ["auto", "bcfw", "fw", "cutting-plane", "n-slack", "subgradient", "stochastic-subgradient"]
+)
 def test_every_named_solver_reaches_the_same_objective(make, solver):
     model, X, y = make("multiclass", solver=solver, tol=1e-2, regularization=0.3, max_passes=5000)
     model.fit(X, y)
@@ -395,6 +397,8 @@ def test_every_named_solver_reaches_the_same_objective(make, solver):
         ("bcfw", {"order": "gap", "averaging": True, "examples_at_once": 3}),
         ("bcfw", {"order": "uniform"}),
         ("fw", {"line_search": False}),
+        ("cutting-plane", {"share": 1.0, "forget_after": 3}),
+        ("n-slack", {"examples_at_once": 7, "violation": 0.0, "forget_after": 2, "max_bytes": 1e8}),
         ("subgradient", {"step": "diminishing", "eta": 0.5, "averaging": False}),
         (
             "stochastic-subgradient",

@@ -11,6 +11,7 @@ from structlearn.solvers import (
     LBFGS,
     BlockFrankWolfe,
     ConstantStep,
+    CuttingPlane,
     ExactBlocks,
     GapSampling,
     GradientDescent,
@@ -29,6 +30,7 @@ SOLVERS = {
     "gradient": GradientDescent(),
     "gradient, constant": GradientDescent(ConstantStep(0.2)),
     "proximal": Proximal(),
+    "cutting plane": CuttingPlane(),
     "subgradient": Subgradient(),
 }
 # Few of them: each is a compilation. `test_losses.py` has every structure.
@@ -75,7 +77,7 @@ def test_certificates_bracket_the_optimum(known, name):
     assert solution.certificate.gap >= -1e-10
 
 
-@pytest.mark.parametrize("name", ["sdca", "lbfgs", "proximal"])
+@pytest.mark.parametrize("name", ["sdca", "lbfgs", "proximal", "cutting plane"])
 def test_unlike_solvers_reach_one_optimum(known, name):
     problem, best = known
     skip_without_gradient(problem, name)

@@ -15,9 +15,11 @@ from structlearn.solvers import (
     ActiveBlocks,
     BlockFrankWolfe,
     ConstantStep,
+    CuttingPlane,
     Extragradient,
     FrankWolfe,
     GapSampling,
+    NSlack,
     PegasosStep,
     Perceptron,
     Permutation,
@@ -129,8 +131,8 @@ def test_the_block_gaps_of_a_pass_without_steps_add_up_to_the_gap(name):
 
 @pytest.mark.parametrize(
     "solver",
-    [BlockFrankWolfe(), ActiveBlocks(), StochasticSubgradient(), Extragradient()],
-    ids=["bcfw", "active sets", "stochastic subgradient", "extragradient"],
+    [BlockFrankWolfe(), ActiveBlocks(), CuttingPlane(), NSlack(), StochasticSubgradient(), Extragradient()],
+    ids=["bcfw", "active sets", "cutting plane", "n-slack", "stochastic subgradient", "extragradient"],
 )
 @pytest.mark.parametrize("name", ["simplex", "chain", "matching"])
 def test_sample_weights_are_certified_too(solver, name):
@@ -363,6 +365,8 @@ WARM = {
         "bcfw, active sets",
         "extragradient",
         "fw",
+        "cutting plane",
+        "n-slack",
         "subgradient",
         "stochastic subgradient",
     )

@@ -22,17 +22,21 @@ class Regress(FlatTask):
 
     estimator = "LinearRegressor"
     multilabel = False
-    flags: ClassVar[dict[str, tuple[str, ...]]] = {"penalty": ("penalty",)}
-    penalties = ("l2", "l1", "elasticnet")
+    flags: ClassVar[dict[str, tuple[str, ...]]] = {"penalty": ("penalty",), "groups": ("groups",)}
+    penalties = ("l2", "l1", "elasticnet", "group")
 
     def check_parameters(self, parameters: dict[str, Any]) -> None:
-        """Groups of features have no form on the command line."""
-        if parameters.get("penalty") == "group":
-            raise ValueError(
-                "--penalty group needs groups of features, which only Python can give "
-                "(LinearRegressor(penalty='group', groups=...)); try --penalty l1 or elasticnet."
-            )
+        """The group norm and its groups come together."""
         super().check_parameters(parameters)
+        groups = parameters.get("groups")
+        if parameters.get("penalty") == "group" and groups is None:
+            raise ValueError(
+                "--penalty group needs --groups: the group of each feature, such as size,size,age,age."
+            )
+        if groups is not None and parameters.get("penalty") != "group":
+            raise ValueError("--groups goes with --penalty group.")
+        if groups is not None and "" in groups:
+            raise ValueError(f"--groups leaves the group of feature {groups.index('') + 1} empty.")
 
     def check_target(self, target: str | None) -> None:
         """One column, by default the last."""

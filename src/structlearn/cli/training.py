@@ -12,9 +12,10 @@ from structlearn.cli.outputs import check_output
 
 #: Written out: importing the table of solvers would make `--help` slow.
 SOLVER_HELP = (
-    "hinge: bcfw, coordinate-ascent, projected-gradient, fw, subgradient or stochastic-subgradient; smooth "
-    "losses: sdca, lbfgs, gradient, proximal or subgradient; perceptron: perceptron; regress: direct, "
-    "coordinate-descent or proximal. auto picks a quick one that can do it."
+    "hinge: bcfw, coordinate-ascent, projected-gradient, fw, cutting-plane, n-slack, subgradient or "
+    "stochastic-subgradient; smooth losses: sdca, lbfgs, gradient, proximal, cutting-plane or subgradient; "
+    "perceptron: perceptron; regress: direct, coordinate-descent or proximal. auto picks a quick one that "
+    "can do it."
 )
 
 
@@ -40,7 +41,15 @@ def train(
         typer.Option(
             metavar="P",
             help="classify: l2, or, with a smooth loss, l1 (few weights) or group (few features); regress: "
-            "l2, l1 or elasticnet (half of each).  [default: l2]",
+            "l2, l1, elasticnet (half of each) or group (few groups of features).  [default: l2]",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="G,G,...",
+            help="regress with --penalty group: the group of each feature, a number or a name, in the order "
+            "of the file's features (the target is none).",
         ),
     ] = None,
     solver: Annotated[str, typer.Option(metavar="S", help=SOLVER_HELP)] = "auto",
@@ -108,7 +117,15 @@ def train(
 
     chosen = task_named(task)
     parameters = task_parameters(
-        task, {"loss": loss, "penalty": penalty, "cost": cost, "edges": edges, "boundaries": boundaries}
+        task,
+        {
+            "loss": loss,
+            "penalty": penalty,
+            "groups": None if groups is None else [name.strip() for name in groups.split(",")],
+            "cost": cost,
+            "edges": edges,
+            "boundaries": boundaries,
+        },
     )
     out_file = check_output(out, others=[data])
     history_file = check_output(history, others=[data, out])

@@ -16,6 +16,7 @@ from structlearn.solvers import (
     ActiveBlocks,
     BlockFrankWolfe,
     ConstantStep,
+    CuttingPlane,
     DiminishingStep,
     EntropicGeometry,
     EuclideanGeometry,
@@ -24,6 +25,7 @@ from structlearn.solvers import (
     FrankWolfe,
     GapSampling,
     GradientDescent,
+    NSlack,
     PegasosStep,
     Perceptron,
     Permutation,
@@ -116,6 +118,10 @@ SOLVERS: dict[str, Choice] = {
     "projected-gradient": Choice(ProjectedGradient, (), ("hinge",), dual=True),
     "fw": Choice(FrankWolfe, ("line_search",), ("hinge",), dual=True),
     "extragradient": Choice(_extragradient, _SADDLE_OPTIONS, ("hinge",), dual=True),
+    "cutting-plane": Choice(CuttingPlane, ("share", "forget_after"), ("hinge", "smooth"), dual=True),
+    "n-slack": Choice(
+        NSlack, ("examples_at_once", "violation", "forget_after", "max_bytes"), ("hinge",), dual=True
+    ),
     "subgradient": Choice(Subgradient, _SUBGRADIENT_OPTIONS, ("hinge", "smooth")),
     "stochastic-subgradient": Choice(
         StochasticSubgradient,

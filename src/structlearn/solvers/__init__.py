@@ -3,6 +3,7 @@
 from structlearn.solvers.active_blocks import ActiveBlocks
 from structlearn.solvers.active_steps import Steps
 from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe, ExactBlocks
+from structlearn.solvers.cutting_plane import CuttingPlane
 from structlearn.solvers.extragradient import Extragradient
 from structlearn.solvers.extragradient_plain import PlainExtragradient
 from structlearn.solvers.frank_wolfe import FrankWolfe
@@ -10,6 +11,7 @@ from structlearn.solvers.geometry import EntropicGeometry, EuclideanGeometry
 from structlearn.solvers.gradient import GradientDescent, Proximal
 from structlearn.solvers.lbfgs import LBFGS
 from structlearn.solvers.loop import Candidate, Progress, Solver, Stopping, solve
+from structlearn.solvers.n_slack import NSlack
 from structlearn.solvers.orders import GapSampling, Order, Permutation, Uniform
 from structlearn.solvers.projected_gradient import ProjectedGradient
 from structlearn.solvers.solution import Certificate, History, Row, Solution
@@ -24,6 +26,7 @@ __all__ = [
     "Candidate",
     "Certificate",
     "ConstantStep",
+    "CuttingPlane",
     "DiminishingStep",
     "EntropicGeometry",
     "EuclideanGeometry",
@@ -33,6 +36,7 @@ __all__ = [
     "GapSampling",
     "GradientDescent",
     "History",
+    "NSlack",
     "Order",
     "PegasosStep",
     "Perceptron",
