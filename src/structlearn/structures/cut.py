@@ -122,8 +122,8 @@ class Cut(Cuts):
 
     Binary labels of the nodes of one graph. A negative score of an edge is the price of unlike labels at its
     ends; a positive one counts as no edge (see `Cuts`, the same for several graphs, for the polytope). A part
-    vector holds the nodes, then the edges, in the order given. `maximize` is exact, by maximum flow; `project`
-    is exact, by a Newton method on flows; there are no `marginals`: the partition function is #P-hard.
+    vector holds the nodes, then the edges, in the order given. `maximize` is exact, by maximum flow, and
+    so is `project`, by a Newton method on flows. There are no `marginals`: the partition function is #P-hard.
 
     Parameters
     ----------

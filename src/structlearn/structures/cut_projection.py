@@ -12,7 +12,7 @@ of a node less what flows out of it), the edges pay for flows above c = -b, and 
 
 G is piecewise quadratic. A semismooth Newton method minimises it: conjugate gradients for the steps, a line
 search on G; where b > 0 the flow has a kink at 0, and a step keeps its sign or ends there. It starts at the
-maximum flow of the scores a - 1/2, which is the answer but for corrections of order 1, however large they are.
+maximum flow of the scores a - 1/2, from which corrections of order 1 are left, however large the scores are.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class CutWork(NamedTuple):
     distance: Array  # from the node's terminal
     parent: Array  # the arc to the parent in the tree; _ROOT at a terminal, _NONE where there is none
     queue: Array  # of each tree: nodes of its last level, and of the next
-    count: Array  # how many these are
+    waiting: Array  # how many these are
     front: Array  # which of the two queues is that of the last level
     listed: Array  # the level for which a node was queued last
     level: Array  # the last level of each tree
@@ -71,16 +71,16 @@ def saturate(first: Any, head: Any, reverse: Any, work: Any) -> None:
     Node v has the arcs first[v] .. first[v + 1] - 1; an arc leads to its head and has a reverse.
     """
     _plant(first.size - 1, work)
-    while work.count[SOURCE, work.front[SOURCE]] > 0:
+    while work.waiting[SOURCE, work.front[SOURCE]] > 0:
         _grow(first, head, reverse, SOURCE, work)
-        if work.count[SOURCE, work.front[SOURCE]] > 0:
+        if work.waiting[SOURCE, work.front[SOURCE]] > 0:
             _grow(first, head, reverse, SINK, work)
 
 
 @kernel
 def _plant(n: Any, work: Any) -> None:
     """Both trees hold their terminal and its neighbours, at distance 1."""
-    work.count[:] = 0
+    work.waiting[:] = 0
     work.front[:] = 0
     work.level[:] = 1
     work.limit[:] = 1
@@ -102,8 +102,8 @@ def _enqueue(side: Any, v: Any, level: Any, work: Any) -> None:
     if work.listed[side, v] != level:
         work.listed[side, v] = level
         which = work.front[side] if level == work.level[side] else 1 - work.front[side]
-        work.queue[side, which, work.count[side, which]] = v
-        work.count[side, which] += 1
+        work.queue[side, which, work.waiting[side, which]] = v
+        work.waiting[side, which] += 1
 
 
 @kernel
@@ -113,7 +113,7 @@ def _grow(first: Any, head: Any, reverse: Any, side: Any, work: Any) -> None:
     level, now = work.level[side], work.front[side]
     work.limit[side] = level + 1
     k = 0
-    while k < work.count[side, now]:  # relabelled nodes may join while we scan
+    while k < work.waiting[side, now]:  # relabelled nodes may join while we scan
         v = work.queue[side, now, k]
         k += 1
         a = first[v]
@@ -129,7 +129,7 @@ def _grow(first: Any, head: Any, reverse: Any, side: Any, work: Any) -> None:
                 _adopt(first, head, reverse, SINK, work)
                 continue  # the same arc again
             a += 1
-    work.count[side, now] = 0
+    work.waiting[side, now] = 0
     work.front[side] = 1 - now
     work.level[side] = level + 1
 
@@ -203,15 +203,16 @@ def _adopt(first: Any, head: Any, reverse: Any, side: Any, work: Any) -> None:
         best, least = -1, work.limit[side]
         for a in range(first[v], first[v + 1]):
             u = head[a]
-            if tree[u] == side and distance[u] < least:
-                if (capacity[reverse[a]] if side == SOURCE else capacity[a]) > 0.0:
-                    best, least = a, distance[u]
-                    if least < d:
-                        break
+            if tree[u] != side or distance[u] >= least:
+                continue
+            if (capacity[reverse[a]] if side == SOURCE else capacity[a]) > 0.0:
+                best, least = a, distance[u]
+                if least < d:
+                    break
         if best >= 0:
             parent[v] = best
-        if least < d and best >= 0:
-            continue
+            if least < d:
+                continue
         # 2. Further away than before, or free: children have to look for themselves.
         for a in range(first[v], first[v + 1]):
             u = head[a]
