@@ -27,7 +27,7 @@ from structlearn.structures.max_flow import CutWork
 
 _TOLERANCE = 1e-13  # of the differences z_i - z_j; ten times at first, and once more each step
 _ROUNDING = 1e-15  # relative to the largest flow
-_STEPS = 1000  # ten are usual
+_STEPS = 1000  # tens are usual, more where large regions are flat
 _SHORTER = 40  # times that a step is shortened before it is given up
 _NEAR = 1e-3  # a flow this near its kink, and pushed towards it, is taken to the kink
 _RIDGE = 1e-2  # added to H, less where the error is below a tenth
