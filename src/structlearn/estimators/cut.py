@@ -26,7 +26,7 @@ from structlearn.scoring import GraphScoring
 from structlearn.structures.cut import Cuts
 
 #: The share of edges between like labels whose learned score may be positive before we warn.
-_TOLERATED = 0.01
+_TOLERATED = 0.05
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -36,7 +36,7 @@ class CutSegmenter(StructuredEstimator):
     A cut edge (unlike labels at its ends) costs <v, f_ij>, so that a positive weight in v smooths. Outputs
     are those of `structlearn.structures.Cut`: prediction is one minimum cut, exact for all weights, because
     an edge whose learned score is positive counts as no edge instead of repelling (which would be NP-hard).
-    Training pays for such scores between like labels; if more than 1% of these edges end with one all the
+    Training pays for such scores between like labels; if more than 5% of these edges end with one all the
     same, a warning says how many. Edge features of at least 0 make `edge_coef_` easy to read: weights of at
     least 0 are attraction.
 

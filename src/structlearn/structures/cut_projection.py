@@ -156,7 +156,7 @@ def _newton(a: Any, b: Any, ends: Any, error: Any, work: Any) -> None:
         residual[e] = -gradient[e] if work.free[e] else 0.0
         search[e] = residual[e] / diagonal[e]
         size += residual[e] * search[e]
-    goal = size * min(0.01, error) ** 2
+    goal = size * min(0.1, error)
     for _ in range(_CONJUGATE):
         if size <= goal:
             break
