@@ -32,7 +32,9 @@ from structlearn.solvers import (
     Subgradient,
     Uniform,
 )
-from structlearn.structures import Chain, Cube, LabelGraph, Matching, Simplex, as_structure
+from structlearn.structures import Chain, Cube, Cut, LabelGraph, Matching, Simplex, as_structure
+from structlearn.structures.cut import Cuts
+from structlearn.structures.graphs import grid_graph, make_graph
 
 # ---- outputs, and their part vectors --------------------------------------------------------------------
 
@@ -50,6 +52,8 @@ class Family(NamedTuple):
     write: Callable[[Any, tuple[int, int]], np.ndarray]
     #: features come for each row (and score every column), or for each part
     rowwise: bool
+    #: all corners of a shape, where some are no outputs
+    corners: Callable[[tuple[int, int]], np.ndarray] | None = None
 
     @property
     def structure(self):
@@ -57,11 +61,13 @@ class Family(NamedTuple):
 
     def vertices(self, shape):
         """All vertices, as rows of a matrix over flat part vectors."""
+        if self.corners is not None:
+            return self.corners(shape)
         return np.array([self.write(y, shape).ravel() for y in self.outputs(shape)])
 
     def part_shape(self, shape):
         """Shape of a part vector as `maximize` takes it."""
-        n_parts = shape[0] * shape[1] + self.structure.n_shared
+        n_parts = self.structure.n_local(shape) + self.structure.n_shared
         return shape if self.structure.part_ndim == 2 else (n_parts,)
 
 
@@ -132,6 +138,29 @@ def matching(shapes, *, unmatched=True, capacities=(1, 1)):
     return Family(structure, shapes, outputs, lambda y, shape: y.astype(float), False)
 
 
+def cuts(graphs):
+    """Corners are all labels of the nodes, with every edge between unlike ones cut, and others or not."""
+
+    def edges(shape):
+        return graphs[shape[1]].edges.tolist()
+
+    def outputs(shape):
+        return [np.array(y) for y in product((0, 1), repeat=graphs[shape[1]].n_nodes)]
+
+    def write(y, shape):
+        return np.array([*y, *(y[i] != y[j] for i, j in edges(shape))], dtype=float)
+
+    def corners(shape):
+        choices = ([(1,) if y[i] != y[j] else (0, 1) for i, j in edges(shape)] for y in outputs(shape))
+        return np.array(
+            [[*y, *cut] for y, all in zip(outputs(shape), choices) for cut in product(*all)], float
+        )
+
+    structure = Cut(*graphs[0]) if len(graphs) == 1 else Cuts(graphs)
+    shapes = [(graph.n_nodes + len(graph.edges), g) for g, graph in enumerate(graphs)]
+    return Family(structure, shapes, outputs, write, False, corners)
+
+
 def two_of(given, sizes):
     def outputs(shape):
         return [np.isin(np.arange(shape[0]), pair).astype(int) for pair in combinations(range(shape[0]), 2)]
@@ -150,6 +179,8 @@ STRUCTURES = {
     "full matching": matching([(2, 3), (3, 2), (2, 2)], unmatched=False),
     "many-to-one": matching([(2, 3), (3, 2)], capacities=(1, 2)),
     "full many-to-many": matching([(3, 3), (2, 3)], unmatched=False, capacities=(2, 2)),
+    "cut": cuts([make_graph(4, [(0, 1), (2, 1), (2, 0), (3, 2), (0, 1)])]),
+    "cuts": cuts([grid_graph(2, 2), grid_graph(2, 3), make_graph(2, []), make_graph(3, [(2, 0)])]),
     "own, plain Python": two_of(ChooseTwo(), [4, 3]),
     "own, compiled": two_of(CompiledChooseTwo(), [4, 3]),
     "own, a function": two_of(choose_two, [4, 3]),
@@ -235,14 +266,15 @@ def build(
     shapes = [family.shapes[i % len(family.shapes)] for i in range(n)]
     outputs = [all_outputs[rng.integers(len(all_outputs))] for all_outputs in map(family.outputs, shapes)]
     structure = family.structure
-    rows = [0.8 * rng.normal(size=(m if family.rowwise else m * k, d)) for m, k in shapes]
+    sizes = [shape[0] if family.rowwise else structure.n_local(shape) for shape in shapes]
+    rows = [0.8 * rng.normal(size=(size, d)) for size in sizes]
     if family.rowwise:
         lengths = np.array([m for m, _ in shapes])
         scoring = RowScoring(
             np.concatenate(rows), lengths, shapes[0][1], n_shared=structure.n_shared, intercept=intercept
         )
     else:
-        scoring = PartScoring(np.concatenate(rows), np.array(shapes), intercept=intercept)
+        scoring = PartScoring(np.concatenate(rows), np.array(shapes), sizes=sizes, intercept=intercept)
     gold = structure.encode_many(outputs, scoring.shapes)
     costs = structure.cost_many(gold, scoring.shapes, **cost)
     objective = Objective(

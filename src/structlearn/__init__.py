@@ -12,6 +12,7 @@ _HOMES = {
     "LinearRegressor": "structlearn.estimators",
     "BinaryClassifier": "structlearn.estimators",
     "ChainClassifier": "structlearn.estimators",
+    "CutSegmenter": "structlearn.estimators",
     "MatchingClassifier": "structlearn.estimators",
     "MultiLabelClassifier": "structlearn.estimators",
     "MulticlassClassifier": "structlearn.estimators",
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     )
     from structlearn.estimators import (
         ChainClassifier as ChainClassifier,
+    )
+    from structlearn.estimators import (
+        CutSegmenter as CutSegmenter,
     )
     from structlearn.estimators import (
         LinearRegressor as LinearRegressor,

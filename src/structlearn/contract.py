@@ -8,7 +8,8 @@ the user's own included.
 The parts of one output are written in one vector: first the *local* parts, scored from the example's own
 features, then the *shared* parts, whose scores are weights themselves and therefore the same for every
 example (the transitions of a chain, summed over positions; the pair tables of a label graph). `shape` is
-(rows, columns) of the local parts: (length, labels) for a chain, (m, n) for a matching.
+(rows, columns) of the local parts: (length, labels) for a chain, (m, n) for a matching. Where an example has
+a graph of its own it is (parts, number of the graph).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def workspace(structure: Any, shape: Shape) -> Any:
 def corner(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> Any:
     """vertex <- argmax_{z in M} <theta, z>; returns the maximum (-inf if no output is allowed).
 
-    theta : local scores, rows * columns of them; shared : shared scores; vertex : local, then shared parts.
+    theta : local scores; shared : shared scores; vertex : local, then shared parts.
     """
 
 

@@ -8,6 +8,7 @@ import pytest
 from own_structures import ChooseTwo
 from structlearn import (
     ChainClassifier,
+    CutSegmenter,
     MatchingClassifier,
     MulticlassClassifier,
     MultiLabelClassifier,
@@ -62,6 +63,19 @@ def matchings():
     return Fitting(MatchingClassifier(**EASY), X, y)
 
 
+def images():
+    """Half-planes in images of two sizes."""
+    rng = np.random.default_rng(0)
+    names = np.array(["land", "sea"])
+    codes = [np.add.outer(np.arange(m), rng.choice([-1, 1]) * np.arange(n)) for m, n in [(3, 4), (4, 2)] * 6]
+    codes = [(one > np.median(one)).astype(int) for one in codes]
+    X = [
+        np.stack([one, 0.5 * np.ones_like(one)], axis=2) + 0.2 * rng.normal(size=(*one.shape, 2))
+        for one in codes
+    ]
+    return Fitting(CutSegmenter(**{**EASY, "regularization": 0.3}), X, [names[one] for one in codes])
+
+
 def choices():
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(4, 2)) for _ in range(12)]
@@ -74,6 +88,7 @@ FITTINGS = {
     "multilabel": multilabel,
     "chain": chains,
     "matching": matchings,
+    "segmentation": images,
     "structured": choices,
 }
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from structlearn.contract import move, score, scratch, squared_norm
-from structlearn.scoring import PartScoring, RowScoring
+from structlearn.scoring import GraphScoring, PartScoring, RowScoring
 from structlearn.scoring.rows import LONGEST_GRAM, SPARSE_ENOUGH, DenseRows, SparseRows
 
 LENGTHS = np.array([1, 4, 2])
@@ -25,6 +25,13 @@ def rows(form=np.asarray, dtype=np.float64, *, lengths=LENGTHS, density=0.6, n_l
 def parts(dtype=np.float64, *, intercept=False):
     shapes = np.array([(2, 3), (1, 2), (4, 1)])
     return PartScoring(features(12).astype(dtype), shapes, intercept=intercept)
+
+
+def graphs(dtype=np.float64, *, intercept=True):
+    sizes = np.array([3, 1, 4]), np.array([2, 0, 5])
+    shapes = np.stack([sizes[0] + sizes[1], np.arange(3)], axis=1)
+    X, F = features(8).astype(dtype), features(7, 2).astype(dtype)
+    return GraphScoring(X, F, *sizes, shapes, intercept=intercept)
 
 
 SCORINGS = {
@@ -48,6 +55,9 @@ SCORINGS = {
     "parts": parts(),
     "parts with intercept": parts(intercept=True),
     "parts float32": parts(np.float32),
+    "graphs": graphs(),
+    "graphs, no intercept": graphs(intercept=False),
+    "graphs float32": graphs(np.float32),
 }
 each_scoring = pytest.mark.parametrize("scoring", SCORINGS.values(), ids=SCORINGS)
 

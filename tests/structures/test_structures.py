@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from brute import STRUCTURES, chain, matching, score_of
 from own_structures import ChooseTwo, CompiledChooseTwo, choose_two
 from structlearn.contract import corner, peak, workspace
-from structlearn.structures import Chain, Cube, LabelGraph, Matching, Simplex, as_structure
+from structlearn.structures import Chain, Cube, Cut, LabelGraph, Matching, Simplex, as_structure
 
 ELEMENTS = {
     "ties": st.integers(-2, 2).map(float),
@@ -109,6 +109,7 @@ def test_scores_with_too_many_axes_are_refused(family):
         (Chain(3), 11),
         (Chain(3), 9),
         (Chain(2, start=True), 7),
+        (Cut(2, [(0, 1)]), 2),
     ],
 )
 def test_part_vectors_of_a_wrong_size_are_refused(structure, size):
@@ -151,6 +152,8 @@ def test_encode_many_is_encode_for_each(family):
         (Cube(3), [0, 1], "3 labels"),
         (Cube(3), [0, 1, 2], "0/1"),
         (LabelGraph(3), [0, 1, 0.5], "0/1"),
+        (Cut(2, [(0, 1)]), [0, 2], "0/1"),
+        (Cut(2, [(0, 1)]), [0, 1, 1], "2 labels"),
         (as_structure(ChooseTwo()), [0, 2, 1], "0/1 part vector"),
     ],
 )
@@ -222,6 +225,8 @@ WEIGHTED = {
     "matching": [(LINKS, wrong_links)],
     "full matching": [(LINKS, wrong_links)],
     "many-to-one": [(LINKS, wrong_links)],
+    "cut": [(None, count_wrong), (BY_LABEL[K2], missed_by_label)],
+    "cuts": [(BY_LABEL[K2], missed_by_label)],
     "own, plain Python": [(None, count_wrong)],
     "own, compiled": [(None, count_wrong)],
 }
@@ -250,7 +255,8 @@ def test_cost_is_the_task_loss_of_every_vertex(name, weights, loss, normalized, 
     """Delta(z) = <c, z - mu>."""
     family = STRUCTURES[name]
     shape = family.shapes[0]
-    outputs, vertices = family.outputs(shape), family.vertices(shape)
+    outputs = family.outputs(shape)
+    vertices = np.array([family.write(y, shape).ravel() for y in outputs])
     for gold, mu in list(zip(outputs, vertices))[:: max(1, len(outputs) // 5)]:
         nodes = np.arange(1.0, n_nodes(family, gold) + 1)
         options = {"nodes": nodes} if weighted_nodes else {}
@@ -274,8 +280,8 @@ def test_cost_many_is_cost_for_each(name, weights, loss, normalized, weighted_no
     nodes = [np.arange(1.0, n_nodes(family, y) + 1) if weighted_nodes else None for y in outputs]
     mus = [structure.encode(y, shape) for y, shape in zip(outputs, family.shapes)]
     expected = [
-        structure.cost(mu, nodes=node, **options).ravel()[: m * n]
-        for mu, node, (m, n) in zip(mus, nodes, shapes)
+        structure.cost(mu, nodes=node, **options).ravel()[: structure.n_local(shape)]
+        for mu, node, shape in zip(mus, nodes, shapes)
     ]
     gold = structure.encode_many(outputs, shapes)
     together = structure.cost_many(gold, shapes, nodes=nodes if weighted_nodes else None, **options)
@@ -309,6 +315,8 @@ def test_a_right_label_that_costs_is_refused(structure):
         (Chain(2), [0, 1, 1], [2.0]),
         (Chain(2), [0, 1, 1], [1.0, -1.0, 1.0]),
         (Chain(2), [0, 1, 1], [1.0, np.nan, 1.0]),
+        (Cut(2, [(0, 1)]), [0, 1], [1.0]),
+        (Cut(2, [(0, 1)]), [0, 1], [1.0, np.nan]),
         (Cube(2), [0, 1], [1.0]),
         (Cube(2), [0, 1], [1.0, -1.0]),
         (Matching(), np.eye(2), [1.0]),
@@ -389,6 +397,7 @@ def test_arguments_make_the_same_structure_again():
         STRUCTURES["chain with start and end"],
         STRUCTURES["many-to-one"],
         STRUCTURES["label tree"],
+        STRUCTURES["cut"],
     ):
         again = type(family.structure)(**family.structure.arguments())
         theta = random_scores(family)[0]

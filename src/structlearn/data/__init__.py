@@ -4,7 +4,7 @@ from structlearn.data.columns import Sequences, read_columns, split_rows, write_
 from structlearn.data.digits import digit_sequences, train_test_digit_sequences
 from structlearn.data.errors import DataError
 from structlearn.data.libsvm import read_libsvm, write_libsvm
-from structlearn.data.synthetic import make_chains, make_matchings, make_multilabel
+from structlearn.data.synthetic import make_chains, make_matchings, make_multilabel, make_segmentations
 from structlearn.data.table import Table, read_csv, read_csv_features
 from structlearn.data.text import open_text, write_lines
 from structlearn.data.vocabulary import FeatureVocabulary
@@ -18,6 +18,7 @@ __all__ = [
     "make_chains",
     "make_matchings",
     "make_multilabel",
+    "make_segmentations",
     "open_text",
     "read_columns",
     "read_csv",

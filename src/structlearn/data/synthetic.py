@@ -149,6 +149,38 @@ def make_matchings(
     return X, y
 
 
+def make_segmentations(
+    n_images: int, rows: int, columns: int, random_state: Any = None, *, noise: float = 1.0
+) -> tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]:
+    """Images of two ellipses each on a background: x = y + noise * Gaussian, in three channels.
+
+    Parameters
+    ----------
+    n_images, rows, columns : int
+        Sizes of the problem.
+    random_state : int, Generator or None
+        Seed of the shapes and of the noise.
+    noise : float
+        At 1 (the default) a fifth of the pixels is mistaken without their neighbours.
+
+    Returns
+    -------
+    X : list of ndarray of shape (rows, columns, 3)
+    y : list of ndarray of shape (rows, columns) of 0 and 1
+
+    """
+    rng = np.random.default_rng(random_state)
+    down, right = (np.mgrid[:rows, :columns] + 0.5) / np.array([rows, columns])[:, None, None]
+    X, y = [], []
+    for _ in range(n_images):
+        inside = np.zeros((rows, columns), dtype=bool)
+        for centre, radius in zip(rng.uniform(0.2, 0.8, size=(2, 2)), rng.uniform(0.1, 0.3, size=(2, 2))):
+            inside |= ((down - centre[0]) / radius[0]) ** 2 + ((right - centre[1]) / radius[1]) ** 2 < 1
+        y.append(inside.astype(np.int64))
+        X.append(inside[..., None] + noise * rng.standard_normal((rows, columns, 3)))
+    return X, y
+
+
 def _best_matching(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     # Here, because importing scipy.optimize takes a quarter of a second.
     from scipy.optimize import linear_sum_assignment

@@ -2,6 +2,7 @@
 
 from structlearn.estimators.binary import BinaryClassifier
 from structlearn.estimators.chain import ChainClassifier
+from structlearn.estimators.cut import CutSegmenter
 from structlearn.estimators.matching import MatchingClassifier
 from structlearn.estimators.multiclass import MulticlassClassifier
 from structlearn.estimators.multilabel import MultiLabelClassifier
@@ -11,6 +12,7 @@ from structlearn.estimators.structured import StructuredPredictor
 __all__ = [
     "BinaryClassifier",
     "ChainClassifier",
+    "CutSegmenter",
     "LinearRegressor",
     "MatchingClassifier",
     "MultiLabelClassifier",

@@ -124,7 +124,7 @@ class StructuredEstimator(BaseEstimator):
         self._store(objective, solution)
 
     def _store(self, objective: Objective, solution: Solution) -> None:
-        self.structure_ = objective.structure
+        self.structure_: Any = objective.structure
         self.weights_ = solution.w
         self.certificate_ = solution.certificate
         self.history_ = solution.history
@@ -167,16 +167,18 @@ class StructuredEstimator(BaseEstimator):
             )
         return int(self.n_jobs) if self.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(self.n_jobs))
 
-    def _decide(self, scoring: Scoring) -> Iterator[tuple[int, Array]]:
+    def _decide(self, scoring: Scoring, structure: Structure | None = None) -> Iterator[tuple[int, Array]]:
         """(i, local parts of the best output) for every example.
 
         After the sparsemax loss a score of 0.3 means 30%, so that a part is worth taking from 1/2 on.
+        `structure` is that of the examples, where it is not the one of training.
         """
-        threshold = self.structure_.threshold if self.loss == "sparsemax" else 0.0
+        structure = structure or self.structure_
+        threshold = structure.threshold if self.loss == "sparsemax" else 0.0
         shift = np.full(scoring.start[-1], -threshold) if threshold else None
-        return self._predictions(self.structure_.record, scoring, shift)
+        return self._predictions(structure.record, scoring, shift)
 
-    def _soft(self, scoring: Scoring) -> Iterator[tuple[int, Array]]:
+    def _soft(self, scoring: Scoring, structure: Structure | None = None) -> Iterator[tuple[int, Array]]:
         """(i, local parts of the prediction function of the loss) for every example."""
         check_is_fitted(self, "weights_")
         regularizer = LOSSES[self.loss][0]
@@ -184,7 +186,7 @@ class StructuredEstimator(BaseEstimator):
             raise AttributeError(
                 f"loss={self.loss!r} has no marginals; train with loss='softmax' or 'sparsemax'."
             )
-        return self._predictions(regularizer.record(self.structure_), scoring, None)
+        return self._predictions(regularizer.record(structure or self.structure_), scoring, None)
 
     def _predictions(self, record: Any, scoring: Scoring, shift: Array | None) -> Iterator[tuple[int, Array]]:
         check_is_fitted(self, "weights_")

@@ -27,7 +27,7 @@ from structlearn.structures.whole import Whole
 FORMAT = "structlearn-model"
 VERSION = 1
 _KEY = "structlearn"
-_STRUCTURES = ("Simplex", "Cube", "LabelGraph", "Chain", "Matching")
+_STRUCTURES = ("Simplex", "Cube", "LabelGraph", "Chain", "Matching", "Cut")
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,20 @@
 from structlearn.structures.base import Structure
 from structlearn.structures.chain import Chain
 from structlearn.structures.cube import Cube
+from structlearn.structures.cut import Cut
 from structlearn.structures.label_graph import LabelGraph
 from structlearn.structures.matching import Matching
 from structlearn.structures.own import OwnStructure, as_structure
 from structlearn.structures.simplex import Simplex
 
-__all__ = ["Chain", "Cube", "LabelGraph", "Matching", "OwnStructure", "Simplex", "Structure", "as_structure"]
+__all__ = [
+    "Chain",
+    "Cube",
+    "Cut",
+    "LabelGraph",
+    "Matching",
+    "OwnStructure",
+    "Simplex",
+    "Structure",
+    "as_structure",
+]

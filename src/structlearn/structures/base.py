@@ -115,11 +115,12 @@ class Structure(ABC):
         nodes = options.pop("nodes", None)
         costs = []
         for i, (rows, columns) in enumerate(shapes):
-            mu = gold.dense(i, rows * columns + self.n_shared)
+            n_local = self.n_local((rows, columns))
+            mu = gold.dense(i, n_local + self.n_shared)
             if self.part_ndim == 2:
                 mu = mu.reshape(rows, columns)
             one = self.cost(mu, nodes=None if nodes is None else nodes[i], **options)
-            costs.append(one.ravel()[: rows * columns])
+            costs.append(one.ravel()[:n_local])
         return np.concatenate(costs)
 
     def maximize(self, theta: Any) -> Any:
@@ -176,7 +177,8 @@ class Structure(ABC):
         theta = _checked_scores(theta)
         z, values = np.zeros(theta.shape), np.empty(len(theta))
         run = corner_rows if isinstance(self.record, tuple) else corner_rows.py_func  # type: ignore[attr-defined]
-        run(record, shape, theta.reshape(len(theta), -1), z.reshape(len(theta), -1), values)
+        flat = theta.reshape(len(theta), -1), z.reshape(len(theta), -1)
+        run(record, shape, self.n_local(shape), *flat, values)
         forbidden = np.flatnonzero(np.isneginf(values))
         if forbidden.size:
             raise nothing_allowed(f"Row {forbidden[0]}")
@@ -188,10 +190,13 @@ class Structure(ABC):
             raise ValueError(f"Scores of one output have {self.part_ndim} axes; got {theta.ndim}.")
         return theta, self.shape(theta)
 
-    @staticmethod
-    def split(parts: Array, shape: Shape) -> tuple[Array, Array]:
+    def n_local(self, shape: Any) -> int:
+        """How many local parts an example of a shape has."""
+        return int(shape[0] * shape[1])
+
+    def split(self, parts: Array, shape: Shape) -> tuple[Array, Array]:
         """Local and shared entries of a flat part vector, as views."""
-        n_local = shape[0] * shape[1]
+        n_local = self.n_local(shape)
         return parts[:n_local], parts[n_local:]
 
 
@@ -208,9 +213,8 @@ def _checked_scores(theta: Any) -> Array:
 
 
 @kernel
-def corner_rows(structure: Any, shape: Any, theta: Any, z: Any, values: Any) -> None:
+def corner_rows(structure: Any, shape: Any, n_local: Any, theta: Any, z: Any, values: Any) -> None:
     """Corners of a stack of part vectors of one shape."""
     work = workspace(structure, shape)
-    n_local = shape[0] * shape[1]
     for i in range(theta.shape[0]):
         values[i] = corner(structure, shape, theta[i, :n_local], theta[i, n_local:], work, z[i])

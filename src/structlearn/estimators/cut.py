@@ -1,0 +1,221 @@
+"""Segmentation: binary labels of pixels, or of the nodes of graphs, by minimum cuts."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
+
+from structlearn.contract import Array
+from structlearn.estimators.base import StructuredEstimator, Task
+from structlearn.estimators.choices import class_weights, cost_options, one_of
+from structlearn.estimators.graphs import Examples, edge_lengths, read_examples, squared_contrasts
+from structlearn.estimators.inputs import (
+    as_list,
+    check_feature_count,
+    check_same_length,
+    check_weights,
+    label_arrays,
+)
+from structlearn.metrics import sequence_accuracy
+from structlearn.scoring import GraphScoring
+from structlearn.structures.cut import Cuts
+
+#: The share of edges between like labels whose learned score may be positive before we warn.
+_TOLERATED = 0.05
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CutSegmenter(StructuredEstimator):
+    """Two labels on a graph: theta_i = <w, x_i> + b for each node, theta_ij = -<v, f_ij> for each edge.
+
+    A cut edge (unlike labels at its ends) costs <v, f_ij>, so that a positive weight in v smooths. Outputs
+    are those of `structlearn.structures.Cut`: prediction is one minimum cut, exact for all weights, because
+    an edge whose learned score is positive counts as no edge instead of repelling (which would be NP-hard).
+    Training pays for such scores between like labels; if more than 5% of these edges end with one all the
+    same, a warning says how many. Edge features of at least 0 make `edge_coef_` easy to read: weights of at
+    least 0 are attraction.
+
+    The parameters are those of `StructuredEstimator`, and two more. `cost` may be an array (2,) or a mapping
+    of weights of the true labels; normalised costs are divided by the number of nodes. `class_weight`
+    multiplies the cost of missing each true label. loss="softmax" is out of reach: the partition function of
+    cuts is #P-hard.
+
+    A score sums over an image while the cost is a mean, so that weights are of the order 1/nodes, and
+    `regularization` must be larger than elsewhere for the same effect: begin with a quarter of the number of
+    nodes. Smaller values fit no better on most images, and take many more passes.
+
+    Parameters
+    ----------
+    connectivity : 4 or 8
+        The neighbours of a pixel. Features of diagonal edges are divided by their length.
+    edge_features : "contrast" or "constant"
+        Features of edges that come without: the constant 1 and exp(-||x_i - x_j||^2 / (2 s^2)), where s^2 is
+        the mean of ||x_i - x_j||^2 over the edges of the training data; or the constant alone.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+    edge_coef_ : ndarray of shape (n_edge_features,)
+    contrast_ : float
+        s^2 above; 0 where edge features are given or constant.
+    structure_ : None
+        Every image brings its own graph.
+    classes_, n_features_in_, weights_, certificate_, history_
+    """
+
+    connectivity: int = 4
+    edge_features: str = "contrast"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CutSegmenter:
+        """Train on images or graphs.
+
+        Parameters
+        ----------
+        X : list of images and graphs
+            An image is an array of shape (rows, columns, d). A graph is a tuple (nodes, edges) or (nodes,
+            edges, edge features) of arrays of shapes (n, d), (E, 2) and (E, k).
+        y : list of arrays
+            Labels, of shape (rows, columns) or (n,), of two classes; `predict` answers in the same form.
+        sample_weight : array-like of shape (n_examples,), optional
+        """
+        examples = read_examples(X, self.connectivity)
+        codes = self._codes(examples, y)
+        weight = check_weights(sample_weight, len(examples.which))
+        self.n_features_in_ = examples.nodes.shape[1]
+        self.contrast_ = self._mean_contrast(examples)
+        structure = Cuts(examples.graphs)
+        scoring = self._scoring(examples, structure)
+        self._n_edge_features = scoring.F.shape[1]
+        ends = np.cumsum(examples.n_nodes)[:-1]
+        gold = structure.encode_many(np.split(codes, ends), scoring.shapes)
+        cost = structure.cost_many(gold, scoring.shapes, **self._cost_options(codes))
+        self._train(Task(structure, scoring, gold, cost, weight))
+        self.structure_ = None
+        self._warn_of_positive_edges(scoring, examples.ends, codes)
+        return self
+
+    def _codes(self, examples: Examples, y: Any) -> Array:
+        """Labels of all nodes, end to end, as 0 and 1; sets `classes_`."""
+        outputs = [np.asarray(one) for one in as_list(y, "y")]
+        check_same_length(examples.shapes, outputs)
+        for i, (one, shape) in enumerate(zip(outputs, examples.shapes)):
+            if one.shape != shape:
+                raise ValueError(f"Image {i} has labels of shape {one.shape}; they must have {shape}.")
+        _, labels = label_arrays([one.ravel() for one in outputs], "image")
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) != 2:
+            raise ValueError(f"A cut has two classes, label 0 and label 1; y has {len(self.classes_)}.")
+        return codes
+
+    def _mean_contrast(self, examples: Examples) -> float:
+        kind = one_of("edge_features", self.edge_features, ("contrast", "constant"))
+        if kind == "constant" or examples.edge_features is not None or not examples.n_edges.any():
+            return 0.0
+        return float(squared_contrasts(examples).mean())
+
+    def _edge_rows(self, examples: Examples) -> Array:
+        """Features of all edges: those given, or the constant and the contrast, over an edge's length."""
+        if examples.edge_features is not None:
+            return examples.edge_features
+        columns = [np.ones(examples.n_edges.sum())]
+        if self.edge_features == "contrast":
+            columns.append(np.exp(-squared_contrasts(examples) / (2 * (self.contrast_ or 1.0))))
+        rows = np.stack(columns, axis=1) / edge_lengths(examples)[:, None]
+        return rows.astype(examples.nodes.dtype)
+
+    def _scoring(self, examples: Examples, structure: Cuts) -> GraphScoring:
+        shapes = np.stack([structure.n_parts[examples.which], examples.which], axis=1)
+        rows = self._edge_rows(examples)
+        sizes = examples.n_nodes, examples.n_edges
+        return GraphScoring(examples.nodes, rows, *sizes, shapes, intercept=self.fit_intercept)
+
+    def _cost_options(self, codes: Array) -> dict[str, Any]:
+        options = cost_options(self.cost, self.classes_)
+        if self.class_weight is None:
+            return options
+        by_class = class_weights(
+            self.class_weight,
+            self.classes_,
+            lambda: compute_class_weight("balanced", classes=np.arange(2), y=codes),
+        )
+        return {**options, "weights": np.asarray(options.get("weights", np.ones(2))) * by_class}
+
+    def _warn_of_positive_edges(self, scoring: GraphScoring, ends: Array, codes: Array) -> None:
+        like = codes[ends[:, 0]] == codes[ends[:, 1]]
+        bound = Cuts.threshold if self.loss == "sparsemax" else 0.0
+        positive = int(np.sum(-(scoring.F[like] @ self.edge_coef_) > bound))
+        if positive > _TOLERATED * like.sum():
+            warnings.warn(
+                f"{positive} of {like.sum()} training edges between like labels have a learned score above "
+                f"{bound:g}: they act as if they were not there, because an edge of a cut can only attract. "
+                "Give edge features of at least 0 that are large where labels agree.",
+                stacklevel=3,
+            )
+
+    # ---- prediction --------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> list[Array]:
+        """The best labels of each image or graph, in the shape of its pixels or nodes."""
+        examples, structure, scoring = self._read(X)
+        answers = self._decide(scoring, structure)
+        return [self.classes_[_nodes(parts, examples.shapes[i]).astype(np.int64)] for i, parts in answers]
+
+    def predict_marginals(self, X: Any) -> list[Array]:
+        """How much each node is of the second class, in [0, 1], mostly exactly 0 or 1; after sparsemax."""
+        examples, structure, scoring = self._read(X)
+        if self.loss != "sparsemax":
+            raise AttributeError(f"loss={self.loss!r} has no marginals; train with loss='sparsemax'.")
+        return [_nodes(parts, examples.shapes[i]).copy() for i, parts in self._soft(scoring, structure)]
+
+    def decision_function(self, X: Any) -> list[Array]:
+        """<w, x_i> + b of each node: what speaks for the second class, without the edges."""
+        examples, _, scoring = self._read(X)
+        return [
+            _nodes(scoring.scores(self.weights_, i, i + 1), shape) for i, shape in enumerate(examples.shapes)
+        ]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of pixels or nodes labelled right."""
+        return sequence_accuracy(y, self.predict(X), sample_weight)
+
+    def _read(self, X: Any) -> tuple[Examples, Cuts, GraphScoring]:
+        check_is_fitted(self, "weights_")
+        examples = read_examples(X, self.connectivity)
+        check_feature_count(examples.nodes.shape[1], self.n_features_in_, type(self).__name__)
+        structure = Cuts(examples.graphs)
+        scoring = self._scoring(examples, structure)
+        if scoring.F.shape[1] != self._n_edge_features:
+            raise ValueError(
+                f"X has {scoring.F.shape[1]} edge features, but the model was trained with "
+                f"{self._n_edge_features}."
+            )
+        return examples, structure, scoring
+
+    # ---- weights by name ---------------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the node features, of shape (n_features,)."""
+        return self.weights_[: self.n_features_in_]
+
+    @property
+    def intercept_(self) -> float:
+        """Weight of the nodes' constant feature; zero where there is none."""
+        rest = self.weights_[self.n_features_in_ : self.weights_.size - self._n_edge_features]
+        return float(rest[0]) if rest.size else 0.0
+
+    @property
+    def edge_coef_(self) -> Array:
+        """Weights of the edge features, of shape (n_edge_features,): positive ones smooth."""
+        return self.weights_[self.weights_.size - self._n_edge_features :]
+
+
+def _nodes(parts: Array, shape: tuple[int, ...]) -> Array:
+    """The nodes' share of a part vector, in the shape of the labels."""
+    return parts[: int(np.prod(shape))].reshape(shape)

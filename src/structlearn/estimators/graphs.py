@@ -1,0 +1,140 @@
+"""Images and graphs as users pass them: node features, edges, and features of edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from structlearn.contract import Array
+from structlearn.estimators.inputs import as_list, stack_examples
+from structlearn.structures.graphs import Graph, grid_graph, make_graph
+
+
+class Example(NamedTuple):
+    """One image or graph."""
+
+    #: (n_nodes, d)
+    features: Array
+    graph: Graph
+    #: (E, k), where given
+    edge_features: Array | None
+    #: that of its labels: (rows, columns) or (n_nodes,)
+    shape: tuple[int, ...]
+
+
+class Examples(NamedTuple):
+    """All examples, end to end."""
+
+    nodes: Array
+    graphs: list[Graph]
+    #: which graph each example has
+    which: Array
+    #: given edge features of all examples, or none
+    edge_features: Array | None
+    shapes: list[tuple[int, ...]]
+
+    @property
+    def n_nodes(self) -> Array:
+        return np.array([self.graphs[g].n_nodes for g in self.which])
+
+    @property
+    def n_edges(self) -> Array:
+        return np.array([len(self.graphs[g].edges) for g in self.which])
+
+    @property
+    def ends(self) -> Array:
+        """Edges of all examples, as rows of `nodes`."""
+        first = np.concatenate([[0], np.cumsum(self.n_nodes)])
+        return np.concatenate([self.graphs[g].edges + first[i] for i, g in enumerate(self.which)])
+
+
+def read_examples(X: Any, connectivity: int) -> Examples:
+    """A list of images, (rows, columns, d) arrays, and of graphs, tuples (nodes, edges[, edge features])."""
+    grids: dict[tuple[int, int], Graph] = {}
+    read = [_read_one(x, connectivity, grids, f"Image {i}") for i, x in enumerate(as_list(X, "X"))]
+    nodes, _ = stack_examples([one.features for one in read], ndim=2, noun="Image")
+    graphs, which = _distinct([one.graph for one in read])
+    given = _stack_edge_features([one.edge_features for one in read], nodes.dtype)
+    return Examples(nodes, graphs, which, given, [one.shape for one in read])
+
+
+def _read_one(x: Any, connectivity: int, grids: dict[tuple[int, int], Graph], name: str) -> Example:
+    if isinstance(x, tuple):
+        return _read_graph(x, name)
+    if sparse.issparse(x) or np.ndim(x) != 3:
+        raise ValueError(
+            f"{name} must be an array of shape (rows, columns, features), or a tuple (node features, edges) "
+            f"of a graph; got {np.ndim(x)} axes (a grey image needs a last axis of length 1)."
+        )
+    pixels = np.asarray(x)
+    shape = pixels.shape[0], pixels.shape[1]
+    if 0 in shape:
+        raise ValueError(f"{name} is empty.")
+    if shape not in grids:
+        grids[shape] = grid_graph(shape[0], shape[1], connectivity)
+    return Example(pixels.reshape(-1, pixels.shape[2]), grids[shape], None, shape)
+
+
+def _read_graph(x: tuple[Any, ...], name: str) -> Example:
+    if len(x) not in (2, 3):
+        raise ValueError(f"{name} is a tuple of {len(x)}; a graph is (nodes, edges[, edge features]).")
+    nodes = np.asarray(x[0])
+    if nodes.ndim != 2:
+        raise ValueError(f"{name} must have node features of shape (nodes, features); got {nodes.shape}.")
+    try:
+        graph = make_graph(len(nodes), x[1])
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    features = None
+    if len(x) == 3:
+        features = np.asarray(x[2], dtype=np.float64)
+        if features.ndim != 2 or len(features) != len(graph.edges) or not features.shape[1]:
+            raise ValueError(
+                f"{name} has {len(graph.edges)} edges but edge features of shape {features.shape}; give one "
+                "row an edge."
+            )
+    return Example(nodes, graph, features, (len(nodes),))
+
+
+def _distinct(graphs: Sequence[Graph]) -> tuple[list[Graph], Array]:
+    """Different graphs in their order, and which of them each is."""
+    numbers: dict[tuple[int, bytes], int] = {}
+    which = [numbers.setdefault((one.n_nodes, one.edges.tobytes()), len(numbers)) for one in graphs]
+    _, first = np.unique(which, return_index=True)
+    return [graphs[i] for i in first], np.array(which)
+
+
+def _stack_edge_features(given: Sequence[Array | None], dtype: Any) -> Array | None:
+    have = [one is not None for one in given]
+    if not any(have):
+        return None
+    if not all(have):
+        missing = have.index(False)
+        raise ValueError(f"Image {missing} has no edge features but others have; give them to all or none.")
+    widths = [one.shape[1] for one in given if one is not None]
+    odd = np.flatnonzero(np.array(widths) != widths[0])
+    if odd.size:
+        raise ValueError(f"Image {odd[0]} has {widths[odd[0]]} edge features but Image 0 has {widths[0]}.")
+    stacked = np.concatenate([one for one in given if one is not None])
+    if not np.isfinite(stacked).all():
+        raise ValueError("Edge features must be finite; got NaN or infinity.")
+    return stacked.astype(dtype)
+
+
+def squared_contrasts(examples: Examples) -> Array:
+    """||x_i - x_j||^2 of every edge, over the node features."""
+    nodes, ends = examples.nodes.astype(np.float64, copy=False), examples.ends
+    return np.square(nodes[ends[:, 0]] - nodes[ends[:, 1]]).sum(axis=1)
+
+
+def edge_lengths(examples: Examples) -> Array:
+    """1, and sqrt 2 for the diagonals of an image."""
+    lengths = []
+    for which, shape in zip(examples.which, examples.shapes):
+        rows, columns = np.divmod(examples.graphs[which].edges, shape[-1])
+        diagonal = (rows[:, 0] != rows[:, 1]) & (columns[:, 0] != columns[:, 1])
+        lengths.append(np.where(diagonal, np.sqrt(2.0), 1.0))
+    return np.concatenate(lengths)
