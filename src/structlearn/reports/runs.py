@@ -81,7 +81,7 @@ def execute_apart(job: Job) -> Run:
         process.start()
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ValueError(
-            f"A process of its own needs what can be pickled ({error}); use one process."
+            f"{job.name!r} cannot go to a process of its own ({error}); run all in one."
         ) from None
     sender.close()
     try:
