@@ -57,7 +57,9 @@ function plain(value) {
   return Number.isInteger(value) ? value.toLocaleString("en") : String(Number(value.toPrecision(5)));
 }
 function tickName(value) {
-  if (value === 0 || (Math.abs(value) >= 1e-3 && Math.abs(value) < 1e4)) return String(Number(value.toPrecision(6)));
+  const size = Math.abs(value);
+  if (size === 0 || (size >= 1e-3 && size < 1e4)) return String(Number(value.toPrecision(6)));
+  if (size >= 1e4 && size < 1e9) return size < 1e6 ? `${value / 1e3}k` : `${value / 1e6}M`;
   const [digits, power] = value.toExponential().split("e");
   return `${digits}e${Number(power)}`;
 }
@@ -74,7 +76,7 @@ function logScale(low, high, from, to) {
     for (const digit of [1, 2, 5]) {
       const value = Number(`${digit}e${power}`);
       if (value < low * 0.999 || value > high * 1.001) continue;
-      const named = digit === 1 ? power % every === 0 : b - a < 1.7;
+      const named = digit === 1 ? power % every === 0 : b - a < 2.2;
       (named ? ticks : every === 1 ? minor : []).push(value);
     }
   return { place, ticks, minor };

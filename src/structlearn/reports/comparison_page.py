@@ -20,15 +20,17 @@ from structlearn.reports.tables import brief, size
 _EFFORTS = dict(zip(EFFORTS, ("passes", "calls", "seconds"), strict=True))
 _LEAD = "{n} solvers on the same objective, from the same start, with the same seed and stopping rule."
 _CERTIFICATE = (
-    "Each solver minimises the same function of the weights, the primal value P. Each also gives a dual "
-    "value D, a proven lower bound on P for any weights whatever. The gap P - D bounds how far from the "
-    "optimum the weights are, without anyone knowing the optimum. The best bound that any of the solvers "
-    "found is {best:.6g}; a primal value above it by 0.01 is at most 0.01 above the optimum."
+    "Each solver minimises the same function of the weights, the primal value. Each also gives a dual "
+    "value, a proven lower bound on the primal value of any weights whatever. The gap between the two "
+    "bounds how far from the optimum the weights are, without anyone knowing the optimum. The best bound "
+    "that any of the solvers found is {best:.6g}; a primal value above it by 0.01 is at most 0.01 above "
+    "the optimum."
 )
 _CHARTS = (
     "Point at a curve for its numbers, or press a solver's name to hide it and show it again. Both axes "
-    "of the gap are logarithmic: a straight line down means that a tenth of the gap costs so many times "
-    "the effort. Seconds are those of training alone, without compilation and without testing."
+    "of the gap are logarithmic: a straight line down means that each tenth of the gap costs the same "
+    "multiple of the effort. Seconds are those of training alone, without compilation and without "
+    "testing."
 )
 _NEAR = (
     "Passes over the data, oracle calls and seconds at the first evaluation with a gap of at most 0.1, "
