@@ -62,6 +62,7 @@ def contents(folder):
 @pytest.mark.parametrize(
     ("name", "content"),
     [("rows.txt", TEXT), ("rows.txt.gz", gzip.compress(TEXT)), ("rows.bz2", bz2.compress(TEXT))],
+    ids=["plain", "gz", "bz2"],
 )
 def test_the_hash_is_that_of_the_content(offer, tmp_path, name, content):
     offer((name, content, sha256(TEXT), "rows.txt"))
@@ -157,7 +158,9 @@ def zipped(name="rows.txt", mode=0o100644):
     return made.getvalue()
 
 
-@pytest.mark.parametrize(("name", "content"), [("rows.tar.gz", tar()), ("rows.zip", zipped())])
+@pytest.mark.parametrize(
+    ("name", "content"), [("rows.tar.gz", tar()), ("rows.zip", zipped())], ids=["tar", "zip"]
+)
 def test_archives_are_unpacked(offer, tmp_path, name, content):
     offer((name, content, sha256(content), ""))
     assert (fetch("tiny", tmp_path / "data") / "rows.txt").read_bytes() == TEXT
@@ -175,6 +178,7 @@ def test_archives_are_unpacked(offer, tmp_path, name, content):
         zipped("a\\..\\..\\rows.txt"),
         zipped("link", 0o120777),
     ],
+    ids=["up", "root", "link", "hard link", "zip up", "zip root", "zip backslash", "zip link"],
 )
 def test_archives_that_lead_elsewhere_are_refused(tmp_path, content):
     archive, folder = tmp_path / "archive", tmp_path / "folder"

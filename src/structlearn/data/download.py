@@ -131,6 +131,4 @@ def unpack(archive: Path, folder: Path) -> None:
 def _check_member(name: str, *, plain: bool) -> None:
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in name or not plain:
-        raise DataError(
-            f"The archive holds {name!r}, a link or a path that leads elsewhere; nothing was kept."
-        )
+        raise DataError(f"The archive holds {name!r}, a link or a path elsewhere; nothing was kept.")
