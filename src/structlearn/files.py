@@ -28,6 +28,15 @@ def check_writable(path: str | Path) -> Path:
     return path
 
 
+def make_folder(path: str | Path) -> Path:
+    """The folder `path`, made if it is not there; OSError with a sentence if it cannot be."""
+    path = Path(path)
+    if path.exists() and not path.is_dir():
+        raise NotADirectoryError(f"Cannot write into {path}: it is a file, not a folder.")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
 @contextmanager
 def written_aside(path: str | Path) -> Iterator[Path]:
     """A path beside `path` to write to; on success it is synced and replaces `path`, else it is removed."""

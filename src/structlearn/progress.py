@@ -48,6 +48,25 @@ def watched(
             bar.close()
 
 
+class Watchable:
+    """An estimator that can be looked at while it is trained."""
+
+    #: Gets each row of the history, and the estimator as it would be if training had ended there.
+    _watch: Any = None
+
+    def _shown(self, place: Callable[[Any], Any]) -> Callable[[Row, Any], Any] | None:
+        """What `solve` shows its weights to: `place` gives them to the estimator."""
+        watch = self._watch
+        if watch is None:
+            return None
+
+        def show(row: Row, w: Any) -> None:
+            place(w)
+            watch(row, self)
+
+        return show
+
+
 def _say(sentence: str) -> None:
     with suppress(OSError, ValueError):  # a closed stderr
         print(sentence, file=sys.stderr, flush=True)

@@ -13,8 +13,10 @@ import numpy as np
 from structlearn.contract import Array
 from structlearn.data.digits import train_test_digit_sequences
 from structlearn.estimators import ChainClassifier, MulticlassClassifier
+from structlearn.files import make_folder
 from structlearn.metrics import exact_match, sequence_accuracy
 from structlearn.reports import Page, plot_history, plot_sequences, plot_transitions, save_figure
+from structlearn.reports.tables import aligned
 
 #: Both models have the same parameters. The classifier's error hardly depends on this regularization.
 SHARED: dict[str, Any] = {"regularization": 0.03, "tol": 1e-3, "max_passes": 5000, "random_state": 0}
@@ -53,7 +55,7 @@ def run(
         Standard deviation of the noise on the pixels, which are between 0 and 1.
 
     """
-    out = _folder(out)
+    out = make_folder(out)
     X, X_test, y, y_test = train_test_digit_sequences(
         n_train, n_test, kind="counters", noise=noise, random_state=0
     )
@@ -65,20 +67,12 @@ def run(
         _reading("single digits", single, [single.predict(images) for images in X_test], y_test),
         _reading("chain", chain, chain.predict(X_test), y_test),
     ]
-    print(_aligned([HEADER, *map(_cells, readings)]), file=stream)
+    print(aligned([HEADER, *map(_cells, readings)]), file=stream)
     print(f"\n{chain.certificate_}\n", file=stream)
     _say("Drawing ...")
     _write_files(out, readings, X_test, y_test)
     _page(out, readings, n_train, n_test, noise).write(out / "index.html")
     print(_next_steps(out), file=stream)
-
-
-def _folder(out: str | Path) -> Path:
-    out = Path(out)
-    if out.exists() and not out.is_dir():
-        raise NotADirectoryError(f"Cannot write into {out}: it is a file, not a folder.")
-    out.mkdir(parents=True, exist_ok=True)
-    return out
 
 
 def _reading(name: str, model: Any, answers: list[Array], y: list[Array]) -> Reading:
@@ -104,15 +98,6 @@ def _cells(reading: Reading) -> tuple[str, ...]:
         f"{certificate.gap:.5f}",
         f"{certificate.passes:g}",
         f"{certificate.seconds:.2f}",
-    )
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Columns of equal width, the first one flush left, the others flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))])
-        for row in rows
     )
 
 

@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 import structlearn
+from structlearn.cli.comparing import compare
+from structlearn.cli.datasets import data
 from structlearn.cli.demonstration import demo
 from structlearn.cli.information import info
 from structlearn.cli.prediction import evaluate, predict
@@ -60,6 +62,18 @@ app.command(
     short_help="Compare a model's answers with the labels of a file.",
     epilog="Example: structlearn evaluate tagger.safetensors test.txt",
 )(evaluate)
+app.command(
+    short_help="Run several solvers on the same problem and write a report.",
+    epilog="Examples: structlearn compare letters --out report; structlearn compare tag train.txt "
+    "--test test.txt --solvers bcfw,fw --out report",
+)(compare)
+app.add_typer(
+    data,
+    name="data",
+    short_help="List public data sets, download them, and say where they are.",
+    help="Public data sets, which the recipes of compare use.",
+    epilog="Example: structlearn data fetch letters",
+)
 app.command(
     short_help="Describe the installation or a model file.",
     epilog="Example: structlearn info tagger.safetensors",

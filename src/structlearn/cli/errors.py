@@ -16,7 +16,10 @@ MISUSE = 2
 FAILURE = 1
 INTERRUPTED = 130
 #: What goes wrong with the machine rather than with the request.
-_FAILURES = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+_FAILURES = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE),
+    errno.ECHILD,  # a process of ours ended early
+}
 
 
 def say(sentence: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -124,6 +124,10 @@ class MultiLabel(FlatTask):
             "examples": len(y),
         }
         return Scores(values, n_unknown)
+
+    def error(self, values: Mapping[str, float | int]) -> float:
+        """The share of wrong decisions on single labels."""
+        return values["hamming_loss"]
 
 
 def _summary(X: Any) -> str:

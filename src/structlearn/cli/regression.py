@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +24,7 @@ class Regress(FlatTask):
     multilabel = False
     flags: ClassVar[dict[str, tuple[str, ...]]] = {"penalty": ("penalty",), "groups": ("groups",)}
     penalties = ("l2", "l1", "elasticnet", "group")
+    error_name = "root mean squared error"
 
     def check_parameters(self, parameters: dict[str, Any]) -> None:
         """The group norm and its groups come together."""
@@ -74,6 +75,10 @@ class Regress(FlatTask):
             "examples": len(y),
         }
         return Scores(values, 0)
+
+    def error(self, values: Mapping[str, float | int]) -> float:
+        """The root of the mean squared error."""
+        return values["rmse"]
 
 
 def _numbers(path: Path, y: Array) -> Array:

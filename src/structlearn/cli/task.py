@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -48,6 +48,9 @@ class Task(ABC):
     #: flags of this task that not every task has, and the parameters of the estimator that each sets
     flags: ClassVar[dict[str, tuple[str, ...]]] = STRUCTURED
 
+    #: what `error` is, in words
+    error_name: ClassVar[str] = "share of wrong labels"
+
     #: what --penalty may be, where the task has that flag
     penalties: ClassVar[tuple[str, ...]] = ()
 
@@ -81,6 +84,10 @@ class Task(ABC):
     @abstractmethod
     def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
         """Compare answers with the file's labels."""
+
+    def error(self, values: Mapping[str, float | int]) -> float:
+        """The one figure to be small, of those that `evaluate` gives."""
+        return 1.0 - values["accuracy"]
 
 
 def pairs(labels: Iterable[Any], rows: Iterable[Any]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from structlearn.cli.errors import INTERRUPTED, manners, plain_warnings, say
+from structlearn.cli.options import Boundaries, Cost, Edges, Jobs, Loss, NoIntercept, Penalty, Seed, Target
 from structlearn.cli.outputs import check_output
 
 #: Written out: importing the table of solvers would make `--help` slow.
@@ -28,22 +29,8 @@ def train(
         Path, typer.Argument(metavar="DATA", help="Training data, plain or .gz.", show_default=False)
     ],
     out: Annotated[Path, typer.Option(metavar="MODEL", help="Model file to write.", show_default=False)],
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            metavar="L",
-            help="hinge, perceptron, softmax or sparsemax ; classify: also entmax15. All but "
-            "the first two give probabilities.  [default: hinge; regress has its own, the squared error]",
-        ),
-    ] = None,
-    penalty: Annotated[
-        str | None,
-        typer.Option(
-            metavar="P",
-            help="classify: l2, or, with a smooth loss, l1 (few weights) or group (few features); regress: "
-            "l2, l1, elasticnet (half of each) or group (few groups of features).  [default: l2]",
-        ),
-    ] = None,
+    loss: Loss = None,
+    penalty: Penalty = None,
     groups: Annotated[
         str | None,
         typer.Option(
@@ -56,14 +43,7 @@ def train(
     regularization: Annotated[
         float, typer.Option(metavar="X", help="Lambda, the weight of the penalty (l2: of ||w||^2/2).")
     ] = 0.01,
-    cost: Annotated[
-        str | None,
-        typer.Option(
-            metavar="C",
-            help="With the hinge: hamming (mistakes over length) or count.  [default: hamming; regress has "
-            "none]",
-        ),
-    ] = None,
+    cost: Cost = None,
     tol: Annotated[
         float,
         typer.Option(
@@ -77,29 +57,15 @@ def train(
     max_seconds: Annotated[
         float | None, typer.Option(metavar="N", help="Stop after so many seconds.  [default: no limit]")
     ] = None,
-    no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Add no constant feature.")] = False,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random choices.")] = 0,
-    jobs: Annotated[
-        int, typer.Option(metavar="N", help="Threads; -1 for all cores. regress has no use for them.")
-    ] = 1,
+    no_intercept: NoIntercept = False,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
     history: Annotated[
         Path | None, typer.Option(metavar="FILE.csv", help="Write the trace of primal, dual and gap.")
     ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[,NAME]",
-            help="Target column(s) of a table; for tag, the number of the label column, from 0.  "
-            "[default: the last column]",
-        ),
-    ] = None,
-    edges: Annotated[
-        str | None,
-        typer.Option(metavar="E", help="multilabel: pairs with weights: all, tree or none.  [default: all]"),
-    ] = None,
-    boundaries: Annotated[
-        bool, typer.Option("--boundaries", help="tag: weights for the first and last label of a sequence.")
-    ] = False,
+    target: Target = None,
+    edges: Edges = None,
+    boundaries: Boundaries = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="A line on stderr at each evaluation.")] = False,
 ) -> None:
     """Train a model, write it to MODEL, and print the certificate: how far from optimal it is at most.
@@ -129,7 +95,7 @@ def train(
     )
     out_file = check_output(out, others=[data])
     history_file = check_output(history, others=[data, out])
-    estimator = _estimator(
+    estimator = checked_estimator(
         chosen.estimator,
         solver=solver,
         regularization=regularization,
@@ -152,7 +118,7 @@ def train(
     print(estimator.certificate_)
 
 
-def _estimator(name: str, **parameters: Any) -> Any:
+def checked_estimator(name: str, **parameters: Any) -> Any:
     """The estimator, its parameters checked before data is read."""
     from structlearn import estimators
     from structlearn.estimators.choices import cost_options

@@ -2,28 +2,40 @@
 
 from structlearn.data.columns import Sequences, read_columns, split_rows, write_columns
 from structlearn.data.digits import digit_sequences, train_test_digit_sequences
+from structlearn.data.download import fetch
 from structlearn.data.errors import DataError
+from structlearn.data.letters import read_letters
 from structlearn.data.libsvm import read_libsvm, write_libsvm
+from structlearn.data.registry import DATA_SETS, data_folder, located
 from structlearn.data.synthetic import make_chains, make_matchings, make_multilabel, make_segmentations
 from structlearn.data.table import Table, read_csv, read_csv_features
 from structlearn.data.text import open_text, write_lines
+from structlearn.data.triplets import digit_triplets, pair_features, read_triplets
 from structlearn.data.vocabulary import FeatureVocabulary
 
 __all__ = [
+    "DATA_SETS",
     "DataError",
     "FeatureVocabulary",
     "Sequences",
     "Table",
+    "data_folder",
     "digit_sequences",
+    "digit_triplets",
+    "fetch",
+    "located",
     "make_chains",
     "make_matchings",
     "make_multilabel",
     "make_segmentations",
     "open_text",
+    "pair_features",
     "read_columns",
     "read_csv",
     "read_csv_features",
+    "read_letters",
     "read_libsvm",
+    "read_triplets",
     "split_rows",
     "train_test_digit_sequences",
     "write_columns",

@@ -20,7 +20,7 @@ from structlearn.estimators.choices import LOSSES, ball_of, check_number, make_s
 from structlearn.objective import Objective
 from structlearn.oracle import Oracle
 from structlearn.penalties import Penalty
-from structlearn.progress import watched
+from structlearn.progress import Watchable, watched
 from structlearn.scoring import RowScoring, Scoring
 from structlearn.solvers import Solution, Stopping, solve
 from structlearn.structures import Structure
@@ -40,7 +40,7 @@ class Task(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class StructuredEstimator(BaseEstimator):
+class StructuredEstimator(Watchable, BaseEstimator):
     """Shared parameters of all estimators.
 
     Parameters
@@ -120,12 +120,18 @@ class StructuredEstimator(BaseEstimator):
         if warm is not None and warm.w.size != objective.n_weights:
             warm = None
         with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
-            solution = solve(objective, solver, stopping, seed=seed, callback=callback, warm=warm)
+            watch = self._shown(lambda w: self._adopt(objective, w))
+            solution = solve(
+                objective, solver, stopping, seed=seed, callback=callback, warm=warm, watch=watch
+            )
         self._store(objective, solution)
 
-    def _store(self, objective: Objective, solution: Solution) -> None:
+    def _adopt(self, objective: Objective, w: Array) -> None:
         self.structure_: Any = objective.structure
-        self.weights_ = solution.w
+        self.weights_ = w
+
+    def _store(self, objective: Objective, solution: Solution) -> None:
+        self._adopt(objective, solution.w)
         self.certificate_ = solution.certificate
         self.history_ = solution.history
         if self.warm_start:

@@ -31,7 +31,7 @@ from structlearn.estimators.choices import check_number, one_of
 from structlearn.estimators.groups import group_ids
 from structlearn.estimators.inputs import check_weights
 from structlearn.penalties import ElasticNet, GroupNorm
-from structlearn.progress import watched
+from structlearn.progress import Watchable, watched
 from structlearn.solvers import Certificate, History, Proximal, Row, Solution, Stopping, solve
 from structlearn.solvers.coordinate_descent import CoordinateDescent
 from structlearn.solvers.least_squares import LeastSquares
@@ -72,7 +72,7 @@ class Data(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearRegressor(RegressorMixin, BaseEstimator):
+class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
     """Minimises P(w) = R(w) + sum_i p_i 1/2 (y_i - <w, x_i> - b)^2.
 
     The p_i are 1/n, or sample weights over their sum. R(w) is, with lambda = `regularization`,
@@ -165,11 +165,14 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
             self._fit_direct(data)
         else:
             self._fit_iterative(data, solver)
-        self.intercept_ = data.intercept - (
-            float(data.means @ self.weights_) if data.means is not None else 0.0
-        )
+        self._place(data, self.weights_)
         self.structure_ = None
         return self
+
+    def _place(self, data: Data, w: Array) -> None:
+        """Set the weights, and the intercept that goes with them."""
+        self.weights_ = w
+        self.intercept_ = data.intercept - (float(data.means @ w) if data.means is not None else 0.0)
 
     def _data(self, X: Any, y: Array, weight: Array | None) -> Data:
         n = X.shape[0]
@@ -241,7 +244,8 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
         if self.warm_start and getattr(self, "weights_", np.empty(0)).size == objective.n_weights:
             warm = Solution(self.weights_, self.certificate_)
         with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
-            solution = solve(objective, chosen, stopping, callback=callback, warm=warm)  # type: ignore[arg-type]
+            watch = self._shown(lambda w: self._place(data, w))
+            solution = solve(objective, chosen, stopping, callback=callback, warm=warm, watch=watch)  # type: ignore[arg-type]
         self.weights_, self.history_ = solution.w, solution.history
         certificate = self.certificate_ = solution.certificate
         if self.penalty == "l2":

@@ -1,12 +1,14 @@
-"""One HTML file that needs nothing else: no network, no scripts, pictures inside.
+"""One HTML file that needs nothing else: no network, pictures inside, no scripts but the library's own.
 
 Whatever comes from data is escaped; the only markup is written here.
 """
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from structlearn.files import written_aside
 
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 
-# No scripts, and no request to anyone.
+# No scripts but those whose hashes follow, and no request to anyone.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 _FRAME = """<!DOCTYPE html>
 <html lang="en">
@@ -72,10 +74,14 @@ class Page:
         The heading, and the name of the browser's tab.
     lead : str
         A sentence under the heading.
+    style : str
+        More rules of style, from the library.
     """
 
-    def __init__(self, title: str, lead: str = "") -> None:
+    def __init__(self, title: str, lead: str = "", *, style: str = "") -> None:
         self.title = title
+        self._style = _STYLE + style
+        self._hashes: list[str] = []
         self._blocks: list[str] = [_element("h1", title)]
         if lead:
             self._blocks.append(_element("p", lead, 'class="lead"'))
@@ -90,11 +96,20 @@ class Page:
         """Text to be typed, as it is."""
         return self._add(_element("pre", lines))
 
-    def table(self, header: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str = "") -> Page:
-        """A table; its first column names the rows."""
+    def table(
+        self,
+        header: Sequence[Any],
+        rows: Iterable[Sequence[Any]],
+        caption: str = "",
+        *,
+        groups: Sequence[tuple[Any, int]] = (),
+    ) -> Page:
+        """A table; its first column names the rows. `groups` are headings above so many columns each."""
+        above = "".join(_element("th", name, f'scope="colgroup" colspan="{span}"') for name, span in groups)
         head = "".join(_element("th", name, 'scope="col"') for name in header)
+        head = f"<tr>{above}</tr>\n<tr>{head}</tr>" if groups else f"<tr>{head}</tr>"
         body = "\n".join(f"<tr>{''.join(_element('td', cell) for cell in row)}</tr>" for row in rows)
-        table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+        table = f"<table>\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody></table>"
         return self._add_figure(f'<div class="wide">{table}</div>', caption)
 
     def definitions(self, terms: Mapping[Any, Any]) -> Page:
@@ -102,7 +117,7 @@ class Page:
         pairs = "\n".join(_element("dt", name) + _element("dd", value) for name, value in terms.items())
         return self._add(f"<dl>\n{pairs}\n</dl>")
 
-    def figure(self, image: str | Path, caption: str, *, alt: str) -> Page:
+    def figure(self, image: str | Path, caption: str, *, alt: str, fallback: bool = False) -> Page:
         """A picture from a PNG or SVG file, stored inside the page.
 
         Parameters
@@ -113,6 +128,8 @@ class Page:
             How to read the picture.
         alt : str
             What it shows, for those who cannot see it.
+        fallback : bool
+            Whether it is shown only where scripts do not run.
 
         """
         image = Path(image)
@@ -120,12 +137,22 @@ class Page:
         if kind is None:
             raise ValueError(f"A page can hold {' and '.join(_KINDS)} pictures; got {image.name}.")
         data = b64encode(image.read_bytes()).decode("ascii")
-        return self._add_figure(f'<img src="data:{kind};base64,{data}" alt="{escape(alt)}">', caption)
+        picture = f'<img src="data:{kind};base64,{data}" alt="{escape(alt)}">'
+        return self._add_figure(picture, caption, "noscript" if fallback else "")
+
+    def script(self, code: str, data: Any) -> Page:
+        """A script of the library, which fills the element `stage` from the JSON in the element `data`."""
+        self._hashes.append(b64encode(sha256(code.encode()).digest()).decode("ascii"))
+        stage = '<div id="stage"></div>'
+        held = f'<script type="application/json" id="data">{_json(data)}</script>'
+        return self._add(f"{stage}\n{held}\n<script>{code}</script>")
 
     def html(self) -> str:
         """The whole page."""
+        allowed = " ".join(f"'sha256-{one}'" for one in self._hashes)
+        policy = f"{_POLICY}; script-src {allowed}" if allowed else _POLICY
         return _FRAME.format(
-            title=escape(self.title), policy=_POLICY, style=_STYLE, body="\n".join(self._blocks)
+            title=escape(self.title), policy=policy, style=self._style, body="\n".join(self._blocks)
         )
 
     def write(self, path: str | Path) -> None:
@@ -133,9 +160,10 @@ class Page:
         with written_aside(path) as aside:
             aside.write_text(self.html(), encoding="utf-8")
 
-    def _add_figure(self, content: str, caption: str) -> Page:
+    def _add_figure(self, content: str, caption: str, around: str = "") -> Page:
         below = _element("figcaption", caption) if caption else ""
-        return self._add(f"<figure>\n{content}\n{below}\n</figure>")
+        figure = f"<figure>\n{content}\n{below}\n</figure>"
+        return self._add(f"<{around}>{figure}</{around}>" if around else figure)
 
     def _add(self, block: str) -> Page:
         self._blocks.append(block)
@@ -145,3 +173,9 @@ class Page:
 def _element(tag: str, content: Any, attributes: str = "") -> str:
     """An element around escaped content. `tag` and `attributes` are ours, never data."""
     return f"<{tag}{' ' * bool(attributes)}{attributes}>{escape(str(content))}</{tag}>"
+
+
+def _json(data: Any) -> str:
+    """JSON that ends no element: it holds none of the characters that mean something to HTML."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

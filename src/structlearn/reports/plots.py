@@ -39,7 +39,8 @@ def save_figure(figure: Figure, path: str | Path) -> None:
         figure.savefig(aside, format=path.suffix.removeprefix(".") or "png", dpi=DPI)
 
 
-def _new_figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """A white figure of so many inches, with a canvas of its own."""
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     return figure
@@ -85,7 +86,7 @@ def plot_history(
     named = histories if isinstance(histories, Mapping) else {"": histories}
     if not named:
         raise ValueError("There is no history to plot.")
-    figure = _new_figure(10, 4.2 if len(named) == 1 else 4.6)
+    figure = new_figure(10, 4.2 if len(named) == 1 else 4.6)
     gaps, values = figure.subplots(1, 2)
     lines = [_draw_run(gaps, values, history, x, number) for number, history in enumerate(named.values())]
     if not any(np.any(history.gap > 0) for history in named.values()):
@@ -93,17 +94,21 @@ def plot_history(
     gaps.set(title="Duality gap", xlabel=MEASURES[x], ylabel="gap = primal - dual", yscale="log")
     values.set(title="Primal value and dual bound", xlabel=f"{MEASURES[x]}, log scale", ylabel="objective")
     # The first passes change most; zero, where runs start, has its place on this scale.
-    values.set_xscale("symlog", linthresh=_smallest_step(named.values(), x))
+    values.set_xscale("symlog", linthresh=smallest_step(named.values(), x))
     for axes in (gaps, values):
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-    _explain_lines(figure, values, dict(zip(named, lines)) if isinstance(histories, Mapping) else {})
+    explain_lines(figure, dict(zip(named, lines)) if isinstance(histories, Mapping) else {}, values)
     return _finished(figure, path)
 
 
-def _explain_lines(figure: Figure, values: Any, runs: Mapping[str, Any]) -> None:
-    kinds = [Line2D([], [], color="0.3", linestyle=style) for style in ("-", "--")]
-    values.legend(kinds, ["primal (what is minimised)", "dual (a bound on its minimum)"], edgecolor="none")
+def explain_lines(figure: Figure, runs: Mapping[str, Any], values: Any = None) -> None:
+    """Name the runs below the figure, and the two kinds of lines in the axes `values`."""
+    if values is not None:
+        kinds = [Line2D([], [], color="0.3", linestyle=style) for style in ("-", "--")]
+        values.legend(
+            kinds, ["primal (what is minimised)", "dual (a bound on its minimum)"], edgecolor="none"
+        )
     if runs:
         names = [f"{name}" for name in runs]
         columns = min(len(runs), 4)
@@ -111,23 +116,30 @@ def _explain_lines(figure: Figure, values: Any, runs: Mapping[str, Any]) -> None
         _plain(legend.get_texts())
 
 
-def _smallest_step(histories: Iterable[History], x: str) -> float:
+def smallest_step(histories: Iterable[History], x: str) -> float:
+    """The smallest positive place of all histories on the axis `x`."""
     places = np.concatenate([history[x] for history in histories])
     return float(min(places[places > 0], default=1.0))
 
 
 def _draw_run(gaps: Any, values: Any, history: History, x: str, number: int) -> Any:
-    look = {
+    look = look_of(number)
+    draw_line(values, history[x], history.primal, linestyle="-", **look)
+    draw_line(values, history[x], history.dual, linestyle="--", **look)
+    return draw_line(gaps, history[x], history.gap, linestyle="-", **look)
+
+
+def look_of(number: int) -> dict[str, Any]:
+    """Colour and mark of a run by its number."""
+    return {
         "color": COLOURS[number % len(COLOURS)],
         "marker": MARKERS[number % len(MARKERS)],
         "markersize": 4,
     }
-    _draw_line(values, history[x], history.primal, linestyle="-", **look)
-    _draw_line(values, history[x], history.dual, linestyle="--", **look)
-    return _draw_line(gaps, history[x], history.gap, linestyle="-", **look)
 
 
-def _draw_line(axes: Any, x: Array, y: Array, **look: Any) -> Any:
+def draw_line(axes: Any, x: Array, y: Array, **look: Any) -> Any:
+    """A line with marks; returned for the legend."""
     # Marks a tenth of the axes apart; matplotlib fails to space them where there is nothing to draw.
     spacing = 0.1 if np.any(np.isfinite(y) & (y > 0)) else None
     (line,) = axes.plot(x, y, markevery=spacing, **look)
@@ -162,7 +174,7 @@ def plot_sequences(
     if any(side * side != images.shape[1] for images in X):
         raise ValueError(f"Images must be square and of one size; got {X[0].shape[1]} pixels.")
     longest = max(len(images) for images in X)
-    figure = _new_figure(2 + 0.62 * longest, len(X) * (0.75 + 0.26 * (1 + len(predictions))) + 0.5)
+    figure = new_figure(2 + 0.62 * longest, len(X) * (0.75 + 0.26 * (1 + len(predictions))) + 0.5)
     figure.suptitle("What each model reads (boxed: wrong)")
     grid = figure.subplots(len(X), 1, squeeze=False)[:, 0]
     for i, axes in enumerate(grid):
@@ -222,7 +234,7 @@ def plot_transitions(
     if weights.shape != (k, k):
         raise ValueError(f"{k} classes have a {k} x {k} table of transitions; got the shape {weights.shape}.")
     size = float(np.clip(0.5 * k, 4, 14))
-    figure = _new_figure(size + 1.8, size + 0.8)
+    figure = new_figure(size + 1.8, size + 0.8)
     axes = figure.subplots()
     limit = float(np.abs(weights).max(initial=0)) or 1.0
     image = axes.imshow(weights, cmap="PuOr_r", vmin=-limit, vmax=limit)

@@ -89,28 +89,24 @@ def solve(
     seed: Any = None,
     callback: Callable[[Row], Any] | None = None,
     warm: Solution | None = None,
+    watch: Callable[[Row, Array], Any] | None = None,
 ) -> Solution:
     """Minimise `objective` with `solver` until the duality gap is at most `tol` or a budget is spent.
 
     `callback` gets each `Row` of the history; training ends when it returns a true value. Ctrl-C ends
-    training too; the best weights so far are returned.
+    training too; the best weights so far are returned. `watch` gets each row with the best weights so far,
+    while the clock stands still.
     """
     if warm is not None and warm.fingerprint != objective.fingerprint:
         warm = replace(warm, state=None)
     with blas_threads(1):
-        return _solve(objective, solver, stopping or Stopping(), np.random.default_rng(seed), callback, warm)
+        run = _Run(objective, solver, stopping or Stopping(), callback, watch)
+        return _solve(run, np.random.default_rng(seed), warm)
 
 
-def _solve(
-    objective: Objective,
-    solver: Solver,
-    stopping: Stopping,
-    rng: np.random.Generator,
-    callback: Callable[[Row], Any] | None,
-    warm: Solution | None,
-) -> Solution:
+def _solve(run: _Run, rng: np.random.Generator, warm: Solution | None) -> Solution:
+    objective, solver = run.objective, run.solver
     state = solver.start(objective, rng, warm)
-    run = _Run(objective, solver, stopping, callback)
     try:
         run.certify(state)  # compiles the evaluation as well
         run.begin()
@@ -126,11 +122,14 @@ def _solve(
 class _Run:
     """Books of one training run."""
 
-    def __init__(self, objective: Objective, solver: Solver, stopping: Stopping, callback: Any) -> None:
+    def __init__(
+        self, objective: Objective, solver: Solver, stopping: Stopping, callback: Any, watch: Any = None
+    ) -> None:
         self.objective = objective
         self.solver = solver
         self.stopping = stopping
         self.callback = callback
+        self.watch = watch
         self.history = History()
         self.primal = np.inf
         self.dual, self.dual_norm = 0.0, 0.0  # z = mu is feasible, D(mu) = 0 and w(mu) = 0
@@ -164,6 +163,10 @@ class _Run:
         self.history.append(row, **self.extra)
         if self.callback is not None and self.callback(row):
             self.called_off = True
+        if self.watch is not None:
+            begin = time.perf_counter()
+            self.watch(row, self.w)
+            self.clock += time.perf_counter() - begin
 
     def _share(self, state: Any, passes: float) -> float:
         """How much further to go before the next evaluation; fewer of the first while tol is out of reach."""

@@ -1,0 +1,48 @@
+"""`structlearn data`: list, fetch, path."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from structlearn.cli.errors import FAILURE, manners, say
+from structlearn.cli.options import DataDir
+
+data = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A name that list shows.", show_default=False)]
+
+
+@data.command("list")
+@manners()
+def list_(data_dir: DataDir = None) -> None:
+    """Print name, size, licence, place and description of each data set, separated by tabs."""
+    from structlearn.data import DATA_SETS, located
+    from structlearn.reports.tables import size
+
+    print("name\tsize\tlicence\twhere\twhat")
+    for name, one in DATA_SETS.items():
+        where = located(name, data_dir) or "not here"
+        print(f"{name}\t{size(one.n_bytes)}\t{one.licence}\t{where}\t{one.what}")
+
+
+@data.command()
+@manners()
+def fetch(name: Name, data_dir: DataDir = None) -> None:
+    """Download a data set, check its hash, and print its folder. A wrong hash: nothing is kept."""
+    from structlearn.data import fetch
+
+    print(fetch(name, data_dir))
+
+
+@data.command()
+@manners()
+def path(name: Name, data_dir: DataDir = None) -> None:
+    """Print the folder of a data set; exit 1 if it is not here."""
+    from structlearn.data import data_folder, located
+
+    found = located(name, data_dir)
+    if found is None:
+        say(f"Error: {name} is not in {data_folder(data_dir)}; run `structlearn data fetch {name}`.")
+        raise typer.Exit(FAILURE)
+    print(found)

@@ -1,0 +1,134 @@
+"""Downloads whose hashes are checked: all of a data set is kept, or nothing."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import gzip
+import hashlib
+import lzma
+import shutil
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from structlearn.data.errors import DataError
+from structlearn.data.registry import Source, by_hand, data_folder, data_set, located
+from structlearn.files import make_folder
+
+_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
+_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, tarfile.TarError, zipfile.BadZipFile)
+_CHUNK = 1 << 20
+_SECONDS = 60
+
+
+def fetch(name: str, folder: str | Path | None = None) -> Path:
+    """Download a data set unless it is here, check it, and give its folder.
+
+    Parameters
+    ----------
+    name : str
+        A name of `DATA_SETS`.
+    folder : path, optional
+        As for `data_folder`.
+
+    Raises
+    ------
+    DataError
+        A hash that is wrong, or none that is known. Nothing is kept then.
+    ConnectionError
+        No answer.
+
+    """
+    found, here = data_set(name), located(name, folder)
+    if here is not None:
+        return here
+    if not found.sources:
+        raise DataError(f"No public download of {name} is known: {by_hand(name, folder)}.")
+    if not all(source.sha256 for source in found.sources):
+        raise DataError(f"No checked hash of {name} is known; fetch it yourself: {by_hand(name, folder)}.")
+    root = make_folder(data_folder(folder))
+    with tempfile.TemporaryDirectory(dir=root, prefix=f".{name}.") as aside:
+        made = make_folder(Path(aside) / name)
+        for source in found.sources:
+            _obtain(source, Path(aside), made)
+        _keep(made, root / name)
+    return root / name
+
+
+def _obtain(source: Source, aside: Path, made: Path) -> None:
+    """Download one source to `aside`, check it, and write what it holds into `made`."""
+    raw = _download(source.url, aside)
+    try:
+        if source.file:
+            content = made / source.file
+            with _opened(raw, source.url) as stream, open(content, "wb") as file:
+                shutil.copyfileobj(stream, file, _CHUNK)
+            _check(content, source)
+        else:
+            _check(raw, source)
+            unpack(raw, made)
+    except _DAMAGED as error:
+        raise DataError(f"{source.url} gave a damaged file ({error}); nothing was kept.") from None
+
+
+def _download(url: str, aside: Path) -> Path:
+    import pooch
+
+    raw = aside / "download"
+    try:
+        pooch.HTTPDownloader(timeout=_SECONDS)(url, str(raw), None)
+    except OSError as error:  # all of requests' errors are
+        raise ConnectionError(errno.EIO, f"{url} cannot be downloaded ({_reason(error)})") from None
+    return raw
+
+
+def _reason(error: OSError) -> str:
+    response = getattr(error, "response", None)
+    return f"status {response.status_code}" if response is not None else type(error).__name__
+
+
+def _opened(raw: Path, url: str) -> IO[bytes]:
+    return _OPENERS.get(Path(url).suffix, open)(raw, "rb")
+
+
+def _check(path: Path, source: Source) -> None:
+    with open(path, "rb") as file:
+        got = hashlib.file_digest(file, "sha256").hexdigest()
+    if got != source.sha256:
+        raise DataError(
+            f"{source.url} gave a file with the SHA-256 hash {got}, not {source.sha256}; nothing was kept."
+        )
+
+
+def _keep(made: Path, place: Path) -> None:
+    """Move what was made into its place, beside files that are there already."""
+    make_folder(place)
+    for one in sorted(made.iterdir()):
+        target = place / one.name
+        if target.is_dir():
+            shutil.rmtree(target)
+        one.replace(target)
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack a .zip or .tar(.gz, .bz2, .xz) archive; DataError for links and paths that lead elsewhere."""
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as members:
+            for member in members.infolist():
+                _check_member(member.filename, plain=(member.external_attr >> 28) != 0o12)
+            members.extractall(folder)  # noqa: S202  (checked)
+        return
+    with tarfile.open(archive) as tar:
+        for entry in tar:
+            _check_member(entry.name, plain=entry.isfile() or entry.isdir())
+        tar.extractall(folder, filter="data")
+
+
+def _check_member(name: str, *, plain: bool) -> None:
+    path = PurePosixPath(name.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or ":" in name or not plain:
+        raise DataError(f"The archive holds {name!r}, a link or a path elsewhere; nothing was kept.")

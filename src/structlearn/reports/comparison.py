@@ -1,0 +1,253 @@
+"""Several solvers on one problem: the same objective, seed and stopping rule; one table, one report."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import clone
+
+from structlearn.estimators.base import StructuredEstimator
+from structlearn.files import written_aside
+from structlearn.reports.runs import Job, Run, execute, execute_apart, rehearse
+
+#: Tried in this order where no solvers are named; those that cannot train the problem are left out.
+DEFAULT_SOLVERS = (
+    "bcfw",
+    "sdca",
+    "extragradient",
+    "cutting-plane",
+    "fw",
+    "stochastic-subgradient",
+    "lbfgs",
+    "gradient",
+    "perceptron",
+    "direct",
+    "coordinate-descent",
+    "proximal",
+)
+#: The table says what it took to come so close.
+GAPS = (1e-1, 1e-2, 1e-3)
+#: What it took, by the names of the history's columns.
+EFFORTS = ("passes", "oracle_calls", "seconds")
+ENDS = ("gap", "primal", "dual", "passes", "oracle_calls", "seconds")
+
+
+class Comparison(Mapping[str, Run]):
+    """The runs of a comparison, by name.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+    tol : float
+        The gap at which training ended; 0 where it is another for each problem.
+    parameters : mapping
+        What all runs had in common.
+
+    Attributes
+    ----------
+    best_dual : float
+        The greatest lower bound that any solver found. A primal value is no further above the optimum than
+        above this.
+    """
+
+    def __init__(self, runs: Iterable[Run], *, tol: float, parameters: Mapping[str, Any]) -> None:
+        self._runs = {run.name: run for run in runs}
+        self.tol = tol
+        self.parameters = dict(parameters)
+        self.best_dual = max(run.certificate.dual for run in self._runs.values())
+
+    def __getitem__(self, name: str) -> Run:
+        return self._runs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    @property
+    def tested(self) -> bool:
+        """Whether there are test errors."""
+        return any(run.errors for run in self.values())
+
+    def reached(self, name: str, gap: float) -> dict[str, float] | None:
+        """Passes, oracle calls and seconds at the first evaluation with at most this gap; None if none."""
+        rows = [row for row in self[name].history if row.gap <= gap]
+        return {effort: getattr(rows[0], effort) for effort in EFFORTS} if rows else None
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row a solver: where it ended, what it took to each of `GAPS` (None if it never came so close)."""
+        return [self._summary(run) for run in self.values()]
+
+    def _summary(self, run: Run) -> dict[str, Any]:
+        values: dict[str, Any] = {"solver": run.name}
+        values.update({name: getattr(run.certificate, name) for name in ENDS})
+        values["test_error"] = run.errors[-1] if run.errors else None
+        values["memory_bytes"] = run.memory
+        values["converged"] = run.certificate.converged
+        for gap in GAPS:
+            took = self.reached(run.name, gap) or dict.fromkeys(EFFORTS)
+            values.update({f"{effort}_to_{gap:g}": value for effort, value in took.items()})
+        return values
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the curves: a line an evaluation, with the solver's name, its history and test error."""
+        columns = next(iter(self.values())).history.columns
+        header = ["solver", *columns, "above_best_dual", *(["test_error"] if self.tested else [])]
+        lines = ([run.name, *self._cells(run, i)] for run in self.values() for i in range(len(run.history)))
+        _write_csv(path, header, lines)
+
+    def _cells(self, run: Run, i: int) -> list[Any]:
+        row = run.history[i]
+        return [*row, row.primal - self.best_dual, *([run.errors[i]] if run.errors else [])]
+
+    def table_to_csv(self, path: str | Path) -> None:
+        """Write `table`; what does not exist is an empty cell."""
+        rows = self.table()
+        _write_csv(path, list(rows[0]), ([*row.values()] for row in rows))
+
+    def write(
+        self,
+        out: str | Path,
+        *,
+        title: str = "Solvers compared",
+        about: Mapping[str, Any] | None = None,
+        error_name: str = "test error",
+    ) -> Path:
+        """Write a page, the figures as PNG and SVG, and the numbers as CSV into the folder `out`.
+
+        Returns
+        -------
+        page : Path
+            index.html, which needs no other file and no network.
+
+        """
+        from structlearn.reports.comparison_page import write_report
+
+        return write_report(self, out, title=title, about=about or {}, error_name=error_name)
+
+
+def compare(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    solvers: Any = None,
+    *,
+    test: Any = None,
+    out: str | Path | None = None,
+    separate: bool = False,
+    tell: Callable[[str], Any] | None = None,
+) -> Comparison:
+    """Train clones of `estimator` that differ in their solvers only.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its parameters are those of all runs: objective, stopping rule, threads and seed (0 if it has none).
+    X, y : training data
+    solvers : None, sequence or mapping
+        Names of solvers or solver objects; or a mapping from names of your own to them, or to pairs (name,
+        options), so that variants of one solver can be compared. Without it, `DEFAULT_SOLVERS` that fit.
+    test : pair (X, y) or callable, optional
+        Test data, on which the error is 1 - estimator.score(X, y); or a function from an estimator to its
+        error. Neither the clock nor the memory count the time and space of testing.
+    out : path, optional
+        Where to write the report (see `Comparison.write`).
+    separate : bool
+        Whether each run has a process of its own. A script then needs the usual
+        ``if __name__ == "__main__"``, as with any use of `multiprocessing`.
+    tell : callable, optional
+        Gets a sentence at the end of each run.
+
+    Returns
+    -------
+    Comparison
+
+    """
+    prepared = clone(estimator)
+    if prepared.random_state is None:
+        prepared.set_params(random_state=0)
+    error = test if test is None or callable(test) else partial(_score_error, *test)
+    jobs = _rehearsed(chosen_estimators(prepared, solvers), X, y, error, drop=solvers is None)
+    runs = []
+    for job in jobs:
+        runs.append((execute_apart if separate else execute)(job))
+        if tell is not None:
+            tell(f"{job.name}: {runs[-1].certificate.status}")
+    shared = {k: v for k, v in prepared.get_params().items() if k not in ("solver", "solver_options")}
+    tol = prepared.tol if isinstance(prepared, StructuredEstimator) else 0.0  # the regressor's is relative
+    comparison = Comparison(runs, tol=tol, parameters={**shared, "separate": separate})
+    if out is not None:
+        comparison.write(out)
+    return comparison
+
+
+def chosen_estimators(estimator: Any, solvers: Any) -> dict[str, Any]:
+    """Clones of `estimator`, one a solver, by name; ValueError if one's parameters do not fit."""
+    if solvers is None:
+        fitting = {name: _with_solver(estimator, name) for name in DEFAULT_SOLVERS}
+        return {name: one for name, one in fitting.items() if _refusal(one) is None}
+    named = solvers if isinstance(solvers, Mapping) else _named(solvers)
+    if not named:
+        raise ValueError("There is no solver to compare; name at least one.")
+    found = {str(name): _with_solver(estimator, solver) for name, solver in named.items()}
+    for one in found.values():
+        one.check_parameters()
+    return found
+
+
+def _named(solvers: Sequence[Any]) -> dict[str, Any]:
+    if isinstance(solvers, str):
+        solvers = [solvers]
+    named: dict[str, Any] = {}
+    for solver in solvers:
+        name = solver if isinstance(solver, str) else type(solver).__name__
+        if name in named:
+            raise ValueError(
+                f"{name!r} is there twice; name variants in a mapping: {{'plain': {name!r}, 'other': ...}}."
+            )
+        named[name] = solver
+    return named
+
+
+def _with_solver(estimator: Any, solver: Any) -> Any:
+    name, options = solver if isinstance(solver, tuple) else (solver, None)
+    return clone(estimator).set_params(solver=name, **({"solver_options": dict(options)} if options else {}))
+
+
+def _refusal(estimator: Any) -> Exception | None:
+    try:
+        estimator.check_parameters()
+    except (ValueError, TypeError) as error:
+        return error
+    return None
+
+
+def _rehearsed(estimators: Mapping[str, Any], X: Any, y: Any, error: Any, *, drop: bool) -> list[Job]:
+    """The jobs, each tried for a pass; one that refuses the problem is left out, or ends it all."""
+    jobs: list[Job] = []
+    for name, estimator in estimators.items():
+        job = Job(name, estimator, X, y, error)
+        try:
+            rehearse(job)
+        except (ValueError, NotImplementedError):
+            if not drop or (name == list(estimators)[-1] and not jobs):
+                raise
+        else:
+            jobs.append(job)
+    return jobs
+
+
+def _score_error(X: Any, y: Any, estimator: Any) -> float:
+    return 1.0 - float(estimator.score(X, y))
+
+
+def _write_csv(path: str | Path, header: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
+    with written_aside(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(lines)

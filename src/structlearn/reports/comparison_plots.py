@@ -1,0 +1,77 @@
+"""The figures of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from structlearn.contract import Array
+from structlearn.reports.comparison import Comparison
+from structlearn.reports.plots import MEASURES, draw_line, explain_lines, look_of, new_figure, smallest_step
+
+
+def comparison_figures(comparison: Comparison, error_name: str) -> Iterator[tuple[str, Figure]]:
+    """Named figures: the gap, the values, and, where there is a test, its error."""
+    yield (
+        "gap",
+        _by_measure(comparison, lambda run: run.history.gap, "gap = primal - dual", tol=comparison.tol),
+    )
+    yield "values", _values(comparison)
+    if comparison.tested:
+        yield "error", _by_measure(comparison, lambda run: np.array(run.errors), error_name, log=False)
+
+
+def _by_measure(
+    comparison: Comparison, curve: Any, label: str, *, log: bool = True, tol: float = 0.0
+) -> Figure:
+    """One curve a solver against passes, oracle calls and seconds, side by side."""
+    figure = new_figure(13, 4.6)
+    panels = figure.subplots(1, len(MEASURES), sharey=True)
+    for axes, measure in zip(panels, MEASURES, strict=True):
+        lines = _draw(axes, comparison, measure, curve)
+        if log:
+            _log_scale(axes, [curve(run) for run in comparison.values()])
+        if tol > 0:
+            axes.axhline(tol, color="0.5", linewidth=0.8, linestyle=":")
+    panels[0].set_ylabel(label)
+    explain_lines(figure, dict(zip(comparison, lines)))
+    return figure
+
+
+def _values(comparison: Comparison) -> Figure:
+    """Left: how far the primal values are above the best bound. Right: the values and all bounds."""
+    figure = new_figure(13, 4.6)
+    above, values = figure.subplots(1, 2)
+    best = comparison.best_dual
+    lines = _draw(above, comparison, "passes", lambda run: run.history.primal - best)
+    _log_scale(above, [run.history.primal - best for run in comparison.values()])
+    above.set_ylabel("primal - best dual bound of all solvers")
+    _draw(values, comparison, "passes", lambda run: run.history.primal)
+    _draw(values, comparison, "passes", lambda run: run.history.dual, linestyle="--")
+    values.set_ylabel("objective")
+    explain_lines(figure, dict(zip(comparison, lines)), values)
+    return figure
+
+
+def _draw(axes: Any, comparison: Comparison, measure: str, curve: Any, linestyle: str = "-") -> list[Any]:
+    lines = [
+        draw_line(axes, run.history[measure], curve(run), linestyle=linestyle, **look_of(number))
+        for number, run in enumerate(comparison.values())
+    ]
+    step = smallest_step((run.history for run in comparison.values()), measure)
+    axes.set_xscale("symlog", linthresh=step)  # zero, where runs start, has its place
+    axes.set_xlim(left=0)
+    axes.set_xlabel(f"{MEASURES[measure]}, log scale")
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    return lines
+
+
+def _log_scale(axes: Any, curves: list[Array]) -> None:
+    """A logarithmic scale cannot find its range among zeros."""
+    if not any(np.any(curve > 0) for curve in curves):
+        axes.set_ylim(1e-16, 1)
+    axes.set_yscale("log")

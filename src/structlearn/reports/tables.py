@@ -1,0 +1,33 @@
+"""Numbers as text, in columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Columns of equal width, the first one flush left, the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))])
+        for row in rows
+    )
+
+
+def brief(value: float | None, digits: int = 4) -> str:
+    """A number in a few digits; a dash for none."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.{digits}g}"
+
+
+def size(n_bytes: float | None) -> str:
+    """Bytes in the unit that suits them; a dash for none."""
+    if n_bytes is None:
+        return "–"
+    for unit in ("B", "kB", "MB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} GB"

@@ -1,0 +1,96 @@
+"""`structlearn compare`: the report of a task and of a recipe, and what is refused."""
+
+import csv
+
+import pytest
+from cli_cases import rows
+
+from structlearn import MulticlassClassifier
+from structlearn.data import read_libsvm, write_libsvm
+
+QUICK = ["--tol", "0.05"]
+
+
+@pytest.fixture(autouse=True)
+def no_data(monkeypatch, tmp_path):
+    monkeypatch.setenv("STRUCTLEARN_DATA", str(tmp_path / "nothing"))
+
+
+def read_rows(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_task(run, libsvm, tmp_path):
+    test, out = tmp_path / "test.libsvm", tmp_path / "a report"
+    write_libsvm(test, *rows(seed=1))
+    found = run("compare", "classify", libsvm, "--solvers", "bcfw, fw", "--test", test, "--out", out, *QUICK)
+    header, first, second, *_ = found.stdout.splitlines()
+    assert header.split() == ["solver", "gap", "primal", "dual", "passes", "seconds", "error", "memory"]
+    assert (first.split()[0], second.split()[0]) == ("bcfw", "fw")
+    assert found.stdout.endswith(f"page: {out / 'index.html'}\n")
+    assert "bcfw: Converged" in found.stderr
+    table = {row["solver"]: row for row in read_rows(out / "table.csv")}
+    X, y = read_libsvm(libsvm)
+    alone = MulticlassClassifier(solver="fw", tol=0.05, random_state=0).fit(X, y)
+    assert float(table["fw"]["gap"]) == pytest.approx(alone.certificate_.gap)
+    error = 1 - alone.score(*read_libsvm(test))
+    assert float(table["fw"]["test_error"]) == pytest.approx(error)
+    assert "share of wrong labels" in (out / "index.html").read_text()
+
+
+def test_regression_has_solvers_of_its_own(run, real, tmp_path):
+    out = tmp_path / "report"
+    run("compare", "regress", real, "--solvers", "direct,proximal", "--test", real, "--out", out)
+    direct, proximal = read_rows(out / "table.csv")
+    assert float(direct["primal"]) == pytest.approx(float(proximal["primal"]), rel=1e-2)
+    assert float(direct["test_error"]) == pytest.approx(float(proximal["test_error"]), rel=0.2)
+
+
+def test_a_recipe(run, tmp_path):
+    out = tmp_path / "report"
+    found = run(
+        "compare", "triplets", "--solvers", "bcfw", "--out", out, "--max-passes", "5", "--tol", "0.01"
+    )
+    assert "using triplets of handwritten digits" in found.stderr
+    (row,) = read_rows(out / "table.csv")
+    assert float(row["passes"]) <= 5
+    assert float(row["test_error"]) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["clasify", "DATA"], "Did you mean 'classify'?"),
+        (["classify"], "The task classify needs DATA"),
+        (["classify", "DATA", "--solvers", "bcfw,bcwf"], "Did you mean 'bcfw'?"),
+        (["classify", "DATA", "--solvers", "lbfgs"], "cannot train loss='hinge'"),
+        (["classify", "DATA", "--solvers", ","], "no solver to compare"),
+        (["classify", "DATA", "--solvers", "fw,fw"], "'fw' is there twice"),
+        (["classify", "DATA", "--loss", "hing"], "Did you mean 'hinge'?"),
+        (["classify", "DATA", "--data", "x"], "--data does not go with classify"),
+        (["classify", "DATA"], "does not exist"),
+        (["scene", "DATA"], "DATA does not go with scene"),
+        (["letters", "--edges", "all"], "--edges does not go with letters"),
+        (["scene", "--test", "x"], "--test does not go with scene"),
+        (["scene"], "run `structlearn data fetch scene`, or name its folder with --data DIR"),
+        (["letters", "--data", "DATA"], "The data folder DATA does not exist."),
+        (["letters", "--solvers", "lbfgs"], "cannot train loss='hinge'"),
+        (["triplets", "--tol", "-1"], "tol must be at least 0"),
+    ],
+)
+def test_refusals(refused, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    assert said in refused("compare", *arguments, "--out", tmp_path / "report")
+    assert not (tmp_path / "report").exists()
+
+
+def test_the_report_needs_a_folder(refused, libsvm, tmp_path):
+    assert "it is a file, not a folder" in refused("compare", "classify", libsvm, "--out", libsvm)
+
+
+def test_test_data_without_labels(refused, run, csv, tmp_path):
+    bare = tmp_path / "bare.csv"
+    bare.write_text("a,b,c,d\n1,2,3,4\n")
+    message = refused("compare", "classify", csv, "--test", bare, "--out", tmp_path / "report")
+    assert "no labels" in message
