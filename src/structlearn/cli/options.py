@@ -20,7 +20,7 @@ Penalty = Annotated[
     typer.Option(
         metavar="P",
         help="classify: l2, or, with a smooth loss, l1 (few weights) or group (few features); regress: "
-        "l2, l1 or elasticnet (half of each).  [default: l2]",
+        "l2, l1, elasticnet (half of each) or group (few groups of features).  [default: l2]",
     ),
 ]
 Cost = Annotated[

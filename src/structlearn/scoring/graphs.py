@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, move, score, scratch, squared_norm
+from structlearn.contract import Array, gram, move, score, scratch, squared_norm
 from structlearn.kernels import answer, kernel
 from structlearn.scoring.base import Scoring
 
@@ -64,6 +64,14 @@ class GraphScoring(Scoring):
 
     def pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
         pull_graphs(self.record, first, last, delta, out)
+
+    def part_norms(self, first: int, last: int) -> Array:
+        norms = []
+        for i in range(first, last):
+            X = self.X[self.nodes[i] : self.nodes[i + 1]].astype(np.float64, copy=False)
+            F = self.F[self.edges[i] : self.edges[i + 1]].astype(np.float64, copy=False)
+            norms += [np.sqrt(np.sum(X * X, axis=1) + self.intercept), np.sqrt(np.sum(F * F, axis=1))]
+        return np.concatenate(norms)
 
 
 @answer(scratch, GraphRows)
@@ -125,6 +133,14 @@ def graph_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     for j in range(work.size):
         total += work[j] * work[j]
     return total
+
+
+@answer(gram, GraphRows)
+@kernel
+def graph_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
+    work[:] = 0.0
+    graph_move(scoring, i, delta, 1.0, work, work)
+    graph_score(scoring, i, work, work, out)
 
 
 @kernel

@@ -47,7 +47,7 @@ class Average(NamedTuple):
         primal = objective.primal(self.w)
         dual = objective.dual_of_pull(self.pull, self.cost)
         restricted = primal - restricted_dual(penalty, self.pull, self.cost, radius)
-        return Candidate(self.w, primal, dual, {"restricted_gap": restricted})
+        return Candidate(self.w, primal, dual, extra={"restricted_gap": restricted})
 
 
 def restricted_dual(penalty: RadialPenalty, pull: Array, cost: float, radius: float) -> float:
