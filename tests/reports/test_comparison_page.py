@@ -186,7 +186,7 @@ def test_the_address_hides_a_solver_and_chooses_the_axis(report, tmp_path):
 @browser
 def test_pressing_hides_and_pointing_tells(report, tmp_path):
     """A copy of the page without its policy, so that a script of the test can press and point."""
-    act = """<script>
+    act = """<script>addEventListener('load', () => setTimeout(() => {
       document.querySelector('.legend button[data-run="0"]').click();
       document.querySelector('button[data-x="oracle_calls"]').click();
       const svg = document.querySelector('svg'), frame = svg.getBoundingClientRect();
@@ -194,7 +194,7 @@ def test_pressing_hides_and_pointing_tells(report, tmp_path):
       const [, x, y] = path.match(/^M([^ ]+) ([^L]+)L/);
       svg.dispatchEvent(new PointerEvent('pointermove',
         {clientX: frame.left + Number(x), clientY: frame.top + Number(y), bubbles: true}));
-    </script>"""
+    }, 500));</script>"""
     html = re.sub(r"<meta http-equiv[^>]*>", "", report[1].read_text(encoding="utf-8"))
     copy = tmp_path / "copy.html"
     copy.write_text(html.replace("</body>", f"{act}</body>"), encoding="utf-8")

@@ -251,6 +251,11 @@ function fillTip(at) {
 }
 
 addEventListener("hashchange", () => { readAddress(); draw(); });
-new ResizeObserver(draw).observe(holder);
+let width = holder.clientWidth;
+new ResizeObserver(() => {
+  if (holder.clientWidth === width) return;
+  width = holder.clientWidth;
+  draw();
+}).observe(holder);
 draw();
 })();

@@ -33,6 +33,8 @@ DEFAULT_SOLVERS = (
 GAPS = (1e-1, 1e-2, 1e-3)
 #: What it took, by the names of the history's columns.
 EFFORTS = ("passes", "oracle_calls", "seconds")
+#: Parameters that differ between runs, or that change nothing in them.
+_UNSHARED = ("solver", "solver_options", "callback", "verbose", "warm_start")
 ENDS = ("gap", "primal", "dual", "passes", "oracle_calls", "seconds")
 
 
@@ -178,7 +180,7 @@ def compare(
         runs.append((execute_apart if separate else execute)(job))
         if tell is not None:
             tell(f"{job.name}: {runs[-1].certificate.status}")
-    shared = {k: v for k, v in prepared.get_params().items() if k not in ("solver", "solver_options")}
+    shared = {name: value for name, value in prepared.get_params().items() if name not in _UNSHARED}
     tol = prepared.tol if isinstance(prepared, StructuredEstimator) else 0.0  # the regressor's is relative
     comparison = Comparison(runs, tol=tol, parameters={**shared, "separate": separate})
     if out is not None:

@@ -64,6 +64,7 @@ def _draw(axes: Any, comparison: Comparison, measure: str, curve: Any, linestyle
     step = smallest_step((run.history for run in comparison.values()), measure)
     axes.set_xscale("symlog", linthresh=step)  # zero, where runs start, has its place
     axes.set_xlim(left=0)
+    axes.set_xticks([tick for tick in axes.get_xticks() if tick == 0 or step <= tick <= axes.get_xlim()[1]])
     axes.set_xlabel(f"{MEASURES[measure]}, log scale")
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
