@@ -76,7 +76,7 @@ class State(NamedTuple):
 class CuttingPlane:
     """Add the plane at w; w <- best + share (master's minimiser - best).
 
-    Each plane is a dense vector of the size of w, and up to some hundred are kept: with many millions of weights
+    Each plane is a dense vector of the size of w, and up to some hundred are kept: with millions of weights
     use `BlockFrankWolfe`.
 
     Parameters
