@@ -135,13 +135,13 @@ def compare_libraries() -> None:
     gram = planes.gram / objective.regularization
     names = [name for name in LIBRARIES if find_spec(name)]
     print("\nmaster problems: milliseconds (deficit)")
-    print(f"  {'planes':>6} {'rank':>5} " + " ".join(f"{name:>22}" for name in names))
+    print(f"  {'planes':>6} {'condition':>9} " + " ".join(f"{name:>22}" for name in names))
     for m in SIZES:
         one, cost = gram[:m, :m].copy(), planes.cost[:m].copy()
         row = {name: measure(LIBRARIES[name], one, cost) for name in names}
         best = max(value for _, value in row.values())
         cells = [f"{1e3 * seconds:11.3f} ({best - value:8.1e})" for seconds, value in row.values()]
-        print(f"  {m:6d} {np.linalg.matrix_rank(one):5d} " + " ".join(f"{cell:>22}" for cell in cells))
+        print(f"  {m:6d} {np.linalg.cond(one):9.0e} " + " ".join(f"{cell:>22}" for cell in cells))
 
 
 def measure(library: Callable[[Any, Any], Any], gram: Any, cost: Any) -> tuple[float, float]:

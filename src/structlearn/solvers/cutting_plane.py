@@ -76,7 +76,8 @@ class State(NamedTuple):
 class CuttingPlane:
     """Add the plane at w; w <- best + share (master's minimiser - best).
 
-    One plane costs one vector of the size of w; some tens are kept.
+    Each plane is a dense vector of the size of w, and up to some hundred are kept: with millions of weights
+    use `BlockFrankWolfe`.
 
     Parameters
     ----------
