@@ -15,14 +15,8 @@ from scipy import sparse
 
 from structlearn.contract import Array
 from structlearn.scoring.base import Scoring
-from structlearn.scoring.row_kernels import (
-    LONGEST_GRAM,
-    DenseRows,
-    SparseRows,
-    fill_gram,
-    pull_range,
-    score_range,
-)
+from structlearn.scoring.row_kernels import LONGEST_GRAM, DenseRows, SparseRows
+from structlearn.scoring.row_ranges import fill_gram, pull_range, score_range
 
 #: Dense data with fewer non-zeros than this is faster, and no larger, as CSR.
 SPARSE_ENOUGH = 0.3
