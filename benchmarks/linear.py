@@ -86,10 +86,12 @@ def binary(X, y, name, regularization):
     ours = min((model.fit(X, y).certificate_ for _ in range(5)), key=lambda one: one.seconds)
     svc = loosest(X, y, regularization, ours.primal)
     peer = best_of(lambda: svc.fit(X, y), 3)
+    value = binary_objective(svc, X, y, regularization)
     print(
         f"{name}, lambda {regularization:g}: ours {ours.seconds:.3f} s, {ours.passes:.0f} passes, "
         f"P {ours.primal:.6f}, relative gap {ours.gap / ours.primal:.1e}; "
-        f"liblinear (tol {svc.tol:.2g}, {svc.n_iter_} iterations) {peer:.3f} s, P {binary_objective(svc, X, y, regularization):.6f} ({ours.seconds / peer:.2f}x)",
+        f"liblinear (tol {svc.tol:.2g}, {svc.n_iter_} iterations) {peer:.3f} s, P {value:.6f} "
+        f"({ours.seconds / peer:.2f}x)",
         flush=True,
     )
 
