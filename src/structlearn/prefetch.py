@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 CACHE_LINE = 64
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     """Bring `array[index]` of a one-dimensional array near. Changes nothing; may be out of bounds."""
 

@@ -1,4 +1,4 @@
-"""Exact block steps: rounds over the blocks that are awake change how fast the optimum comes, not which it is."""
+"""Exact block steps: rounds over awake blocks change how fast the optimum comes, not which it is."""
 
 import cvxpy as cp
 import numpy as np

@@ -47,11 +47,12 @@ class SparseRows(NamedTuple):
 
 
 @kernel
-def _longest(scoring: Any) -> Any:
-    longest = 1
+def longest(scoring: Any) -> Any:
+    """Most rows of an example, at least 1."""
+    most = 1
     for i in range(scoring.first.size - 1):
-        longest = max(longest, scoring.first[i + 1] - scoring.first[i])
-    return longest
+        most = max(most, scoring.first[i + 1] - scoring.first[i])
+    return most
 
 
 @kernel
@@ -59,7 +60,7 @@ def _row_scratch(scoring: Any, n_features: Any) -> Any:
     """A pulled-back direction, zero between uses (only if some example has no Gram matrix), and labels."""
     n = scoring.n_labels
     size = (n_features + int(scoring.intercept)) * n + scoring.n_shared
-    return np.zeros(size if _longest(scoring) > LONGEST_GRAM else 0), np.empty(n + 1, dtype=np.int64)
+    return np.zeros(size if longest(scoring) > LONGEST_GRAM else 0), np.empty(n + 1, dtype=np.int64)
 
 
 @answer(scratch, DenseRows)
@@ -76,35 +77,35 @@ def dense_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     length = scoring.first[i + 1] - a
     d = X.shape[1]
     n = scoring.n_labels
-    W = w[: d * n].reshape(d, n)
-    table = theta.reshape(length, n)
-    for t in range(length):
-        if n == 1:  # a single label: the long loop is the one over features
+    if n == 1:  # a single label: the long loop is the one over features
+        for t in range(length):
             theta[t] = _dense_dot(X, a + t, w)
-        else:
-            dense_row(X, a + t, W, table, t)
+    else:
+        W = w[: d * n].reshape(d, n)
+        for t in range(length):
+            dense_row(X, a + t, W, theta[t * n : (t + 1) * n])
     if scoring.intercept:
-        _add_constant(w, d, table)
+        _add_constant(w[d * n : (d + 1) * n], length, theta)
 
 
 @leaf
-def dense_row(X: Any, row: Any, W: Any, table: Any, t: Any) -> None:
-    """table[t] <- X[row] W, without the constant.
+def dense_row(X: Any, row: Any, W: Any, theta: Any) -> None:
+    """theta <- X[row] W, without the constant.
 
-    Four features at once: one load and one store of the table for all. Faster than BLAS on so few rows.
+    Four features at once: one load and one store of theta for all. Faster than BLAS on so few rows.
     """
-    d, n = W.shape
+    d = W.shape[0]
     by_four = d // 4 * 4
-    for k in range(n):
-        table[t, k] = 0.0
+    for k in range(theta.size):
+        theta[k] = 0.0
     for j in range(0, by_four, 4):
         x, x1, x2, x3 = X[row, j], X[row, j + 1], X[row, j + 2], X[row, j + 3]
-        for k in range(n):
-            table[t, k] += x * W[j, k] + x1 * W[j + 1, k] + x2 * W[j + 2, k] + x3 * W[j + 3, k]
+        for k in range(theta.size):
+            theta[k] += x * W[j, k] + x1 * W[j + 1, k] + x2 * W[j + 2, k] + x3 * W[j + 3, k]
     for j in range(by_four, d):
         x = X[row, j]
-        for k in range(n):
-            table[t, k] += x * W[j, k]
+        for k in range(theta.size):
+            theta[k] += x * W[j, k]
 
 
 @answer(fetch, DenseRows)
@@ -125,12 +126,13 @@ def _dense_dot(X: Any, row: Any, w: Any) -> Any:
 
 
 @leaf
-def _add_constant(w: Any, d: Any, table: Any) -> None:
-    """The intercept's weights, which follow those of d features, on every row."""
-    constant = w[d * table.shape[1] : (d + 1) * table.shape[1]]
-    for t in range(table.shape[0]):
-        for k in range(table.shape[1]):
-            table[t, k] += constant[k]
+def _add_constant(constant: Any, length: Any, theta: Any) -> None:
+    """The intercept's weights, on every row."""
+    n = constant.size
+    for t in range(length):
+        row = theta[t * n : (t + 1) * n]
+        for k in range(n):
+            row[k] += constant[k]
 
 
 @leaf
@@ -191,12 +193,12 @@ def _move_shared(delta: Any, n_local: Any, scale: Any, w: Any) -> None:
 
 
 @leaf
-def _nonzero_labels(table: Any, t: Any, labels: Any) -> Any:
-    """Labels of row t where `table` is not zero; returns how many."""
+def _nonzero_labels(row: Any, labels: Any) -> Any:
+    """Labels where a row of delta is not zero; returns how many."""
     count = 0
-    for k in range(table.shape[1]):
+    for k in range(row.size):
         labels[count] = k
-        count += 1 if table[t, k] != 0.0 else 0
+        count += 1 if row[k] != 0.0 else 0
     return count
 
 
@@ -208,27 +210,28 @@ def dense_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) 
     n = scoring.n_labels
     a = scoring.first[i]
     length = scoring.first[i + 1] - a
-    W = w[: d * n].reshape(d, n)
-    table = delta[: length * n].reshape(length, n)
     labels = work[1]
-    for t in range(length):
-        if n == 1:
+    if n == 1:
+        for t in range(length):
             change = scale * delta[t]
             for j in range(d):
                 w[j] += change * scoring.X[a + t, j]
-            continue
-        count = _nonzero_labels(table, t, labels)
-        if count * FEW_LABELS <= n:
-            for q in range(count):
-                k = labels[q]
-                change = scale * table[t, k]
+    else:
+        W = w[: d * n].reshape(d, n)
+        for t in range(length):
+            row = delta[t * n : (t + 1) * n]
+            count = _nonzero_labels(row, labels)
+            if count * FEW_LABELS <= n:
+                for q in range(count):
+                    k = labels[q]
+                    change = scale * row[k]
+                    for j in range(d):
+                        W[j, k] += change * scoring.X[a + t, j]
+            else:
                 for j in range(d):
-                    W[j, k] += change * scoring.X[a + t, j]
-        else:
-            for j in range(d):
-                x = scale * scoring.X[a + t, j]
-                for k in range(n):
-                    W[j, k] += x * table[t, k]
+                    x = scale * scoring.X[a + t, j]
+                    for k in range(n):
+                        W[j, k] += x * row[k]
     if scoring.intercept:
         _column_sum(delta, length, n, scale, w[d * n : (d + 1) * n])
     _move_shared(delta, length * n, scale, w)
@@ -246,41 +249,45 @@ def sparse_scratch(scoring: Any) -> Any:
 @answer(score, SparseRows)
 @leaf
 def sparse_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
-    n = scoring.n_labels
+    n, d = scoring.n_labels, scoring.n_features
     a = scoring.first[i]
     length = scoring.first[i + 1] - a
-    W = w[: scoring.n_features * n].reshape(scoring.n_features, n)
-    table = theta.reshape(length, n)
-    for t in range(length):
-        if n == 1:
-            total = 0.0
-            for q in range(scoring.indptr[a + t], scoring.indptr[a + t + 1]):
-                total += scoring.data[q] * w[scoring.indices[q]]
-            theta[t] = total
-        else:
-            sparse_row(scoring, a + t, W, table, t)
+    if n == 1:
+        for t in range(length):
+            theta[t] = _sparse_dot(scoring, a + t, w)
+    else:
+        W = w[: d * n].reshape(d, n)
+        for t in range(length):
+            sparse_row(scoring, a + t, W, theta[t * n : (t + 1) * n])
     if scoring.intercept:
-        _add_constant(w, scoring.n_features, table)
+        _add_constant(w[d * n : (d + 1) * n], length, theta)
 
 
 @leaf
-def sparse_row(scoring: Any, row: Any, W: Any, table: Any, t: Any) -> None:
-    """table[t] <- X[row] W, without the constant; four features at once, as `dense_row`."""
+def _sparse_dot(scoring: Any, row: Any, w: Any) -> Any:
+    total = 0.0
+    for p in range(scoring.indptr[row], scoring.indptr[row + 1]):
+        total += scoring.data[p] * w[scoring.indices[p]]
+    return total
+
+
+@leaf
+def sparse_row(scoring: Any, row: Any, W: Any, theta: Any) -> None:
+    """theta <- X[row] W, without the constant; four features at once, as `dense_row`."""
     p, end = scoring.indptr[row], scoring.indptr[row + 1]
-    n = W.shape[1]
-    for k in range(n):
-        table[t, k] = 0.0
+    for k in range(theta.size):
+        theta[k] = 0.0
     while p + 4 <= end:
         x, x1, x2, x3 = scoring.data[p], scoring.data[p + 1], scoring.data[p + 2], scoring.data[p + 3]
         j, j1 = scoring.indices[p], scoring.indices[p + 1]
         j2, j3 = scoring.indices[p + 2], scoring.indices[p + 3]
-        for k in range(n):
-            table[t, k] += x * W[j, k] + x1 * W[j1, k] + x2 * W[j2, k] + x3 * W[j3, k]
+        for k in range(theta.size):
+            theta[k] += x * W[j, k] + x1 * W[j1, k] + x2 * W[j2, k] + x3 * W[j3, k]
         p += 4
     while p < end:
         x, j = scoring.data[p], scoring.indices[p]
-        for k in range(n):
-            table[t, k] += x * W[j, k]
+        for k in range(theta.size):
+            theta[k] += x * W[j, k]
         p += 1
 
 
@@ -318,58 +325,31 @@ def sparse_squared_and_clear(scoring: Any, i: Any, pulled: Any) -> Any:
 @answer(move, SparseRows)
 @leaf
 def sparse_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
-    n = scoring.n_labels
+    n, d = scoring.n_labels, scoring.n_features
     a = scoring.first[i]
     length = scoring.first[i + 1] - a
-    W = w[: scoring.n_features * n].reshape(scoring.n_features, n)
-    table = delta[: length * n].reshape(length, n)
     labels = work[1]
-    for t in range(length):
-        if n == 1:
+    if n == 1:
+        for t in range(length):
             change = scale * delta[t]
             for p in range(scoring.indptr[a + t], scoring.indptr[a + t + 1]):
                 w[scoring.indices[p]] += change * scoring.data[p]
-            continue
-        count = _nonzero_labels(table, t, labels)
-        if count * FEW_LABELS <= n:
-            for q in range(count):
-                k = labels[q]
-                change = scale * table[t, k]
+    else:
+        W = w[: d * n].reshape(d, n)
+        for t in range(length):
+            row = delta[t * n : (t + 1) * n]
+            count = _nonzero_labels(row, labels)
+            if count * FEW_LABELS <= n:
+                for q in range(count):
+                    k = labels[q]
+                    change = scale * row[k]
+                    for p in range(scoring.indptr[a + t], scoring.indptr[a + t + 1]):
+                        W[scoring.indices[p], k] += change * scoring.data[p]
+            else:
                 for p in range(scoring.indptr[a + t], scoring.indptr[a + t + 1]):
-                    W[scoring.indices[p], k] += change * scoring.data[p]
-        else:
-            for p in range(scoring.indptr[a + t], scoring.indptr[a + t + 1]):
-                x, j = scale * scoring.data[p], scoring.indices[p]
-                for k in range(n):
-                    W[j, k] += x * table[t, k]
+                    x, j = scale * scoring.data[p], scoring.indices[p]
+                    for k in range(n):
+                        W[j, k] += x * row[k]
     if scoring.intercept:
-        _column_sum(delta, length, n, scale, w[scoring.n_features * n : (scoring.n_features + 1) * n])
+        _column_sum(delta, length, n, scale, w[d * n : (d + 1) * n])
     _move_shared(delta, length * n, scale, w)
-
-
-# ---- many examples ---------------------------------------------------------------------------------
-
-
-@kernel
-def score_range(scoring: Any, first: Any, last: Any, w: Any, theta: Any) -> None:
-    """Local scores of examples first .. last - 1, end to end."""
-    work = scratch(scoring)
-    n = scoring.n_labels
-    offset = scoring.first[first]
-    for i in range(first, last):
-        a, b = scoring.first[i] - offset, scoring.first[i + 1] - offset
-        score(scoring, i, w, work, theta[a * n : b * n])
-
-
-@kernel
-def pull_range(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
-    """out <- out + sum_i Phi_i^T delta_i over the local parts of examples first .. last - 1."""
-    work = scratch(scoring)
-    n = scoring.n_labels
-    offset = scoring.first[first]
-    one = np.zeros(_longest(scoring) * n + scoring.n_shared)
-    for i in range(first, last):
-        a, b = (scoring.first[i] - offset) * n, (scoring.first[i + 1] - offset) * n
-        one[: b - a] = delta[a:b]
-        one[b - a :] = 0.0
-        move(scoring, i, one[: b - a + scoring.n_shared], 1.0, out, work)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from structlearn.contract import gram, score_some
-from structlearn.kernels import answer, kernel, question
+from structlearn.kernels import answer, kernel
 from structlearn.scoring.row_kernels import (
     FEW_LABELS,
     LONGEST_GRAM,
@@ -49,7 +47,7 @@ def dense_score_some(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta
     W = w[: d * n].reshape(d, n)
     for t in range(length):
         if not _few(wanted, t * n, n):
-            dense_row(X, a + t, W, theta.reshape(length, n), t)
+            dense_row(X, a + t, W, theta[t * n : (t + 1) * n])
             continue
         row = X[a + t]
         for k in range(n):
@@ -71,7 +69,7 @@ def sparse_score_some(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, thet
     W = w[: d * n].reshape(d, n)
     for t in range(length):
         if not _few(wanted, t * n, n):
-            sparse_row(scoring, a + t, W, theta.reshape(length, n), t)
+            sparse_row(scoring, a + t, W, theta[t * n : (t + 1) * n])
             continue
         p, q = scoring.indptr[a + t], scoring.indptr[a + t + 1]
         data, features = scoring.data[p:q], scoring.indices[p:q]
@@ -83,56 +81,6 @@ def sparse_score_some(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, thet
                 theta[t * n + k] = total
     if scoring.intercept:
         _add_constants(w, d, n, wanted, theta)
-
-
-@question
-def row_product(scoring: Any, row: int, other: int) -> Any:
-    """Inner product of two rows of features, without the constant."""
-
-
-@answer(row_product, DenseRows)
-@kernel
-def _dense_inner(scoring: Any, row: Any, other: Any) -> Any:
-    total = 0.0
-    for j in range(scoring.X.shape[1]):
-        total += np.float64(scoring.X[row, j]) * np.float64(scoring.X[other, j])
-    return total
-
-
-@answer(row_product, SparseRows)
-@kernel
-def _sparse_inner(scoring: Any, row: Any, other: Any) -> Any:
-    """By merging the sorted indices."""
-    p, p_end = scoring.indptr[row], scoring.indptr[row + 1]
-    q, q_end = scoring.indptr[other], scoring.indptr[other + 1]
-    total = 0.0
-    while p < p_end and q < q_end:
-        if scoring.indices[p] == scoring.indices[q]:
-            total += np.float64(scoring.data[p]) * np.float64(scoring.data[q])
-            p += 1
-            q += 1
-        elif scoring.indices[p] < scoring.indices[q]:
-            p += 1
-        else:
-            q += 1
-    return total
-
-
-@kernel
-def fill_gram(scoring: Any) -> None:
-    """Gram matrices of the rows of each example that is not too long for one, the constant included."""
-    constant = 1.0 if scoring.intercept else 0.0
-    for i in range(scoring.first.size - 1):
-        a = scoring.first[i]
-        at = scoring.gram_first[i]
-        if scoring.gram_first[i + 1] == at:
-            continue
-        length = scoring.first[i + 1] - a
-        for t in range(length):
-            for u in range(t + 1):
-                value = row_product(scoring, a + t, a + u) + constant
-                scoring.gram[at + t * length + u] = value
-                scoring.gram[at + u * length + t] = value
 
 
 @kernel

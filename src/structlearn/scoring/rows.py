@@ -14,15 +14,10 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.contract import Array
+from structlearn.scoring import row_parts  # noqa: F401  (registers its answers)
 from structlearn.scoring.base import Scoring
-from structlearn.scoring.row_kernels import (
-    LONGEST_GRAM,
-    DenseRows,
-    SparseRows,
-    pull_range,
-    score_range,
-)
-from structlearn.scoring.row_parts import fill_gram
+from structlearn.scoring.row_kernels import LONGEST_GRAM, DenseRows, SparseRows
+from structlearn.scoring.row_ranges import fill_gram, pull_range, score_range
 
 #: Dense data with fewer non-zeros than this is faster, and no larger, as CSR.
 SPARSE_ENOUGH = 0.3

@@ -172,7 +172,7 @@ class BlockFrankWolfe:
         return state._replace(order=later, answers=state.answers + now.size)
 
     def _exact_step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
-        """A piece of a full pass or of the rounds that follow it, which ends where `answers` is a whole pass."""
+        """A piece of a full pass, or of the rounds that follow it; it ends where a whole pass does."""
         room = min(self.examples_at_once, objective.n_active - state.answers % objective.n_active)
         awake, goal, left = state.focus
         if awake.size and left:
@@ -200,7 +200,7 @@ class BlockFrankWolfe:
         seed: int = 0,
     ) -> tuple[int, int]:
         """Visits made and blocks left awake by `exact_pass`; one round unless there is a finite goal."""
-        return exact_pass(  # type: ignore[no-any-return]
+        return exact_pass(
             objective.oracle.record,
             objective.structure.record,
             *_problem(objective),

@@ -8,9 +8,9 @@ so that Omega = 0 gives z_i <- project(z_i + (theta + c) / a), and Omega = 1/2 |
 z_i <- project((a z_i + theta + c) / (1 + a)). On the simplex this is the multiclass SVM's exact dual step
 (Crammer and Singer 2001), on one switch the box-constrained coordinate ascent of Hsieh et al. (2008).
 
-Most blocks soon rest at a corner. A full pass finds those that do not; rounds over these *awake* blocks alone
-follow (the shrinking of Hsieh et al. and Keerthi et al. 2008). A block falls asleep when a visit finds no gap,
-and the next full pass wakes it where that was wrong.
+Most blocks soon rest at a corner. A full pass finds those that do not; rounds over these *awake* blocks
+alone follow (the shrinking of Hsieh et al. and Keerthi et al. 2008). A block falls asleep when a visit finds
+no gap, and the next full pass wakes it where that was wrong.
 """
 
 from __future__ import annotations
@@ -111,9 +111,9 @@ def exact_pass(
 ) -> Any:
     """Exact maximisations of the dual over one block each, round after round, at most `room` of them.
 
-    The first round takes the blocks of `order` as they come. Each round is shuffled and leaves out what had
-    no gap in the round before; `order` is changed in place. A round whose gaps add up to at most `goal` is the
-    last. Blocks have one shape and no shared parts.
+    The first round takes the blocks of `order` as they come. Each later one is shuffled, and leaves out what
+    had no gap in the round before; `order` is changed in place. A round whose gaps add up to at most `goal`
+    is the last. Blocks have one shape and no shared parts.
 
     Returns
     -------

@@ -147,7 +147,7 @@ class _Run:
         return self.solver.progress(state).answers / self.objective.n_active
 
     def due(self, state: Any) -> bool:
-        """Evaluate at whole passes: at each of the first, later every tenth of the way or when near tol."""
+        """Evaluate at whole passes: at the first, later every tenth of the way, and when near tol."""
         progress = self.solver.progress(state)
         passes = self.passes(state)
         if progress.pending or (passes < int(self.next_check) + 1 and not _is_whole(passes)):
@@ -169,9 +169,9 @@ class _Run:
             self.clock += time.perf_counter() - begin
 
     def _share(self, state: Any, passes: float) -> float:
-        """How much further to go before the next evaluation; fewer of the first while tol is out of reach."""
+        """How much further to go until the next evaluation: at first as far again, where tol is far."""
         far = 10 * self.stopping.tol < self.solver.progress(state).estimate < np.inf
-        return 0.5 if far and passes < 10 else 0.1
+        return 1.0 if far and passes < 10 else 0.1
 
     def _evaluate(self, state: Any) -> None:
         """Keep the best of each side among the candidates."""
