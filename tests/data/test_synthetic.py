@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from sklearn.linear_model import LogisticRegression
 
-from structlearn.data import make_chains, make_matchings, make_multilabel
+from structlearn.data import make_chains, make_matchings, make_multilabel, make_segmentations
 
 
 def token_accuracy(X, y):
@@ -72,6 +72,15 @@ def test_matchings_can_be_learned_from_their_edges():
         found[linear_sum_assignment(scores, maximize=True)] = 1
         wrong += (matching > found).sum()
     assert wrong < 0.15 * on.sum()
+
+
+def test_segmentations_are_noisy_shapes():
+    X, y = make_segmentations(20, 12, 10, random_state=0)
+    assert all(x.shape == (12, 10, 3) and set(np.unique(one)) == {0, 1} for x, one in zip(X, y))
+    right = np.mean([(x.mean(axis=2) > 0.5) == one for x, one in zip(X, y)])
+    assert 0.75 < right < 0.85
+    smooth = np.mean([one[1:] == one[:-1] for one in y])
+    assert smooth > 0.85
 
 
 @pytest.mark.parametrize("make", [make_chains, make_matchings])
