@@ -47,7 +47,7 @@ class Point(NamedTuple):
 class Target(NamedTuple):
     """Scores to be mapped: those of a point's base, moved to (a, b).
 
-    With `after`, the base is the z of the target before it instead, and (a, b) is the move alone.
+    With `after`, for the last one, the base is the z of the target before it, and (a, b) is the move alone.
     """
 
     a: Array
@@ -163,7 +163,7 @@ class Saddle:
             if point.scores is not None and point.z is not None:
                 point.scores[parts] = theta
                 before = self._unweighted(weighted, chunk, point.z[parts])
-            elif not self.geometry.keeps_scores:
+            elif targets[-1].after:
                 before = self._unweighted(weighted, chunk, np.zeros(weighted.size))
         return answers
 
