@@ -325,7 +325,7 @@ def quadratic_optimum(problem):
     shares = [cvxpy.Variable(len(V), nonneg=True) for V in problem.vertices]
     pull, value = 0, 0
     for share, (p, Phi, V, mu, _) in zip(shares, problem.examples):
-        n_local = len(mu) - problem.objective.structure.n_shared
+        n_local = len(mu) - problem.objective.structure.n_linear
         pull = pull + p * Phi.T @ (mu - V.T @ share)
         square = cvxpy.sum_squares(V[:, :n_local].T @ share)
         value = value + p * (mu[:n_local] @ mu[:n_local] - square) / 2

@@ -40,6 +40,8 @@ class Blocks(NamedTuple):
     gold_start: Array
     gold_index: Array
     gold_value: Array
+    #: how many local parts, the last of each example, the squared norm leaves out
+    n_linear: int
 
 
 class Answers(NamedTuple):
@@ -131,9 +133,14 @@ class Objective:
             self.penalty.conjugate(pull),
         )
 
+    @property
+    def _n_linear(self) -> int:
+        """Local parts that enter linearly: shared ones, where a structure's parts are all made local."""
+        return self.structure.n_linear - self.structure.n_shared
+
     @cached_property
     def blocks(self) -> Blocks:
-        return Blocks(*self.oracle.layout, self.cost, self.weight, *self.gold)
+        return Blocks(*self.oracle.layout, self.cost, self.weight, *self.gold, self._n_linear)
 
     def require_gradient(self, solver: str) -> None:
         """ValueError unless P has a gradient.
@@ -183,7 +190,7 @@ class Objective:
     @cached_property
     def gold_omega(self) -> float:
         """sum_i p_i Omega(mu_i)."""
-        values = self.regularizer.of_gold(self.gold, np.diff(self.scoring.start))
+        values = self.regularizer.of_gold(self.gold, np.diff(self.scoring.start) - self._n_linear)
         return float(self.weight @ values)
 
     def _spread(self, corners: Corners, first: int, last: int) -> tuple[Array, Array]:

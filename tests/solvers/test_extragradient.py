@@ -118,8 +118,13 @@ def sparsemax(theta, V):
 
 @pytest.mark.parametrize(
     ("name", "geometry", "T"),
-    [("simplex", ENTROPIC, marginals), ("chain", ENTROPIC, marginals), ("simplex", EUCLIDEAN, sparsemax)],
-    ids=["simplex, entropic", "chain, entropic", "simplex, euclidean"],
+    [
+        ("simplex", ENTROPIC, marginals),
+        ("chain", ENTROPIC, marginals),
+        ("cube", ENTROPIC, marginals),
+        ("simplex", EUCLIDEAN, sparsemax),
+    ],
+    ids=["simplex, entropic", "chain, entropic", "cube, entropic", "simplex, euclidean"],
 )
 def test_the_plain_variant_is_its_naive_form(name, geometry, T):
     known = problem(name)
@@ -127,8 +132,9 @@ def test_the_plain_variant_is_its_naive_form(name, geometry, T):
     solver = PlainExtragradient(geometry)
     first = solver.start(known.objective, np.random.default_rng(0), None)
     eta, kappa = 1 / first.lipschitz, first.saddle.kappa
-    n_local = np.diff(known.objective.scoring.start)
-    start = [kappa * np.r_[mu[:m], 0 * mu[m:]] for mu, m in zip(known.mu, n_local)]
+    start = known.mu
+    if geometry is ENTROPIC:
+        start = [kappa * saddle_start(known, i) for i in range(n)]
     s_w, s_z = np.zeros(known.objective.n_weights), [0 * mu for mu in known.mu]
     total = np.zeros_like(s_w)
 
@@ -171,17 +177,17 @@ def test_the_restricted_gap_stays_below_the_papers_bound(name, geometry, penalty
     assert history.bound[-1] < history.bound[1] / 50
 
 
+@pytest.mark.parametrize("radius", [0.05, 10.0])
 @pytest.mark.parametrize("name", ["simplex", "chain", "matching"])
-def test_the_restricted_gap_is_that_of_the_average(name):
+def test_the_restricted_gap_is_that_of_the_average(name, radius):
     known = problem(name)
     solver = PlainExtragradient()
     *_, state = steps(known.objective, solver, 5)
+    state = state._replace(radius=radius)
     (found,) = solver.candidates(known.objective, state)
     w = cvxpy.Variable(known.objective.n_weights)
     pulled = known.regularization / 2 * cvxpy.sum_squares(w) - state.average.pull @ w
-    lowest = cvxpy.Problem(cvxpy.Minimize(pulled), [cvxpy.norm(w) <= state.radius]).solve(
-        solver=cvxpy.CLARABEL
-    )
+    lowest = cvxpy.Problem(cvxpy.Minimize(pulled), [cvxpy.norm(w) <= radius]).solve(solver=cvxpy.CLARABEL)
     expected = known.primal(state.average.w) - lowest - state.average.cost
     assert found.extra["restricted_gap"] == pytest.approx(expected, abs=1e-6)
 
@@ -206,9 +212,9 @@ def test_the_constants_of_the_bound_are_bounds(name):
 
 
 def saddle_start(known, i):
-    """Mu over local parts."""
+    """Mu - 1/2 over local parts."""
     n_local = np.diff(known.objective.scoring.start)[i]
-    return np.where(np.arange(known.mu[i].size) < n_local, known.mu[i], 0.0)
+    return np.where(np.arange(known.mu[i].size) < n_local, known.mu[i] - 0.5, 0.0)
 
 
 def log_probabilities(theta, V):
@@ -239,6 +245,16 @@ def test_distances_are_the_divergences_of_the_geometry(name):
     bregman = p @ ((x.z**2 - y.z**2) / 2 - y.scores * (x.z - y.z))
     assert saddle.divergence(x, y) == pytest.approx(bregman, abs=1e-10)
     assert square <= bregman + 1e-12
+
+
+@pytest.mark.parametrize("name", ["cube", "label tree"])
+def test_a_start_where_most_parts_are_off_is_found(name):
+    """With little regularisation D is very low at the uniform point: kappa must switch parts off, too."""
+    objective = build(STRUCTURES[name], regularization=1e-4).objective
+    state = Extragradient(ENTROPIC).start(objective, np.random.default_rng(0), None)
+    zero = np.zeros(objective.n_weights)
+    assert 0 < state.saddle.kappa < 40
+    assert objective.dual_of_pull(state.v.pull, state.v.cost) >= -objective.primal(zero)
 
 
 @each_geometry

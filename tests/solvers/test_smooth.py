@@ -4,9 +4,11 @@ import cvxpy
 import numpy as np
 import pytest
 
-from brute import STRUCTURES, build, entropic_optimum, quadratic_optimum
+from brute import STRUCTURES, Problem, build, entropic_optimum, quadratic_optimum
+from structlearn.objective import Objective
 from structlearn.penalties import ElasticNet, GroupNorm, SquaredL2
 from structlearn.regularizers import Shannon, SquaredNorm, Zero
+from structlearn.scoring import PartScoring
 from structlearn.solvers import (
     LBFGS,
     BlockFrankWolfe,
@@ -21,6 +23,7 @@ from structlearn.solvers import (
     Subgradient,
     solve,
 )
+from structlearn.structures.whole import Whole
 
 SOLVERS = {
     "sdca": BlockFrankWolfe(),
@@ -176,3 +179,25 @@ def test_penalties_are_what_their_proximal_maps_and_conjugates_say(name):
     reached = max(float(p @ inside) - penalty.value(p) for p in points)
     assert reached <= penalty.conjugate(inside) + 1e-12
     assert penalty.shrink(u) == 1 or penalty.shrink(1.01 * inside) < 1
+
+
+def test_transitions_enter_linearly_where_all_parts_have_features_of_their_own():
+    """The squared norm covers the unary parts only, in the objective as in the projection."""
+    chain = STRUCTURES["chain"]
+    family = chain._replace(given=Whole(chain.structure), shapes=[(2, 3), (1, 3)], rowwise=False)
+    sizes = [2 * 3 + 9, 3 + 9]
+    rng = np.random.default_rng(0)
+    rows = [0.8 * rng.normal(size=(size, 3)) for size in sizes]
+    outputs = [np.array([0, 2]), np.array([1])]
+    structure, shapes = family.given, np.array(family.shapes)
+    scoring = PartScoring(np.concatenate(rows), shapes, sizes=np.array(sizes))
+    gold = structure.encode_many(outputs, shapes)
+    objective = Objective(
+        structure, scoring, gold, np.zeros(sum(sizes)), regularization=0.5, regularizer=SquaredNorm()
+    )
+    certificate = solve(objective, BlockFrankWolfe(), Stopping(tol=1e-7, max_passes=3000), seed=0).certificate
+    assert certificate.converged
+    mus = [chain.write(y, shape) for y, shape in zip(outputs, family.shapes)]
+    vertices = [chain.vertices(shape) for shape in family.shapes]
+    known = Problem(objective, rows, vertices, mus, [np.zeros(size) for size in sizes], np.full(2, 0.5))
+    assert certificate.primal == pytest.approx(quadratic_optimum(known), abs=1e-6)

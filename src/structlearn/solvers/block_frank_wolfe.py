@@ -325,6 +325,7 @@ def plain_pass(
         if h.size:
             for j in range(size):
                 along += theta[j] * delta[j]
+            for j in range(size - blocks.n_linear):
                 across += z_i[j] * delta[j]
                 square += delta[j] * delta[j]
             for j in range(n_shared):
@@ -371,5 +372,5 @@ def smooth_start(structure: Any, blocks: Any, n_shared: Any, share: Any, z: Any,
             for j in range(size + n_shared):
                 z_i[j] += share * (middle[j] - z_i[j])
         else:
-            for j in range(size):
+            for j in range(size - blocks.n_linear):
                 h[i] -= z_i[j] * z_i[j] / 2.0

@@ -33,6 +33,8 @@ from structlearn.solvers.saddle_average import Average
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.spectral import spectral_norm
 
+#: No entropic start is nearer to the corner mu than with this kappa.
+STEEPEST = 40.0
 #: After a step that was accepted with room to spare, eta grows by at most this.
 GROWTH = 1.2
 #: A step that was refused shrinks eta by at least .9 and at most this.
@@ -171,8 +173,8 @@ def make_saddle(objective: Objective, geometry: Geometry | None, full: bool | No
 def first_iterate(saddle: Saddle, at_zero: float, warm: Solution | None) -> tuple[Array, Point]:
     """w and z to start from: those of `warm` where they can be used, else w = 0 and z near mu.
 
-    Entropic scores are kappa mu, kappa the least of 0, 1, 2, ... for which D >= -P(0): near the corners the
-    geometry is slow, and the uniform point may be far below any use.
+    Entropic scores are kappa (mu - 1/2), kappa the least of 0, 1, 2, ... for which D >= -P(0): near the
+    corners the geometry is slow, and the uniform point may be far below any use.
     """
     objective = saddle.objective
     w = np.zeros(objective.n_weights)
@@ -185,7 +187,7 @@ def first_iterate(saddle: Saddle, at_zero: float, warm: Solution | None) -> tupl
         return w, saddle.point_at(z) if usable and z is not None else point
     saddle.kappa = 0.0
     point = saddle.first_point()
-    while objective.dual_of_pull(point.pull, point.cost) < -at_zero:
+    while objective.dual_of_pull(point.pull, point.cost) < -at_zero and saddle.kappa < STEEPEST:
         saddle.kappa += 1.0
         point = saddle.first_point()
     return w, point

@@ -132,10 +132,10 @@ class PlainExtragradient:
 
 
 def farthest(saddle: Saddle, point: Point) -> float:
-    """At least sum_i p_i max_v B(v, z_i) for the first point, whose scores are kappa mu.
+    """At least sum_i p_i max_v B(v, z_i) for the first point, whose scores are kappa (mu - h).
 
     B is convex in v, so that its maximum is at a corner, where F(v) <= e <1, v> (`Geometry.height`):
-    F*(kappa mu) + max_v <e - kappa mu, v>, with the shared parts' - kappa mu left out.
+    F*(kappa (mu - h)) + max_v <e - kappa (mu - h), v>, with the shared parts' - kappa mu left out.
     """
     objective, scoring = saddle.objective, saddle.objective.scoring
     oracle = objective.oracle
@@ -144,7 +144,8 @@ def farthest(saddle: Saddle, point: Point) -> float:
 
     def one(chunk: tuple[int, int]) -> float:
         theta = np.full(scoring.start[chunk[1]] - scoring.start[chunk[0]], e)
-        add_gold(objective.gold, scoring.start, scoring.start, *chunk, -saddle.kappa, theta)
+        start, h = scoring.start, saddle.geometry.centre
+        add_gold(objective.gold, start, start, *chunk, -saddle.kappa, h, theta)
         return oracle.run(peak_chunk)(oracle.record, oracle.layout, objective.weight, *chunk, theta, shared)
 
     return point.value + float(sum(oracle.each_chunk(one)))

@@ -34,6 +34,9 @@ class Geometry(Protocol):
     #: whether a step starts from the scores of a point, else from the point itself (the papers' form)
     keeps_scores: ClassVar[bool]
 
+    #: z starts at the scores kappa (mu - centre)
+    centre: ClassVar[float]
+
     def require(self, structure: Structure) -> None:
         """ValueError unless the structure can answer argmax <theta, z> - F(z)."""
 
@@ -53,6 +56,7 @@ class EntropicGeometry:
 
     separates: ClassVar[bool] = False
     keeps_scores: ClassVar[bool] = True
+    centre: ClassVar[float] = 0.5
 
     def require(self, structure: Structure) -> None:
         if not is_answered(gibbs, structure.record):
@@ -77,6 +81,7 @@ class EuclideanGeometry:
 
     separates: ClassVar[bool] = True
     keeps_scores: ClassVar[bool] = False
+    centre: ClassVar[float] = 0.0
 
     def require(self, structure: Structure) -> None:
         if not structure.n_linear and not is_answered(nearest, structure.record):

@@ -5,12 +5,13 @@
 Distances between dual points weigh each block as the objective does, B_z(x, y) = sum_i p_i B(x_i, y_i). So
 the weights p_i cancel in a step: every block adds tau (Phi_i w + c_i) to its scores, and a point is written
 
-    theta_i = kappa mu_i + Phi_i a + b c_i
+    theta_i = kappa (mu_i - h) + Phi_i a + b c_i
 
-with one vector a of the size of w and one number b for all blocks. The *efficient* form keeps only those, and
-finds z afresh whenever it needs it. The *full* form keeps the scores and z themselves. Both have the same
-iterates. Ranges of examples are scored, mapped and pulled back one after the other, so that in the efficient
-form z is never whole in memory.
+with one vector a of the size of w and one number b for all blocks; h is 0 (Euclidean) or 1/2 on local parts
+(entropic), where kappa then draws the parts of mu in and the others out. The *efficient* form keeps only
+those, and finds z afresh whenever it needs it. The *full* form keeps the scores and z themselves. Both have
+the same iterates. Ranges of examples are scored, mapped and pulled back one after the other, so that in the
+efficient form z is never whole in memory.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Point(NamedTuple):
 class Target(NamedTuple):
     """Scores to be mapped: those of a point's base, moved to (a, b).
 
-    With `after`, the base is the z of the target before it instead, and (a, b) is the move alone.
+    With `after`, for the last one, the base is the z of the target before it, and (a, b) is the move alone.
     """
 
     a: Array
@@ -72,7 +73,7 @@ class Saddle:
     full : bool
         Whether points keep their scores and z.
     kappa : float
-        Where z starts: at the point whose scores are kappa mu.
+        Where z starts: at the point whose scores are kappa (mu - h).
     """
 
     def __init__(self, objective: Objective, geometry: Geometry, *, full: bool, kappa: float = 1.0) -> None:
@@ -93,7 +94,7 @@ class Saddle:
     # ---- points ------------------------------------------------------------------------------------
 
     def first_point(self) -> Point:
-        """The point whose scores are kappa mu."""
+        """The point whose scores are kappa (mu - h)."""
         n_examples = self.objective.scoring.n_examples
         kept: tuple[Array, ...] = ()
         if self.full:
@@ -162,7 +163,7 @@ class Saddle:
             if point.scores is not None and point.z is not None:
                 point.scores[parts] = theta
                 before = self._unweighted(weighted, chunk, point.z[parts])
-            elif not self.geometry.keeps_scores:
+            elif targets[-1].after:
                 before = self._unweighted(weighted, chunk, np.zeros(weighted.size))
         return answers
 
@@ -190,10 +191,11 @@ class Saddle:
         return whole
 
     def _add_start(self, first: int, last: int, theta: Array) -> None:
-        """Theta <- theta + kappa mu, over shared parts only where the geometry counts them."""
+        """Theta <- theta + kappa (mu - h), over shared parts only where the geometry counts them."""
         sizes = self.layout.start if self.geometry.separates else self.objective.scoring.start
         if self.kappa:
-            add_gold(self.objective.gold, sizes, self.layout.start, first, last, self.kappa, theta)
+            gold, h = self.objective.gold, self.geometry.centre
+            add_gold(gold, sizes, self.layout.start, first, last, self.kappa, h, theta)
 
     def _shared_scores(self, target: Target) -> Array:
         return target.a[:0] if self.apart else self.objective.scoring.shared(target.a)
@@ -228,10 +230,14 @@ def add_scaled(scale: Any, x: Any, y: Any) -> None:
 
 
 @kernel
-def add_gold(gold: Any, local: Any, start: Any, first: Any, last: Any, scale: Any, theta: Any) -> None:
-    """theta <- theta + scale mu, over the first local[i + 1] - local[i] parts of each example."""
+def add_gold(
+    gold: Any, local: Any, start: Any, first: Any, last: Any, scale: Any, h: Any, theta: Any
+) -> None:
+    """theta <- theta + scale (mu - h), over the first local[i + 1] - local[i] parts of each example."""
     for i in range(first, last):
         at, size = start[i] - start[first], local[i + 1] - local[i]
+        for j in range(size):
+            theta[at + j] -= scale * h
         for j in range(gold.start[i], gold.start[i + 1]):
             if gold.index[j] < size:
                 theta[at + gold.index[j]] += scale * gold.value[j]
