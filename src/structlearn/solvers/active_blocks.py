@@ -82,10 +82,14 @@ class ActiveBlocks(BlockFrankWolfe):
         if self.most_atoms < 2:
             raise ValueError(f"most_atoms must be at least 2; got {self.most_atoms}.")
         z = ActiveSet.of_gold(objective)
-        if warm is not None and warm.point is not None and warm.point.shape == z.shape:
+        if warm is not None and warm.fits(objective):
             z = ActiveSet.of(objective, warm.point)
+        w, cost = z.weights(objective)
+        share = 1.0 if warm is None else warm.share(objective, w, cost)
+        if share < 1.0:
+            z.shrink(objective, share, _most_entries(objective))
         z.connect(objective)
-        state = self._first_state(objective, z, *z.weights(objective), np.empty(0))
+        state = self._first_state(objective, z, share * w, share * cost, np.empty(0))
         self._make_room(objective, state, objective.active)
         self._visit_atoms(objective, state, state.order)  # compiles
         return state

@@ -115,6 +115,12 @@ class ActiveSet:
         """w(z) and the cost of z (see `Objective.weights_of`)."""
         return objective.weights_from(lambda *chunk: spread(objective.blocks, self.store, *chunk))
 
+    def shrink(self, objective: Objective, share: float, most_entries: Array) -> None:
+        """z <- mu + share (z - mu): the gold corner is or becomes an atom. Leaves its products to `connect`."""
+        every = np.arange(objective.scoring.n_examples)
+        self.make_room(every, most_entries, int(self.store.count.max()) + 1)
+        mix_gold(objective.blocks, self.store, objective.scoring.n_shared, share)
+
     def make_room(self, order: Array, most_entries: Array, most_atoms: int) -> None:
         """Room for a new atom at each visit of `order`; regions at least double, so that copies are few."""
         store = self.store
@@ -325,6 +331,26 @@ def connect_all(scoring: Any, blocks: Any, store: Any) -> None:
             point[:] = 0.0
             add_to(atoms, a, 1.0, point)
             connect(scoring, i, atoms, a, count, cost, point, wanted, work, out)
+
+
+@kernel
+def mix_gold(blocks: Any, store: Any, n_shared: Any, share: Any) -> None:
+    """Weights times `share`; the rest of the weight goes to the gold corner."""
+    mu = np.zeros(blocks.most_parts + n_shared)
+    for i in range(store.count.size):
+        n_parts = blocks.start[i + 1] - blocks.start[i] + n_shared
+        a, b = blocks.gold_start[i], blocks.gold_start[i + 1]
+        for e in range(a, b):
+            mu[blocks.gold_index[e]] = blocks.gold_value[e]
+        atoms = atoms_of(store, i)
+        gold = find(atoms, store.count[i], mu, b - a)
+        if gold < 0:
+            gold = append(store, i, atoms, mu[:n_parts], 0.0, 0)
+        for j in range(store.count[i]):
+            atoms.weight[j] *= share
+        atoms.weight[gold] += 1.0 - share
+        for e in range(a, b):
+            mu[blocks.gold_index[e]] = 0.0
 
 
 @kernel

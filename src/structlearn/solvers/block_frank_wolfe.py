@@ -99,6 +99,10 @@ class BlockFrankWolfe:
         w, cost = np.zeros(objective.n_weights), 0.0
         if h.size or warm is not None:
             w, cost = self._afresh(objective, z, h)
+        share = 1.0 if warm is None else warm.share(objective, w, cost)
+        if share < 1.0:
+            w, cost = share * w, share * cost
+            self._shrink(objective, share, z, h)
         state = self._first_state(objective, z, w, cost, h)
         self._visit(objective, state, state.order)  # compiles
         return state
@@ -119,15 +123,25 @@ class BlockFrankWolfe:
 
     def _warm_point(self, objective: Objective, warm: Solution | None) -> tuple[Array, Array] | None:
         """Another run's z, with bounds h where Omega needs them; None if there is none that fits."""
-        z = None if warm is None else warm.z
-        if warm is None or z is None or z.size != objective.point_start[-1]:
+        if warm is None or not warm.fits(objective):
             return None
+        z = np.asarray(warm.point)
         if not objective.regularizer.smooth:
             return z.copy(), np.empty(0)
         if getattr(warm.point, "regularizer", None) == objective.regularizer:
             return z.copy(), warm.point.h.copy()
         h = self._bounds(objective, z)
         return None if h is None else (z.copy(), h)
+
+    @staticmethod
+    def _shrink(objective: Objective, share: float, z: Array, h: Array) -> None:
+        """z <- mu + share (z - mu), and h with it: -Omega is concave."""
+        z *= share
+        z += (1.0 - share) * objective.gold_point()
+        if h.size:
+            omega = objective.regularizer.of_gold(objective.gold, np.diff(objective.scoring.start))
+            h *= share
+            h -= (1.0 - share) * omega
 
     def _bounds(self, objective: Objective, z: Array) -> Array | None:
         """-Omega(z_i), where it can be told from the parts."""

@@ -123,6 +123,14 @@ class Solution:
     fingerprint: tuple[float, ...] = ()
     dual_norm: float = np.nan
 
+    def fits(self, objective: Any) -> bool:
+        """Whether there is a dual point as long as those of an objective."""
+        return self.point is not None and self.point.shape == (objective.point_start[-1],)
+
+    def share(self, objective: Any, w: Array, cost: float) -> float:
+        """How far from mu towards the point to start: all the way, but on another objective the best share."""
+        return 1.0 if self.fingerprint == objective.fingerprint else objective.best_share(w, cost)
+
     @property
     def z(self) -> Array | None:
         """The dual point, dense: examples end to end, each its local and then its shared parts."""
