@@ -215,7 +215,7 @@ class Objective:
         return cost - self.regularization / 2 * float(w @ w)
 
     def best_share(self, w: Array, cost: float) -> float:
-        """The share s in [0, 1] of the way from mu to z with the best dual value, s cost - s^2 lambda/2 ||w||^2.
+        """argmax_{0 <= s <= 1} s cost - s^2 lambda/2 ||w||^2: how far from mu towards z the dual is best.
 
         Where z comes from a larger lambda, w(z) is too long here.
         """

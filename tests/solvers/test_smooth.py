@@ -106,6 +106,14 @@ def test_sdca_goes_on_where_it_stopped(known):
     assert before.history.dual[0] < after.history.dual[0]
 
 
+def minus_omega(objective, z):
+    """-Omega(z_i) of every example."""
+    blocks = np.split(z, objective.point_start[1:-1])
+    shapes = [(m, n) if objective.structure.part_ndim == 2 else (-1,) for m, n in objective.scoring.shapes]
+    value = objective.regularizer.value
+    return np.array([-value(objective.structure, one.reshape(shape)) for one, shape in zip(blocks, shapes)])
+
+
 @pytest.mark.parametrize(
     ("name", "regularizer"),
     [
@@ -122,12 +130,18 @@ def test_sdca_starts_from_the_dual_point_of_another_loss_where_omega_can_be_told
     hinge = solve(
         build(STRUCTURES[name]).objective, BlockFrankWolfe(), Stopping(tol=-1, max_passes=3), seed=0
     )
-    state = BlockFrankWolfe(exact=False).start(objective, np.random.default_rng(0), hinge)
-    np.testing.assert_array_equal(state.z, hinge.z)
-    blocks = np.split(hinge.z, objective.point_start[1:-1])
-    shapes = [(m, n) if objective.structure.part_ndim == 2 else (-1,) for m, n in objective.scoring.shapes]
-    values = [-regularizer.value(objective.structure, z.reshape(shape)) for z, shape in zip(blocks, shapes)]
-    np.testing.assert_allclose(state.h, values, atol=1e-12)
+    solver = BlockFrankWolfe(exact=False)
+    np.testing.assert_allclose(
+        solver._bounds(objective, hinge.z), minus_omega(objective, hinge.z), atol=1e-12
+    )
+    state = solver.start(objective, np.random.default_rng(0), hinge)
+    way, start = hinge.z - objective.gold_point(), state.z - objective.gold_point()
+    np.testing.assert_allclose(
+        start, way * (start @ way) / (way @ way), atol=1e-12
+    )  # part of the way from mu
+    assert start @ way > 0
+    assert (state.h <= minus_omega(objective, state.z) + 1e-12).all()
+    assert solver.candidates(objective, state)[0].dual >= 0
 
 
 def test_sdca_starts_afresh_where_omega_cannot_be_told():

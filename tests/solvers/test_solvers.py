@@ -397,6 +397,16 @@ def test_a_dual_point_of_another_size_is_not_used():
     np.testing.assert_array_equal(run(objective, passes=3, warm=other).w, run(objective, passes=3).w)
 
 
+@pytest.mark.parametrize("solver", [ActiveBlocks(), BlockFrankWolfe()], ids=["active", "dense"])
+def test_a_dual_point_of_other_blocks_is_not_used(solver):
+    """Equal sizes are not enough: the blocks of the other problem are its own."""
+    family = STRUCTURES["chain"]
+    one, other = (build(family._replace(shapes=family.shapes[::step])).objective for step in (1, -1))
+    assert one.point_start[-1] == other.point_start[-1]
+    warm = run(one, solver, passes=3)
+    np.testing.assert_array_equal(run(other, solver, passes=3, warm=warm).w, run(other, solver, passes=3).w)
+
+
 @pytest.mark.parametrize(
     "second", [ActiveBlocks(), BlockFrankWolfe(), FrankWolfe()], ids=["active", "dense", "fw"]
 )

@@ -54,12 +54,14 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BoundedPoint:
-    """A dense dual point of a smooth loss, with lower bounds h_i of -Omega(z_i)."""
+class DensePoint:
+    """A dense dual point; with a smooth Omega, lower bounds h_i of -Omega(z_i)."""
 
     z: Array
     h: Array
     regularizer: Regularizer
+    #: where each example begins
+    point_start: Array
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -95,14 +97,15 @@ class BlockFrankWolfe:
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        z, h = self._warm_point(objective, warm) or self._first_point(objective)
+        before = None if warm is None else self._warm_point(objective, warm)
+        z, h = before or self._first_point(objective)
         w, cost = np.zeros(objective.n_weights), 0.0
-        if h.size or warm is not None:
+        if h.size or before is not None:
             w, cost = self._afresh(objective, z, h)
-        share = 1.0 if warm is None else warm.share(objective, w, cost)
-        if share < 1.0:
-            w, cost = share * w, share * cost
+        if warm is not None and before is not None:
+            share = warm.share(objective, w, cost)
             self._shrink(objective, share, z, h)
+            w, cost = share * w, share * cost
         state = self._first_state(objective, z, w, cost, h)
         self._visit(objective, state, state.order)  # compiles
         return state
@@ -121,9 +124,9 @@ class BlockFrankWolfe:
             self._fill(objective, 0.0 if curvature(objective.oracle.record) else self.smoothing, z, h)
         return z, h
 
-    def _warm_point(self, objective: Objective, warm: Solution | None) -> tuple[Array, Array] | None:
+    def _warm_point(self, objective: Objective, warm: Solution) -> tuple[Array, Array] | None:
         """Another run's z, with bounds h where Omega needs them; None if there is none that fits."""
-        if warm is None or not warm.fits(objective):
+        if not warm.fits(objective):
             return None
         z = np.asarray(warm.point)
         if not objective.regularizer.smooth:
@@ -136,6 +139,8 @@ class BlockFrankWolfe:
     @staticmethod
     def _shrink(objective: Objective, share: float, z: Array, h: Array) -> None:
         """z <- mu + share (z - mu), and h with it: -Omega is concave."""
+        if share == 1.0:
+            return
         z *= share
         z += (1.0 - share) * objective.gold_point()
         if h.size:
@@ -203,7 +208,7 @@ class BlockFrankWolfe:
             state.h[:] = 0.0
             self._fill(objective, 0.0, state.z, state.h)
         w, state.totals[COST] = self._afresh(objective, state.z, state.h)
-        point = BoundedPoint(state.z, state.h, objective.regularizer) if state.h.size else state.z
+        point = DensePoint(state.z, state.h, objective.regularizer, objective.point_start)
         return state._replace(w=w, order=state.order[:0]), point
 
 

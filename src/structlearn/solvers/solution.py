@@ -124,11 +124,16 @@ class Solution:
     dual_norm: float = np.nan
 
     def fits(self, objective: Any) -> bool:
-        """Whether there is a dual point as long as those of an objective."""
-        return self.point is not None and self.point.shape == (objective.point_start[-1],)
+        """Whether there is a dual point laid out as those of an objective."""
+        if self.point is None:
+            return False
+        start = objective.point_start
+        return self.point.shape == (start[-1],) and np.array_equal(
+            getattr(self.point, "point_start", start), start
+        )
 
     def share(self, objective: Any, w: Array, cost: float) -> float:
-        """How far from mu towards the point to start: all the way, but on another objective the best share."""
+        """How far from mu towards the point to start: all the way; on another objective, the best share."""
         return 1.0 if self.fingerprint == objective.fingerprint else objective.best_share(w, cost)
 
     @property
