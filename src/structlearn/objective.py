@@ -222,6 +222,14 @@ class Objective:
         """D of any dual point z, from w(z) and the cost of z; for the squared norm."""
         return cost - self.regularization / 2 * float(w @ w)
 
+    def best_share(self, w: Array, cost: float) -> float:
+        """argmax_{0 <= s <= 1} s cost - s^2 lambda/2 ||w||^2: how far from mu towards z the dual is best.
+
+        Where z comes from a larger lambda, w(z) is too long here.
+        """
+        steep = self.regularization * float(w @ w)
+        return 1.0 if steep <= cost else max(cost, 0.0) / steep
+
     def dual_of_pull(self, pull: Array, cost: float) -> float:
         """D of z, or of the furthest point from mu towards z where D is finite, from the pull and cost of z.
 

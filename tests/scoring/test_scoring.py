@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from structlearn.contract import move, score, scratch, squared_norm
+from structlearn.contract import gram, move, score, score_some, scratch, squared_norm
 from structlearn.scoring import GraphScoring, PartScoring, RowScoring
+from structlearn.scoring.base import score_all
 from structlearn.scoring.rows import LONGEST_GRAM, SPARSE_ENOUGH, DenseRows, SparseRows
 
 LENGTHS = np.array([1, 4, 2])
@@ -127,6 +128,32 @@ def test_compiled_norm_and_move_are_those_of_the_pullback(scoring, rng, share):
         moved = w.copy()
         move(scoring.record, i, delta, -0.7, moved, work)
         np.testing.assert_allclose(moved, w - 0.7 * direction, rtol=1e-10, atol=1e-11)
+
+
+@each_scoring
+@pytest.mark.parametrize("share", [1.0, 0.1], ids=["full", "nearly zero"])
+def test_some_scores_and_products_are_those_of_the_maps(scoring, rng, share):
+    work = scratch(scoring.record)
+    for i in [*range(scoring.n_examples), 0]:
+        n_local = np.diff(scoring.start)[i]
+        size = n_local + scoring.n_shared
+        wanted = rng.random(n_local) < share
+        w, delta = rng.normal(size=scoring.n_weights), rng.normal(size=size) * (rng.random(size) < share)
+        some, out = np.full(n_local, np.nan), np.full(size, np.nan)
+        score_some(scoring.record, i, w, wanted, work, some)
+        np.testing.assert_allclose(some[wanted], scoring.scores(w, i, i + 1)[wanted], rtol=1e-10, atol=1e-11)
+        gram(scoring.record, i, delta, wanted, work, out)
+        pulled_back = whole_pullback(scoring, i, delta)
+        expected = np.concatenate([scoring.scores(pulled_back, i, i + 1), scoring.shared(pulled_back)])
+        needed = np.concatenate([wanted, np.ones(scoring.n_shared, dtype=bool)])
+        np.testing.assert_allclose(out[needed], expected[needed], rtol=1e-10, atol=1e-10)
+
+
+def test_all_parts_are_scored_where_a_scoring_does_not_score_some():
+    scoring = parts()
+    w, theta = np.ones(scoring.n_weights), np.zeros(6)
+    score_all(scoring.record, 0, w, np.zeros(6, dtype=bool), scratch(scoring.record), theta)
+    np.testing.assert_allclose(theta, scoring.scores(w, 0, 1))
 
 
 def test_scores_are_features_times_weights():

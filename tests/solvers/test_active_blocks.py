@@ -19,7 +19,9 @@ from structlearn.solvers import (
     Uniform,
     solve,
 )
-from structlearn.solvers.active_set import ActiveSet, append, atoms_of, forget, remove
+from structlearn.solvers.active_set import ActiveSet
+from structlearn.solvers.atoms import append, atoms_of, forget, remove
+from structlearn.solvers.block_frank_wolfe import DensePoint
 
 PLAIN = ActiveBlocks(steps=Steps.PLAIN, inner_steps=1, cached_passes=0)
 SOME = ["chain with start and end", "label tree", "matching", "own, plain Python"]
@@ -83,7 +85,7 @@ def test_scorings_without_products_stay_dense(monkeypatch):
     monkeypatch.delitem(_ANSWERS, (gram.__name__, DenseParts))
     objective = problem("matching").objective
     assert isinstance(objective.scoring, PartScoring)
-    assert isinstance(solve(objective, ActiveBlocks(), Stopping(max_passes=1)).point, np.ndarray)
+    assert isinstance(solve(objective, ActiveBlocks(), Stopping(max_passes=1)).point, DensePoint)
 
 
 @each_kind

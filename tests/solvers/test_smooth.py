@@ -7,10 +7,11 @@ import pytest
 from brute import STRUCTURES, Problem, build, entropic_optimum, quadratic_optimum
 from structlearn.objective import Objective
 from structlearn.penalties import ElasticNet, GroupNorm, SquaredL2
-from structlearn.regularizers import Shannon, SquaredNorm, Zero
+from structlearn.regularizers import Shannon, SquaredNorm, Tsallis, Zero
 from structlearn.scoring import PartScoring
 from structlearn.solvers import (
     LBFGS,
+    ActiveBlocks,
     BlockFrankWolfe,
     ConstantStep,
     CuttingPlane,
@@ -99,6 +100,63 @@ def test_the_dual_of_sdca_never_decreases(known):
         now = solver.candidates(objective, state)[0].dual
         assert now >= before - 1e-12
         before = now
+
+
+def test_sdca_goes_on_where_it_stopped(known):
+    problem, _ = known
+    before = solve(problem.objective, BlockFrankWolfe(), Stopping(tol=-1, max_passes=3), seed=0)
+    after = solve(problem.objective, BlockFrankWolfe(), Stopping(tol=-1, max_passes=2), seed=1, warm=before)
+    assert after.history.dual[0] == pytest.approx(before.certificate.dual, abs=1e-12)
+    assert after.certificate.dual >= before.certificate.dual
+    assert before.history.dual[0] < after.history.dual[0]
+
+
+def minus_omega(objective, z):
+    """-Omega(z_i) of every example."""
+    blocks = np.split(z, objective.point_start[1:-1])
+    shapes = [(m, n) if objective.structure.part_ndim == 2 else (-1,) for m, n in objective.scoring.shapes]
+    value = objective.regularizer.value
+    return np.array([-value(objective.structure, one.reshape(shape)) for one, shape in zip(blocks, shapes)])
+
+
+@pytest.mark.parametrize(
+    ("name", "regularizer"),
+    [
+        ("simplex", Shannon()),
+        ("simplex", Tsallis(1.5)),
+        ("cube", Shannon()),
+        ("matching", SquaredNorm()),
+        ("chain", SquaredNorm()),
+    ],
+    ids=str,
+)
+def test_sdca_starts_from_the_dual_point_of_another_loss_where_omega_can_be_told(name, regularizer):
+    objective = build(STRUCTURES[name], regularizer=regularizer).objective
+    hinge = solve(
+        build(STRUCTURES[name]).objective, BlockFrankWolfe(), Stopping(tol=-1, max_passes=3), seed=0
+    )
+    solver = BlockFrankWolfe(exact=False)
+    np.testing.assert_allclose(
+        solver._bounds(objective, hinge.z), minus_omega(objective, hinge.z), atol=1e-12
+    )
+    state = solver.start(objective, np.random.default_rng(0), hinge)
+    way, start = hinge.z - objective.gold_point(), state.z - objective.gold_point()
+    np.testing.assert_allclose(
+        start, way * (start @ way) / (way @ way), atol=1e-12
+    )  # part of the way from mu
+    assert start @ way > 0
+    assert (state.h <= minus_omega(objective, state.z) + 1e-12).all()
+    assert solver.candidates(objective, state)[0].dual >= 0
+
+
+def test_sdca_starts_afresh_where_omega_cannot_be_told():
+    objective = build(STRUCTURES["chain with start and end"], regularizer=Shannon()).objective
+    hinge = build(STRUCTURES["chain with start and end"]).objective
+    warm = solve(hinge, ActiveBlocks(), Stopping(tol=-1, max_passes=3), seed=0)
+    rng = np.random.default_rng(0)
+    started, fresh = (BlockFrankWolfe().start(objective, rng, before) for before in (warm, None))
+    np.testing.assert_array_equal(started.z, fresh.z)
+    np.testing.assert_array_equal(started.h, fresh.h)
 
 
 @pytest.mark.parametrize("regularizer", [Zero(), SquaredNorm()], ids=str)

@@ -403,6 +403,16 @@ def test_a_dual_point_of_another_size_is_not_used():
     np.testing.assert_array_equal(run(objective, passes=3, warm=other).w, run(objective, passes=3).w)
 
 
+@pytest.mark.parametrize("solver", [ActiveBlocks(), BlockFrankWolfe()], ids=["active", "dense"])
+def test_a_dual_point_of_other_blocks_is_not_used(solver):
+    """Equal sizes are not enough: the blocks of the other problem are its own."""
+    family = STRUCTURES["chain"]
+    one, other = (build(family._replace(shapes=family.shapes[::step])).objective for step in (1, -1))
+    assert one.point_start[-1] == other.point_start[-1]
+    warm = run(one, solver, passes=3)
+    np.testing.assert_array_equal(run(other, solver, passes=3, warm=warm).w, run(other, solver, passes=3).w)
+
+
 @pytest.mark.parametrize(
     "second", [ActiveBlocks(), BlockFrankWolfe(), FrankWolfe()], ids=["active", "dense", "fw"]
 )
@@ -415,14 +425,24 @@ def test_solvers_go_on_from_each_others_dual_point(first, second):
     assert after.certificate.dual >= before.certificate.dual
 
 
-@pytest.mark.parametrize("solver", [ActiveBlocks(), BlockFrankWolfe()], ids=["active", "dense"])
-def test_a_dual_point_serves_another_lambda(solver):
-    before = run(problem("chain").objective, solver, tol=1e-6, passes=3000)
-    known = build(STRUCTURES["chain"], regularization=0.4)
+@pytest.mark.parametrize("regularization", [0.4, 0.02])
+@pytest.mark.parametrize(
+    "solver", [ActiveBlocks(), BlockFrankWolfe(), FrankWolfe()], ids=["active", "dense", "fw"]
+)
+def test_a_dual_point_serves_another_lambda(solver, regularization):
+    before = run(problem("chain").objective, ActiveBlocks(), tol=1e-6, passes=3000)
+    known = build(STRUCTURES["chain"], regularization=regularization)
     start = run(known.objective, solver, passes=1, warm=before).history[0]
     z = np.split(before.z, known.objective.point_start[1:-1])
-    assert start.dual == pytest.approx(known.dual(z), abs=1e-12)
-    assert start.gap < 0.1 * run(known.objective, solver, passes=1).history.gap[0]
+    best = max(
+        known.dual([mu + s * (z_i - mu) for z_i, mu in zip(z, known.mu)]) for s in np.linspace(0, 1, 1001)
+    )
+    assert start.dual == pytest.approx(best, abs=1e-6)
+    assert start.dual >= best
+    assert (
+        start.gap
+        < (0.1 if regularization == 0.4 else 1.0) * run(known.objective, solver, passes=0).history.gap[0]
+    )
 
 
 @each_solver

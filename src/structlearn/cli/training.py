@@ -13,10 +13,10 @@ from structlearn.cli.outputs import check_output
 
 #: Written out: importing the table of solvers would make `--help` slow.
 SOLVER_HELP = (
-    "hinge: bcfw, coordinate-ascent, projected-gradient, fw, cutting-plane, n-slack, subgradient or "
-    "stochastic-subgradient; smooth losses: sdca, lbfgs, gradient, proximal, cutting-plane or subgradient; "
-    "perceptron: perceptron; regress: direct, coordinate-descent or proximal. auto picks a quick one that "
-    "can do it."
+    "hinge: bcfw, coordinate-ascent, projected-gradient, fw, extragradient, cutting-plane, n-slack, "
+    "subgradient or stochastic-subgradient; smooth losses: sdca, lbfgs, gradient, proximal, cutting-plane or "
+    "subgradient; perceptron: perceptron; regress: direct, coordinate-descent or proximal. auto picks a "
+    "quick one that can do it."
 )
 
 

@@ -15,17 +15,7 @@ import numpy as np
 from structlearn.contract import Array, corner, move, score, score_some, scratch, workspace
 from structlearn.kernels import kernel
 from structlearn.objective import Objective
-from structlearn.solvers.active_set import (
-    ActiveSet,
-    append,
-    atoms_of,
-    connect,
-    entries_of,
-    find,
-    forget,
-    make_place,
-    mark,
-)
+from structlearn.solvers.active_set import ActiveSet
 from structlearn.solvers.active_steps import (
     Rules,
     Steps,
@@ -34,6 +24,16 @@ from structlearn.solvers.active_steps import (
     make_bench,
     score_atoms,
     step_within,
+)
+from structlearn.solvers.atoms import (
+    append,
+    atoms_of,
+    connect,
+    entries_of,
+    find,
+    forget,
+    make_place,
+    mark,
 )
 from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe, State
 from structlearn.solvers.solution import Solution
@@ -81,11 +81,16 @@ class ActiveBlocks(BlockFrankWolfe):
             return super().start(objective, rng, warm)
         if self.most_atoms < 2:
             raise ValueError(f"most_atoms must be at least 2; got {self.most_atoms}.")
-        z = ActiveSet.of_gold(objective)
-        if warm is not None and warm.point is not None and warm.point.shape == z.shape:
+        z, share = ActiveSet.of_gold(objective), 1.0
+        w, cost = z.weights(objective)
+        if warm is not None and warm.fits(objective):
             z = ActiveSet.of(objective, warm.point)
+            w, cost = z.weights(objective)
+            share = warm.share(objective, w, cost)
+        if share < 1.0:
+            z.shrink(objective, share, _most_entries(objective))
         z.connect(objective)
-        state = self._first_state(objective, z, *z.weights(objective), np.empty(0))
+        state = self._first_state(objective, z, share * w, share * cost, np.empty(0))
         self._make_room(objective, state, objective.active)
         self._visit_atoms(objective, state, state.order)  # compiles
         return state

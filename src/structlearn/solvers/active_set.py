@@ -10,45 +10,14 @@ before the next pass.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array, gram, scratch
+from structlearn.contract import Array, scratch
 from structlearn.kernels import kernel
 from structlearn.objective import Objective
-
-
-class Store(NamedTuple):
-    """The atoms of all blocks, end to end, each block with some room to grow."""
-
-    #: (n,): atoms of each block
-    count: Array  # type: ignore[assignment]
-    #: (n + 1,): where each block's atoms, entries and Gram matrix begin
-    atom_first: Array
-    entry_first: Array
-    gram_first: Array
-    #: of each atom: its weight alpha, its cost <c_i, s_a>, the last pass that used it
-    weight: Array
-    cost: Array
-    last: Array
-    #: entries of atom a of a block are edge[a]:edge[a + 1], counted from the block's first
-    edge: Array
-    index: Array  # type: ignore[assignment]
-    value: Array
-    gram: Array
-
-
-class Atoms(NamedTuple):
-    """The atoms of one block, as views."""
-
-    weight: Array
-    cost: Array
-    last: Array
-    edge: Array
-    index: Array  # type: ignore[assignment]
-    value: Array
-    gram: Array
+from structlearn.solvers.atoms import Store, add_to, append, atoms_of, connect, find, mark
 
 
 class ActiveSet:
@@ -115,6 +84,12 @@ class ActiveSet:
         """w(z) and the cost of z (see `Objective.weights_of`)."""
         return objective.weights_from(lambda *chunk: spread(objective.blocks, self.store, *chunk))
 
+    def shrink(self, objective: Objective, share: float, most_entries: Array) -> None:
+        """z <- mu + share (z - mu): the gold corner is or becomes an atom; `connect` must follow."""
+        every = np.arange(objective.scoring.n_examples)
+        self.make_room(every, most_entries, int(self.store.count.max()) + 1)
+        mix_gold(objective.blocks, self.store, objective.scoring.n_shared, share)
+
     def make_room(self, order: Array, most_entries: Array, most_atoms: int) -> None:
         """Room for a new atom at each visit of `order`; regions at least double, so that copies are few."""
         store = self.store
@@ -162,23 +137,6 @@ def _firsts(sizes: Array) -> Array:
 
 
 @kernel
-def atoms_of(store: Any, i: Any) -> Any:
-    """The atoms of block i."""
-    a, b = store.atom_first[i], store.atom_first[i + 1]
-    e, f = store.entry_first[i], store.entry_first[i + 1]
-    products = store.gram[store.gram_first[i] : store.gram_first[i + 1]].reshape(b - a, b - a)
-    return Atoms(
-        store.weight[a:b],
-        store.cost[a:b],
-        store.last[a:b],
-        store.edge[a + i : b + i + 1],
-        store.index[e:f],
-        store.value[e:f],
-        products,
-    )
-
-
-@kernel
 def copy_all(store: Any, fresh: Any) -> None:
     """Every block into its region of a store with more room."""
     for i in range(store.count.size):
@@ -192,13 +150,6 @@ def copy_all(store: Any, fresh: Any) -> None:
                 new.gram[a, b] = old.gram[a, b]
         for e in range(old.edge[n]):
             new.index[e], new.value[e] = old.index[e], old.value[e]
-
-
-@kernel
-def add_to(atoms: Any, a: Any, share: Any, point: Any) -> None:
-    """point <- point + share s_a."""
-    for e in range(atoms.edge[a], atoms.edge[a + 1]):
-        point[atoms.index[e]] += share * atoms.value[e]
 
 
 @kernel
@@ -228,86 +179,6 @@ def spread(blocks: Any, store: Any, first: Any, last: Any, local: Any, shared: A
 
 
 @kernel
-def mark(atoms: Any, count: Any, wanted: Any) -> None:
-    """wanted <- which local parts the atoms use."""
-    wanted[:] = False
-    for e in range(atoms.edge[count]):
-        if atoms.index[e] < wanted.size:
-            wanted[atoms.index[e]] = True
-
-
-@kernel
-def find(atoms: Any, count: Any, point: Any, n_entries: Any) -> Any:
-    """Which atom a dense point with so many non-zeros is; -1 if none."""
-    for a in range(count):
-        if atoms.edge[a + 1] - atoms.edge[a] != n_entries:
-            continue
-        same = True
-        for e in range(atoms.edge[a], atoms.edge[a + 1]):
-            if point[atoms.index[e]] != atoms.value[e]:
-                same = False
-                break
-        if same:
-            return a
-    return -1
-
-
-@kernel
-def entries_of(point: Any) -> Any:
-    """How many entries of a dense point are not zero."""
-    n = 0
-    for j in range(point.size):
-        n += 1 if point[j] != 0.0 else 0
-    return n
-
-
-@kernel
-def append(store: Any, i: Any, atoms: Any, point: Any, weight: Any, now: Any) -> Any:
-    """A dense point becomes the last atom of block i, which has room for it; its number."""
-    a = store.count[i]
-    at = atoms.edge[a]
-    for j in range(point.size):
-        if point[j] != 0.0:
-            atoms.index[at] = j
-            atoms.value[at] = point[j]
-            at += 1
-    atoms.edge[a + 1] = at
-    atoms.weight[a] = weight
-    atoms.last[a] = now
-    store.count[i] = a + 1
-    return a
-
-
-@kernel
-def connect(
-    scoring: Any,
-    i: Any,
-    atoms: Any,
-    a: Any,
-    count: Any,
-    cost: Any,
-    point: Any,
-    wanted: Any,
-    work: Any,
-    out: Any,
-) -> None:
-    """Cost and products of atom a, whose dense form is `point`, with the first `count` atoms of block i."""
-    paid = 0.0
-    for e in range(atoms.edge[a], atoms.edge[a + 1]):
-        if atoms.index[e] < cost.size:
-            wanted[atoms.index[e]] = True
-            paid += cost[atoms.index[e]] * atoms.value[e]
-    atoms.cost[a] = paid
-    gram(scoring, i, point, wanted, work, out)
-    for b in range(count):
-        product = 0.0
-        for e in range(atoms.edge[b], atoms.edge[b + 1]):
-            product += out[atoms.index[e]] * atoms.value[e]
-        atoms.gram[a, b] = product
-        atoms.gram[b, a] = product
-
-
-@kernel
 def connect_all(scoring: Any, blocks: Any, store: Any) -> None:
     """Weights that add up to one, costs and Gram matrices of every block."""
     work = scratch(scoring)
@@ -328,68 +199,20 @@ def connect_all(scoring: Any, blocks: Any, store: Any) -> None:
 
 
 @kernel
-def remove(store: Any, i: Any, atoms: Any, gone: Any) -> None:
-    """Forget an atom of block i: the later ones move up."""
-    n = store.count[i] - 1
-    length = atoms.edge[gone + 1] - atoms.edge[gone]
-    for e in range(atoms.edge[gone + 1], atoms.edge[n + 1]):
-        atoms.index[e - length], atoms.value[e - length] = atoms.index[e], atoms.value[e]
-    for a in range(gone, n):
-        atoms.weight[a], atoms.cost[a] = atoms.weight[a + 1], atoms.cost[a + 1]
-        atoms.last[a], atoms.edge[a + 1] = atoms.last[a + 1], atoms.edge[a + 2] - length
-    for a in range(n):
-        for b in range(n):
-            atoms.gram[a, b] = atoms.gram[a + int(a >= gone), b + int(b >= gone)]
-    store.count[i] = n
-
-
-@kernel
-def forget(store: Any, i: Any, atoms: Any, since: Any) -> None:
-    """Forget the atoms without weight that no pass after `since` has used."""
-    for a in range(store.count[i] - 1, -1, -1):
-        if atoms.weight[a] == 0.0 and atoms.last[a] < since:
-            remove(store, i, atoms, a)
-
-
-@kernel
-def oldest_unused(atoms: Any, count: Any) -> Any:
-    """The atom without weight that was last used longest ago; -1 if all have weight."""
-    found = -1
-    for a in range(count):
-        if atoms.weight[a] == 0.0 and (found < 0 or atoms.last[a] < atoms.last[found]):
-            found = a
-    return found
-
-
-@kernel
-def lightest(atoms: Any, count: Any) -> Any:
-    """The two atoms of least weight, the later one first."""
-    one, two = 0, 1
-    for a in range(1, count):
-        if atoms.weight[a] < atoms.weight[one]:
-            one, two = a, one
-        elif a > 1 and atoms.weight[a] < atoms.weight[two]:
-            two = a
-    return max(one, two), min(one, two)
-
-
-@kernel
-def make_place(
-    scoring: Any, i: Any, store: Any, atoms: Any, cost: Any, point: Any, wanted: Any, work: Any, out: Any
-) -> None:
-    """One atom less in a full block. z_i stays: where all atoms have weight, the lightest two become one."""
-    count = store.count[i]
-    unused = oldest_unused(atoms, count)
-    if unused >= 0:
-        remove(store, i, atoms, unused)
-        return
-    one, two = lightest(atoms, count)
-    weight, now = atoms.weight[one] + atoms.weight[two], max(atoms.last[one], atoms.last[two])
-    point[:] = 0.0
-    for a in (one, two):
-        add_to(atoms, a, atoms.weight[a] / weight, point)
-    remove(store, i, atoms, one)
-    remove(store, i, atoms, two)
-    merged = append(store, i, atoms, point, weight, now)
-    mark(atoms, merged + 1, wanted)
-    connect(scoring, i, atoms, merged, merged + 1, cost, point, wanted, work, out)
+def mix_gold(blocks: Any, store: Any, n_shared: Any, share: Any) -> None:
+    """Weights times `share`; the rest of the weight goes to the gold corner."""
+    mu = np.zeros(blocks.most_parts + n_shared)
+    for i in range(store.count.size):
+        n_parts = blocks.start[i + 1] - blocks.start[i] + n_shared
+        a, b = blocks.gold_start[i], blocks.gold_start[i + 1]
+        for e in range(a, b):
+            mu[blocks.gold_index[e]] = blocks.gold_value[e]
+        atoms = atoms_of(store, i)
+        gold = find(atoms, store.count[i], mu, b - a)
+        if gold < 0:
+            gold = append(store, i, atoms, mu[:n_parts], 0.0, 0)
+        for j in range(store.count[i]):
+            atoms.weight[j] *= share
+        atoms.weight[gold] += 1.0 - share
+        for e in range(a, b):
+            mu[blocks.gold_index[e]] = 0.0

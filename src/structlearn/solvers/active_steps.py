@@ -17,6 +17,7 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.kernels import kernel
+from structlearn.solvers.atoms import Atoms
 
 
 class Steps(IntEnum):
@@ -61,7 +62,7 @@ def make_bench(most_atoms: Any) -> Any:
 
 
 @kernel
-def score_atoms(atoms: Any, count: Any, theta: Any, shared: Any, bench: Any) -> Any:
+def score_atoms(atoms: Atoms, count: Any, theta: Any, shared: Any, bench: Any) -> Any:
     """Scores <theta + c, s_a> of all atoms; returns <theta + c, z_i>."""
     here = 0.0
     for a in range(count):
@@ -116,7 +117,7 @@ def _aim(steps: Any, bench: Any, count: Any, best: Any, worst: Any, here: Any) -
 
 
 @kernel
-def _image(atoms: Any, bench: Any, count: Any) -> None:
+def _image(atoms: Atoms, bench: Any, count: Any) -> None:
     """K d, for a d that is mostly zero."""
     for a in range(count):
         bench.image[a] = 0.0
@@ -127,7 +128,7 @@ def _image(atoms: Any, bench: Any, count: Any) -> None:
 
 
 @kernel
-def step_within(rules: Any, atoms: Any, count: Any, rate: Any, first: Any, gap: Any, bench: Any) -> None:
+def step_within(rules: Any, atoms: Atoms, count: Any, rate: Any, first: Any, gap: Any, bench: Any) -> None:
     """Up to `inner_steps` steps with exact line search, the first one towards the atom `first`."""
     scores, alpha, d, image = bench.scores, bench.alpha, bench.direction, bench.image
     best = first
@@ -155,7 +156,7 @@ def step_within(rules: Any, atoms: Any, count: Any, rate: Any, first: Any, gap: 
 
 
 @kernel
-def commit(atoms: Any, count: Any, bench: Any, used: Any, now: Any, delta: Any) -> Any:
+def commit(atoms: Atoms, count: Any, bench: Any, used: Any, now: Any, delta: Any) -> Any:
     """delta <- the change of z_i, whose weights change with it; returns <c_i, delta>."""
     delta[:] = 0.0
     paid = 0.0

@@ -60,12 +60,14 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BoundedPoint:
-    """A dense dual point of a smooth loss, with lower bounds h_i of -Omega(z_i)."""
+class DensePoint:
+    """A dense dual point; with a smooth Omega, lower bounds h_i of -Omega(z_i)."""
 
     z: Array
     h: Array
     regularizer: Regularizer
+    #: where each example begins
+    point_start: Array
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -105,10 +107,15 @@ class BlockFrankWolfe:
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        z, h = self._warm_point(objective, warm) or self._first_point(objective)
+        before = None if warm is None else self._warm_point(objective, warm)
+        z, h = before or self._first_point(objective)
         w, cost = np.zeros(objective.n_weights), 0.0
-        if h.size or warm is not None:
+        if h.size or before is not None:
             w, cost = self._afresh(objective, z, h)
+        if warm is not None and before is not None:
+            share = warm.share(objective, w, cost)
+            self._shrink(objective, share, z, h)
+            w, cost = share * w, share * cost
         state = self._first_state(objective, z, w, cost, h)
         if self.exact and objective.has_exact_blocks:
             state = state._replace(steep=steepness(*_problem(objective)))
@@ -129,17 +136,29 @@ class BlockFrankWolfe:
             self._fill(objective, 0.0 if curvature(objective.oracle.record) else self.smoothing, z, h)
         return z, h
 
-    def _warm_point(self, objective: Objective, warm: Solution | None) -> tuple[Array, Array] | None:
+    def _warm_point(self, objective: Objective, warm: Solution) -> tuple[Array, Array] | None:
         """Another run's z, with bounds h where Omega needs them; None if there is none that fits."""
-        z = None if warm is None else warm.z
-        if warm is None or z is None or z.size != objective.point_start[-1]:
+        if not warm.fits(objective):
             return None
+        z = np.asarray(warm.point)
         if not objective.regularizer.smooth:
             return z.copy(), np.empty(0)
         if getattr(warm.point, "regularizer", None) == objective.regularizer:
             return z.copy(), warm.point.h.copy()
         h = self._bounds(objective, z)
         return None if h is None else (z.copy(), h)
+
+    @staticmethod
+    def _shrink(objective: Objective, share: float, z: Array, h: Array) -> None:
+        """z <- mu + share (z - mu), and h with it: -Omega is concave."""
+        if share == 1.0:
+            return
+        z *= share
+        z += (1.0 - share) * objective.gold_point()
+        if h.size:
+            omega = objective.regularizer.of_gold(objective.gold, np.diff(objective.scoring.start))
+            h *= share
+            h -= (1.0 - share) * omega
 
     def _bounds(self, objective: Objective, z: Array) -> Array | None:
         """-Omega(z_i), where it can be told from the parts."""
@@ -234,7 +253,7 @@ class BlockFrankWolfe:
             state.h[:] = 0.0
             self._fill(objective, 0.0, state.z, state.h)
         w, state.totals[COST] = self._afresh(objective, state.z, state.h)
-        point = BoundedPoint(state.z, state.h, objective.regularizer) if state.h.size else state.z
+        point = DensePoint(state.z, state.h, objective.regularizer, objective.point_start)
         nothing = state.order[:0]
         return state._replace(w=w, order=nothing, focus=Focus.nothing(nothing)), point
 

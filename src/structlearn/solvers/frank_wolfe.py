@@ -42,9 +42,10 @@ class FrankWolfe:
         if warm is not None and isinstance(warm.state, State):
             return warm.state._replace(answers=0)
         w, cost = np.zeros(objective.n_weights), 0.0
-        z = None if warm is None else warm.z
-        if z is not None and z.size == objective.point_start[-1]:
-            w, cost = objective.weights_of(z)
+        if warm is not None and warm.fits(objective):
+            w, cost = objective.weights_of(np.asarray(warm.point))
+            share = warm.share(objective, w, cost)
+            w, cost = share * w, share * cost
         return State(w, cost, objective.answers(w), 0, 0, np.inf)
 
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:

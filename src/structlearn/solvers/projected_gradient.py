@@ -41,12 +41,12 @@ class ProjectedGradient:
             raise ValueError(
                 "Solver 'projected-gradient' is for the hinge, on structures without shared parts."
             )
-        z, w, cost = None if warm is None else warm.z, np.zeros(objective.n_weights), 0.0
-        if z is None or z.size != objective.point_start[-1]:
-            z = objective.gold_point()
-        else:
-            w, cost = objective.weights_of(z)
-        return State(z.copy(), w, cost, 1.0, 0)
+        z, w, cost = objective.gold_point(), np.zeros(objective.n_weights), 0.0
+        if warm is not None and warm.fits(objective):
+            w, cost = objective.weights_of(np.asarray(warm.point))
+            share = warm.share(objective, w, cost)
+            z, w, cost = z + share * (np.asarray(warm.point) - z), share * w, share * cost
+        return State(z, w, cost, 1.0, 0)
 
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
         lam = objective.regularization

@@ -141,6 +141,19 @@ class Solution:
     fingerprint: tuple[float, ...] = ()
     dual_norm: float = np.nan
 
+    def fits(self, objective: Any) -> bool:
+        """Whether there is a dual point laid out as those of an objective."""
+        if self.point is None:
+            return False
+        start = objective.point_start
+        return self.point.shape == (start[-1],) and np.array_equal(
+            getattr(self.point, "point_start", start), start
+        )
+
+    def share(self, objective: Any, w: Array, cost: float) -> float:
+        """How far from mu towards the point to start: all the way; on another objective, the best share."""
+        return 1.0 if self.fingerprint == objective.fingerprint else objective.best_share(w, cost)
+
     @property
     def z(self) -> Array | None:
         """The dual point, dense: examples end to end, each its local and then its shared parts."""
