@@ -26,7 +26,16 @@ from structlearn.solvers import (
     Subgradient,
     Uniform,
 )
-from structlearn.structures import Chain, Cube, LabelGraph, Matching, Simplex, as_structure
+from structlearn.structures import (
+    Chain,
+    Cube,
+    LabelGraph,
+    Matching,
+    NonProjectiveTree,
+    ProjectiveTree,
+    Simplex,
+    as_structure,
+)
 
 # ---- outputs, and their part vectors --------------------------------------------------------------------
 
@@ -126,6 +135,33 @@ def matching(shapes, *, unmatched=True, capacities=(1, 1)):
     return Family(structure, shapes, outputs, lambda y, shape: y.astype(float), False)
 
 
+def trees(structure, sizes, *, projective):
+    """Heads of all trees, by following every word upwards; arcs cross where one end of each is inside."""
+
+    def reaches_root(heads, word):
+        for _ in heads:
+            word = word and heads[word - 1]
+        return word == 0
+
+    def crosses(heads):
+        arcs = [sorted((h, m)) for m, h in enumerate(heads, 1)]
+        return any(a < c < b < d for (a, b), (c, d) in product(arcs, arcs))
+
+    def allowed(heads):
+        tree = all(reaches_root(heads, m) for m in range(1, len(heads) + 1))
+        roots = heads.count(0) == 1 or not structure.single_root
+        return tree and roots and not (projective and crosses(heads))
+
+    def outputs(shape):
+        heads = product(range(shape[0]), repeat=shape[1])
+        return [np.array(y) for y in heads if allowed(y)]
+
+    def write(y, shape):
+        return np.array([[float(y[m] == h) for m in range(shape[1])] for h in range(shape[0])])
+
+    return Family(structure, [(n + 1, n) for n in sizes], outputs, write, False)
+
+
 def two_of(given, sizes):
     def outputs(shape):
         return [np.isin(np.arange(shape[0]), pair).astype(int) for pair in combinations(range(shape[0]), 2)]
@@ -144,6 +180,10 @@ STRUCTURES = {
     "full matching": matching([(2, 3), (3, 2), (2, 2)], unmatched=False),
     "many-to-one": matching([(2, 3), (3, 2)], capacities=(1, 2)),
     "full many-to-many": matching([(3, 3), (2, 3)], unmatched=False, capacities=(2, 2)),
+    "projective tree": trees(ProjectiveTree(), [3, 1, 2], projective=True),
+    "projective forest": trees(ProjectiveTree(single_root=False), [3, 2], projective=True),
+    "tree": trees(NonProjectiveTree(), [3, 1, 2], projective=False),
+    "forest": trees(NonProjectiveTree(single_root=False), [3, 2], projective=False),
     "own, plain Python": two_of(ChooseTwo(), [4, 3]),
     "own, compiled": two_of(CompiledChooseTwo(), [4, 3]),
     "own, a function": two_of(choose_two, [4, 3]),

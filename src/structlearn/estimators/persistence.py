@@ -27,7 +27,15 @@ from structlearn.structures.whole import Whole
 FORMAT = "structlearn-model"
 VERSION = 1
 _KEY = "structlearn"
-_STRUCTURES = ("Simplex", "Cube", "LabelGraph", "Chain", "Matching")
+_STRUCTURES = (
+    "Simplex",
+    "Cube",
+    "LabelGraph",
+    "Chain",
+    "Matching",
+    "ProjectiveTree",
+    "NonProjectiveTree",
+)
 
 
 @dataclass(frozen=True)

@@ -7,5 +7,17 @@ from structlearn.structures.label_graph import LabelGraph
 from structlearn.structures.matching import Matching
 from structlearn.structures.own import OwnStructure, as_structure
 from structlearn.structures.simplex import Simplex
+from structlearn.structures.trees import NonProjectiveTree, ProjectiveTree
 
-__all__ = ["Chain", "Cube", "LabelGraph", "Matching", "OwnStructure", "Simplex", "Structure", "as_structure"]
+__all__ = [
+    "Chain",
+    "Cube",
+    "LabelGraph",
+    "Matching",
+    "NonProjectiveTree",
+    "OwnStructure",
+    "ProjectiveTree",
+    "Simplex",
+    "Structure",
+    "as_structure",
+]
