@@ -186,7 +186,7 @@ def _log_sum(terms: Any, size: Any) -> Any:
 def outside(n: Any, single_root: Any, theta: Any, spans: Any, log_total: Any, slopes: Any, mean: Any) -> None:
     """mean <- d log Z / d theta, from filled spans. `slopes` is scratch like the spans."""
     first = 1 if single_root else 0
-    right, left, joined = spans.right, spans.left, spans.joined
+    right, left = spans.right, spans.left
     for s in range(first, n + 1):
         for t in range(s, n + 1):
             slopes.joined[s, t] = slopes.right[s, t] = slopes.left[s, t] = 0.0
