@@ -3,8 +3,8 @@
     Z = sum over trees of prod exp theta(head -> word) = det Laplacian
 
 Gaussian elimination of the Laplacian subtracts nearly equal numbers where cycles weigh much. We eliminate
-word by word as Grassmann, Taksar and Heyman (1985) do for Markov chains: the pivot of word k is the sum of its
-arcs to what is left,
+word by word as Grassmann, Taksar and Heyman (1985) do for Markov chains: the pivot of word k is the sum of
+its arcs to what is left,
 
     S_k = r_k + sum_j W(j, k);   W(j, i) <- W(j, i) + W(k, i) W(j, k) / S_k,   r_i <- r_i + W(k, i) r_k / S_k
 

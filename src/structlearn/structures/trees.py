@@ -85,7 +85,7 @@ class Tree(Structure):
         return np.argmax(vertex, axis=0)
 
     def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
-        """1 on each wrong arc, over the number of words where normalised; `nodes` are weights of the words."""
+        """1 on each wrong arc, over the number of words where normalised; `nodes` weigh the words."""
         if weights is not None:
             raise ValueError("Trees have no labels to weigh; give weights of words as nodes.")
         n = mu.shape[1]
@@ -128,9 +128,7 @@ class ProjectiveTree(Tree):
             crossing = (low < high[m]) & (low > low[m]) & (high > high[m])
             if crossing.any():
                 other = int(np.flatnonzero(crossing)[0])
-                raise ValueError(
-                    f"The arcs of words {m + 1} and {other + 1} cross; use NonProjectiveTree, or projectivise."
-                )
+                raise ValueError(f"The arcs of words {m + 1} and {other + 1} cross; use NonProjectiveTree.")
 
 
 @answer(workspace, ProjectiveTreeRecord)
