@@ -161,6 +161,33 @@ def cuts(graphs):
     return Family(structure, shapes, outputs, write, False, corners)
 
 
+def trees(structure, sizes, *, projective):
+    """Heads of all trees, by following every word upwards; arcs cross where one end of each is inside."""
+
+    def reaches_root(heads, word):
+        for _ in heads:
+            word = word and heads[word - 1]
+        return word == 0
+
+    def crosses(heads):
+        arcs = [sorted((h, m)) for m, h in enumerate(heads, 1)]
+        return any(a < c < b < d for (a, b), (c, d) in product(arcs, arcs))
+
+    def allowed(heads):
+        tree = all(reaches_root(heads, m) for m in range(1, len(heads) + 1))
+        roots = heads.count(0) == 1 or not structure.single_root
+        return tree and roots and not (projective and crosses(heads))
+
+    def outputs(shape):
+        heads = product(range(shape[0]), repeat=shape[1])
+        return [np.array(y) for y in heads if allowed(y)]
+
+    def write(y, shape):
+        return np.array([[float(y[m] == h) for m in range(shape[1])] for h in range(shape[0])])
+
+    return Family(structure, [(n + 1, n) for n in sizes], outputs, write, False)
+
+
 def two_of(given, sizes):
     def outputs(shape):
         return [np.isin(np.arange(shape[0]), pair).astype(int) for pair in combinations(range(shape[0]), 2)]

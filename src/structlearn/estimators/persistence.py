@@ -27,7 +27,16 @@ from structlearn.structures.whole import Whole
 FORMAT = "structlearn-model"
 VERSION = 1
 _KEY = "structlearn"
-_STRUCTURES = ("Simplex", "Cube", "LabelGraph", "Chain", "Matching", "Cut")
+_STRUCTURES = (
+    "Simplex",
+    "Cube",
+    "LabelGraph",
+    "Chain",
+    "Matching",
+    "Cut",
+    "ProjectiveTree",
+    "NonProjectiveTree",
+)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from structlearn.structures.label_graph import LabelGraph
 from structlearn.structures.matching import Matching
 from structlearn.structures.own import OwnStructure, as_structure
 from structlearn.structures.simplex import Simplex
+from structlearn.structures.trees import NonProjectiveTree, ProjectiveTree
 
 __all__ = [
     "Chain",
@@ -15,7 +16,9 @@ __all__ = [
     "Cut",
     "LabelGraph",
     "Matching",
+    "NonProjectiveTree",
     "OwnStructure",
+    "ProjectiveTree",
     "Simplex",
     "Structure",
     "as_structure",
