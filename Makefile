@@ -24,7 +24,7 @@ types: $(VENV)/.installed-test
 	$(BIN)/mypy
 
 tests: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 bench: $(VENV)/.installed-test
 	for script in letters multiclass matching memory startup crf linear lasso sparsemax matching_projection; do $(BIN)/python benchmarks/$$script.py || exit 1; done
