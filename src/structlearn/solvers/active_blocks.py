@@ -82,7 +82,7 @@ class ActiveBlocks(BlockFrankWolfe):
         if self.most_atoms < 2:
             raise ValueError(f"most_atoms must be at least 2; got {self.most_atoms}.")
         z, share = ActiveSet.of_gold(objective), 1.0
-        w, cost = z.weights(objective)
+        w, cost = np.zeros(objective.n_weights), 0.0
         if warm is not None and warm.fits(objective):
             z = ActiveSet.of(objective, warm.point)
             w, cost = z.weights(objective)
@@ -92,7 +92,8 @@ class ActiveBlocks(BlockFrankWolfe):
         z.connect(objective)
         state = self._first_state(objective, z, share * w, share * cost, np.empty(0))
         self._make_room(objective, state, objective.active)
-        self._visit_atoms(objective, state, state.order)  # compiles
+        self._visit_atoms(objective, state, state.order)  # compiles, as does the next line
+        z.weights(objective)
         return state
 
     def _make_room(self, objective: Objective, state: State, order: Array) -> None:
