@@ -137,7 +137,7 @@ def test_start_and_end_weights_exist_only_where_asked_for(make):
 def test_certificate_and_history_have_their_names(fitting, tmp_path):
     estimator = fitting.estimator.fit(fitting.X, fitting.y)
     certificate, history = estimator.certificate_, estimator.history_
-    assert 0 <= certificate.gap <= estimator.tol
+    assert -1e-12 <= certificate.gap <= estimator.tol
     assert certificate.gap == certificate.primal - certificate.dual
     assert certificate.oracle_calls == round(certificate.passes * len(fitting.X))
     assert certificate.seconds >= 0
@@ -396,6 +396,8 @@ def test_every_named_solver_reaches_the_same_objective(make, solver):
     [
         ("bcfw", {"order": "gap", "averaging": True, "examples_at_once": 3}),
         ("bcfw", {"order": "uniform"}),
+        ("bcfw", {"form": "dense", "exact": False}),
+        ("bcfw", {"exact": False, "steps": "away", "inner_steps": 2, "cached_passes": 1, "most_atoms": 9}),
         ("fw", {"line_search": False}),
         ("cutting-plane", {"share": 1.0, "forget_after": 3}),
         ("n-slack", {"examples_at_once": 7, "violation": 0.0, "forget_after": 2, "max_bytes": 1e8}),
@@ -425,10 +427,10 @@ def test_perceptrons_learn(fitting):
 
 
 def test_exhausted_passes_warn(fitting):
-    fitting.estimator.set_params(max_passes=2, tol=1e-9)
-    with pytest.warns(ConvergenceWarning, match="max_passes=2 with gap"):
+    fitting.estimator.set_params(max_passes=1, tol=1e-9)
+    with pytest.warns(ConvergenceWarning, match="max_passes=1 with gap"):
         fitting.estimator.fit(fitting.X, fitting.y)
-    assert fitting.estimator.certificate_.passes == 2
+    assert fitting.estimator.certificate_.passes == 1
 
 
 def test_spent_seconds_end_training_without_a_warning(make):
@@ -438,13 +440,14 @@ def test_spent_seconds_end_training_without_a_warning(make):
 
 def test_a_callback_ends_training(fitting):
     rows = []
-    fitting.estimator.set_params(tol=0.0, callback=lambda row: rows.append(row) or len(rows) == 3)
+    fitting.estimator.set_params(tol=0.0, callback=lambda row: rows.append(row) or len(rows) == 2)
     fitting.estimator.fit(fitting.X, fitting.y)
     assert "callback" in fitting.estimator.certificate_.status
 
 
 def test_random_states_make_runs_repeatable(fitting):
-    weights = [weights_after(fitting, random_state=seed) for seed in (3, 3, 4)]
+    options = {"form": "dense"}  # active sets end at the very same optimum
+    weights = [weights_after(fitting, random_state=seed, solver_options=options) for seed in (3, 3, 4)]
     np.testing.assert_array_equal(weights[0], weights[1])
     assert not np.array_equal(weights[0], weights[2])
 

@@ -174,6 +174,13 @@ BAD_PARAMETERS = [
         r"Unknown option of solver 'bcfw' 'ordr'.* 'order'\?",
     ),
     ({"solver": "bcfw", "solver_options": {"order": "gaps"}}, r"Unknown order 'gaps'.* Did you mean 'gap'\?"),
+    ({"solver": "bcfw", "solver_options": {"form": "active"}}, r"Unknown form 'active'.*'active-set'\?"),
+    ({"solver": "bcfw", "solver_options": {"steps": "pairwize"}}, r"Unknown steps 'pairwize'.*'pairwise'\?"),
+    ({"solver": "bcfw", "solver_options": {"inner_steps": 0}}, "inner_steps must be at least 1; got 0"),
+    (
+        {"solver": "bcfw", "solver_options": {"form": "dense", "inner_steps": 2}},
+        "with form='dense' 'inner_steps'",
+    ),
     ({"solver": "subgradient", "solver_options": {"step": "const"}}, r"Unknown step 'const'.*'constant'\?"),
     ({"solver": "subgradient", "solver_options": {"step": "pegasos", "eta": 1}}, "take no eta"),
     ({"n_jobs": 0}, "n_jobs must be a positive number"),

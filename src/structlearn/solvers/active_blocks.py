@@ -77,12 +77,13 @@ class ActiveBlocks(BlockFrankWolfe):
         return objective.regularizer.smooth or exact or not objective.has_products
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+        for name, least in (("most_atoms", 2), ("inner_steps", 1), ("cached_passes", 0), ("forget_after", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}; got {getattr(self, name)}.")
         if self._is_dense(objective):
             return super().start(objective, rng, warm)
-        if self.most_atoms < 2:
-            raise ValueError(f"most_atoms must be at least 2; got {self.most_atoms}.")
         z, share = ActiveSet.of_gold(objective), 1.0
-        w, cost = z.weights(objective)
+        w, cost = np.zeros(objective.n_weights), 0.0
         if warm is not None and warm.fits(objective):
             z = ActiveSet.of(objective, warm.point)
             w, cost = z.weights(objective)
@@ -92,7 +93,8 @@ class ActiveBlocks(BlockFrankWolfe):
         z.connect(objective)
         state = self._first_state(objective, z, share * w, share * cost, np.empty(0))
         self._make_room(objective, state, objective.active)
-        self._visit_atoms(objective, state, state.order)  # compiles
+        self._visit_atoms(objective, state, state.order)  # compiles, as does the next line
+        z.weights(objective)
         return state
 
     def _make_room(self, objective: Objective, state: State, order: Array) -> None:
