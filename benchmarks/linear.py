@@ -96,14 +96,12 @@ def binary(X, y, name, regularization):
     )
 
 
-def dense_problem():
-    rng = np.random.default_rng(0)
+def dense_problem(rng):
     X = rng.normal(size=(100_000, 100))
     return X, (X @ rng.normal(size=100) + 3 * rng.normal(size=100_000) > 0).astype(int)
 
 
-def sparse_problem():
-    rng = np.random.default_rng(0)
+def sparse_problem(rng):
     n, d, nonzeros = 50_000, 1_000_000, 50
     indices = (d * rng.random((n, nonzeros)) ** 3).astype(np.int64)
     X = sparse.csr_matrix((np.ones(n * nonzeros), indices.ravel(), np.arange(n + 1) * nonzeros), (n, d))
@@ -128,16 +126,15 @@ def main(names):
         multiclass(X / 16, y, "digits, lambda 1/n", 1 / len(y))
     if "letters" in names:
         words, labels, _ = letters()
-        X, y = np.concatenate(words)[:10_000], np.concatenate(labels)[:10_000]
+        X = np.concatenate(words)[:10_000]
+        y = np.unique(np.concatenate(labels)[:10_000], return_inverse=True)[1]
         multiclass(X, y, "10,000 letters, lambda 0.01", 0.01)
         multiclass(X, y, "10,000 letters, lambda 1/n", 1 / len(y))
-    problems = {"dense": dense_problem, "sparse": sparse_problem}
-    problems |= {
-        f"blobs, separation {separation}": lambda s=separation: blobs(s) for separation in (0.5, 2.0)
-    }
-    for name, make in problems.items():
+    rng = np.random.default_rng(0)
+    problems = {"dense": dense_problem(rng), "sparse": sparse_problem(rng)}
+    problems |= {f"blobs, separation {separation}": blobs(separation) for separation in (0.5, 2.0)}
+    for name, (X, y) in problems.items():
         if name.split(",")[0] in names:
-            X, y = make()
             for regularization in (1e-2, 1e-4):
                 binary(X, y, f"{name} {X.shape[0]:,} x {X.shape[1]:,}", regularization)
 
