@@ -50,12 +50,21 @@ class Corpus(NamedTuple):
     tokens: Array  # int32
     start: Array  # int64
 
-    def sentence(self, s: int) -> Array:
-        return self.tokens[self.start[s] : self.start[s + 1]]
+    def words(self, first: int, last: int) -> Array:
+        """Tokens of the sentences first <= s < last."""
+        return self.tokens[self.start[first] : self.start[last]]
 
     @property
     def lengths(self) -> Array:
         return np.diff(self.start)
+
+
+class Text(NamedTuple):
+    """Compiled form of `Bitext`."""
+
+    source: Corpus
+    target: Corpus
+    cell_start: Array  # int64
 
 
 @dataclass(frozen=True)
@@ -75,13 +84,23 @@ class Bitext:
         """Where the cells of each pair begin, of shape (n_pairs + 1,)."""
         return _starts(self.source.lengths * self.target.lengths)
 
+    @property
+    def longest(self) -> int:
+        """Most words in a sentence of either side."""
+        return int(max(self.source.lengths.max(initial=0), self.target.lengths.max(initial=0)))
+
+    def cells(self, table: Array, first: int, last: int) -> Array:
+        """The part of a table over all cells that belongs to the pairs first <= s < last."""
+        return table[self.cell_start[first] : self.cell_start[last]]
+
+    @property
+    def record(self) -> Text:
+        return Text(self.source, self.target, self.cell_start)
+
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[Iterable[str], Iterable[str]]]) -> Bitext:
         """Number the words of an iterable of (source words, target words); it is read once, as a stream."""
-        sides = (_Side(), _Side())
-        for pair in pairs:
-            for side, sentence in zip(sides, pair):
-                side.add(sentence)
+        sides = _add_all(pairs, _Side(), _Side())
         (source, source_words), (target, target_words) = (side.finish() for side in sides)
         return cls(source, target, source_words, target_words)
 
@@ -98,10 +117,7 @@ class Bitext:
         target_words: Vocabulary,
     ) -> Bitext:
         """Bitext of other pairs in the numbers of given vocabularies."""
-        sides = (_Side(source_words.encode), _Side(target_words.encode))
-        for pair in pairs:
-            for side, sentence in zip(sides, pair):
-                side.add(sentence)
+        sides = _add_all(pairs, _Side(source_words.encode), _Side(target_words.encode))
         source, target = (side.corpus() for side in sides)
         return cls(source, target, source_words, target_words)
 
@@ -153,3 +169,10 @@ class _Side:
         words = list(self._number)
         vocabulary = Vocabulary([words[k] for k in order], counts[order])
         return Corpus(rank[first.tokens], first.start), vocabulary
+
+
+def _add_all(pairs: Iterable[Any], source: _Side, target: _Side) -> tuple[_Side, _Side]:
+    for e, f in pairs:
+        source.add(e)
+        target.add(f)
+    return source, target

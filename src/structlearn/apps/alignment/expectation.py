@@ -1,4 +1,8 @@
-"""The E-step: posteriors of every cell of a range of sentence pairs, in both directions."""
+"""The E-step: what both directions expect for a range of sentence pairs.
+
+Forward, source words generate target words: each target word j has one source word i or NULL. Reverse, target
+words generate source words. A cell (i, j) is source word i and target word j in both.
+"""
 
 from __future__ import annotations
 
@@ -6,95 +10,123 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.apps.alignment.bitext import Array, Corpus
-from structlearn.apps.alignment.hmm import Jumps, hmm_posteriors, make_room
+from structlearn.apps.alignment.bitext import Array, Corpus, Text
+from structlearn.apps.alignment.hmm import Room, hmm_posteriors, make_room
+from structlearn.apps.alignment.jumps import JumpCounts
 from structlearn.apps.alignment.model1 import model1_posteriors
 from structlearn.kernels import kernel
 
 
-class Text(NamedTuple):
-    source: Corpus
-    target: Corpus
-    cell_start: Array
-    entry: Array
-    entry_offset: int
+class DirectionRecord(NamedTuple):
+    """One direction, compiled: without jump weights it is Model 1, with them the HMM."""
 
-
-class Direction(NamedTuple):
-    translation: Array
-    null: Array
+    translation: Array  # float32, (K + N_MISSING,)
+    null: Array  # (n_words + 1,)
     p0: float
-    weight: Array
+    jump: Array  # (2 reach + 1,) or (0,)
 
 
-class Posteriors(NamedTuple):
-    forward: Array
-    reverse: Array
-    forward_null: Array
-    reverse_null: Array
+class Expected(NamedTuple):
+    """Posteriors of one direction over some pairs, and what else the M-step needs."""
+
+    link: Array  # float32, (n_cells,)
+    null: Array  # float32, (n_words generated,)
+    jumps: JumpCounts
+    log_likelihood: float
 
 
 @kernel
 def expect(
-    text: Text, forward: Direction, reverse: Direction, use_hmm: bool, agree: int, first: int, last: int,
-    out: Posteriors, jumps_f: Jumps, jumps_r: Jumps,
-) -> tuple[float, float]:
-    m_max = n_max = 1
+    text: Text, entry: Array, forward: DirectionRecord, reverse: DirectionRecord, first: int, last: int
+) -> tuple[Expected, Expected]:
+    """Posteriors of the pairs first <= s < last; `entry` belongs to their cells alone."""
+    source, target = text.source, text.target
+    m_most, n_most = _longest(source, first, last), _longest(target, first, last)
+    link_f = np.empty(entry.size, dtype=np.float32)
+    link_r = np.empty(entry.size, dtype=np.float32)
+    null_f = np.empty(target.start[last] - target.start[first], dtype=np.float32)
+    null_r = np.empty(source.start[last] - source.start[first], dtype=np.float32)
+    jumps_f, jumps_r = _no_jumps(forward.jump.size), _no_jumps(reverse.jump.size)
+    desk_f, desk_r = _make_desk(n_most, m_most), _make_desk(m_most, n_most)
+    log_f = log_r = 0.0
     for s in range(first, last):
-        m_max = max(m_max, text.source.start[s + 1] - text.source.start[s])
-        n_max = max(n_max, text.target.start[s + 1] - text.target.start[s])
-    size = m_max * n_max
-    em_f, em_r, post_f, post_r = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-    null_f, null_r, pn_f, pn_r = np.empty(n_max), np.empty(m_max), np.empty(n_max), np.empty(m_max)
-    room_f, room_r = make_room(n_max, m_max), make_room(m_max, n_max)
-    ll_f = ll_r = 0.0
-    base = text.cell_start[first]
-    for s in range(first, last):
-        a, b = text.source.start[s], text.target.start[s]
-        m, n = text.source.start[s + 1] - a, text.target.start[s + 1] - b
-        if m * n == 0:
-            continue
-        ef, er = em_f[: m * n].reshape(n, m), em_r[: m * n].reshape(m, n)
-        gf, gr = post_f[: m * n].reshape(n, m), post_r[: m * n].reshape(m, n)
-        cell = text.cell_start[s]
+        a, b, cell = source.start[s], target.start[s], text.cell_start[s] - text.cell_start[first]
+        m, n = source.start[s + 1] - a, target.start[s + 1] - b
+        words_f, words_r = target.tokens[b : b + n], source.tokens[a : a + m]
+        out_f = null_f[b - target.start[first] :][:n]
+        out_r = null_r[a - source.start[first] :][:m]
         for i in range(m):
             for j in range(n):
-                k = text.entry[cell - text.entry_offset + i * n + j]
-                ef[j, i] = forward.translation[k]
-                er[i, j] = reverse.translation[k]
-        for j in range(n):
-            null_f[j] = forward.null[text.target.tokens[b + j]]
-        for i in range(m):
-            null_r[i] = reverse.null[text.source.tokens[a + i]]
-        if use_hmm:
-            ll_f += hmm_posteriors(ef, null_f[:n], forward.p0, jumps_f, room_f, gf, pn_f)
-            ll_r += hmm_posteriors(er, null_r[:m], reverse.p0, jumps_r, room_r, gr, pn_r)
-        else:
-            ll_f += model1_posteriors(ef, null_f[:n], forward.p0, gf, pn_f)
-            ll_r += model1_posteriors(er, null_r[:m], reverse.p0, gr, pn_r)
-        at = cell - base
+                k = entry[cell + i * n + j]
+                desk_f.emission[j * m + i] = forward.translation[k]
+                desk_r.emission[i * n + j] = reverse.translation[k]
+        log_f += _one_direction(forward, words_f, m, desk_f, jumps_f, out_f)
+        log_r += _one_direction(reverse, words_r, n, desk_r, jumps_r, out_r)
         for i in range(m):
             for j in range(n):
-                x, y = gf[j, i], gr[i, j]
-                if agree == 1:
-                    x = y = x * y
-                elif agree == 2:
-                    x = y = np.sqrt(x * y)
-                elif agree == 3:
-                    x = y = 0.5 * (x + y)
-                elif agree == 4:
-                    x = y = 2 * x * y / (x + y + 1e-30)
-                out.forward[at + i * n + j] = x
-                out.reverse[at + i * n + j] = y
-        fb, rb = b - text.target.start[first], a - text.source.start[first]
-        for j in range(n):
-            out.forward_null[fb + j] = pn_f[j]
-        for i in range(m):
-            out.reverse_null[rb + i] = pn_r[i]
-    return ll_f, ll_r
+                link_f[cell + i * n + j] = desk_f.posterior[j * m + i]
+                link_r[cell + i * n + j] = desk_r.posterior[i * n + j]
+    return Expected(link_f, null_f, jumps_f, log_f), Expected(link_r, null_r, jumps_r, log_r)
+
+
+class _Desk(NamedTuple):
+    """Workspace for one pair of up to L words generated by up to S words."""
+
+    emission: Array
+    posterior: Array
+    null: Array
+    null_posterior: Array
+    room: Room
 
 
 @kernel
-def accumulate(index: Array, values: Array, out: Array) -> None:
+def _make_desk(length: int, n_states: int) -> _Desk:
+    size = length * n_states
+    return _Desk(
+        np.empty(size), np.empty(size), np.empty(length), np.empty(length), make_room(length, n_states)
+    )
+
+
+@kernel
+def _one_direction(
+    direction: DirectionRecord, words: Array, S: int, desk: _Desk, jumps: JumpCounts, out_null: Array
+) -> float:
+    """Posteriors of the pair on the desk: L words generated by S words, (L, S) row by row."""
+    L = words.size
+    if L * S == 0:
+        out_null[:] = 1.0
+        return 0.0
+    emission = desk.emission[: L * S].reshape(L, S)
+    posterior = desk.posterior[: L * S].reshape(L, S)
+    for l in range(L):
+        desk.null[l] = direction.null[words[l]]
+    null, null_posterior, p0 = desk.null[:L], desk.null_posterior[:L], direction.p0
+    if direction.jump.size == 0:
+        value = model1_posteriors(emission, null, p0, posterior, null_posterior)
+    else:
+        value = hmm_posteriors(
+            emission, null, p0, direction.jump, desk.room, jumps, posterior, null_posterior
+        )
+    for l in range(L):
+        out_null[l] = null_posterior[l]
+    return value
+
+
+@kernel
+def _longest(corpus: Corpus, first: int, last: int) -> int:
+    longest = 0
+    for s in range(first, last):
+        longest = max(longest, corpus.start[s + 1] - corpus.start[s])
+    return longest
+
+
+@kernel
+def _no_jumps(size: int) -> JumpCounts:
+    return JumpCounts(np.zeros(size), np.zeros(size + 1))
+
+
+@kernel
+def add_at(index: Array, values: Array, out: Array) -> None:
+    """out[index[k]] += values[k], one after the other."""
     for k in range(index.size):
         out[index[k]] += values[k]

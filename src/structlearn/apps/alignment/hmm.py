@@ -16,22 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.apps.alignment.bitext import Array
+from structlearn.apps.alignment.jumps import JumpCounts
 from structlearn.kernels import kernel
 
 #: States less likely than this, given the words so far, are not followed.
 NEGLIGIBLE = 1e-12
-
-
-class Jumps(NamedTuple):
-    """Jump weights by distance: `weight[reach + d]` for -reach <= d <= reach, and what a pass has counted.
-
-    `count[reach + d]` is the expected number of jumps of distance d; `chance[reach + d]` the sum over expected
-    departures of 1 / Z, wherever the distance was possible, kept as differences.
-    """
-
-    weight: Array
-    count: Array
-    chance: Array
 
 
 class Room(NamedTuple):
@@ -61,19 +50,37 @@ def make_room(length: int, n_states: int) -> Room:
 
 @kernel
 def hmm_posteriors(
-    emission: Array, null: Array, p0: float, jumps: Jumps, room: Room, out: Array, out_null: Array
+    emission: Array,
+    null: Array,
+    p0: float,
+    jump: Array,
+    room: Room,
+    counts: JumpCounts,
+    out: Array,
+    out_null: Array,
 ) -> float:
-    """Posteriors of every link and of NULL, (L, S) and (L,); returns log p(words). Counts the jumps."""
+    """Posteriors of every link and of NULL; returns log p(words) and adds to the jump counts.
+
+    Parameters
+    ----------
+    emission : ndarray of shape (L, S)
+    null : ndarray of shape (L,)
+    p0 : float
+        Probability of NULL.
+    jump : ndarray of shape (2 reach + 1,), reach > S
+        Weight of every distance.
+    out, out_null : ndarray of shape (L, S) and (L,)
+    """
     L, S = emission.shape
-    reach = jumps.weight.size // 2
+    reach = jump.size // 2
     leave, reached, scale = room.leave, room.reached, room.scale
     # Z by sliding a window of S + 1 distances: from position r - 1 to i = 0..S the distance is i + 1 - r.
     Z = 0.0
     for d in range(1, S + 2):
-        Z += jumps.weight[reach + d]
+        Z += jump[reach + d]
     for r in range(S + 1):
         if r > 0:
-            Z += jumps.weight[reach + 1 - r] - jumps.weight[reach + S + 2 - r]
+            Z += jump[reach + 1 - r] - jump[reach + S + 2 - r]
         leave[r] = (1.0 - p0) / Z
         room.left[r] = 0.0
     # Forward.
@@ -88,7 +95,7 @@ def hmm_posteriors(
                 b = reached[l, r] * leave[r]
                 w = reach + 1 - r
                 for i in range(S):
-                    alpha[i] += b * jumps.weight[w + i]
+                    alpha[i] += b * jump[w + i]
         total = 0.0
         for i in range(S):
             alpha[i] *= emission[l, i]
@@ -109,13 +116,13 @@ def hmm_posteriors(
     onward, behind, ahead = room.onward, room.behind, room.ahead
     total = 0.0
     for r in range(S + 1):
-        onward[r] = leave[r] * jumps.weight[reach + S + 1 - r]
+        onward[r] = leave[r] * jump[reach + S + 1 - r]
         total += reached[L, r] * onward[r]
     for r in range(S + 1):
         onward[r] /= total
         ended = reached[L, r] * onward[r]
         room.left[r] += ended
-        jumps.count[reach + S + 1 - r] += ended
+        counts.count[reach + S + 1 - r] += ended
     loglik += np.log(total)
     # Backward.
     for l in range(L - 1, -1, -1):
@@ -132,9 +139,9 @@ def hmm_posteriors(
                 w = reach + 1 - r
                 to_come = 0.0
                 for i in range(S):
-                    x = jumps.weight[w + i] * ahead[i]
+                    x = jump[w + i] * ahead[i]
                     to_come += x
-                    jumps.count[w + i] += b * x
+                    counts.count[w + i] += b * x
                 room.left[r] += b * to_come
                 kept = stay * onward[r]
                 from_null += reached[l, r] * kept
@@ -145,6 +152,6 @@ def hmm_posteriors(
     # Departures from r had the distances 1 - r to S + 1 - r to choose from.
     for r in range(S + 1):
         share = room.left[r] * leave[r] / (1.0 - p0)
-        jumps.chance[reach + 1 - r] += share
-        jumps.chance[reach + S + 2 - r] -= share
+        counts.chance[reach + 1 - r] += share
+        counts.chance[reach + S + 2 - r] -= share
     return loglik

@@ -1,22 +1,29 @@
 """The lexicon: which source and target words occur together, and where in the text.
 
 An *entry* is a pair of words that share a sentence pair. Entries are stored by source word, target words in
-increasing order. The last entry of every table over entries stands for the pairs that are not stored.
+increasing order. Tables over the K entries have four places more, for pairs that are not stored:
+K + 1 [the source word was never seen] + 2 [the target word was never seen].
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.apps.alignment.bitext import Array, Bitext, Corpus
+from structlearn.apps.alignment.bitext import Array, Bitext, Corpus, Text
+from structlearn.apps.alignment.parallel import in_order
 from structlearn.kernels import kernel
+
+#: Places at the end of a table over entries.
+N_MISSING = 4
+#: Into how many parts the words are cut.
+N_PARTS = 16
 
 
 class Lexicon(NamedTuple):
-    """Pairs of words that occur together; K of them are stored.
+    """Pairs of words that occur together.
 
     Attributes
     ----------
@@ -36,46 +43,56 @@ class Lexicon(NamedTuple):
     source_pairs: Array
     target_pairs: Array
 
-    @property
-    def n_entries(self) -> int:
-        return len(self.target)
-
     def source(self) -> Array:
         """Source word of each entry, of shape (K,)."""
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
 
+    def keep(self, kept: Array) -> Lexicon:
+        """The lexicon of the entries where `kept`, of shape (K,), is true."""
+        before = np.concatenate([[0], np.cumsum(kept)])
+        return self._replace(start=before[self.start], target=self.target[kept], together=self.together[kept])
+
 
 @kernel
-def find_entry(start: Array, target: Array, e: int, f: int) -> int:
-    """The entry of source word e and target word f, or K where it is not stored."""
-    low, high = start[e], start[e + 1]
+def find_entry(lexicon: Lexicon, e: int, f: int) -> int:
+    """The entry of source word e and target word f, by binary search."""
+    low, high = lexicon.start[e], lexicon.start[e + 1]
     while low < high:
         middle = (low + high) // 2
-        if target[middle] < f:
+        if lexicon.target[middle] < f:
             low = middle + 1
         else:
             high = middle
-    return low if low < start[e + 1] and target[low] == f else target.size
+    if low < lexicon.start[e + 1] and lexicon.target[low] == f:
+        return low
+    never_e = e == lexicon.source_pairs.size - 1
+    never_f = f == lexicon.target_pairs.size - 1
+    return lexicon.target.size + never_e + 2 * never_f
 
 
 @kernel
-def entries_of_cells(
-    lexicon: Lexicon, source: Corpus, target: Corpus, first: int, last: int, out: Array
-) -> None:
-    """Entry of every cell of the pairs first <= s < last, by binary search."""
+def find_entries(lexicon: Lexicon, source: Corpus, target: Corpus, first: int, last: int) -> Array:
+    """Entry of every cell of the pairs first <= s < last."""
+    cells = 0
+    for s in range(first, last):
+        cells += (source.start[s + 1] - source.start[s]) * (target.start[s + 1] - target.start[s])
+    entry = np.empty(cells, dtype=np.int32)
     cell = 0
     for s in range(first, last):
         for e in source.tokens[source.start[s] : source.start[s + 1]]:
             for f in target.tokens[target.start[s] : target.start[s + 1]]:
-                out[cell] = find_entry(lexicon.start, lexicon.target, e, f)
+                entry[cell] = find_entry(lexicon, e, f)
                 cell += 1
+    return entry
 
 
-def build_lexicon(bitext: Bitext, *, n_jobs: int = 1) -> tuple[Lexicon, Array]:
+def build_lexicon(
+    bitext: Bitext, *, n_jobs: int = 1, advance: Callable[[], object] = lambda: None
+) -> tuple[Lexicon, Array]:
     """The lexicon of a bitext, and the entry of each of its cells.
 
     Source word by source word: visit the sentences it occurs in, mark the target words met. This takes time
-    O(cells) and no sort of all cells.
+    O(cells) and no sort of all cells. `advance` is called 2 `N_PARTS` times at most.
 
     Returns
     -------
@@ -84,22 +101,18 @@ def build_lexicon(bitext: Bitext, *, n_jobs: int = 1) -> tuple[Lexicon, Array]:
     """
     n_source, n_target = len(bitext.source_words), len(bitext.target_words)
     where = _occurrences(bitext.source, n_source)
-    bounds = _even_bounds(where.start, 8 * n_jobs)
+    parts = _even_parts(where.start)
     sizes = np.zeros(n_source + 2, dtype=np.int64)
-    entry = np.empty(bitext.cell_start[-1], dtype=np.int32)
-    with ThreadPoolExecutor(n_jobs) as pool:
-        count = [pool.submit(_count_rows, where, bitext.target, n_target, a, b, sizes) for a, b in bounds]
-        for part in count:
-            part.result()
+    with in_order(n_jobs) as run:
+        for _ in run(lambda part: _count_rows(where, bitext.target, *part, sizes), parts):
+            advance()
         start = np.cumsum(sizes)
-        target = np.empty(start[-1], dtype=np.int32)
-        together = np.empty(start[-1], dtype=np.int32)
-        text = (where, bitext.source.start, bitext.target, bitext.cell_start)
-        fill = [pool.submit(_fill_rows, *text, n_target, a, b, start, target, together, entry) for a, b in bounds]
-        for part in fill:
-            part.result()
-    pairs = [_pairs_with(bitext.source, n_source), _pairs_with(bitext.target, n_target)]
-    return Lexicon(start, target, together, *pairs), entry
+        tables = (np.empty(start[-1], np.int32), np.empty(start[-1], np.int32))
+        entry = np.empty(bitext.cell_start[-1], dtype=np.int32)
+        for _ in run(lambda part: _fill_rows(where, bitext.record, *part, start, *tables, entry), parts):
+            advance()
+    pairs = _pairs_with(bitext.source, n_source), _pairs_with(bitext.target, n_target)
+    return Lexicon(start, *tables, *pairs), entry
 
 
 class Occurrences(NamedTuple):
@@ -129,9 +142,9 @@ def _occurrences(corpus: Corpus, n_words: int) -> Occurrences:
     return Occurrences(start, token, sentence)
 
 
-def _even_bounds(start: Array, n_parts: int) -> list[tuple[int, int]]:
+def _even_parts(start: Array) -> list[tuple[int, int]]:
     """Ranges of words that occur about equally often."""
-    cuts = np.searchsorted(start, np.linspace(0, start[-1], n_parts + 1)[1:-1])
+    cuts = np.searchsorted(start, np.linspace(0, start[-1], N_PARTS + 1)[1:-1])
     edges = np.unique(np.concatenate([[0], cuts, [len(start) - 1]]))
     return [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:])]
 
@@ -160,10 +173,9 @@ def _meet(where: Occurrences, target: Corpus, e: int, last: Array, met: Array, c
 
 
 @kernel
-def _count_rows(
-    where: Occurrences, target: Corpus, n_target: int, first: int, end: int, sizes: Array
-) -> None:
+def _count_rows(where: Occurrences, target: Corpus, first: int, end: int, sizes: Array) -> None:
     """sizes[e + 1] = number of entries of source word e."""
+    n_target = target.tokens.max() + 1
     last = np.full(n_target, -1, dtype=np.int32)
     met = np.empty(n_target, dtype=np.int32)
     count = np.empty(n_target, dtype=np.int32)
@@ -174,10 +186,7 @@ def _count_rows(
 @kernel
 def _fill_rows(
     where: Occurrences,
-    source_start: Array,
-    target: Corpus,
-    cell_start: Array,
-    n_target: int,
+    text: Text,
     first: int,
     end: int,
     start: Array,
@@ -186,6 +195,8 @@ def _fill_rows(
     out_entry: Array,
 ) -> None:
     """Entries of the source words first <= e < end, and the entry of each of their cells."""
+    target = text.target
+    n_target = target.tokens.max() + 1
     last = np.full(n_target, -1, dtype=np.int32)
     met = np.empty(n_target, dtype=np.int32)
     count = np.empty(n_target, dtype=np.int32)
@@ -199,7 +210,7 @@ def _fill_rows(
         for o in range(where.start[e], where.start[e + 1]):
             s = where.sentence[o]
             n = target.start[s + 1] - target.start[s]
-            cell = cell_start[s] + (where.token[o] - source_start[s]) * n
+            cell = text.cell_start[s] + (where.token[o] - text.source.start[s]) * n
             for j in range(n):
                 out_entry[cell + j] = start[e] + count[target.tokens[target.start[s] + j]]
 
