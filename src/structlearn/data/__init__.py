@@ -6,7 +6,7 @@ from structlearn.data.errors import DataError
 from structlearn.data.libsvm import read_libsvm, write_libsvm
 from structlearn.data.synthetic import make_chains, make_matchings, make_multilabel
 from structlearn.data.table import Table, read_csv, read_csv_features
-from structlearn.data.text import open_text, write_lines
+from structlearn.data.text import numbered_lines, open_text, write_lines, written_text
 from structlearn.data.vocabulary import FeatureVocabulary
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "make_chains",
     "make_matchings",
     "make_multilabel",
+    "numbered_lines",
     "open_text",
     "read_columns",
     "read_csv",
@@ -28,4 +29,5 @@ __all__ = [
     "write_columns",
     "write_libsvm",
     "write_lines",
+    "written_text",
 ]

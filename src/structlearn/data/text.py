@@ -6,9 +6,11 @@ import gzip
 import os
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import IO, Any, TextIO
 
 from structlearn.data.errors import DataError
+from structlearn.files import written_aside
 
 
 def open_text(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
@@ -35,7 +37,7 @@ def open_text(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
         raise DataError(f"File {name} does not exist.")
     if os.path.isdir(name):
         raise DataError(f"{name} is a directory, not a file.")
-    return _numbered(name, _opened(name, "rb", "read"))
+    return numbered_lines(name, _opened(name, "rb", "read"))
 
 
 def write_lines(target: str | os.PathLike[str] | TextIO, lines: Iterable[str]) -> None:
@@ -48,15 +50,31 @@ def write_lines(target: str | os.PathLike[str] | TextIO, lines: Iterable[str]) -
         stream.writelines(ended)
 
 
+@contextmanager
+def written_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    """A stream of text to `path` (.gz by its name), which becomes the file only if all goes well."""
+    opener: Any = gzip.open if _is_archive(os.fspath(path)) else open
+    with (
+        written_aside(os.fspath(path)) as aside,
+        opener(aside, "wt", encoding="utf-8", newline="\n") as stream,
+    ):
+        yield stream
+
+
+def _is_archive(name: str) -> bool:
+    return name.lower().endswith(".gz")
+
+
 def _opened(name: str, mode: str, purpose: str, **options: str) -> Any:
-    opener: Any = gzip.open if name.lower().endswith(".gz") else open
+    opener: Any = gzip.open if _is_archive(name) else open
     try:
         return opener(name, mode, **options)
     except OSError as error:
         raise DataError(f"File {name} cannot be {purpose}: {error.strerror}.") from error
 
 
-def _numbered(name: str, stream: IO[bytes]) -> Iterator[tuple[int, str]]:
+def numbered_lines(name: str, stream: IO[bytes]) -> Iterator[tuple[int, str]]:
+    """The lines of an open stream as `open_text` gives those of a file; `name` is for its errors."""
     number = 0
     with stream:
         try:
