@@ -90,8 +90,8 @@ def clean(
     """Tokenise line-aligned text, drop unfit pairs, split long ones, and print what was done.
 
     The text is read and written as a stream, so its size does not matter. It is brought to Unicode's composed
-    form (NFC) in any case. A pair is split behind punctuation marks that both sides have in the same order, if
-    the pieces are alike in length.
+    form (NFC) in any case. A pair is split behind punctuation marks that both sides have in the same order,
+    if the pieces are alike in length.
     """
     from structlearn.apps.alignment.clean import Rules, clean_files
 
@@ -112,7 +112,7 @@ def clean(
 
 
 def _beside(prefix: Path, source: Path, target: Path) -> tuple[Path, Path]:
-    """Output names: the prefix with the suffixes of the inputs (`.en`, `.en.gz`), if these can be told apart."""
+    """Output names: the prefix and the inputs' suffixes (`.en`, `.en.gz`), if these can be told apart."""
     left, right = _suffix(source), _suffix(target)
     if not left or not right or left == right:
         left, right = ".src", ".tgt"
@@ -154,8 +154,8 @@ def evaluate(
     """Print precision, recall, aer (alignment error rate), f1 and counts of links as `name: value` lines.
 
     Both files may be in Pharaoh form (a line a sentence pair: 0-0 1-2, possible links as 0?1) or in that of
-    NAACL 2003 (a line a link: sentence, source and target from 1, S or P). Precision counts possible gold links
-    as right, recall looks at sure ones only. A NAACL file may have no line for some of the sentence pairs.
+    NAACL 2003 (a line a link: sentence, source and target from 1, S or P). Precision counts possible gold
+    links as right, recall looks at sure ones only. A NAACL file may lack sentence pairs without links.
     """
     from structlearn.apps.alignment.links import read_both
     from structlearn.apps.alignment.metrics import alignment_scores

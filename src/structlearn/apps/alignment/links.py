@@ -56,7 +56,7 @@ def link_table(links: Collection[Link], lengths: Lengths) -> Array:
 
 def table_links(table: Any) -> frozenset[Link]:
     """The links where a table [source, target] is not zero."""
-    return frozenset(map(tuple, np.argwhere(np.asarray(table)).tolist()))
+    return frozenset((i, j) for i, j in np.argwhere(np.asarray(table)).tolist())
 
 
 # ---- one line ---------------------------------------------------------------------------------------

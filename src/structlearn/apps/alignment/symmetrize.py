@@ -34,7 +34,7 @@ def grow_diag(forward: Collection[Link], backward: Collection[Link]) -> frozense
 
 
 def grow_diag_final(forward: Collection[Link], backward: Collection[Link]) -> frozenset[Link]:
-    """`grow_diag`, then any link of forward, then of backward, of which *one or both* words are still free."""
+    """`grow_diag`, then any link of forward, then of backward, of which *a* word is still free."""
     return _final(forward, backward, any)
 
 
