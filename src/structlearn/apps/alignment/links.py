@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -128,11 +129,11 @@ def read_both(one: Path, other: Path) -> tuple[list[Links], list[Links]]:
 
 def _read(path: Path, lengths: Sequence[Lengths] | None) -> tuple[list[Links], bool]:
     """The links, and whether the file is of the NAACL kind."""
-    lines = lines_of(path)
-    first = list(_until_text(lines))
-    is_naacl = _is_naacl(os.fspath(path), first)
-    read = _read_naacl if is_naacl else _read_pharaoh
-    return read(path, chain(first, lines), lengths), is_naacl
+    with closing(lines_of(path)) as lines:
+        first = list(_until_text(lines))
+        is_naacl = _is_naacl(os.fspath(path), first)
+        read = _read_naacl if is_naacl else _read_pharaoh
+        return read(path, chain(first, lines), lengths), is_naacl
 
 
 def links_at(path: Path, number: int, text: str, lengths: Lengths | None = None) -> Links:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import zip_longest
 from typing import NamedTuple
 
-from structlearn.data import DataError, numbered_lines, open_text
+from structlearn.data import DataError, Lines, check_there, numbered_lines, open_text
 
 Path = str | os.PathLike[str]
 
@@ -21,7 +22,7 @@ class Pair(NamedTuple):
     target: list[str]
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, str]]:
+def lines_of(path: Path) -> Lines:
     """The numbered lines of a file, plain or .gz; of the standard input if `path` is `-`."""
     return numbered_lines("-", sys.stdin.buffer) if os.fspath(path) == "-" else open_text(path)
 
@@ -42,22 +43,21 @@ def paired_lines(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
     """
     if os.fspath(source) == os.fspath(target) == "-":
         raise DataError("Only one of the two sides can be the standard input.")
+    for path in (source, target):  # both, before one is opened
+        if os.fspath(path) != "-":
+            check_there(path)
     return _beside(source, lines_of(source), target, lines_of(target))
 
 
 def _beside(
-    source: Path,
-    source_lines: Iterator[tuple[int, str]],
-    target: Path,
-    target_lines: Iterator[tuple[int, str]],
+    source: Path, source_lines: Lines, target: Path, target_lines: Lines
 ) -> Iterator[tuple[int, str, str]]:
-    for number, (left, right) in enumerate(zip_longest(source_lines, target_lines), 1):
-        if left is None or right is None:
-            ended, other = (source, target) if left is None else (target, source)
-            raise DataError.at(
-                ended, number, f"the file ends before this line, which {os.fspath(other)} has."
-            )
-        yield number, left[1], right[1]
+    with closing(source_lines), closing(target_lines):
+        for number, (left, right) in enumerate(zip_longest(source_lines, target_lines), 1):
+            if left is None or right is None:
+                ended, other = (source, target) if left is None else (target, source)
+                raise DataError.at(ended, number, f"the file ends here, but {os.fspath(other)} goes on.")
+            yield number, left[1], right[1]
 
 
 def read_pairs(source: Path, target: Path, *, allow_empty: bool = False) -> Iterator[Pair]:
