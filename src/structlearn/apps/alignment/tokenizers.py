@@ -23,7 +23,7 @@ _MARK = r"\.{2,}|[^\w\s]"
 _ENDING = r"'(?:s|m|d|re|ve|ll)\b"
 _ENGLISH = (
     r"(?:mr|mrs|ms|dr|st)\.(?=\s+\w)",
-    r"\w+(?=n't\b)|n't\b",
+    r"\w+(?=n't\b)",
     rf"{_ENDING}|\w+(?:(?!{_ENDING})['-]\w+)*",
 )
 
