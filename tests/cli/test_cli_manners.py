@@ -21,7 +21,7 @@ from structlearn.estimators import regressor
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import LOSSES, SOLVERS
 
-COMMANDS = ["demo", "train", "predict", "evaluate", "info"]
+COMMANDS = ["demo", "train", "predict", "evaluate", "align", "info"]
 
 
 def test_help_imports_nothing_heavy():

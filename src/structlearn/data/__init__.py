@@ -6,18 +6,21 @@ from structlearn.data.errors import DataError
 from structlearn.data.libsvm import read_libsvm, write_libsvm
 from structlearn.data.synthetic import make_chains, make_matchings, make_multilabel
 from structlearn.data.table import Table, read_csv, read_csv_features
-from structlearn.data.text import open_text, write_lines
+from structlearn.data.text import Lines, check_there, numbered_lines, open_text, write_lines, written_text
 from structlearn.data.vocabulary import FeatureVocabulary
 
 __all__ = [
     "DataError",
     "FeatureVocabulary",
+    "Lines",
     "Sequences",
     "Table",
+    "check_there",
     "digit_sequences",
     "make_chains",
     "make_matchings",
     "make_multilabel",
+    "numbered_lines",
     "open_text",
     "read_columns",
     "read_csv",
@@ -28,4 +31,5 @@ __all__ = [
     "write_columns",
     "write_libsvm",
     "write_lines",
+    "written_text",
 ]

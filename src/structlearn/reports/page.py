@@ -1,12 +1,13 @@
-"""One HTML file that needs nothing else: no network, no scripts, pictures inside.
+"""One HTML file that needs nothing else: no network, pictures inside, no script but one of ours.
 
-Whatever comes from data is escaped; the only markup is written here.
+Whatever comes from data is escaped; the only markup is ours.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from structlearn.files import written_aside
 
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 
-# No scripts, and no request to anyone.
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+# No request to anyone, and no script but the one with this hash.
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'{script}"
 _FRAME = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -29,7 +30,7 @@ _FRAME = """<!DOCTYPE html>
 <body>
 <main>
 {body}
-</main>
+</main>{script}
 </body>
 </html>
 """
@@ -72,10 +73,14 @@ class Page:
         The heading, and the name of the browser's tab.
     lead : str
         A sentence under the heading.
+    style, script : str
+        CSS and JavaScript of our own for `markup` blocks; never data. Pages have no script by default.
     """
 
-    def __init__(self, title: str, lead: str = "") -> None:
+    def __init__(self, title: str, lead: str = "", *, style: str = "", script: str = "") -> None:
         self.title = title
+        self._style = style
+        self._script = script
         self._blocks: list[str] = [_element("h1", title)]
         if lead:
             self._blocks.append(_element("p", lead, 'class="lead"'))
@@ -122,10 +127,18 @@ class Page:
         data = b64encode(image.read_bytes()).decode("ascii")
         return self._add_figure(f'<img src="data:{kind};base64,{data}" alt="{escape(alt)}">', caption)
 
+    def markup(self, block: str) -> Page:
+        """HTML as it is: whoever makes it has escaped what comes from data."""
+        return self._add(block)
+
     def html(self) -> str:
         """The whole page."""
         return _FRAME.format(
-            title=escape(self.title), policy=_POLICY, style=_STYLE, body="\n".join(self._blocks)
+            title=escape(self.title),
+            policy=_POLICY.format(script=_permission(self._script)),
+            style=_STYLE + self._style,
+            body="\n".join(self._blocks),
+            script=f"\n<script>{self._script}</script>" if self._script else "",
         )
 
     def write(self, path: str | Path) -> None:
@@ -140,6 +153,12 @@ class Page:
     def _add(self, block: str) -> Page:
         self._blocks.append(block)
         return self
+
+
+def _permission(script: str) -> str:
+    """What the policy says of the page's script: this one, and no other, may run."""
+    digest = b64encode(sha256(script.encode("utf-8")).digest()).decode("ascii")
+    return f"; script-src 'sha256-{digest}'" if script else ""
 
 
 def _element(tag: str, content: Any, attributes: str = "") -> str:
