@@ -89,9 +89,9 @@ def feature_names(*, cosine: bool = False) -> list[str]:
 
 @kernel
 def fill_features(
-    source: Any, target: Any, source_types: Any, target_types: Any, edges: Any, names: Any, out: Any
+    source: Any, target: Any, source_types: Any, target_types: Any, edges: Any, out: Any
 ) -> None:
-    """out[e] <- the features of edge e, for all edges of the batch. `names` is their number."""
+    """out[e] <- the features of edge e, for all edges of the batch."""
     at = 0
     letters = np.empty(LONGEST + 1, dtype=np.int64)
     for pair in range(source.start.size - 1):
