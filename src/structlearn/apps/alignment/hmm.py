@@ -122,7 +122,7 @@ def hmm_posteriors(
         onward[r] /= total
         ended = reached[L, r] * onward[r]
         room.left[r] += ended
-        counts.count[reach + S + 1 - r] += ended
+        counts.taken[reach + S + 1 - r] += ended
     loglik += np.log(total)
     # Backward.
     for l in range(L - 1, -1, -1):
@@ -141,7 +141,7 @@ def hmm_posteriors(
                 for i in range(S):
                     x = jump[w + i] * ahead[i]
                     to_come += x
-                    counts.count[w + i] += b * x
+                    counts.taken[w + i] += b * x
                 room.left[r] += b * to_come
                 kept = stay * onward[r]
                 from_null += reached[l, r] * kept
