@@ -98,6 +98,7 @@ def test_pairs_without_words_on_a_side(statistics):
     assert tables[0].forward_null.tolist() == [1.0]
     assert tables[2].reverse_null.tolist() == [1.0]
     np.testing.assert_allclose(tables[1].forward, statistics.tables(["e2"], ["F2"]).forward)
+    assert statistics.posteriors(statistics.encode([])).forward.size == 0
     with pytest.raises(ValueError, match="no pair with words on both sides"):
         AlignmentStatistics.train(Bitext.from_pairs([([], ["x"])]))
 

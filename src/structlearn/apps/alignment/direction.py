@@ -20,7 +20,7 @@ from structlearn.apps.alignment.lexicon import N_MISSING, Lexicon
 from structlearn.apps.alignment.translation import reestimate, reestimate_null
 
 #: Probability of a word that the generating word has never been seen with.
-UNSEEN = 1e-7
+UNSEEN = 1e-6
 
 
 class Priors(NamedTuple):

@@ -21,7 +21,7 @@ from structlearn.kernels import kernel
 #: Places at the end of a table over entries.
 N_MISSING = 4
 #: Into how many parts the words are cut.
-N_PARTS = 16
+N_PARTS = 64
 
 
 class Lexicon(NamedTuple):

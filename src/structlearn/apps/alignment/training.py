@@ -91,7 +91,7 @@ def chunks(bitext: Bitext) -> list[tuple[int, int]]:
     """Ranges of sentence pairs of about `CHUNK` cells each."""
     cuts = np.searchsorted(bitext.cell_start, np.arange(0, bitext.cell_start[-1], CHUNK))
     edges = np.unique(np.concatenate([[0], cuts, [len(bitext)]]))
-    return [(int(first), int(last)) for first, last in pairwise(edges)]
+    return [(int(first), int(last)) for first, last in pairwise(edges)] or [(0, 0)]
 
 
 class _Sums:
