@@ -44,7 +44,7 @@ class Recipe:
     model1: int = 5
     hmm: int = 5
     agreement: bool = True
-    p0: float = 0.2
+    p0: float = 0.1
     priors: Priors = BELIEFS
 
 
