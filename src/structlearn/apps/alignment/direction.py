@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,25 @@ from structlearn.apps.alignment.lexicon import N_MISSING, Lexicon
 from structlearn.apps.alignment.translation import reestimate, reestimate_null
 
 #: Probability of a word that the generating word has never been seen with.
-UNSEEN = 1e-7
+UNSEEN = 1e-6
+
+
+class Priors(NamedTuple):
+    """What is believed before any text is seen.
+
+    Attributes
+    ----------
+    translation : float
+        Strength of the Dirichlet prior on the words that a word generates; 0 is maximum likelihood.
+    null : float
+        Imaginary words of each kind that NULL has generated.
+    unseen : float
+        Least translation probability. Above 0, a word that lost all its translations is aligned by its place.
+    """
+
+    translation: float = 0.01
+    null: float = 0.1
+    unseen: float = UNSEEN
 
 
 @dataclass(frozen=True)
@@ -49,11 +67,11 @@ class Direction:
     log_prior: float = 0.0
 
     @classmethod
-    def uniform(cls, lexicon: Lexicon, from_source: bool, p0: float, smoothing: float) -> Direction:
+    def uniform(cls, lexicon: Lexicon, from_source: bool, p0: float, priors: Priors) -> Direction:
         """Where training starts; the prior on translations has no part in its objective yet."""
         n_words = len(lexicon.target_pairs if from_source else lexicon.source_pairs)
         translation = np.full(len(lexicon.target) + N_MISSING, 1 / n_words, dtype=np.float32)
-        null, log_null = reestimate_null(np.zeros(n_words), smoothing)
+        null, log_null = reestimate_null(np.zeros(n_words), priors.null)
         jumps = uniform_jumps()
         return cls(from_source, translation, null, jumps, p0, log_null + jump_penalty(jumps))
 
@@ -63,12 +81,13 @@ class Direction:
         return DirectionRecord(self.translation, self.null, self.p0, jump)
 
     def updated(
-        self, lexicon: Lexicon, links: Array, null: Array, jumps: JumpCounts, prior: float, smoothing: float
+        self, lexicon: Lexicon, links: Array, null: Array, jumps: JumpCounts, priors: Priors
     ) -> Direction:
         """The M-step. The translation table is overwritten."""
-        log_prior = reestimate(lexicon, links, self.from_source, prior, self.translation)
-        null_table, log_null = reestimate_null(null, smoothing)
-        weights = reestimate_jumps(self.jumps, jumps) if jumps.count.size else self.jumps
+        table = self.translation
+        log_prior = reestimate(lexicon, links, self.from_source, priors.translation, priors.unseen, table)
+        null_table, log_null = reestimate_null(null, priors.null)
+        weights = reestimate_jumps(self.jumps, jumps) if jumps.taken.size else self.jumps
         log_prior += log_null + jump_penalty(weights)
         return replace(self, null=null_table, jumps=weights, log_prior=log_prior)
 
@@ -78,10 +97,8 @@ class Direction:
         A generating word never seen generates all words alike.
         """
         table = np.maximum(self.translation, np.float32(UNSEEN))
-        alike = 1 / len(self.null)
-        table[-N_MISSING:] = (
-            [UNSEEN, alike, UNSEEN, alike] if self.from_source else [UNSEEN, UNSEEN, alike, alike]
-        )
+        table[-N_MISSING:] = UNSEEN
+        table[-N_MISSING:][[1, 3] if self.from_source else [2, 3]] = 1 / len(self.null)
         return replace(self, translation=table)
 
     def kept(self, kept: Array) -> Direction:

@@ -28,8 +28,7 @@ class Room(NamedTuple):
 
     reached: Array  # (L + 1, S + 1): p(a_prev = r - 1 | words so far)
     onward: Array  # (S + 1,): p(words to come | a_prev = r - 1), scaled
-    behind: Array  # (S + 1,)
-    ahead: Array  # (S,)
+    ahead: Array  # (S,): p(this word and those to come | it is from i), scaled
     scale: Array  # (L,)
     leave: Array  # (S + 1,): (1 - p0) / Z
     left: Array  # (S + 1,): expected departures
@@ -39,7 +38,6 @@ class Room(NamedTuple):
 def make_room(length: int, n_states: int) -> Room:
     return Room(
         np.empty((length + 1, n_states + 1)),
-        np.empty(n_states + 1),
         np.empty(n_states + 1),
         np.empty(n_states),
         np.empty(length),
@@ -71,87 +69,121 @@ def hmm_posteriors(
         Weight of every distance.
     out, out_null : ndarray of shape (L, S) and (L,)
     """
-    L, S = emission.shape
+    _set_departures(emission.shape[1], p0, jump, room)
+    log_words = _forward(emission, null, p0, jump, room, out)
+    log_end = _end(emission.shape, jump, room, counts)
+    _backward(emission, null, p0, jump, room, counts, out, out_null)
+    _add_chances(emission.shape[1], p0, room, counts)
+    return log_words + log_end
+
+
+@kernel
+def _set_departures(S: int, p0: float, jump: Array, room: Room) -> None:
+    """(1 - p0) / Z of every place; from r - 1 the S + 1 distances to 0..S are 1 - r, ..., S + 1 - r."""
     reach = jump.size // 2
-    leave, reached, scale = room.leave, room.reached, room.scale
-    # Z by sliding a window of S + 1 distances: from position r - 1 to i = 0..S the distance is i + 1 - r.
     Z = 0.0
     for d in range(1, S + 2):
         Z += jump[reach + d]
     for r in range(S + 1):
         if r > 0:
             Z += jump[reach + 1 - r] - jump[reach + S + 2 - r]
-        leave[r] = (1.0 - p0) / Z
+        room.leave[r] = (1.0 - p0) / Z
         room.left[r] = 0.0
-    # Forward.
+
+
+@kernel
+def _forward(emission: Array, null: Array, p0: float, jump: Array, room: Room, alpha: Array) -> float:
+    """alpha[l, i] = p(a_l = i | words up to l); returns the log-probability of the words."""
+    L, S = emission.shape
+    reach = jump.size // 2
+    reached = room.reached
     reached[0, :] = 0.0
     reached[0, 0] = 1.0
-    loglik = 0.0
+    log_words = 0.0
     for l in range(L):
-        alpha = out[l]
-        alpha[:] = 0.0
+        alpha[l] = 0.0
         for r in range(S + 1):
             if reached[l, r] > NEGLIGIBLE:
-                b = reached[l, r] * leave[r]
+                b = reached[l, r] * room.leave[r]
                 w = reach + 1 - r
                 for i in range(S):
-                    alpha[i] += b * jump[w + i]
+                    alpha[l, i] += b * jump[w + i]
         total = 0.0
         for i in range(S):
-            alpha[i] *= emission[l, i]
-            total += alpha[i]
+            alpha[l, i] *= emission[l, i]
+            total += alpha[l, i]
         stay = p0 * null[l]
         for r in range(S + 1):
             reached[l + 1, r] = stay * reached[l, r]
             total += reached[l + 1, r]
-        for i in range(S):
-            alpha[i] /= total
         for r in range(S + 1):
             reached[l + 1, r] /= total
         for i in range(S):
-            reached[l + 1, i + 1] += alpha[i]
-        scale[l] = total
-        loglik += np.log(total)
-    # The end.
-    onward, behind, ahead = room.onward, room.behind, room.ahead
+            alpha[l, i] /= total
+            reached[l + 1, i + 1] += alpha[l, i]
+        room.scale[l] = total
+        log_words += np.log(total)
+    return log_words
+
+
+@kernel
+def _end(shape: tuple[int, int], jump: Array, room: Room, counts: JumpCounts) -> float:
+    """The last jump, to S: sets `onward`; returns its log-probability."""
+    L, S = shape
+    last = jump.size // 2 + S + 1
     total = 0.0
     for r in range(S + 1):
-        onward[r] = leave[r] * jump[reach + S + 1 - r]
-        total += reached[L, r] * onward[r]
+        room.onward[r] = room.leave[r] * jump[last - r]
+        total += room.reached[L, r] * room.onward[r]
     for r in range(S + 1):
-        onward[r] /= total
-        ended = reached[L, r] * onward[r]
-        room.left[r] += ended
-        counts.count[reach + S + 1 - r] += ended
-    loglik += np.log(total)
-    # Backward.
+        room.onward[r] /= total
+        room.left[r] += room.reached[L, r] * room.onward[r]
+        counts.taken[last - r] += room.reached[L, r] * room.onward[r]
+    return np.log(total)
+
+
+@kernel
+def _backward(
+    emission: Array,
+    null: Array,
+    p0: float,
+    jump: Array,
+    room: Room,
+    counts: JumpCounts,
+    out: Array,
+    out_null: Array,
+) -> None:
+    """Turn alpha in `out` into posteriors, and count jumps and departures."""
+    L, S = emission.shape
+    reach = jump.size // 2
+    onward, ahead = room.onward, room.ahead
     for l in range(L - 1, -1, -1):
-        gamma = out[l]
         for i in range(S):
-            gamma[i] *= onward[i + 1]
-            ahead[i] = emission[l, i] * onward[i + 1] / scale[l]
-        stay = p0 * null[l] / scale[l]
-        from_null = 0.0
+            out[l, i] *= onward[i + 1]
+            ahead[i] = emission[l, i] * onward[i + 1] / room.scale[l]
+        stay = p0 * null[l] / room.scale[l]
+        out_null[l] = 0.0
         for r in range(S + 1):
-            behind[r] = 0.0
-            if reached[l, r] > NEGLIGIBLE:
-                b = reached[l, r] * leave[r]
+            if room.reached[l, r] > NEGLIGIBLE:
+                b = room.reached[l, r] * room.leave[r]
                 w = reach + 1 - r
                 to_come = 0.0
                 for i in range(S):
                     x = jump[w + i] * ahead[i]
                     to_come += x
-                    counts.count[w + i] += b * x
+                    counts.taken[w + i] += b * x
                 room.left[r] += b * to_come
-                kept = stay * onward[r]
-                from_null += reached[l, r] * kept
-                behind[r] = leave[r] * to_come + kept
-        out_null[l] = from_null
-        for r in range(S + 1):
-            onward[r] = behind[r]
-    # Departures from r had the distances 1 - r to S + 1 - r to choose from.
+                out_null[l] += room.reached[l, r] * stay * onward[r]
+                onward[r] = room.leave[r] * to_come + stay * onward[r]
+            else:
+                onward[r] = 0.0
+
+
+@kernel
+def _add_chances(S: int, p0: float, room: Room, counts: JumpCounts) -> None:
+    """Departures from r - 1 had the distances 1 - r to S + 1 - r to choose from."""
+    reach = counts.taken.size // 2
     for r in range(S + 1):
-        share = room.left[r] * leave[r] / (1.0 - p0)
+        share = room.left[r] * room.leave[r] / (1.0 - p0)
         counts.chance[reach + 1 - r] += share
         counts.chance[reach + S + 2 - r] -= share
-    return loglik

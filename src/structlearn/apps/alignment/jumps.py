@@ -15,13 +15,13 @@ PSEUDO_JUMPS = 0.5
 
 
 class JumpCounts(NamedTuple):
-    """What one pass expects, by distance: `count[reach + d]` for -reach <= d <= reach.
+    """What one pass expects, by distance: `taken[reach + d]` for -reach <= d <= reach.
 
-    `count` is the expected number of jumps of distance d. `chance` sums 1 / Z over the expected departures
+    `taken` is the expected number of jumps of distance d. `chance` sums 1 / Z over the expected departures
     from which d was possible; it is kept as differences, so that a range of distances takes two additions.
     """
 
-    count: Array
+    taken: Array
     chance: Array
 
 
@@ -36,15 +36,15 @@ def by_distance(weights: Array, reach: int) -> Array:
 
 
 def reestimate_jumps(weights: Array, counts: JumpCounts) -> Array:
-    """Weights w that increase sum_d count[d] log w[d] - sum_departures log Z(w), the jumps' part of EM.
+    """Weights w that increase sum_d taken[d] log w[d] - sum_departures log Z(w), the jumps' part of EM.
 
-    With log Z <= log Z0 + (Z - Z0) / Z0 the bound is maximal at w[d] = count[d] / chance[d].
+    With log Z <= log Z0 + (Z - Z0) / Z0 the bound is maximal at w[d] = taken[d] / chance[d].
     """
-    bucket = _bucket(len(counts.count) // 2)
+    bucket = _bucket(len(counts.taken) // 2)
     imaginary = PSEUDO_JUMPS * weights.size / weights.sum()
-    count = np.bincount(bucket, counts.count, weights.size) + PSEUDO_JUMPS
+    taken = np.bincount(bucket, counts.taken, weights.size) + PSEUDO_JUMPS
     chance = np.bincount(bucket, np.cumsum(counts.chance)[:-1], weights.size) + imaginary
-    new = count / chance
+    new = taken / chance
     return new / new.max()
 
 

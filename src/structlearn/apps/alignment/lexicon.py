@@ -8,6 +8,8 @@ K + 1 [the source word was never seen] + 2 [the target word was never seen].
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +21,7 @@ from structlearn.kernels import kernel
 #: Places at the end of a table over entries.
 N_MISSING = 4
 #: Into how many parts the words are cut.
-N_PARTS = 16
+N_PARTS = 64
 
 
 class Lexicon(NamedTuple):
@@ -104,15 +106,16 @@ def build_lexicon(
     parts = _even_parts(where.start)
     sizes = np.zeros(n_source + 2, dtype=np.int64)
     with in_order(n_jobs) as run:
-        for _ in run(lambda part: _count_rows(where, bitext.target, *part, sizes), parts):
+        for _ in run(partial(_count_rows, where, bitext.target, sizes), parts):
             advance()
         start = np.cumsum(sizes)
         tables = (np.empty(start[-1], np.int32), np.empty(start[-1], np.int32))
         entry = np.empty(bitext.cell_start[-1], dtype=np.int32)
-        for _ in run(lambda part: _fill_rows(where, bitext.record, *part, start, *tables, entry), parts):
+        pairs = _pairs_with(bitext.source, n_source), _pairs_with(bitext.target, n_target)
+        lexicon = Lexicon(start, *tables, *pairs)
+        for _ in run(partial(_fill_rows, where, bitext.record, lexicon, entry), parts):
             advance()
-    pairs = _pairs_with(bitext.source, n_source), _pairs_with(bitext.target, n_target)
-    return Lexicon(start, *tables, *pairs), entry
+    return lexicon, entry
 
 
 class Occurrences(NamedTuple):
@@ -146,7 +149,7 @@ def _even_parts(start: Array) -> list[tuple[int, int]]:
     """Ranges of words that occur about equally often."""
     cuts = np.searchsorted(start, np.linspace(0, start[-1], N_PARTS + 1)[1:-1])
     edges = np.unique(np.concatenate([[0], cuts, [len(start) - 1]]))
-    return [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:])]
+    return [(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 @kernel
@@ -173,46 +176,37 @@ def _meet(where: Occurrences, target: Corpus, e: int, last: Array, met: Array, c
 
 
 @kernel
-def _count_rows(where: Occurrences, target: Corpus, first: int, end: int, sizes: Array) -> None:
+def _count_rows(where: Occurrences, target: Corpus, sizes: Array, part: tuple[int, int]) -> None:
     """sizes[e + 1] = number of entries of source word e."""
     n_target = target.tokens.max() + 1
     last = np.full(n_target, -1, dtype=np.int32)
     met = np.empty(n_target, dtype=np.int32)
     count = np.empty(n_target, dtype=np.int32)
-    for e in range(first, end):
+    for e in range(part[0], part[1]):
         sizes[e + 1] = _meet(where, target, e, last, met, count)
 
 
 @kernel
-def _fill_rows(
-    where: Occurrences,
-    text: Text,
-    first: int,
-    end: int,
-    start: Array,
-    out_target: Array,
-    out_together: Array,
-    out_entry: Array,
-) -> None:
-    """Entries of the source words first <= e < end, and the entry of each of their cells."""
-    target = text.target
+def _fill_rows(where: Occurrences, text: Text, lexicon: Lexicon, entry: Array, part: tuple[int, int]) -> None:
+    """Entries of a part of the source words, and the entry of each of their cells."""
+    target, start = text.target, lexicon.start
     n_target = target.tokens.max() + 1
     last = np.full(n_target, -1, dtype=np.int32)
     met = np.empty(n_target, dtype=np.int32)
     count = np.empty(n_target, dtype=np.int32)
-    for e in range(first, end):
+    for e in range(part[0], part[1]):
         n_met = _meet(where, target, e, last, met, count)
         row = np.sort(met[:n_met])
         for k in range(n_met):
-            out_target[start[e] + k] = row[k]
-            out_together[start[e] + k] = count[row[k]]
+            lexicon.target[start[e] + k] = row[k]
+            lexicon.together[start[e] + k] = count[row[k]]
             count[row[k]] = k
         for o in range(where.start[e], where.start[e + 1]):
             s = where.sentence[o]
             n = target.start[s + 1] - target.start[s]
             cell = text.cell_start[s] + (where.token[o] - text.source.start[s]) * n
             for j in range(n):
-                out_entry[cell + j] = start[e] + count[target.tokens[target.start[s] + j]]
+                entry[cell + j] = start[e] + count[target.tokens[target.start[s] + j]]
 
 
 @kernel

@@ -86,7 +86,7 @@ class AlignmentStatistics:
         return Bitext.encode(pairs, self.source_words, self.target_words)
 
     def posteriors(self, bitext: Bitext, *, model1: bool = False, n_jobs: int = 1) -> Posteriors:
-        """Posteriors of the HMM, or of Model 1 with the same translation tables, over all pairs of a bitext."""
+        """Posteriors of the HMM, or of Model 1 with the same translation tables, over all pairs."""
         reach = 0 if model1 else bitext.longest + 1
         records = self.forward.record(reach), self.reverse.record(reach)
 

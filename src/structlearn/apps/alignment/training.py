@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from structlearn.apps.alignment.bitext import Array, Bitext
-from structlearn.apps.alignment.direction import Direction
+from structlearn.apps.alignment.direction import Direction, Priors
 from structlearn.apps.alignment.expectation import DirectionRecord, Expected, add_at, expect
 from structlearn.apps.alignment.jumps import JumpCounts
 from structlearn.apps.alignment.lexicon import Lexicon
@@ -19,6 +20,8 @@ from structlearn.apps.alignment.parallel import Map, in_order
 
 #: Sentence pairs are worked on in chunks of about so many cells, whatever the number of threads.
 CHUNK = 1 << 19
+#: The priors that served best on Hansards.
+BELIEFS = Priors()
 
 
 @dataclass(frozen=True)
@@ -31,22 +34,18 @@ class Recipe:
         Iterations of Model 1, then of the HMM.
     agreement : bool
         Whether the HMM's two directions are trained to agree: a link counts as much as the product of its
-        two posteriors (Liang, Taskar and Klein 2006). Otherwise each direction is trained apart and its
-        objective never decreases.
-    prior : float
-        Strength of the Dirichlet prior on translations; 0 is maximum likelihood.
+        two posteriors (Liang, Taskar and Klein 2006). Otherwise each direction is trained apart; its
+        objective never decreases if `priors.unseen` is 0.
     p0 : float
         Probability of NULL.
-    smoothing : float
-        Imaginary words of each kind that NULL has generated.
+    priors : Priors
     """
 
     model1: int = 5
     hmm: int = 5
     agreement: bool = True
-    prior: float = 0.01
-    p0: float = 0.2
-    smoothing: float = 0.1
+    p0: float = 0.1
+    priors: Priors = BELIEFS
 
 
 class Row(NamedTuple):
@@ -69,7 +68,7 @@ def train(
     advance: Callable[[], object] = lambda: None,
 ) -> tuple[Direction, Direction, list[Row]]:
     """Both directions after the recipe's iterations, and the history. The same for every `n_jobs`."""
-    start = partial(Direction.uniform, lexicon, p0=recipe.p0, smoothing=recipe.smoothing)
+    start = partial(Direction.uniform, lexicon, p0=recipe.p0, priors=recipe.priors)
     directions = [start(True), start(False)]
     history: list[Row] = []
     begin = time.perf_counter()
@@ -81,10 +80,9 @@ def train(
             records = [direction.record(reach) for direction in directions]
             sums = _expect_all(bitext, entry, records, together, run, advance)
             objective = [s.log_likelihood + d.log_prior for s, d in zip(sums, directions)]
-            history.append(Row(model, k, *objective, time.perf_counter() - begin))
+            history.append(Row(model, k, objective[0], objective[1], time.perf_counter() - begin))
             directions = [
-                d.updated(lexicon, s.link, s.null, s.jumps, recipe.prior, recipe.smoothing)
-                for s, d in zip(sums, directions)
+                d.updated(lexicon, s.link, s.null, s.jumps, recipe.priors) for s, d in zip(sums, directions)
             ]
     return directions[0], directions[1], history
 
@@ -93,7 +91,7 @@ def chunks(bitext: Bitext) -> list[tuple[int, int]]:
     """Ranges of sentence pairs of about `CHUNK` cells each."""
     cuts = np.searchsorted(bitext.cell_start, np.arange(0, bitext.cell_start[-1], CHUNK))
     edges = np.unique(np.concatenate([[0], cuts, [len(bitext)]]))
-    return [(int(first), int(last)) for first, last in zip(edges[:-1], edges[1:])]
+    return [(int(first), int(last)) for first, last in pairwise(edges)] or [(0, 0)]
 
 
 class _Sums:
@@ -137,7 +135,9 @@ def _expect_all(
 def _expect_chunk(
     bitext: Bitext, entry: Array, records: list[DirectionRecord], together: bool, part: tuple[int, int]
 ) -> tuple[Expected, Expected]:
-    forward, reverse = expect(bitext.record, bitext.cells(entry, *part), *records, *part)
+    forward, reverse = expect(
+        bitext.record, bitext.cells(entry, *part), records[0], records[1], part[0], part[1]
+    )
     if together:
         np.multiply(forward.link, reverse.link, out=forward.link)
     return forward, reverse
