@@ -1,138 +1,146 @@
 """Features of the edges of a sentence pair: what speaks for linking source word i to target word j.
 
-Computed a batch of pairs at a time, in compiled code; nothing is kept for the whole corpus. Every feature is
-of the order of 1. `feature_names` lists them.
+    agreement = sqrt(forward backward)        of the posteriors of the two directions
+
+Nearly all is made of the agreement: of the edge itself, of its rivals in row and column, of its neighbours.
+Computed a batch of pairs at a time, in compiled code; nothing is kept for a whole corpus. Features are of the
+order of 1, but the constant and the agreement are `STRONG`: the penalty on weights hardly holds these two,
+so that what is learned stays near the rule agreement > 1/2 unless the gold links speak against it.
 """
 
 from __future__ import annotations
 
-from math import log, sqrt
+from collections.abc import Sequence
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.apps.alignment.strings import LONGEST, MARK, NUMBER, Spellings, common_prefix, likeness
+from structlearn.apps.alignment.bitext import Bitext
+from structlearn.apps.alignment.statistics import AlignmentStatistics
+from structlearn.apps.alignment.strings import LONGEST, MARK, Spellings, common_prefix, likeness, spell
 from structlearn.contract import Array
 from structlearn.kernels import kernel
 
-#: The most frequent words of each side have weights of their own.
-TOP = 30
-_STEPS = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9)
+Words = tuple[Sequence[str], Sequence[str]]
 
-_TABLES = ("forward", "backward", "agreement")
-_COMPETITION = ("best_in_row", "best_in_column", "best_in_both", "of_row_best", "of_column_best", "margin")
-_NEIGHBOURS = ("previous", "next", "around", "both_around", "beside", "above", "crossing", "dice_around")
-_POSITION = ("distance", "distance_squared", "near", "both_first", "both_last", "longer")
-_STRINGS = (
-    "same",
-    "same_long",
-    "same_number",
-    "same_mark",
-    "prefix",
-    "long_prefix",
-    "likeness",
-    "alike",
-    "marks_differ",
-    "mark_and_word",
-    "number_and_word",
-)
-_FREQUENCY = ("frequencies_differ", "both_frequent", "both_rare", "source_unknown", "target_unknown")
-_LEXICON = ("log_forward_probability", "log_backward_probability", "dice", "root_dice")
-_COSINE = ("cosine", "cosine_squared")
+#: Scale of the constant and of the agreement.
+STRONG = 5.0
 
-
-class WordTypes(NamedTuple):
-    """What features need to know of the words of one side, by word number."""
-
-    spellings: Spellings
-    #: log(1 + count) in the bitext; 0 for words that it lacks
-    log_count: Array
-    #: rank among the TOP most frequent words, else -1
-    top: Array
+FEATURES = (
+    "constant", "agreement", "forward", "backward", "log_agreement", "larger", "smaller",
+    "best_in_both", "margin", "free", "free_larger",
+    "dice", "dice_best_in_both", "log_forward_probability", "log_backward_probability",
+    "forward_null", "backward_null",
+    "previous", "next", "around", "both_around", "beside", "above", "agreement_beside", "free_around",
+    "distance", "same", "same_long", "likeness", "marks_differ", "mark_and_word",
+)  # fmt: skip
 
 
 class Edges(NamedTuple):
-    """Tables of the edges of a batch of pairs, m * n entries a pair end to end, rows are source words.
-
-    The posteriors and probabilities of the two directions, Dice coefficients and cosines; a table of size
-    zero is one that is not used.
-    """
+    """Statistics of a batch: tables of m * n entries a pair, end to end, and of one entry a word."""
 
     forward: Array
     backward: Array
     forward_probability: Array
     backward_probability: Array
     dice: Array
-    cosine: Array
+    forward_null: Array  # of each target word
+    backward_null: Array  # of each source word
 
 
 class Tokens(NamedTuple):
-    """Word numbers of a batch: those of sentence p are words[start[p] : start[p + 1]]."""
+    """Words of one side of a batch: those of sentence p are words[start[p] : start[p + 1]]."""
 
     words: Array
     start: Array
+    spellings: Spellings
 
 
-def feature_names(*, cosine: bool = False) -> list[str]:
+class EdgeFeatures(NamedTuple):
+    """Features of all edges of a batch of pairs.
+
+    Attributes
+    ----------
+    bitext : Bitext
+        The pairs, whose cells are the edges.
+    F : ndarray of shape (n_cells, n_features)
+    agreement : ndarray of shape (n_cells,)
+    """
+
+    bitext: Bitext
+    F: Array
+    agreement: Array
+
+
+def feature_names() -> list[str]:
     """Names of the features, in their order."""
-    names = ["constant"]
-    for table in _TABLES:
-        names += [table, f"log_{table}", *(f"{table}_above_{step:g}" for step in _STEPS)]
-    compared = ("agreement", "dice", *(("cosine",) if cosine else ()))
-    names += [f"{table}_{what}" for table in compared for what in _COMPETITION]
-    names += [*_LEXICON, *_NEIGHBOURS, *_POSITION, *_STRINGS, *_FREQUENCY]
-    for side in ("source", "target"):
-        names += [f"{side}_top_{k}" for k in range(TOP)]
-        names += [f"{side}_top_{k}_agreement" for k in range(TOP)]
-    return names + (list(_COSINE) if cosine else [])
+    return list(FEATURES)
+
+
+def edge_features(statistics: AlignmentStatistics, pairs: Sequence[Words]) -> EdgeFeatures:
+    """Features of pairs of (source words, target words), which are written like those of the statistics."""
+    bitext = statistics.encode(pairs)
+    posteriors = statistics.posteriors(bitext)
+    found = statistics.pair_statistics(bitext)
+    edges = Edges(
+        posteriors.forward,
+        posteriors.reverse,
+        found.translation,
+        found.reverse_translation,
+        found.dice,
+        posteriors.forward_null,
+        posteriors.reverse_null,
+    )
+    F = np.empty((int(bitext.cell_start[-1]), len(FEATURES)))
+    source = _tokens([pair[0] for pair in pairs], bitext.source.start)
+    target = _tokens([pair[1] for pair in pairs], bitext.target.start)
+    fill_features(source, target, Edges(*(table.astype(np.float32, copy=False) for table in edges)), F)
+    return EdgeFeatures(bitext, F, F[:, FEATURES.index("agreement")] / STRONG)
+
+
+def _tokens(sentences: Sequence[Sequence[str]], start: Array) -> Tokens:
+    """Words numbered as they come: the vocabulary has one number for all that it lacks."""
+    number: dict[str, int] = {}
+    words = [number.setdefault(word, len(number)) for sentence in sentences for word in sentence]
+    return Tokens(np.array(words, dtype=np.int64), start, spell(list(number)))
 
 
 @kernel
-def fill_features(
-    source: Any, target: Any, source_types: Any, target_types: Any, edges: Any, out: Any
-) -> None:
+def fill_features(source: Any, target: Any, edges: Any, out: Any) -> None:
     """out[e] <- the features of edge e, for all edges of the batch."""
     at = 0
     letters = np.empty(LONGEST + 1, dtype=np.int64)
     for pair in range(source.start.size - 1):
         f, g = source.start[pair], target.start[pair]
         m, n = source.start[pair + 1] - f, target.start[pair + 1] - g
+        if m * n == 0:
+            continue
         end = at + m * n
         forward, backward = edges.forward[at:end].reshape(m, n), edges.backward[at:end].reshape(m, n)
-        agreement = np.sqrt(forward * backward)
         dice = edges.dice[at:end].reshape(m, n)
+        agreement = np.sqrt(forward * backward)
         agreed, diced = _rivals(agreement), _rivals(dice)
-        has_cosine = edges.cosine.size > 0
-        cosine = edges.cosine[at:end].reshape(m, n) if has_cosine else agreement
-        close = _rivals(cosine) if has_cosine else agreed
         for i in range(m):
             for j in range(n):
-                x = out[at + i * n + j]
-                x[:] = 0.0
-                x[0] = 1.0
-                k = 1
-                k = _of_probability(forward[i, j], x, k)
-                k = _of_probability(backward[i, j], x, k)
-                k = _of_probability(agreement[i, j], x, k)
-                k = _of_competition(agreement, agreed, i, j, x, k)
-                k = _of_competition(dice, diced, i, j, x, k)
-                if has_cosine:
-                    k = _of_competition(cosine, close, i, j, x, k)
                 e = at + i * n + j
-                x[k] = log(edges.forward_probability[e] + 1e-6) / 7.0
-                x[k + 1] = log(edges.backward_probability[e] + 1e-6) / 7.0
-                x[k + 2] = dice[i, j]
-                x[k + 3] = sqrt(dice[i, j])
-                k = _of_neighbours(agreement, dice, i, j, x, k + 4)
-                k = _of_position(i, j, m, n, x, k)
-                a, b = source.words[f + i], target.words[g + j]
-                k = _of_strings(source_types.spellings, a, target_types.spellings, b, letters, x, k)
-                k = _of_frequency(source_types.log_count[a], target_types.log_count[b], x, k)
-                k = _of_top(source_types.top[a], agreement[i, j], x, k)
-                k = _of_top(target_types.top[b], agreement[i, j], x, k)
-                if has_cosine:
-                    x[k] = cosine[i, j]
-                    x[k + 1] = cosine[i, j] * abs(cosine[i, j])
+                x = out[e]
+                a, p, q = agreement[i, j], forward[i, j], backward[i, j]
+                x[0], x[1] = STRONG, STRONG * a
+                x[2], x[3], x[4], x[5], x[6] = p, q, log(a + 1e-4) / 5.0, max(p, q), min(p, q)
+                row, column = _other(agreed[0][i], a), _other(agreed[1][j], a)
+                free = (1.0 - row) * (1.0 - column)
+                x[7], x[8], x[9], x[10] = a > max(row, column), a - max(row, column), free, free * max(p, q)
+                d = dice[i, j]
+                x[11], x[12] = d, d > max(_other(diced[0][i], d), _other(diced[1][j], d))
+                x[13] = log(edges.forward_probability[e] + 1e-6) / 7.0
+                x[14] = log(edges.backward_probability[e] + 1e-6) / 7.0
+                x[15], x[16] = edges.forward_null[g + j], edges.backward_null[f + i]
+                _of_neighbours(agreement, i, j, free, x[17:25])
+                x[25] = abs((i + 0.5) / m - (j + 0.5) / n)
+                _of_strings(
+                    source.spellings, source.words[f + i], target.spellings, target.words[g + j], letters, x[26:]
+                )
         at = end
 
 
@@ -157,28 +165,9 @@ def _enter(best: Any, value: Any) -> None:
 
 
 @kernel
-def _of_probability(p: Any, x: Any, k: Any) -> Any:
-    x[k] = p
-    x[k + 1] = log(p + 1e-4) / 5.0
-    for q in range(len(_STEPS)):
-        x[k + 2 + q] = 1.0 if p > _STEPS[q] else 0.0
-    return k + 2 + len(_STEPS)
-
-
-@kernel
-def _of_competition(table: Any, rivals: Any, i: Any, j: Any, x: Any, k: Any) -> Any:
-    """Is it the best of its row, of its column; how near; by how much."""
-    value = table[i, j]
-    row, column = rivals[0][i], rivals[1][j]
-    first, second = value >= row[0] and value > 0.0, value >= column[0] and value > 0.0
-    x[k] = first
-    x[k + 1] = second
-    x[k + 2] = first and second
-    x[k + 3] = value / row[0] if row[0] > 0.0 else 0.0
-    x[k + 4] = value / column[0] if column[0] > 0.0 else 0.0
-    other = max(row[1] if first else row[0], column[1] if second else column[0])
-    x[k + 5] = value - other
-    return k + 6
+def _other(best: Any, value: Any) -> Any:
+    """The best among the others."""
+    return best[1] if value >= best[0] else best[0]
 
 
 @kernel
@@ -188,66 +177,22 @@ def _at(table: Any, i: Any, j: Any) -> Any:
 
 
 @kernel
-def _of_neighbours(table: Any, dice: Any, i: Any, j: Any, x: Any, k: Any) -> Any:
+def _of_neighbours(table: Any, i: Any, j: Any, free: Any, x: Any) -> None:
     """Are the words before, after and beside these linked to each other?"""
     before, after = _at(table, i - 1, j - 1), _at(table, i + 1, j + 1)
-    x[k] = before
-    x[k + 1] = after
-    x[k + 2] = max(before, after)
-    x[k + 3] = min(before, after)
-    x[k + 4] = max(_at(table, i, j - 1), _at(table, i, j + 1))
-    x[k + 5] = max(_at(table, i - 1, j), _at(table, i + 1, j))
-    x[k + 6] = max(_at(table, i - 1, j + 1), _at(table, i + 1, j - 1))
-    x[k + 7] = max(_at(dice, i - 1, j - 1), _at(dice, i + 1, j + 1))
-    return k + 8
+    beside = max(_at(table, i, j - 1), _at(table, i, j + 1))
+    above = max(_at(table, i - 1, j), _at(table, i + 1, j))
+    x[0], x[1], x[2], x[3] = before, after, max(before, after), min(before, after)
+    x[4], x[5], x[6] = beside, above, table[i, j] * max(beside, above)
+    x[7] = free * max(before, after)
 
 
 @kernel
-def _of_position(i: Any, j: Any, m: Any, n: Any, x: Any, k: Any) -> Any:
-    distance = abs((i + 0.5) / m - (j + 0.5) / n)
-    x[k] = distance
-    x[k + 1] = distance * distance
-    x[k + 2] = 1.0 / (1.0 + 10.0 * distance)
-    x[k + 3] = i == 0 and j == 0
-    x[k + 4] = i == m - 1 and j == n - 1
-    x[k + 5] = log(n / m)
-    return k + 6
-
-
-@kernel
-def _of_strings(a: Any, i: Any, b: Any, j: Any, letters: Any, x: Any, k: Any) -> Any:
+def _of_strings(a: Any, i: Any, b: Any, j: Any, letters: Any, x: Any) -> None:
+    """Are the words the same, or do they look alike? Is one of them a punctuation mark?"""
     m, n = a.start[i + 1] - a.start[i], b.start[j + 1] - b.start[j]
-    prefix = common_prefix(a, i, b, j)
-    same = m == n and prefix == m
-    one, two = a.kind[i], b.kind[j]
-    x[k] = same
-    x[k + 1] = same and m > 3
-    x[k + 2] = same and one == NUMBER
-    x[k + 3] = same and one == MARK
-    x[k + 4] = prefix / max(m, n, 1)
-    x[k + 5] = prefix >= 4
-    alike = 1.0 if same else likeness(a, i, b, j, letters)
-    x[k + 6] = alike if min(m, n) > 3 or same else 0.0
-    x[k + 7] = alike > 0.7 and min(m, n) > 3
-    x[k + 8] = one == MARK and two == MARK and not same
-    x[k + 9] = (one == MARK) != (two == MARK)
-    x[k + 10] = (one == NUMBER) != (two == NUMBER)
-    return k + 11
-
-
-@kernel
-def _of_frequency(a: Any, b: Any, x: Any, k: Any) -> Any:
-    x[k] = abs(a - b) / 10.0
-    x[k + 1] = min(a, b) > 9.0
-    x[k + 2] = max(a, b) < 3.0
-    x[k + 3] = a == 0.0
-    x[k + 4] = b == 0.0
-    return k + 5
-
-
-@kernel
-def _of_top(rank: Any, agreement: Any, x: Any, k: Any) -> Any:
-    if rank >= 0:
-        x[k + rank] = 1.0
-        x[k + TOP + rank] = agreement
-    return k + 2 * TOP
+    same = m == n and common_prefix(a, i, b, j) == m
+    x[0], x[1] = same, same and m > 3
+    x[2] = 1.0 if same else likeness(a, i, b, j, letters) if min(m, n) > 3 else 0.0
+    one, two = a.kind[i] == MARK, b.kind[j] == MARK
+    x[3], x[4] = one and two and not same, one != two
