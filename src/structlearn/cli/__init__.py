@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import structlearn
-from structlearn.cli.alignment import align
+from structlearn.cli.aligner import align
 from structlearn.cli.demonstration import demo
 from structlearn.cli.information import info
 from structlearn.cli.prediction import evaluate, predict
@@ -61,7 +61,7 @@ app.command(
     short_help="Compare a model's answers with the labels of a file.",
     epilog="Example: structlearn evaluate tagger.safetensors test.txt",
 )(evaluate)
-app.add_typer(align, name="align", short_help="Word alignment: clean text, evaluate links.")
+app.add_typer(align, name="align", short_help="Word alignment: train, apply, show, evaluate, clean.")
 app.command(
     short_help="Describe the installation or a model file.",
     epilog="Example: structlearn info tagger.safetensors",

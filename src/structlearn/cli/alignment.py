@@ -1,4 +1,4 @@
-"""`structlearn align`: word alignment."""
+"""`structlearn align`: word alignment; here `clean` and `evaluate`."""
 
 from __future__ import annotations
 

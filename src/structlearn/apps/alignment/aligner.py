@@ -144,7 +144,7 @@ class Aligner(BaseEstimator):
             raise ValueError(f"folds is at least 2; got {self.folds}.")
 
     def _statistics(self, pairs: Iterable[Words]) -> AlignmentStatistics:
-        bitext = Bitext.from_pairs(map(self._written, pairs))
+        bitext = Bitext.from_pairs(self._written(pair) for pair in pairs if pair[0] and pair[1])
         return AlignmentStatistics.train(bitext, n_jobs=self.n_jobs).prune(self.min_probability)
 
     def _take_rule(self) -> None:
