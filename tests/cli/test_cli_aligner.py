@@ -76,9 +76,7 @@ def test_other_languages_are_noticed(run, files, model):
 
 def test_show(run, files, model, tmp_path):
     page = tmp_path / "page.html"
-    result = run(
-        "align", "show", model, *sides(files, "gold"), "--gold", files / "gold.wa", "--out", page
-    )
+    result = run("align", "show", model, *sides(files, "gold"), "--gold", files / "gold.wa", "--out", page)
     assert 0 < float(values(result.stdout)["aer"]) < 1
     assert page.read_text().count('<section class="pair">') == N_GOLD
     assert "aer" not in values(run("align", "show", model, *sides(files, "gold"), "--out", page).stdout)

@@ -75,12 +75,14 @@ def test_help_names_all_losses_and_solvers(run):
 
 def test_demo_calls_the_application(run, monkeypatch, tmp_path):
     from structlearn.apps import demo
+    from structlearn.apps.alignment import demonstration
 
     called = []
-    monkeypatch.setattr(demo, "run", called.append)
+    for application in (demo, demonstration):
+        monkeypatch.setattr(application, "run", called.append)
     run("demo", "--out", tmp_path)
     run("demo")
-    assert called == [tmp_path, Path("structlearn-demo")]
+    assert called == [tmp_path] * 2 + [Path("structlearn-demo")] * 2
 
 
 def test_info(run, model):

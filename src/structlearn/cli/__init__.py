@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 import structlearn
-from structlearn.cli.aligner import align
+from structlearn.cli import aligner as aligner  # adds train, apply and show to `align`
+from structlearn.cli.alignment import align
 from structlearn.cli.demonstration import demo
 from structlearn.cli.information import info
 from structlearn.cli.prediction import evaluate, predict

@@ -108,9 +108,7 @@ def test_cross_validation_chooses_the_least_error(rule, pairs, links):
     assert len(found.validation_) == 3
     assert found.aer_ == min(trial.aer for trial in found.validation_)
     best = min(found.validation_, key=lambda trial: trial.aer).setting
-    again = Aligner(**best._asdict(), random_state=0).fit(
-        pairs[:20], links[:20], statistics=rule.statistics_
-    )
+    again = Aligner(**best._asdict(), random_state=0).fit(pairs[:20], links[:20], statistics=rule.statistics_)
     np.testing.assert_array_equal(again.weights_, found.weights_)
 
 

@@ -1,6 +1,6 @@
 """The word aligner: statistics of bitext, features of edges, a matching learned from gold links.
 
-    theta_ij = <w, x_ij>,    links = argmax over matchings z of <theta, z>
+theta_ij = <w, x_ij>,    links = argmax over matchings z of <theta, z>
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -131,7 +131,7 @@ class Aligner(BaseEstimator):
         self._take_rule()
         if links is None and not self.pseudo_gold:
             return self
-        features = self._features(pairs)
+        features = self.features(pairs)
         known = self._confident(features) if links is None else links
         self.structure_ = Matching(capacities=(self.fertility or 2,) * 2)
         self._learn(gold_of(features, known, self.structure_))
@@ -164,9 +164,7 @@ class Aligner(BaseEstimator):
         """Links above 1/2 as sure, and whatever has a tenth of the agreement as possible."""
         bitext = features.bitext
         shapes = zip(bitext.source.lengths, bitext.target.lengths)
-        tables = [
-            bitext.cells(features.agreement, k, k + 1).reshape(shape) for k, shape in enumerate(shapes)
-        ]
+        tables = [bitext.cells(features.agreement, k, k + 1).reshape(shape) for k, shape in enumerate(shapes)]
         return [Links.of(table_links(table > 0.5), table_links(table > 0.1)) for table in tables]
 
     def _learn(self, gold: Gold) -> None:
@@ -213,7 +211,7 @@ class Aligner(BaseEstimator):
 
     def confidences(self, pairs: Sequence[Words]) -> list[Array]:
         """The (m, n) table of confidences of each pair."""
-        features = self._features(pairs)
+        features = self.features(pairs)
         z = self._soft(features)
         lengths = zip(features.bitext.source.lengths, features.bitext.target.lengths)
         return [features.bitext.cells(z, k, k + 1).reshape(shape) for k, shape in enumerate(lengths)]
@@ -226,7 +224,7 @@ class Aligner(BaseEstimator):
         return unknown, sum(side.tokens.size for side, _ in sides)
 
     def _align(self, batch: Sequence[Words], scores: bool) -> Iterator[Aligned]:
-        features = self._features(batch)
+        features = self.features(batch)
         bitext = features.bitext
         cells = np.flatnonzero(self._ask(self.structure_.record, features, self.weights_, 0.0) > 0.5)
         pair = np.searchsorted(bitext.cell_start, cells, side="right") - 1
@@ -234,7 +232,7 @@ class Aligner(BaseEstimator):
         links = list(zip(i.tolist(), j.tolist()))
         sure = self._soft(features)[cells].tolist() if scores else []
         ends = np.searchsorted(pair, np.arange(len(batch) + 1)).tolist()
-        for first, last in zip(ends[:-1], ends[1:]):
+        for first, last in pairwise(ends):
             yield Aligned(links[first:last], sure[first:last])
 
     def _soft(self, features: EdgeFeatures) -> Array:
@@ -254,7 +252,8 @@ class Aligner(BaseEstimator):
         answers = oracle.corners(weights, shifts, np.ones(len(shapes)))
         return np.concatenate([answer.vertices for answer in answers])
 
-    def _features(self, pairs: Sequence[Words]) -> EdgeFeatures:
+    def features(self, pairs: Sequence[Words]) -> EdgeFeatures:
+        """Features of all edges of the pairs."""
         return edge_features(self.statistics_, [self._written(pair) for pair in pairs])
 
     def _written(self, pair: Words) -> tuple[list[str], list[str]]:

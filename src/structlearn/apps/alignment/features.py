@@ -139,7 +139,12 @@ def fill_features(source: Any, target: Any, edges: Any, out: Any) -> None:
                 _of_neighbours(agreement, i, j, free, x[17:25])
                 x[25] = abs((i + 0.5) / m - (j + 0.5) / n)
                 _of_strings(
-                    source.spellings, source.words[f + i], target.spellings, target.words[g + j], letters, x[26:]
+                    source.spellings,
+                    source.words[f + i],
+                    target.spellings,
+                    target.words[g + j],
+                    letters,
+                    x[26:],
                 )
         at = end
 

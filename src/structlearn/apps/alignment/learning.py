@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from structlearn.apps.alignment.features import EdgeFeatures
-from structlearn.apps.alignment.links import Links, table_links
+from structlearn.apps.alignment.links import Link, Links, table_links
 from structlearn.apps.alignment.metrics import alignment_scores
 from structlearn.contract import Array
 from structlearn.estimators import MatchingClassifier
@@ -49,8 +49,12 @@ class Gold(NamedTuple):
 
     def part(self, chosen: Iterable[int]) -> Gold:
         """Some of the pairs."""
-        chosen = list(chosen)
-        return Gold(*([column[i] for i in chosen] for column in self))
+        X, tables, free, links = zip(*([column[i] for column in self._columns] for i in chosen))
+        return Gold(list(X), list(tables), list(free), list(links))
+
+    @property
+    def _columns(self) -> tuple[list[Any], ...]:
+        return self.X, self.tables, self.free, self.links
 
 
 def gold_of(features: EdgeFeatures, links: Sequence[Links], structure: Matching) -> Gold:
@@ -99,7 +103,8 @@ def cross_validate(gold: Gold, settings: Sequence[Setting], folds: int, **parame
 
 
 def _aer(gold: Gold, setting: Setting, parts: Sequence[Array], **parameters: Any) -> float:
-    true, found = [], []
+    true: list[Links] = []
+    found: list[frozenset[Link]] = []
     for part in parts:
         model = fit_links(gold.part(np.setdiff1d(np.arange(len(gold.X)), part)), setting, **parameters)
         test = gold.part(part)
