@@ -12,6 +12,18 @@ settings.register_profile(
 settings.load_profile("structlearn")
 
 
+@pytest.fixture
+def write(tmp_path):
+    """Write a small file byte for byte and return its path."""
+
+    def write_file(content, name="file.txt"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write_file
+
+
 def pytest_collection_modifyitems(items):
     """Tests of one kind of structure share compiled code: one worker runs them; others go by their file."""
     for item in items:

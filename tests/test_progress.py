@@ -112,3 +112,19 @@ def test_the_bar_counts_powers_of_the_gap_or_passes(gap, passes, done):
     bar = progress._Bar(STOPPING)
     bar.first = 1.0
     assert bar._done(row(3.0, gap=gap, passes=passes)) == pytest.approx(done)
+
+
+def test_a_counted_task_moves_a_bar(open_terminal, monkeypatch):
+    terminal = open_terminal()
+    monkeypatch.setattr(progress, "SECONDS_WITHOUT_BAR", 0.0)
+    with progress.counted("word pairs", 3) as advance:
+        for _ in range(3):
+            advance()
+    assert "word pairs" in terminal.getvalue()
+    assert "3/3" in terminal.getvalue()
+
+
+def test_a_counted_task_without_a_terminal_says_nothing(capsys):
+    with progress.counted("word pairs", 2) as advance:
+        advance()
+    assert capsys.readouterr().err == ""

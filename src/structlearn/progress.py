@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -22,11 +23,7 @@ def watched(
     stopping: Stopping, *, verbose: int = 0, callback: Callable[[Row], Any] | None = None
 ) -> Iterator[Callable[[Row], Any]]:
     """A callback that reports each evaluation on stderr, and calls the user's."""
-    excuse = threading.Timer(
-        SECONDS_UNTIL_EXCUSE, _say, ["structlearn: compiling for the first use (cached afterwards) ..."]
-    )
-    excuse.daemon = True
-    excuse.start()
+    excuse = _start_excuse()
     bar = _Bar(stopping) if sys.stderr.isatty() and not verbose else None
 
     def report(row: Row) -> Any:
@@ -65,6 +62,40 @@ class Watchable:
             watch(row, self)
 
         return show
+
+
+@contextmanager
+def counted(task: str, total: int) -> Iterator[Callable[[], Any]]:
+    """A function to call after each of `total` steps of a task; on a terminal it moves a bar."""
+    excuse = _start_excuse()
+    begin = time.perf_counter()
+    done = 0
+    bar: Any = None
+
+    def advance() -> None:
+        nonlocal bar, done
+        excuse.cancel()
+        done += 1
+        if bar is None and sys.stderr.isatty() and time.perf_counter() - begin > SECONDS_WITHOUT_BAR:
+            bar = _open_counting_bar(task, total)
+        if bar is not None:
+            bar.update(bar.task_ids[0], completed=done)
+
+    try:
+        yield advance
+    finally:
+        excuse.cancel()
+        if bar is not None:
+            bar.stop()
+
+
+def _start_excuse() -> threading.Timer:
+    excuse = threading.Timer(
+        SECONDS_UNTIL_EXCUSE, _say, ["structlearn: compiling for the first use (cached afterwards) ..."]
+    )
+    excuse.daemon = True
+    excuse.start()
+    return excuse
 
 
 def _say(sentence: str) -> None:
@@ -114,3 +145,14 @@ def _open_bar() -> tuple[Any, Any]:
     bar = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
     bar.start()
     return bar, bar.add_task("training", total=1.0, gap="", passes="")
+
+
+def _open_counting_bar(task: str, total: int) -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(task), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar.start()
+    bar.add_task(task, total=total)
+    return bar

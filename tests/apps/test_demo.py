@@ -7,6 +7,8 @@ import pytest
 from matplotlib.image import imread
 
 import structlearn
+from structlearn.apps.alignment import demonstration
+from structlearn.apps.alignment.aligner import Aligner
 from structlearn.apps.demo import HEADER, run
 
 FIGURES = ("gap", "sequences", "transitions")
@@ -121,3 +123,15 @@ def test_a_file_is_no_folder(tmp_path):
     with pytest.raises(NotADirectoryError, match="it is a file, not a folder"):
         run(path)
     assert path.read_text() == "mine"
+
+
+def test_the_aligner_learns_from_gold_links(tmp_path):
+    words = io.StringIO()
+    demonstration.run(tmp_path, stream=words)
+    printed = read_certificate(words.getvalue())
+    assert 0 < float(printed["supervised_aer"]) < float(printed["unsupervised_aer"]) < 1
+    certificate = Aligner.load(tmp_path / "aligner.safetensors").certificate_
+    assert float(printed["gap"]) == pytest.approx(certificate.gap, rel=1e-5)
+    assert certificate.gap <= 1e-2
+    html = (tmp_path / "alignment.html").read_text(encoding="utf-8")
+    assert html.count('<section class="pair">') == 212 - demonstration.N_TRAIN

@@ -21,7 +21,7 @@ from structlearn.estimators import regressor
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import LOSSES, SOLVERS
 
-COMMANDS = ["demo", "train", "predict", "evaluate", "info"]
+COMMANDS = ["demo", "train", "predict", "evaluate", "align", "info"]
 
 
 def test_help_imports_nothing_heavy():
@@ -75,12 +75,14 @@ def test_help_names_all_losses_and_solvers(run):
 
 def test_demo_calls_the_application(run, monkeypatch, tmp_path):
     from structlearn.apps import demo
+    from structlearn.apps.alignment import demonstration
 
     called = []
-    monkeypatch.setattr(demo, "run", called.append)
+    for application in (demo, demonstration):
+        monkeypatch.setattr(application, "run", called.append)
     run("demo", "--out", tmp_path)
     run("demo")
-    assert called == [tmp_path, Path("structlearn-demo")]
+    assert called == [tmp_path] * 2 + [Path("structlearn-demo")] * 2
 
 
 def test_info(run, model):

@@ -16,15 +16,3 @@ def shared_file():
         return path
 
     return find
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Write a small file byte for byte and return its path."""
-
-    def write_file(content, name="file.txt"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write_file

@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 import structlearn
+from structlearn.cli import aligner as aligner  # adds train, apply and show to `align`
+from structlearn.cli.alignment import align
 from structlearn.cli.comparing import compare
 from structlearn.cli.datasets import data
 from structlearn.cli.demonstration import demo
@@ -62,6 +64,7 @@ app.command(
     short_help="Compare a model's answers with the labels of a file.",
     epilog="Example: structlearn evaluate tagger.safetensors test.txt",
 )(evaluate)
+app.add_typer(align, name="align", short_help="Word alignment: train, apply, show, evaluate, clean.")
 app.command(
     short_help="Run several solvers on the same problem and write a report.",
     epilog="Examples: structlearn compare letters --out report; structlearn compare tag train.txt "

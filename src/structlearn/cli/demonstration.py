@@ -17,6 +17,9 @@ def demo(
     ),
 ) -> None:
     """Train on data that comes with the library and print what was learned, with its certificate."""
-    from structlearn.apps.demo import run
+    from structlearn.apps import demo as sequences
+    from structlearn.apps.alignment import demonstration as alignment
 
-    run(out)
+    sequences.run(out)
+    print("\nWord alignment, English and French")
+    alignment.run(out)

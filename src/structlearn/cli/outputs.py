@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from structlearn.files import check_writable, written_aside
+from structlearn.files import check_writable
 
 
 def check_output(path: Path | None, *, others: Iterable[Path] = ()) -> Path | None:
@@ -28,17 +27,13 @@ def _is_same(one: Path, other: Path) -> bool:
 
 def write_output(lines: Iterable[str], out: Path | None) -> None:
     """Write lines to `out` (.gz by its name), or to stdout."""
-    from structlearn.data import write_lines
+    from structlearn.data import write_lines, written_text
 
     if out is None:
         write_lines(sys.stdout, lines)
         return
-    with _named(out), written_aside(out) as aside:
-        if out.name.lower().endswith(".gz"):
-            with gzip.open(aside, "wt", encoding="utf-8", newline="\n") as stream:
-                write_lines(stream, lines)
-        else:
-            write_lines(aside, lines)
+    with _named(out), written_text(out) as stream:
+        write_lines(stream, lines)
 
 
 @contextmanager

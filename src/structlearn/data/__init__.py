@@ -9,7 +9,7 @@ from structlearn.data.libsvm import read_libsvm, write_libsvm
 from structlearn.data.registry import DATA_SETS, data_folder, located
 from structlearn.data.synthetic import make_chains, make_matchings, make_multilabel, make_segmentations
 from structlearn.data.table import Table, read_csv, read_csv_features
-from structlearn.data.text import open_text, write_lines
+from structlearn.data.text import Lines, check_there, numbered_lines, open_text, write_lines, written_text
 from structlearn.data.triplets import digit_triplets, pair_features, read_triplets
 from structlearn.data.vocabulary import FeatureVocabulary
 
@@ -17,8 +17,10 @@ __all__ = [
     "DATA_SETS",
     "DataError",
     "FeatureVocabulary",
+    "Lines",
     "Sequences",
     "Table",
+    "check_there",
     "data_folder",
     "digit_sequences",
     "digit_triplets",
@@ -28,6 +30,7 @@ __all__ = [
     "make_matchings",
     "make_multilabel",
     "make_segmentations",
+    "numbered_lines",
     "open_text",
     "pair_features",
     "read_columns",
@@ -41,4 +44,5 @@ __all__ = [
     "write_columns",
     "write_libsvm",
     "write_lines",
+    "written_text",
 ]

@@ -5,13 +5,18 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from typing import IO, Any, TextIO
 
 from structlearn.data.errors import DataError
+from structlearn.files import written_aside
+
+#: Numbered lines; `close` them where an error may come between two of them.
+Lines = Generator[tuple[int, str], None, None]
 
 
-def open_text(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
+def open_text(path: str | os.PathLike[str]) -> Lines:
     """Stream the numbered lines of a UTF-8 text file, plain or (by its name) .gz.
 
     Parameters
@@ -30,12 +35,23 @@ def open_text(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
         At once if there is no such file; while reading if a line is not UTF-8 or the archive is damaged.
 
     """
+    check_there(path)
+    name = os.fspath(path)
+    return _closed_at_the_end(name, _opened(name, "rb", "read"))
+
+
+def _closed_at_the_end(name: str, stream: IO[bytes]) -> Lines:
+    with stream:
+        yield from numbered_lines(name, stream)
+
+
+def check_there(path: str | os.PathLike[str]) -> None:
+    """DataError if there is no such file."""
     name = os.fspath(path)
     if not os.path.exists(name):
         raise DataError(f"File {name} does not exist.")
     if os.path.isdir(name):
         raise DataError(f"{name} is a directory, not a file.")
-    return _numbered(name, _opened(name, "rb", "read"))
 
 
 def write_lines(target: str | os.PathLike[str] | TextIO, lines: Iterable[str]) -> None:
@@ -48,23 +64,38 @@ def write_lines(target: str | os.PathLike[str] | TextIO, lines: Iterable[str]) -
         stream.writelines(ended)
 
 
+@contextmanager
+def written_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    """A stream of text to `path` (.gz by its name), which becomes the file only if all goes well."""
+    opener: Any = gzip.open if _is_archive(os.fspath(path)) else open
+    with (
+        written_aside(os.fspath(path)) as aside,
+        opener(aside, "wt", encoding="utf-8", newline="\n") as stream,
+    ):
+        yield stream
+
+
+def _is_archive(name: str) -> bool:
+    return name.lower().endswith(".gz")
+
+
 def _opened(name: str, mode: str, purpose: str, **options: str) -> Any:
-    opener: Any = gzip.open if name.lower().endswith(".gz") else open
+    opener: Any = gzip.open if _is_archive(name) else open
     try:
         return opener(name, mode, **options)
     except OSError as error:
         raise DataError(f"File {name} cannot be {purpose}: {error.strerror}.") from error
 
 
-def _numbered(name: str, stream: IO[bytes]) -> Iterator[tuple[int, str]]:
+def numbered_lines(name: str, stream: IO[bytes]) -> Lines:
+    """The lines of an open stream as `open_text` gives those of a file; `name` is for its errors."""
     number = 0
-    with stream:
-        try:
-            for number, raw in enumerate(stream, 1):
-                # Line by line, so that an error knows its line.
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-                yield number, line.removesuffix("\n").removesuffix("\r")
-        except UnicodeDecodeError as error:
-            raise DataError.at(name, number, f"byte {error.start + 1} is not UTF-8 text.") from error
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError.at(name, number + 1, f"the file cannot be read further ({error}).") from error
+    try:
+        for number, raw in enumerate(stream, 1):
+            # Line by line, so that an error knows its line.
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            yield number, line.removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise DataError.at(name, number, f"byte {error.start + 1} is not UTF-8 text.") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError.at(name, number + 1, f"the file cannot be read further ({error}).") from error

@@ -66,9 +66,6 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
     estimator = bundle.estimator
     check_is_fitted(estimator, "weights_")
     header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "library": structlearn.__version__,
         "estimator": type(estimator).__name__,
         "parameters": {k: _to_json(v) for k, v in estimator.get_params(deep=False).items() if _is_plain(v)},
         "scoring": getattr(estimator, "scoring", None) is not None,
@@ -83,6 +80,12 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
         tensors[f"text:{name}"] = np.frombuffer(
             "".join(f"{line}\n" for line in lines).encode(), dtype=np.uint8
         )
+    write_model(path, header, tensors)
+
+
+def write_model(path: str | Path, header: dict[str, Any], tensors: dict[str, Array]) -> None:
+    """Write a model file: JSON metadata and named arrays, whole or not at all."""
+    header = {"format": FORMAT, "version": VERSION, "library": structlearn.__version__, **header}
     with written_aside(path) as aside:
         try:
             save_file(tensors, aside, metadata={_KEY: json.dumps(header)})
@@ -91,7 +94,7 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
 
 
 def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) -> Bundle:
-    header, tensors = _read(Path(path))
+    header, tensors = read_model(path)
     kind = header["estimator"]
     if kind not in structlearn.estimators.__all__:
         raise ValueError(f"{path} holds a {kind!r}, which this version of structlearn does not know.")
@@ -127,10 +130,12 @@ def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) ->
 
 def read_header(path: str | Path) -> dict[str, Any]:
     """The JSON metadata of a model file."""
-    return _read(Path(path))[0]
+    return read_model(path)[0]
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
+def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The JSON metadata and the arrays of a model file; ValueError if it is none."""
+    path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"Model file {path} does not exist.")
     try:

@@ -1,6 +1,6 @@
 """One HTML file that needs nothing else: no network, pictures inside, no scripts but the library's own.
 
-Whatever comes from data is escaped; the only markup is written here.
+Whatever comes from data is escaped; the only markup is ours.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FRAME = """<!DOCTYPE html>
 <body>
 <main>
 {body}
-</main>
+</main>{scripts}
 </body>
 </html>
 """
@@ -74,14 +74,14 @@ class Page:
         The heading, and the name of the browser's tab.
     lead : str
         A sentence under the heading.
-    style : str
-        More rules of style, from the library.
+    style, script : str
+        CSS and JavaScript of our own for `markup` blocks; never data. Pages have no script by default.
     """
 
-    def __init__(self, title: str, lead: str = "", *, style: str = "") -> None:
+    def __init__(self, title: str, lead: str = "", *, style: str = "", script: str = "") -> None:
         self.title = title
         self._style = _STYLE + style
-        self._hashes: list[str] = []
+        self._scripts = [script] if script else []
         self._blocks: list[str] = [_element("h1", title)]
         if lead:
             self._blocks.append(_element("p", lead, 'class="lead"'))
@@ -142,17 +142,25 @@ class Page:
 
     def script(self, code: str, data: Any) -> Page:
         """A script of the library, which fills the element `stage` from the JSON in the element `data`."""
-        self._hashes.append(b64encode(sha256(code.encode()).digest()).decode("ascii"))
+        self._scripts.append(code)
         stage = '<div id="stage"></div>'
         held = f'<script type="application/json" id="data">{_json(data)}</script>'
-        return self._add(f"{stage}\n{held}\n<script>{code}</script>")
+        return self._add(f"{stage}\n{held}")
+
+    def markup(self, block: str) -> Page:
+        """HTML as it is: whoever makes it has escaped what comes from data."""
+        return self._add(block)
 
     def html(self) -> str:
         """The whole page."""
-        allowed = " ".join(f"'sha256-{one}'" for one in self._hashes)
+        allowed = " ".join(map(_permission, self._scripts))
         policy = f"{_POLICY}; script-src {allowed}" if allowed else _POLICY
         return _FRAME.format(
-            title=escape(self.title), policy=policy, style=self._style, body="\n".join(self._blocks)
+            title=escape(self.title),
+            policy=policy,
+            style=self._style,
+            body="\n".join(self._blocks),
+            scripts="".join(f"\n<script>{code}</script>" for code in self._scripts),
         )
 
     def write(self, path: str | Path) -> None:
@@ -168,6 +176,12 @@ class Page:
     def _add(self, block: str) -> Page:
         self._blocks.append(block)
         return self
+
+
+def _permission(script: str) -> str:
+    """What the policy says of a script: this one may run."""
+    digest = b64encode(sha256(script.encode("utf-8")).digest()).decode("ascii")
+    return f"'sha256-{digest}'"
 
 
 def _element(tag: str, content: Any, attributes: str = "") -> str:

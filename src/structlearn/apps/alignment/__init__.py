@@ -1,0 +1,1 @@
+"""Word alignment: text, statistics, features, training, symmetrisation."""

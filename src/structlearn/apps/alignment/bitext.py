@@ -1,0 +1,178 @@
+"""Bitext: sentence pairs as integers, with a vocabulary a side."""
+
+from __future__ import annotations
+
+import gzip
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count, zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = np.ndarray
+
+
+class Vocabulary:
+    """The words of one side, most frequent first; a word never seen has the number `len(vocabulary)`.
+
+    Parameters
+    ----------
+    words : sequence of str
+    counts : ndarray of shape (n_words,)
+        How often each word was seen.
+    """
+
+    def __init__(self, words: Sequence[str], counts: Array) -> None:
+        self.words = list(words)
+        self.counts = np.asarray(counts, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {word: k for k, word in enumerate(self.words)}
+
+    def encode(self, tokens: Iterable[str]) -> list[int]:
+        """The number of each word."""
+        number, unknown = self._number, len(self.words)
+        return [number.get(token, unknown) for token in tokens]
+
+
+class Corpus(NamedTuple):
+    """Sentences of one side: sentence s is `tokens[start[s] : start[s + 1]]`."""
+
+    tokens: Array  # int32
+    start: Array  # int64
+
+    def words(self, first: int, last: int) -> Array:
+        """Tokens of the sentences first <= s < last."""
+        return self.tokens[self.start[first] : self.start[last]]
+
+    @property
+    def lengths(self) -> Array:
+        return np.diff(self.start)
+
+
+class Text(NamedTuple):
+    """Compiled form of `Bitext`."""
+
+    source: Corpus
+    target: Corpus
+    cell_start: Array  # int64
+
+
+@dataclass(frozen=True)
+class Bitext:
+    """Sentence pairs; a pair of m source and n target words has m * n *cells*, source word by source word."""
+
+    source: Corpus
+    target: Corpus
+    source_words: Vocabulary
+    target_words: Vocabulary
+
+    def __len__(self) -> int:
+        return len(self.source.start) - 1
+
+    @cached_property
+    def cell_start(self) -> Array:
+        """Where the cells of each pair begin, of shape (n_pairs + 1,)."""
+        return _starts(self.source.lengths * self.target.lengths)
+
+    @property
+    def longest(self) -> int:
+        """Most words in a sentence of either side."""
+        return int(max(self.source.lengths.max(initial=0), self.target.lengths.max(initial=0)))
+
+    def cells(self, table: Array, first: int, last: int) -> Array:
+        """The part of a table over all cells that belongs to the pairs first <= s < last."""
+        return table[self.cell_start[first] : self.cell_start[last]]
+
+    @property
+    def record(self) -> Text:
+        return Text(self.source, self.target, self.cell_start)
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[tuple[Iterable[str], Iterable[str]]]) -> Bitext:
+        """Number the words of an iterable of (source words, target words); it is read once, as a stream."""
+        sides = _add_all(pairs, _Side(), _Side())
+        (source, source_words), (target, target_words) = (side.finish() for side in sides)
+        return cls(source, target, source_words, target_words)
+
+    @classmethod
+    def read(cls, source: str | Path, target: str | Path) -> Bitext:
+        """Bitext of two line-aligned files of words between blanks, plain or ending in ``.gz``."""
+        return cls.from_pairs(read_pairs(source, target))
+
+    @classmethod
+    def encode(
+        cls,
+        pairs: Iterable[tuple[Iterable[str], Iterable[str]]],
+        source_words: Vocabulary,
+        target_words: Vocabulary,
+    ) -> Bitext:
+        """Bitext of other pairs in the numbers of given vocabularies."""
+        sides = _add_all(pairs, _Side(source_words.encode), _Side(target_words.encode))
+        source, target = (side.corpus() for side in sides)
+        return cls(source, target, source_words, target_words)
+
+
+def read_pairs(source: str | Path, target: str | Path) -> Iterator[tuple[list[str], list[str]]]:
+    """The pairs of two line-aligned files, as lists of words."""
+    with _open(source) as source_lines, _open(target) as target_lines:
+        for number, (e, f) in enumerate(zip_longest(source_lines, target_lines)):
+            if e is None or f is None:
+                ended = source if e is None else target
+                raise ValueError(
+                    f"{ended} ends after {number} lines and the other file goes on; align them line by line."
+                )
+            yield e.split(), f.split()
+
+
+def _open(path: str | Path) -> Any:
+    opener: Callable[..., Any] = gzip.open if str(path).endswith(".gz") else open
+    return opener(path, "rt", encoding="utf-8", newline="\n")
+
+
+def _starts(lengths: Array) -> Array:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+
+class _Side:
+    """One side while it is read: two growing arrays, no object a sentence."""
+
+    def __init__(self, encode: Callable[[Iterable[str]], Iterable[int]] | None = None) -> None:
+        self._number: dict[str, int] = defaultdict(count().__next__)
+        self._encode = encode or (lambda sentence: map(self._number.__getitem__, sentence))
+        self._tokens = array("i")
+        self._ends = array("q", [0])
+
+    def add(self, sentence: Iterable[str]) -> None:
+        self._tokens.extend(self._encode(sentence))
+        self._ends.append(len(self._tokens))
+
+    def corpus(self) -> Corpus:
+        return Corpus(np.array(self._tokens, dtype=np.int32), np.array(self._ends, dtype=np.int64))
+
+    def finish(self) -> tuple[Corpus, Vocabulary]:
+        """Corpus and vocabulary, renumbered so that frequent words come first."""
+        first = self.corpus()
+        counts = np.bincount(first.tokens, minlength=len(self._number))
+        order = np.argsort(-counts, kind="stable")
+        rank = np.empty(order.size, dtype=np.int32)
+        rank[order] = np.arange(order.size, dtype=np.int32)
+        words = list(self._number)
+        vocabulary = Vocabulary([words[k] for k in order], counts[order])
+        return Corpus(rank[first.tokens], first.start), vocabulary
+
+
+def _add_all(pairs: Iterable[Any], source: _Side, target: _Side) -> tuple[_Side, _Side]:
+    for e, f in pairs:
+        source.add(e)
+        target.add(f)
+    return source, target

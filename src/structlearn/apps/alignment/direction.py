@@ -1,0 +1,120 @@
+"""One direction of an alignment model: which words each word generates, NULL, and the jumps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.apps.alignment.bitext import Array
+from structlearn.apps.alignment.expectation import DirectionRecord
+from structlearn.apps.alignment.jumps import (
+    JumpCounts,
+    by_distance,
+    jump_penalty,
+    reestimate_jumps,
+    uniform_jumps,
+)
+from structlearn.apps.alignment.lexicon import N_MISSING, Lexicon
+from structlearn.apps.alignment.translation import reestimate, reestimate_null
+
+#: Probability of a word that the generating word has never been seen with.
+UNSEEN = 1e-6
+
+
+class Priors(NamedTuple):
+    """What is believed before any text is seen.
+
+    Attributes
+    ----------
+    translation : float
+        Strength of the Dirichlet prior on the words that a word generates; 0 is maximum likelihood.
+    null : float
+        Imaginary words of each kind that NULL has generated.
+    unseen : float
+        Least translation probability. Above 0, a word that lost all its translations is aligned by its place.
+    """
+
+    translation: float = 0.01
+    null: float = 0.1
+    unseen: float = UNSEEN
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Source words generate target words if `from_source`, else target words generate source words.
+
+    Attributes
+    ----------
+    translation : ndarray of shape (K + N_MISSING,)
+        t(generated | generating) of each entry of the lexicon.
+    null : ndarray of shape (n_words + 1,)
+        Probability of each word given NULL, the word never seen last.
+    jumps : ndarray of shape (2 WIDEST + 1,)
+        Weight of each distance.
+    p0 : float
+        Probability that a word is from NULL.
+    log_prior : float
+        What the priors add to the log-likelihood to make the objective of training.
+    """
+
+    from_source: bool
+    translation: Array
+    null: Array
+    jumps: Array
+    p0: float
+    log_prior: float = 0.0
+
+    @classmethod
+    def uniform(cls, lexicon: Lexicon, from_source: bool, p0: float, priors: Priors) -> Direction:
+        """Where training starts; the prior on translations has no part in its objective yet."""
+        n_words = len(lexicon.target_pairs if from_source else lexicon.source_pairs)
+        translation = np.full(len(lexicon.target) + N_MISSING, 1 / n_words, dtype=np.float32)
+        null, log_null = reestimate_null(np.zeros(n_words), priors.null)
+        jumps = uniform_jumps()
+        return cls(from_source, translation, null, jumps, p0, log_null + jump_penalty(jumps))
+
+    def record(self, reach: int) -> DirectionRecord:
+        """Compiled form for jumps of up to `reach`; Model 1 if it is 0."""
+        jump = by_distance(self.jumps, reach) if reach else np.empty(0)
+        return DirectionRecord(self.translation, self.null, self.p0, jump)
+
+    def updated(
+        self, lexicon: Lexicon, links: Array, null: Array, jumps: JumpCounts, priors: Priors
+    ) -> Direction:
+        """The M-step. The translation table is overwritten."""
+        table = self.translation
+        log_prior = reestimate(lexicon, links, self.from_source, priors.translation, priors.unseen, table)
+        null_table, log_null = reestimate_null(null, priors.null)
+        weights = reestimate_jumps(self.jumps, jumps) if jumps.taken.size else self.jumps
+        log_prior += log_null + jump_penalty(weights)
+        return replace(self, null=null_table, jumps=weights, log_prior=log_prior)
+
+    def finished(self) -> Direction:
+        """With no probability below `UNSEEN`, and the places of pairs that are not stored filled.
+
+        A generating word never seen generates all words alike.
+        """
+        table = np.maximum(self.translation, np.float32(UNSEEN))
+        table[-N_MISSING:] = UNSEEN
+        table[-N_MISSING:][[1, 3] if self.from_source else [2, 3]] = 1 / len(self.null)
+        return replace(self, translation=table)
+
+    def kept(self, kept: Array) -> Direction:
+        """With the entries where `kept` is true."""
+        table = np.concatenate([self.translation[:-N_MISSING][kept], self.translation[-N_MISSING:]])
+        return replace(self, translation=table)
+
+    def to_arrays(self) -> dict[str, Array]:
+        return {
+            "translation": self.translation,
+            "null": self.null,
+            "jumps": self.jumps,
+            "p0": np.array([self.p0]),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any], from_source: bool) -> Direction:
+        p0 = float(arrays["p0"][0])
+        return cls(from_source, arrays["translation"], arrays["null"], arrays["jumps"], p0)

@@ -1,0 +1,203 @@
+"""Features of the edges of a sentence pair: what speaks for linking source word i to target word j.
+
+    agreement = sqrt(forward backward)        of the posteriors of the two directions
+
+Nearly all is made of the agreement: of the edge itself, of its rivals in row and column, of its neighbours.
+Computed a batch of pairs at a time, in compiled code; nothing is kept for a whole corpus. Features are of the
+order of 1, but the constant and the agreement are `STRONG`: the penalty on weights hardly holds these two,
+so that what is learned stays near the rule agreement > 1/2 unless the gold links speak against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.apps.alignment.bitext import Bitext
+from structlearn.apps.alignment.statistics import AlignmentStatistics
+from structlearn.apps.alignment.strings import LONGEST, MARK, Spellings, common_prefix, likeness, spell
+from structlearn.contract import Array
+from structlearn.kernels import kernel
+
+Words = tuple[Sequence[str], Sequence[str]]
+
+#: Scale of the constant and of the agreement.
+STRONG = 5.0
+
+FEATURES = (
+    "constant", "agreement", "forward", "backward", "log_agreement", "larger", "smaller",
+    "best_in_both", "margin", "free", "free_larger",
+    "dice", "dice_best_in_both", "log_forward_probability", "log_backward_probability",
+    "forward_null", "backward_null",
+    "previous", "next", "around", "both_around", "beside", "above", "agreement_beside", "free_around",
+    "distance", "same", "same_long", "likeness", "marks_differ", "mark_and_word",
+)  # fmt: skip
+
+
+class Edges(NamedTuple):
+    """Statistics of a batch: tables of m * n entries a pair, end to end, and of one entry a word."""
+
+    forward: Array
+    backward: Array
+    forward_probability: Array
+    backward_probability: Array
+    dice: Array
+    forward_null: Array  # of each target word
+    backward_null: Array  # of each source word
+
+
+class Tokens(NamedTuple):
+    """Words of one side of a batch: those of sentence p are words[start[p] : start[p + 1]]."""
+
+    words: Array
+    start: Array
+    spellings: Spellings
+
+
+class EdgeFeatures(NamedTuple):
+    """Features of all edges of a batch of pairs.
+
+    Attributes
+    ----------
+    bitext : Bitext
+        The pairs, whose cells are the edges.
+    F : ndarray of shape (n_cells, n_features)
+    agreement : ndarray of shape (n_cells,)
+    """
+
+    bitext: Bitext
+    F: Array
+    agreement: Array
+
+
+def feature_names() -> list[str]:
+    """Names of the features, in their order."""
+    return list(FEATURES)
+
+
+def edge_features(statistics: AlignmentStatistics, pairs: Sequence[Words]) -> EdgeFeatures:
+    """Features of pairs of (source words, target words), which are written like those of the statistics."""
+    bitext = statistics.encode(pairs)
+    posteriors = statistics.posteriors(bitext)
+    found = statistics.pair_statistics(bitext)
+    edges = Edges(
+        posteriors.forward,
+        posteriors.reverse,
+        found.translation,
+        found.reverse_translation,
+        found.dice,
+        posteriors.forward_null,
+        posteriors.reverse_null,
+    )
+    F = np.empty((int(bitext.cell_start[-1]), len(FEATURES)))
+    source = _tokens([pair[0] for pair in pairs], bitext.source.start)
+    target = _tokens([pair[1] for pair in pairs], bitext.target.start)
+    fill_features(source, target, Edges(*(table.astype(np.float32, copy=False) for table in edges)), F)
+    return EdgeFeatures(bitext, F, F[:, FEATURES.index("agreement")] / STRONG)
+
+
+def _tokens(sentences: Sequence[Sequence[str]], start: Array) -> Tokens:
+    """Words numbered as they come: the vocabulary has one number for all that it lacks."""
+    number: dict[str, int] = {}
+    words = [number.setdefault(word, len(number)) for sentence in sentences for word in sentence]
+    return Tokens(np.array(words, dtype=np.int64), start, spell(list(number)))
+
+
+@kernel
+def fill_features(source: Any, target: Any, edges: Any, out: Any) -> None:
+    """out[e] <- the features of edge e, for all edges of the batch."""
+    at = 0
+    letters = np.empty(LONGEST + 1, dtype=np.int64)
+    for pair in range(source.start.size - 1):
+        f, g = source.start[pair], target.start[pair]
+        m, n = source.start[pair + 1] - f, target.start[pair + 1] - g
+        if m * n == 0:
+            continue
+        end = at + m * n
+        forward, backward = edges.forward[at:end].reshape(m, n), edges.backward[at:end].reshape(m, n)
+        dice = edges.dice[at:end].reshape(m, n)
+        agreement = np.sqrt(forward * backward)
+        agreed, diced = _rivals(agreement), _rivals(dice)
+        for i in range(m):
+            for j in range(n):
+                e = at + i * n + j
+                x = out[e]
+                a, p, q = agreement[i, j], forward[i, j], backward[i, j]
+                x[0], x[1] = STRONG, STRONG * a
+                x[2], x[3], x[4], x[5], x[6] = p, q, log(a + 1e-4) / 5.0, max(p, q), min(p, q)
+                row, column = _other(agreed[0][i], a), _other(agreed[1][j], a)
+                free = (1.0 - row) * (1.0 - column)
+                x[7], x[8], x[9], x[10] = a > max(row, column), a - max(row, column), free, free * max(p, q)
+                d = dice[i, j]
+                x[11], x[12] = d, d > max(_other(diced[0][i], d), _other(diced[1][j], d))
+                x[13] = log(edges.forward_probability[e] + 1e-6) / 7.0
+                x[14] = log(edges.backward_probability[e] + 1e-6) / 7.0
+                x[15], x[16] = edges.forward_null[g + j], edges.backward_null[f + i]
+                _of_neighbours(agreement, i, j, free, x[17:25])
+                x[25] = abs((i + 0.5) / m - (j + 0.5) / n)
+                _of_strings(
+                    source.spellings,
+                    source.words[f + i],
+                    target.spellings,
+                    target.words[g + j],
+                    letters,
+                    x[26:],
+                )
+        at = end
+
+
+@kernel
+def _rivals(table: Any) -> Any:
+    """Best and second best of each row and of each column."""
+    m, n = table.shape
+    rows, columns = np.zeros((m, 2)), np.zeros((n, 2))
+    for i in range(m):
+        for j in range(n):
+            _enter(rows[i], table[i, j])
+            _enter(columns[j], table[i, j])
+    return rows, columns
+
+
+@kernel
+def _enter(best: Any, value: Any) -> None:
+    if value > best[0]:
+        best[1], best[0] = best[0], value
+    elif value > best[1]:
+        best[1] = value
+
+
+@kernel
+def _other(best: Any, value: Any) -> Any:
+    """The best among the others."""
+    return best[1] if value >= best[0] else best[0]
+
+
+@kernel
+def _at(table: Any, i: Any, j: Any) -> Any:
+    inside = 0 <= i < table.shape[0] and 0 <= j < table.shape[1]
+    return table[i, j] if inside else 0.0
+
+
+@kernel
+def _of_neighbours(table: Any, i: Any, j: Any, free: Any, x: Any) -> None:
+    """Are the words before, after and beside these linked to each other?"""
+    before, after = _at(table, i - 1, j - 1), _at(table, i + 1, j + 1)
+    beside = max(_at(table, i, j - 1), _at(table, i, j + 1))
+    above = max(_at(table, i - 1, j), _at(table, i + 1, j))
+    x[0], x[1], x[2], x[3] = before, after, max(before, after), min(before, after)
+    x[4], x[5], x[6] = beside, above, table[i, j] * max(beside, above)
+    x[7] = free * max(before, after)
+
+
+@kernel
+def _of_strings(a: Any, i: Any, b: Any, j: Any, letters: Any, x: Any) -> None:
+    """Are the words the same, or do they look alike? Is one of them a punctuation mark?"""
+    m, n = a.start[i + 1] - a.start[i], b.start[j + 1] - b.start[j]
+    same = m == n and common_prefix(a, i, b, j) == m
+    x[0], x[1] = same, same and m > 3
+    x[2] = 1.0 if same else likeness(a, i, b, j, letters) if min(m, n) > 3 else 0.0
+    one, two = a.kind[i] == MARK, b.kind[j] == MARK
+    x[3], x[4] = one and two and not same, one != two

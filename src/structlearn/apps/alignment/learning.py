@@ -1,0 +1,122 @@
+"""From gold links to weights: a structural SVM over matchings, its parameters chosen by cross-validation.
+
+Sure links are gold, possible ones cost nothing either way, missed links cost `missed` times what spurious
+ones do. Pairs weigh as many as their gold links, as they do in the alignment error rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from structlearn.apps.alignment.features import EdgeFeatures
+from structlearn.apps.alignment.links import Link, Links, table_links
+from structlearn.apps.alignment.metrics import alignment_scores
+from structlearn.contract import Array
+from structlearn.estimators import MatchingClassifier
+from structlearn.structures import Matching
+
+REGULARIZATIONS = (2.0, 5.0, 20.0)
+MISSED = (1.5, 2.0, 3.0)
+#: Slopes of the confidence that are tried.
+_SLOPES = tuple(2.0**k for k in range(-2, 10))
+
+
+class Setting(NamedTuple):
+    """What cross-validation chooses."""
+
+    regularization: float
+    missed: float
+
+
+class Trial(NamedTuple):
+    """A setting and its alignment error rate on pairs that it was not trained on."""
+
+    setting: Setting
+    aer: float
+
+
+class Gold(NamedTuple):
+    """Training pairs: (m, n, d) features, 0/1 tables of gold links, masks of links that are free, and all."""
+
+    X: list[Array]
+    tables: list[Array]
+    free: list[Array]
+    links: list[Links]
+
+    def part(self, chosen: Iterable[int]) -> Gold:
+        """Some of the pairs."""
+        X, tables, free, links = zip(*([column[i] for column in self._columns] for i in chosen))
+        return Gold(list(X), list(tables), list(free), list(links))
+
+    @property
+    def _columns(self) -> tuple[list[Any], ...]:
+        return self.X, self.tables, self.free, self.links
+
+
+def gold_of(features: EdgeFeatures, links: Sequence[Links], structure: Matching) -> Gold:
+    """Sure links as a matching: above the fertility those that the statistics like best, the rest are free.
+
+    argmax over matchings of sum of (1 + agreement) at sure links, -1 at others.
+    """
+    bitext = features.bitext
+    gold = Gold([], [], [], list(links))
+    for k, one in enumerate(links):
+        shape = int(bitext.source.lengths[k]), int(bitext.target.lengths[k])
+        cells = slice(bitext.cell_start[k], bitext.cell_start[k + 1])
+        if 0 in shape:
+            raise ValueError(f"Pair {k} has no words on one side; leave it out of the gold pairs.")
+        _check_inside(k, one, shape)
+        sure, possible = one.tables(shape)
+        agreement = features.agreement[cells].reshape(shape)
+        table = structure.decode(structure.maximize(np.where(sure, 1.0 + agreement, -1.0)))
+        gold.X.append(features.F[cells].reshape(*shape, -1))
+        gold.tables.append(table)
+        gold.free.append((possible > 0) & (table == 0))
+    return gold
+
+
+def _check_inside(k: int, links: Links, shape: tuple[int, int]) -> None:
+    for i, j in links.possible:
+        if not (0 <= i < shape[0] and 0 <= j < shape[1]):
+            raise ValueError(f"Pair {k} has a link ({i}, {j}) but only {shape[0]} and {shape[1]} words.")
+
+
+def fit_links(gold: Gold, setting: Setting, **parameters: Any) -> MatchingClassifier:
+    """The matching classifier of the gold pairs."""
+    model = MatchingClassifier(
+        regularization=setting.regularization,
+        cost={"missed": setting.missed, "spurious": 1.0, "possible": gold.free},
+        **parameters,
+    )
+    return model.fit(gold.X, gold.tables, np.array([max(1.0, table.sum()) for table in gold.tables]))
+
+
+def cross_validate(gold: Gold, settings: Sequence[Setting], folds: int, **parameters: Any) -> list[Trial]:
+    """The alignment error rate of each setting, every pair predicted by a model that has not seen it."""
+    order = check_random_state(parameters.get("random_state")).permutation(len(gold.X))
+    parts = np.array_split(order, min(folds, len(order)))
+    return [Trial(setting, _aer(gold, setting, parts, **parameters)) for setting in settings]
+
+
+def _aer(gold: Gold, setting: Setting, parts: Sequence[Array], **parameters: Any) -> float:
+    true: list[Links] = []
+    found: list[frozenset[Link]] = []
+    for part in parts:
+        model = fit_links(gold.part(np.setdiff1d(np.arange(len(gold.X)), part)), setting, **parameters)
+        test = gold.part(part)
+        true += test.links
+        found += map(table_links, model.predict(test.X))
+    return alignment_scores(true, found).aer
+
+
+def calibrate(weights: Array, gold: Gold) -> float:
+    """The slope s whose confidences clip(s theta + 1/2, 0, 1) have the least squared error on gold pairs."""
+    theta = np.concatenate([(x @ weights).ravel() for x in gold.X])
+    right = np.concatenate([table.ravel() for table in gold.tables])
+    counts = ~np.concatenate([free.ravel() for free in gold.free])
+    errors = [np.square(np.clip(s * theta + 0.5, 0, 1) - right)[counts].sum() for s in _SLOPES]
+    return _SLOPES[int(np.argmin(errors))]

@@ -1,0 +1,221 @@
+"""The lexicon: which source and target words occur together, and where in the text.
+
+An *entry* is a pair of words that share a sentence pair. Entries are stored by source word, target words in
+increasing order. Tables over the K entries have four places more, for pairs that are not stored:
+K + 1 [the source word was never seen] + 2 [the target word was never seen].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from structlearn.apps.alignment.bitext import Array, Bitext, Corpus, Text
+from structlearn.apps.alignment.parallel import in_order
+from structlearn.kernels import kernel
+
+#: Places at the end of a table over entries.
+N_MISSING = 4
+#: Into how many parts the words are cut.
+N_PARTS = 64
+
+
+class Lexicon(NamedTuple):
+    """Pairs of words that occur together.
+
+    Attributes
+    ----------
+    start : ndarray of shape (n_source_words + 2,)
+        The entries of source word e are `start[e] : start[e + 1]`; the word never seen has none.
+    target : ndarray of shape (K,)
+        Target words, increasing within a source word.
+    together : ndarray of shape (K,)
+        In how many sentence pairs the two occur together.
+    source_pairs, target_pairs : ndarray of shape (n_words + 1,)
+        In how many sentence pairs each word occurs; 0 for the word never seen.
+    """
+
+    start: Array
+    target: Array
+    together: Array
+    source_pairs: Array
+    target_pairs: Array
+
+    def source(self) -> Array:
+        """Source word of each entry, of shape (K,)."""
+        return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
+
+    def keep(self, kept: Array) -> Lexicon:
+        """The lexicon of the entries where `kept`, of shape (K,), is true."""
+        before = np.concatenate([[0], np.cumsum(kept)])
+        return self._replace(start=before[self.start], target=self.target[kept], together=self.together[kept])
+
+
+@kernel
+def find_entry(lexicon: Lexicon, e: int, f: int) -> int:
+    """The entry of source word e and target word f, by binary search."""
+    low, high = lexicon.start[e], lexicon.start[e + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if lexicon.target[middle] < f:
+            low = middle + 1
+        else:
+            high = middle
+    if low < lexicon.start[e + 1] and lexicon.target[low] == f:
+        return low
+    never_e = e == lexicon.source_pairs.size - 1
+    never_f = f == lexicon.target_pairs.size - 1
+    return lexicon.target.size + never_e + 2 * never_f
+
+
+@kernel
+def find_entries(lexicon: Lexicon, source: Corpus, target: Corpus, first: int, last: int) -> Array:
+    """Entry of every cell of the pairs first <= s < last."""
+    cells = 0
+    for s in range(first, last):
+        cells += (source.start[s + 1] - source.start[s]) * (target.start[s + 1] - target.start[s])
+    entry = np.empty(cells, dtype=np.int32)
+    cell = 0
+    for s in range(first, last):
+        for e in source.tokens[source.start[s] : source.start[s + 1]]:
+            for f in target.tokens[target.start[s] : target.start[s + 1]]:
+                entry[cell] = find_entry(lexicon, e, f)
+                cell += 1
+    return entry
+
+
+def build_lexicon(
+    bitext: Bitext, *, n_jobs: int = 1, advance: Callable[[], object] = lambda: None
+) -> tuple[Lexicon, Array]:
+    """The lexicon of a bitext, and the entry of each of its cells.
+
+    Source word by source word: visit the sentences it occurs in, mark the target words met. This takes time
+    O(cells) and no sort of all cells. `advance` is called 2 `N_PARTS` times at most.
+
+    Returns
+    -------
+    lexicon : Lexicon
+    entry : ndarray of shape (n_cells,)
+    """
+    n_source, n_target = len(bitext.source_words), len(bitext.target_words)
+    where = _occurrences(bitext.source, n_source)
+    parts = _even_parts(where.start)
+    sizes = np.zeros(n_source + 2, dtype=np.int64)
+    with in_order(n_jobs) as run:
+        for _ in run(partial(_count_rows, where, bitext.target, sizes), parts):
+            advance()
+        start = np.cumsum(sizes)
+        tables = (np.empty(start[-1], np.int32), np.empty(start[-1], np.int32))
+        entry = np.empty(bitext.cell_start[-1], dtype=np.int32)
+        pairs = _pairs_with(bitext.source, n_source), _pairs_with(bitext.target, n_target)
+        lexicon = Lexicon(start, *tables, *pairs)
+        for _ in run(partial(_fill_rows, where, bitext.record, lexicon, entry), parts):
+            advance()
+    return lexicon, entry
+
+
+class Occurrences(NamedTuple):
+    """Where words occur: word e at the tokens `token[start[e] : start[e + 1]]`, of those sentences."""
+
+    start: Array
+    token: Array
+    sentence: Array
+
+
+@kernel
+def _occurrences(corpus: Corpus, n_words: int) -> Occurrences:
+    start = np.zeros(n_words + 1, dtype=np.int64)
+    for word in corpus.tokens:
+        start[word + 1] += 1
+    for e in range(n_words):
+        start[e + 1] += start[e]
+    free = start.copy()
+    token = np.empty(corpus.tokens.size, dtype=np.int64)
+    sentence = np.empty(corpus.tokens.size, dtype=np.int32)
+    for s in range(corpus.start.size - 1):
+        for k in range(corpus.start[s], corpus.start[s + 1]):
+            place = free[corpus.tokens[k]]
+            token[place] = k
+            sentence[place] = s
+            free[corpus.tokens[k]] += 1
+    return Occurrences(start, token, sentence)
+
+
+def _even_parts(start: Array) -> list[tuple[int, int]]:
+    """Ranges of words that occur about equally often."""
+    cuts = np.searchsorted(start, np.linspace(0, start[-1], N_PARTS + 1)[1:-1])
+    edges = np.unique(np.concatenate([[0], cuts, [len(start) - 1]]))
+    return [(int(a), int(b)) for a, b in pairwise(edges)]
+
+
+@kernel
+def _meet(where: Occurrences, target: Corpus, e: int, last: Array, met: Array, count: Array) -> int:
+    """List in `met` the target words that source word e occurs with, and count their sentences."""
+    n_met = 0
+    previous = -1
+    for o in range(where.start[e], where.start[e + 1]):
+        s = where.sentence[o]
+        if s == previous:
+            continue
+        previous = s
+        for f in target.tokens[target.start[s] : target.start[s + 1]]:
+            if last[f] < 0:
+                met[n_met] = f
+                count[f] = 0
+                n_met += 1
+            if last[f] != s:
+                count[f] += 1
+                last[f] = s
+    for f in met[:n_met]:
+        last[f] = -1
+    return n_met
+
+
+@kernel
+def _count_rows(where: Occurrences, target: Corpus, sizes: Array, part: tuple[int, int]) -> None:
+    """sizes[e + 1] = number of entries of source word e."""
+    n_target = target.tokens.max() + 1
+    last = np.full(n_target, -1, dtype=np.int32)
+    met = np.empty(n_target, dtype=np.int32)
+    count = np.empty(n_target, dtype=np.int32)
+    for e in range(part[0], part[1]):
+        sizes[e + 1] = _meet(where, target, e, last, met, count)
+
+
+@kernel
+def _fill_rows(where: Occurrences, text: Text, lexicon: Lexicon, entry: Array, part: tuple[int, int]) -> None:
+    """Entries of a part of the source words, and the entry of each of their cells."""
+    target, start = text.target, lexicon.start
+    n_target = target.tokens.max() + 1
+    last = np.full(n_target, -1, dtype=np.int32)
+    met = np.empty(n_target, dtype=np.int32)
+    count = np.empty(n_target, dtype=np.int32)
+    for e in range(part[0], part[1]):
+        n_met = _meet(where, target, e, last, met, count)
+        row = np.sort(met[:n_met])
+        for k in range(n_met):
+            lexicon.target[start[e] + k] = row[k]
+            lexicon.together[start[e] + k] = count[row[k]]
+            count[row[k]] = k
+        for o in range(where.start[e], where.start[e + 1]):
+            s = where.sentence[o]
+            n = target.start[s + 1] - target.start[s]
+            cell = text.cell_start[s] + (where.token[o] - text.source.start[s]) * n
+            for j in range(n):
+                entry[cell + j] = start[e] + count[target.tokens[target.start[s] + j]]
+
+
+@kernel
+def _pairs_with(corpus: Corpus, n_words: int) -> Array:
+    """In how many sentences each word occurs."""
+    last = np.full(n_words, -1, dtype=np.int32)
+    pairs = np.zeros(n_words + 1, dtype=np.int32)
+    for s in range(corpus.start.size - 1):
+        for word in corpus.tokens[corpus.start[s] : corpus.start[s + 1]]:
+            pairs[word] += last[word] != s
+            last[word] = s
+    return pairs

@@ -1,0 +1,159 @@
+"""Statistics from bitext: Dice, Model 1 and the HMM in both directions; posteriors for any pair.
+
+A pair of m source and n target words has m * n cells, and every table over a pair is (m, n).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.apps.alignment.bitext import Array, Bitext, Vocabulary
+from structlearn.apps.alignment.dice import dice
+from structlearn.apps.alignment.direction import Direction
+from structlearn.apps.alignment.expectation import expect
+from structlearn.apps.alignment.lexicon import N_MISSING, N_PARTS, Lexicon, build_lexicon, find_entries
+from structlearn.apps.alignment.parallel import in_order
+from structlearn.apps.alignment.training import Recipe, Row, chunks, train
+from structlearn.progress import counted
+
+
+class Posteriors(NamedTuple):
+    """Probabilities of links in both directions; over one pair, or over the cells and words of many.
+
+    Attributes
+    ----------
+    forward : ndarray of shape (m, n) or (n_cells,)
+        p(target word j is from source word i); over i and NULL they sum to 1.
+    reverse : ndarray of shape (m, n) or (n_cells,)
+        p(source word i is from target word j); over j and NULL they sum to 1.
+    forward_null : ndarray of shape (n,) or (n_target_tokens,)
+    reverse_null : ndarray of shape (m,) or (n_source_tokens,)
+    """
+
+    forward: Array
+    reverse: Array
+    forward_null: Array
+    reverse_null: Array
+
+    def agreement(self) -> Array:
+        """Geometric mean of both directions; a link where it exceeds 0.5 is the unsupervised aligner."""
+        return np.sqrt(self.forward * self.reverse)
+
+
+class PairStatistics(NamedTuple):
+    """Statistics of every cell of a bitext, each of shape (n_cells,)."""
+
+    dice: Array
+    translation: Array  # t(f | e)
+    reverse_translation: Array  # t(e | f)
+
+
+@dataclass(frozen=True)
+class AlignmentStatistics:
+    """What bitext tells about which words translate which.
+
+    Made by `train` or `from_arrays`. Pairs to ask about are a `Bitext` in this vocabulary, see `encode`.
+    """
+
+    source_words: Vocabulary
+    target_words: Vocabulary
+    lexicon: Lexicon
+    forward: Direction
+    reverse: Direction
+    history: list[Row] = field(default_factory=list)
+
+    @classmethod
+    def train(cls, bitext: Bitext, recipe: Recipe | None = None, *, n_jobs: int = 1) -> AlignmentStatistics:
+        """Statistics of a bitext; the same for every `n_jobs`."""
+        if bitext.cell_start[-1] == 0:
+            raise ValueError("The bitext has no pair with words on both sides; give at least one.")
+        recipe = recipe or Recipe()
+        with counted("word pairs", 2 * N_PARTS) as advance:
+            lexicon, entry = build_lexicon(bitext, n_jobs=n_jobs, advance=advance)
+        n_steps = (recipe.model1 + recipe.hmm) * len(chunks(bitext))
+        with counted("alignment models", n_steps) as advance:
+            forward, reverse, history = train(bitext, lexicon, entry, recipe, n_jobs=n_jobs, advance=advance)
+        words = bitext.source_words, bitext.target_words
+        return cls(*words, lexicon, forward.finished(), reverse.finished(), history)
+
+    def encode(self, pairs: Iterable[tuple[Iterable[str], Iterable[str]]]) -> Bitext:
+        """Pairs of (source words, target words) in the numbers of this vocabulary."""
+        return Bitext.encode(pairs, self.source_words, self.target_words)
+
+    def posteriors(self, bitext: Bitext, *, model1: bool = False, n_jobs: int = 1) -> Posteriors:
+        """Posteriors of the HMM, or of Model 1 with the same translation tables, over all pairs."""
+        reach = 0 if model1 else bitext.longest + 1
+        records = self.forward.record(reach), self.reverse.record(reach)
+
+        def work(part: tuple[int, int]) -> tuple[Array, ...]:
+            entry = find_entries(self.lexicon, bitext.source, bitext.target, *part)
+            forward, reverse = expect(bitext.record, entry, *records, *part)
+            return forward.link, reverse.link, forward.null, reverse.null
+
+        with in_order(n_jobs) as run:
+            return Posteriors(*(np.concatenate(parts) for parts in zip(*run(work, chunks(bitext)))))
+
+    def tables(self, source: Iterable[str], target: Iterable[str], *, model1: bool = False) -> Posteriors:
+        """Posteriors of one pair of sentences, (m, n) each."""
+        bitext = self.encode([(source, target)])
+        return next(by_pair(bitext, self.posteriors(bitext, model1=model1)))
+
+    def pair_statistics(self, bitext: Bitext) -> PairStatistics:
+        """Dice and translation probabilities of every cell."""
+        entry = find_entries(self.lexicon, bitext.source, bitext.target, 0, len(bitext))
+        table = np.concatenate([dice(self.lexicon), np.zeros(N_MISSING, dtype=np.float32)])
+        return PairStatistics(table[entry], self.forward.translation[entry], self.reverse.translation[entry])
+
+    def prune(self, min_probability: float = 1e-3) -> AlignmentStatistics:
+        """Without the entries whose translation probabilities are both smaller: a small file."""
+        likelier = np.maximum(self.forward.translation, self.reverse.translation)[:-N_MISSING]
+        kept = likelier >= min_probability
+        return replace(
+            self,
+            lexicon=self.lexicon.keep(kept),
+            forward=self.forward.kept(kept),
+            reverse=self.reverse.kept(kept),
+        )
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Everything but the history, as named arrays."""
+        arrays = {f"lexicon.{name}": value for name, value in self.lexicon._asdict().items()}
+        for name, direction in (("forward", self.forward), ("reverse", self.reverse)):
+            arrays |= {f"{name}.{key}": value for key, value in direction.to_arrays().items()}
+        for name, words in (("source", self.source_words), ("target", self.target_words)):
+            text = json.dumps(words.words, ensure_ascii=False).encode()
+            arrays |= {f"{name}.words": np.frombuffer(text, dtype=np.uint8), f"{name}.counts": words.counts}
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> AlignmentStatistics:
+        """The inverse of `to_arrays`."""
+        rooms: dict[str, dict[str, Any]] = {}
+        for name, value in arrays.items():
+            room, key = name.split(".")
+            rooms.setdefault(room, {})[key] = value
+        words = [
+            Vocabulary(json.loads(bytes(rooms[side]["words"])), rooms[side]["counts"])
+            for side in ("source", "target")
+        ]
+        forward = Direction.from_arrays(rooms["forward"], True)
+        reverse = Direction.from_arrays(rooms["reverse"], False)
+        return cls(words[0], words[1], Lexicon(**rooms["lexicon"]), forward, reverse)
+
+
+def by_pair(bitext: Bitext, posteriors: Posteriors) -> Iterator[Posteriors]:
+    """Pair by pair, as tables."""
+    for s in range(len(bitext)):
+        m, n = bitext.source.lengths[s], bitext.target.lengths[s]
+        cells = slice(bitext.cell_start[s], bitext.cell_start[s + 1])
+        yield Posteriors(
+            posteriors.forward[cells].reshape(m, n),
+            posteriors.reverse[cells].reshape(m, n),
+            posteriors.forward_null[bitext.target.start[s] : bitext.target.start[s + 1]],
+            posteriors.reverse_null[bitext.source.start[s] : bitext.source.start[s + 1]],
+        )

@@ -1,0 +1,108 @@
+"""Sentence pairs from text files, read one line at a time."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import zip_longest
+from typing import NamedTuple
+
+from structlearn.data import DataError, Lines, check_there, numbered_lines, open_text
+
+Path = str | os.PathLike[str]
+
+
+class Pair(NamedTuple):
+    """A sentence and its translation, as tokens, and the line (from 1) they stand on."""
+
+    number: int
+    source: list[str]
+    target: list[str]
+
+
+def lines_of(path: Path) -> Lines:
+    """The numbered lines of a file, plain or .gz; of the standard input if `path` is `-`."""
+    return numbered_lines("-", sys.stdin.buffer) if os.fspath(path) == "-" else open_text(path)
+
+
+def paired_lines(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
+    """The lines of two files side by side, with their number from 1.
+
+    Parameters
+    ----------
+    source, target : str or path
+        Line-aligned UTF-8 text files, plain or .gz; one of them may be `-`, the standard input.
+
+    Raises
+    ------
+    DataError
+        At once if a file is missing; while reading if one ends before the other or is not UTF-8.
+
+    """
+    if os.fspath(source) == os.fspath(target) == "-":
+        raise DataError("Only one of the two sides can be the standard input.")
+    for path in (source, target):  # both, before one is opened
+        if os.fspath(path) != "-":
+            check_there(path)
+    return _beside(source, lines_of(source), target, lines_of(target))
+
+
+def _beside(
+    source: Path, source_lines: Lines, target: Path, target_lines: Lines
+) -> Iterator[tuple[int, str, str]]:
+    with closing(source_lines), closing(target_lines):
+        for number, (left, right) in enumerate(zip_longest(source_lines, target_lines), 1):
+            if left is None or right is None:
+                ended, other = (source, target) if left is None else (target, source)
+                raise DataError.at(ended, number, f"the file ends here, but {os.fspath(other)} goes on.")
+            yield number, left[1], right[1]
+
+
+def read_pairs(source: Path, target: Path, *, allow_empty: bool = False) -> Iterator[Pair]:
+    """Stream the sentence pairs of two line-aligned files of tokens separated by blanks.
+
+    Parameters
+    ----------
+    source, target : str or path
+        See `paired_lines`.
+    allow_empty : bool
+        Whether a sentence may have no words; if not, it is an error.
+
+    """
+    lines = paired_lines(source, target)
+    return (_pair(number, (source, left), (target, right), allow_empty) for number, left, right in lines)
+
+
+def read_tab_pairs(path: Path, *, allow_empty: bool = False) -> Iterator[tuple[Pair, str | None]]:
+    """Stream sentence pairs from lines `source TAB target [TAB links]`, with the links as they are written.
+
+    Parameters
+    ----------
+    path : str or path
+        A UTF-8 text file, plain or .gz, or `-` for the standard input.
+    allow_empty : bool
+        Whether a sentence may have no words; if not, it is an error.
+
+    """
+    return (_columns(path, number, line, allow_empty) for number, line in lines_of(path))
+
+
+def _columns(path: Path, number: int, line: str, allow_empty: bool) -> tuple[Pair, str | None]:
+    columns = line.split("\t")
+    if len(columns) not in (2, 3):
+        raise DataError.at(path, number, f"2 or 3 columns between tabs are wanted, not {len(columns)}.")
+    pair = _pair(number, (path, columns[0]), (path, columns[1]), allow_empty)
+    return pair, columns[2] if len(columns) == 3 else None
+
+
+def _pair(number: int, source: tuple[Path, str], target: tuple[Path, str], allow_empty: bool) -> Pair:
+    return Pair(number, *(_tokens(path, number, line, allow_empty) for path, line in (source, target)))
+
+
+def _tokens(path: Path, number: int, line: str, allow_empty: bool) -> list[str]:
+    tokens = line.split()
+    if not tokens and not allow_empty:
+        raise DataError.at(path, number, "the sentence is empty; `structlearn align clean` drops such pairs.")
+    return tokens

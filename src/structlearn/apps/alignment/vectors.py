@@ -1,0 +1,178 @@
+"""Word vectors of two languages, and the orthogonal map between them.
+
+    W = argmin ||X W - Y||_F   over matrices with orthonormal rows or columns,   W = U V' from X' Y = U S V'
+
+where the rows of X and Y are the unit vectors of the words of a dictionary (Schonemann 1966; for word vectors
+Xing et al. 2015). Where the two languages' vectors differ in dimension W is semi-orthogonal: the smaller
+space is embedded in the larger one, or the larger one projected, so that cosines are taken in the target's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from structlearn.contract import Array
+from structlearn.data.errors import DataError
+from structlearn.data.text import open_text
+
+#: Words scored at once by `precision_at_1`.
+_CHUNK = 512
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Unit vectors of words.
+
+    words : list of str
+    matrix : float32 array of shape (n_words, dimension), rows of length 1 (or 0)
+    """
+
+    words: list[str]
+    matrix: Array
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self.words)}
+
+    def rows(self, words: Iterable[str]) -> Array:
+        """Row number of each word, -1 where there is none."""
+        return np.array([self.position.get(word, -1) for word in words], dtype=np.int64)
+
+    def of(self, words: Sequence[str]) -> Array:
+        """The words' vectors, zero where there is none."""
+        rows = self.rows(words)
+        return np.where((rows >= 0)[:, None], self.matrix[rows], np.float32(0.0))
+
+    def mapped(self, W: Array) -> WordVectors:
+        """The same words in the space that W maps to."""
+        return WordVectors(self.words, _unit(self.matrix @ W.astype(np.float32)))
+
+
+def read_vectors(path: str | os.PathLike[str], words: Collection[str] | None = None) -> WordVectors:
+    """Read a fastText text file: a header ``count dimension``, then ``word v1 v2 ...`` a line (or .gz).
+
+    A ``.bin`` file is read with the optional `fasttext` library, for the given words.
+
+    Parameters
+    ----------
+    path : str or path
+    words : collection of str, optional
+        Keep the vectors of these only.
+
+    """
+    if Path(path).suffix == ".bin":
+        return _read_binary(path, words)
+    lines = open_text(path)
+    count, dimension = _header(path, next(lines, (1, ""))[1])
+    found: list[str] = []
+    matrix: list[Array] = []
+    number = 1
+    for number, line in lines:
+        word, *values = line.rstrip(" ").split(" ")
+        if len(values) != dimension:
+            raise DataError.at(path, number, f"{len(values)} values after the word, not {dimension}.")
+        if words is None or word in words:
+            found.append(word)
+            matrix.append(_numbers(path, number, values))
+    if number - 1 != count:
+        raise DataError(f"{os.fspath(path)} has {number - 1} vectors but its first line says {count}.")
+    return WordVectors(found, _unit(np.array(matrix, dtype=np.float32).reshape(-1, dimension)))
+
+
+def _header(path: str | os.PathLike[str], line: str) -> tuple[int, int]:
+    fields = line.split()
+    if len(fields) != 2 or not all(field.isdigit() for field in fields) or int(fields[1]) < 1:
+        raise DataError.at(path, 1, f"the first line is 'count dimension', two integers; got {line[:40]!r}.")
+    return int(fields[0]), int(fields[1])
+
+
+def _numbers(path: str | os.PathLike[str], number: int, values: list[str]) -> Array:
+    try:
+        row = np.array(values, dtype=np.float32)
+    except ValueError:
+        raise DataError.at(path, number, "a value is not a number.") from None
+    if not np.isfinite(row).all():
+        raise DataError.at(path, number, "a value is not finite.")
+    return row
+
+
+def _read_binary(path: str | os.PathLike[str], words: Collection[str] | None) -> WordVectors:
+    if not Path(path).is_file():
+        raise DataError(f"File {os.fspath(path)} does not exist.")
+    try:
+        import fasttext
+    except ImportError:
+        raise DataError(
+            f"{os.fspath(path)} is binary: install structlearn[align] to read it, or give the .vec file."
+        ) from None
+    try:
+        model = fasttext.load_model(os.fspath(path))
+    except ValueError as error:
+        raise DataError(f"{os.fspath(path)} is no fastText model ({error}).") from None
+    kept = list(model.words if words is None else words)
+    matrix = np.array([model.get_word_vector(word) for word in kept], dtype=np.float32)
+    return WordVectors(kept, _unit(matrix.reshape(len(kept), model.get_dimension())))
+
+
+def _unit(matrix: Array) -> Array:
+    length = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return np.divide(matrix, length, out=np.zeros_like(matrix), where=length > 0)
+
+
+def orthogonal_map(X: Array, Y: Array) -> Array:
+    """argmin ||X W - Y|| over (semi-)orthogonal W of shape (X's dimension, Y's dimension)."""
+    U, _, Vt = np.linalg.svd(X.T.astype(np.float64) @ Y.astype(np.float64), full_matrices=False)
+    return U @ Vt
+
+
+def learn_map(
+    source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[str, str]]
+) -> tuple[Array, int]:
+    """The orthogonal map from the dictionary's pairs that both sides have, and their number."""
+    rows = _known(source, target, dictionary)
+    if len(rows) == 0:
+        raise DataError("No pair of the dictionary has a vector on both sides: no map can be learned.")
+    return orthogonal_map(source.matrix[rows[:, 0]], target.matrix[rows[:, 1]]), len(rows)
+
+
+def precision_at_1(
+    source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[str, str]]
+) -> tuple[float, int]:
+    """Share of the dictionary's source words whose nearest target word is one of their translations.
+
+    `source` is in the target's space already. Also the number of source words that were asked.
+    """
+    rows = _known(source, target, dictionary)
+    right: dict[int, set[int]] = {}
+    for i, j in rows.tolist():
+        right.setdefault(i, set()).add(j)
+    asked = np.array(list(right), dtype=np.int64)
+    hits = 0
+    for first in range(0, len(asked), _CHUNK):
+        some = asked[first : first + _CHUNK]
+        nearest = (source.matrix[some] @ target.matrix.T).argmax(axis=1)
+        hits += sum(int(j) in right[int(i)] for i, j in zip(some, nearest))
+    return (hits / len(asked) if len(asked) else float("nan")), len(asked)
+
+
+def _known(source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[str, str]]) -> Array:
+    pairs = list(dictionary)
+    rows = np.stack([source.rows(a for a, _ in pairs), target.rows(b for _, b in pairs)], axis=1)
+    return rows[(rows >= 0).all(axis=1)]
+
+
+def read_dictionary(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
+    """Word pairs, a pair a line, separated by a tab or spaces."""
+    pairs = []
+    for number, line in open_text(path):
+        fields = line.split("\t") if "\t" in line else line.split()
+        if len(fields) != 2:
+            raise DataError.at(path, number, f"a line holds a word and its translation; got {line[:60]!r}.")
+        pairs.append((fields[0].strip(), fields[1].strip()))
+    return pairs

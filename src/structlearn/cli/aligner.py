@@ -1,0 +1,222 @@
+"""`structlearn align train`, `apply` and `show`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from structlearn.cli.alignment import Source, Target, align
+from structlearn.cli.errors import INTERRUPTED, manners, plain_warnings, say
+from structlearn.cli.outputs import check_output, print_values, write_output
+
+if TYPE_CHECKING:
+    from structlearn.apps.alignment.aligner import Aligned, Aligner
+    from structlearn.apps.alignment.features import Words
+
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A file that `align train` wrote.", show_default=False)
+]
+#: Words of the first so many pairs are looked up, to see whether the model knows the language.
+_LOOKED_AT = 1000
+
+
+@align.command(
+    short_help="Train an aligner and print its certificate.",
+    epilog="Example: structlearn align train --src text.en --tgt text.fr --gold gold.wa --gold-src gold.en "
+    "--gold-tgt gold.fr --out model.safetensors",
+)
+@manners()
+def train(
+    source: Source,
+    target: Target,
+    out: Annotated[Path, typer.Option(metavar="MODEL", help="Model file to write.", show_default=False)],
+    gold: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Gold links, Pharaoh or NAACL.", show_default=False)
+    ] = None,
+    gold_source: Annotated[
+        Path | None, typer.Option("--gold-src", metavar="FILE", help="Their source sentences.")
+    ] = None,
+    gold_target: Annotated[
+        Path | None, typer.Option("--gold-tgt", metavar="FILE", help="Their translations.")
+    ] = None,
+    fertility: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="Most links of a word.  [default: 2 with gold links, else no bound]"),
+    ] = None,
+    pseudo_gold: Annotated[
+        bool, typer.Option("--pseudo-gold", help="Without gold: train on the confident links of the text.")
+    ] = False,
+    keep_case: Annotated[bool, typer.Option("--keep-case", help="Tell House from house.")] = False,
+    strip_accents: Annotated[
+        bool, typer.Option("--strip-accents", help="Look up words without their accents.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Threads for the statistics.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random choices.")] = 0,
+) -> None:
+    """Train an aligner on line-aligned text and, if given, on gold links; write it to MODEL.
+
+    The text gives statistics of which words translate which. Gold links of 100 to 200 pairs teach how to use
+    them; their parameters are chosen by cross-validation. Without gold links a link is drawn where both
+    directions agree on it. Prints the certificate of training, and the alignment error rate (AER) of
+    the cross-validation.
+    """
+    from structlearn.apps.alignment.aligner import Aligner
+
+    given = [path for path in (gold, gold_source, gold_target) if path is not None]
+    if len(given) not in (0, 3):
+        raise ValueError("Gold links need all of --gold, --gold-src and --gold-tgt.")
+    if pseudo_gold and given:
+        raise ValueError("Give gold links or --pseudo-gold, not both.")
+    out_file = check_output(out, others=[source, target, *given])
+    aligner = Aligner(
+        fertility=fertility,
+        pseudo_gold=pseudo_gold,
+        lowercase=not keep_case,
+        strip_accents=strip_accents,
+        n_jobs=jobs,
+        random_state=seed,
+    )
+    _fit(aligner, (source, target), given)
+    aligner.save(str(out_file))
+    say(f"Wrote the model to {out}.")
+    _print_certificate(aligner)
+
+
+def _fit(aligner: Aligner, text: tuple[Path, Path], gold: list[Path]) -> None:
+    from structlearn.apps.alignment.links import read_links
+
+    try:
+        with plain_warnings():
+            if gold:
+                pairs = list(_pairs(gold[1], gold[2]))
+                links = read_links(gold[0], [(len(e), len(f)) for e, f in pairs])
+                say(f"Read {len(pairs)} pairs with gold links from {gold[0]}.")
+                aligner.fit(pairs, links, _pairs(*text, allow_empty=True))
+            elif aligner.pseudo_gold:
+                aligner.fit(list(_pairs(*text)))
+            else:
+                aligner.fit([], None, _pairs(*text, allow_empty=True))
+    except KeyboardInterrupt:
+        say("Interrupted before there was a model: nothing was written.")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _pairs(source: Path, target: Path, *, allow_empty: bool = False) -> Iterator[Words]:
+    from structlearn.apps.alignment.text import read_pairs
+
+    return ((pair.source, pair.target) for pair in read_pairs(source, target, allow_empty=allow_empty))
+
+
+def _print_certificate(aligner: Aligner) -> None:
+    statistics = aligner.statistics_
+    print_values(
+        [
+            ("source_words", len(statistics.source_words)),
+            ("target_words", len(statistics.target_words)),
+            ("translations", len(statistics.lexicon.target)),
+        ]
+    )
+    if aligner.aer_ is not None:
+        print_values([("cross_validated_aer", aligner.aer_)])
+    if aligner.certificate_ is not None:
+        print(aligner.certificate_)
+
+
+@align.command(
+    short_help="Align text, one line a pair.",
+    epilog="Example: structlearn align apply model.safetensors --src new.en --tgt new.fr --out new.pharaoh",
+)
+@manners()
+def apply(
+    model: Model,
+    source: Source,
+    target: Target,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Write links as 0-1:0.93, with confidences from 0 to 1.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File to write.  [default: stdout]")
+    ] = None,
+) -> None:
+    """Write the links of each sentence pair as a Pharaoh line: 0-0 1-2, source-target, from 0.
+
+    The text streams through. A pair with an empty side gives an empty line.
+    """
+    out_file = check_output(out, others=[model, source, target])
+    aligner = _load(model)
+    pairs = _looked_at(aligner, _pairs(source, target, allow_empty=True))
+    write_output(map(_line, aligner.align(pairs, scores=scores)), out_file)
+
+
+def _load(model: Path) -> Aligner:
+    from structlearn.apps.alignment.aligner import Aligner
+
+    return Aligner.load(model)
+
+
+def _line(aligned: Aligned) -> str:
+    if aligned.confidence:
+        return " ".join(f"{i}-{j}:{sure:.3f}" for (i, j), sure in zip(aligned.links, aligned.confidence))
+    return " ".join([f"{i}-{j}" for i, j in aligned.links])
+
+
+def _looked_at(aligner: Aligner, pairs: Iterable[Words]) -> Iterator[Words]:
+    """The pairs; a warning where most words of the first ones are unknown."""
+    from itertools import chain, islice
+
+    stream = iter(pairs)
+    first = list(islice(stream, _LOOKED_AT))
+    unknown, words = aligner.unknown_words(first)
+    if 2 * unknown > words:
+        say(
+            f"Warning: the model does not know {unknown / words:.0%} of the words; was it trained on these "
+            "languages, in this order, and on text of this form?"
+        )
+    return chain(first, stream)
+
+
+@align.command(
+    short_help="Write a page that shows aligned pairs.",
+    epilog="Example: structlearn align show model.safetensors --src test.en --tgt test.fr --gold test.wa "
+    "--out page.html",
+)
+@manners()
+def show(
+    model: Model,
+    source: Source,
+    target: Target,
+    out: Annotated[Path, typer.Option(metavar="PAGE.html", help="Page to write.", show_default=False)],
+    gold: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Gold links: then the worst pairs come first.")
+    ] = None,
+) -> None:
+    """Align text and write a page that draws the links; with gold links, print the alignment error rate."""
+    from structlearn.apps.alignment.page import alignment_page
+
+    others = [model, source, target, *([gold] if gold else [])]
+    out_file = check_output(out, others=others)
+    aligner = _load(model)
+    pairs = list(_looked_at(aligner, _pairs(source, target, allow_empty=True)))
+    aligned, figures = _drawn(aligner, pairs, gold)
+    alignment_page(aligned).write(str(out_file))
+    say(f"Wrote the page to {out}.")
+    print_values(figures)
+
+
+def _drawn(aligner: Aligner, pairs: list[Words], gold: Path | None) -> tuple[list[Any], list[Any]]:
+    """The pairs as the page takes them, and what is printed of them."""
+    from structlearn.apps.alignment.links import read_links
+    from structlearn.apps.alignment.metrics import alignment_scores
+    from structlearn.apps.alignment.page import AlignedPair
+
+    known: list[Any] = [None] * len(pairs)
+    if gold is not None:
+        known = list(read_links(gold, [(len(e), len(f)) for e, f in pairs]))
+    found = aligner.predict(pairs)
+    rows = zip(pairs, found, known, aligner.confidences(pairs))
+    drawn = [AlignedPair(e, f, links, right, table) for (e, f), links, right, table in rows]
+    aer = [("aer", alignment_scores(known, found).aer)] if gold is not None else []
+    return drawn, [("pairs", len(pairs)), *aer]

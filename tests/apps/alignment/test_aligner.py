@@ -1,0 +1,169 @@
+"""The aligner: features by hand, the rule without gold links, learning, files."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import structlearn
+from structlearn.apps.alignment.aligner import Aligner
+from structlearn.apps.alignment.corpus import load_corpus
+from structlearn.apps.alignment.features import STRONG, edge_features, feature_names
+from structlearn.apps.alignment.learning import gold_of
+from structlearn.apps.alignment.links import Links, table_links
+from structlearn.apps.alignment.metrics import alignment_scores
+from structlearn.apps.alignment.statistics import by_pair
+from structlearn.structures import Matching
+
+N_TRAIN = 120
+PARAMETERS = {"regularization": 5.0, "missed": 2.0, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return load_corpus()
+
+
+@pytest.fixture(scope="module")
+def pairs(corpus):
+    return [(one.source, one.target) for one in corpus]
+
+
+@pytest.fixture(scope="module")
+def links(corpus):
+    return [one.links for one in corpus]
+
+
+@pytest.fixture(scope="module")
+def rule(pairs):
+    """The unsupervised aligner."""
+    return Aligner().fit(pairs)
+
+
+@pytest.fixture(scope="module")
+def aligner(pairs, links, rule):
+    return Aligner(**PARAMETERS).fit(pairs[:N_TRAIN], links[:N_TRAIN], statistics=rule.statistics_)
+
+
+def test_features_are_what_their_names_say(rule):
+    pair = (["the", "house", "zurich", "."], ["la", "maison", "zurich", "."])
+    features = edge_features(rule.statistics_, [([], ["x"]), pair])
+    x = dict(zip(feature_names(), features.F.reshape(4, 4, -1).transpose(2, 0, 1), strict=True))
+    tables = rule.statistics_.tables(*pair)
+    a = tables.agreement()
+    np.testing.assert_allclose(x["constant"], STRONG)
+    np.testing.assert_allclose(x["agreement"], STRONG * a, rtol=1e-5)
+    np.testing.assert_allclose(x["larger"], np.maximum(tables.forward, tables.reverse), rtol=1e-5)
+    np.testing.assert_allclose(x["forward_null"], np.tile(tables.forward_null, (4, 1)), rtol=1e-5)
+    np.testing.assert_allclose(x["backward_null"].T, np.tile(tables.reverse_null, (4, 1)), rtol=1e-5)
+    around = np.pad(a, 1)
+    np.testing.assert_allclose(x["previous"], around[:-2, :-2], rtol=1e-5)
+    np.testing.assert_allclose(x["above"], np.maximum(around[:-2, 1:-1], around[2:, 1:-1]), rtol=1e-5)
+    for i, j in np.ndindex(4, 4):
+        others = np.concatenate([np.delete(a[i], j), np.delete(a[:, j], i)])
+        assert x["margin"][i, j] == pytest.approx(a[i, j] - others.max(), abs=1e-6)
+        assert x["best_in_both"][i, j] == (a[i, j] > others.max())
+        assert x["same"][i, j] == (pair[0][i] == pair[1][j])
+    np.testing.assert_array_equal(x["mark_and_word"][3], [1, 1, 1, 0])
+    assert x["likeness"][1, 1] == pytest.approx(1 / 6)  # "o" of house and maison, or "s"
+
+
+def test_without_gold_links_are_where_both_directions_agree(rule, pairs):
+    bitext = rule.statistics_.encode(pairs)
+    tables = by_pair(bitext, rule.statistics_.posteriors(bitext))
+    assert rule.predict(pairs) == [table_links(one.agreement() > 0.5) for one in tables]
+    assert rule.certificate_ is None
+    scores = rule.predict_scores(pairs[:3])
+    assert min(value for one in scores for value in one.values()) > 0.4
+
+
+def test_learning_beats_the_rule(rule, aligner, pairs, links):
+    test = slice(N_TRAIN, None)
+    before, after = (alignment_scores(links[test], one.predict(pairs[test])).aer for one in (rule, aligner))
+    assert after < before
+    assert aligner.certificate_.gap <= 1e-2
+    assert aligner.weights_.size == len(aligner.feature_names_)
+
+
+def test_fertility_bounds_links(rule, pairs, links):
+    one = Aligner(fertility=1, **PARAMETERS).fit(pairs[:40], links[:40], statistics=rule.statistics_)
+    for found in one.predict(pairs):
+        assert len({i for i, _ in found}) == len({j for _, j in found}) == len(found)
+
+
+def test_sure_links_above_the_fertility_become_free(rule):
+    pair = (["i", "am", "here"], ["je", "suis", "ici"])
+    features = edge_features(rule.statistics_, [pair])
+    known = Links.of([(0, 0), (0, 1), (0, 2), (1, 1)], [(2, 2)])
+    gold = gold_of(features, [known], Matching(capacities=(1, 1)))
+    table, free = gold.tables[0], gold.free[0]
+    assert table.sum(axis=0).max() == table.sum(axis=1).max() == 1
+    assert table.sum() == 2
+    np.testing.assert_array_equal(table + free, known.tables((3, 3))[1])
+
+
+def test_cross_validation_chooses_the_least_error(rule, pairs, links):
+    found = Aligner(missed=2.0, folds=2, random_state=0).fit(
+        pairs[:20], links[:20], statistics=rule.statistics_
+    )
+    assert len(found.validation_) == 3
+    assert found.aer_ == min(trial.aer for trial in found.validation_)
+    best = min(found.validation_, key=lambda trial: trial.aer).setting
+    again = Aligner(**best._asdict(), random_state=0).fit(pairs[:20], links[:20], statistics=rule.statistics_)
+    np.testing.assert_array_equal(again.weights_, found.weights_)
+
+
+def test_pseudo_gold_stays_near_the_rule(rule, pairs):
+    taught = Aligner(pseudo_gold=True, **PARAMETERS).fit(pairs[:60], statistics=rule.statistics_)
+    rule_links = [Links.of(one) for one in rule.predict(pairs)]
+    assert alignment_scores(rule_links, taught.predict(pairs)).f1 > 0.8
+    assert taught.certificate_ is not None
+
+
+def test_confidences_are_in_the_polytope(aligner, pairs):
+    for (source, target), table in zip(pairs[:20], aligner.confidences(pairs[:20])):
+        assert table.shape == (len(source), len(target))
+        assert table.min() >= 0
+        assert max(table.sum(axis=0).max(), table.sum(axis=1).max()) <= 2 + 1e-9
+
+
+def test_empty_sides_have_no_links(aligner, pairs):
+    batch = [([], ["x"]), pairs[0], ([], []), (["x"], [])]
+    assert aligner.predict(batch) == [frozenset(), aligner.predict([pairs[0]])[0], frozenset(), frozenset()]
+    assert aligner.predict([]) == aligner.predict(batch[:1])[1:] == []
+
+
+def test_words_are_looked_up_in_lower_case_and_without_accents(rule, pairs):
+    source, target = pairs[0]
+    assert rule.predict([([word.upper() for word in source], target)]) == rule.predict([(source, target)])
+    bare = Aligner(strip_accents=True)
+    assert bare._written((["Été"], ["CŒUR"])) == (["ete"], ["coeur"])
+
+
+def test_files(aligner, rule, pairs, tmp_path):
+    for k, one in enumerate((aligner, rule)):
+        one.save(tmp_path / f"{k}.st")
+        found = Aligner.load(tmp_path / f"{k}.st")
+        assert found.get_params() == one.get_params()
+        assert found.certificate_ == one.certificate_
+        assert found.predict_scores(pairs[:30]) == one.predict_scores(pairs[:30])
+    with pytest.raises(ValueError, match="'Aligner'"):
+        structlearn.load(tmp_path / "0.st")
+
+
+def test_parameters_are_kept(aligner):
+    assert clone(aligner).get_params() == aligner.get_params()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "links", "said"),
+    [
+        ({}, [], "2 pairs but links of 0"),
+        ({"fertility": 0}, None, "fertility is at least 1"),
+        ({"folds": 1}, None, "folds is at least 2"),
+        ({}, [Links.of([(0, 9)]), Links.of(())], r"Pair 0 has a link \(0, 9\)"),
+        ({}, [Links.of([(-1, 0)]), Links.of(())], r"Pair 0 has a link \(-1, 0\)"),
+    ],
+)
+def test_refusals(rule, pairs, parameters, links, said):
+    with pytest.raises(ValueError, match=said):
+        Aligner(**parameters).fit(pairs[:2], links, statistics=rule.statistics_)

@@ -1,0 +1,102 @@
+"""`structlearn align train`, `apply` and `show`, from files to files."""
+
+import re
+
+import pytest
+from cli_cases import values
+
+from structlearn.apps.alignment.corpus import load_corpus
+from structlearn.apps.alignment.links import parse_pharaoh, write_naacl
+
+N_GOLD = 20
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Text, gold text and gold links of the embedded corpus."""
+    folder = tmp_path_factory.mktemp("align")
+    corpus = load_corpus()
+    for name, part in (("text", corpus), ("gold", corpus[:N_GOLD])):
+        (folder / f"{name}.en").write_text("".join(f"{' '.join(one.source)}\n" for one in part))
+        (folder / f"{name}.fr").write_text("".join(f"{' '.join(one.target)}\n" for one in part))
+    write_naacl(folder / "gold.wa", [one.links for one in corpus[:N_GOLD]])
+    return folder
+
+
+def sides(folder, name="text"):
+    return ["--src", folder / f"{name}.en", "--tgt", folder / f"{name}.fr"]
+
+
+def gold(folder):
+    return [
+        "--gold", folder / "gold.wa", "--gold-src", folder / "gold.en", "--gold-tgt", folder / "gold.fr",
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def model(run, files, tmp_path):
+    """A model without gold links: quick to train."""
+    run("align", "train", *sides(files), "--out", tmp_path / "model.st")
+    return tmp_path / "model.st"
+
+
+def test_train_apply_evaluate(run, files, tmp_path):
+    model, links = tmp_path / "model.st", tmp_path / "links"
+    printed = values(run("align", "train", *sides(files), *gold(files), "--out", model).stdout)
+    assert float(printed["gap"]) <= 1e-2
+    assert 0 < float(printed["cross_validated_aer"]) < 0.4
+    run("align", "apply", model, *sides(files, "gold"), "--out", links)
+    found = values(run("align", "evaluate", "--hyp", links, "--gold", files / "gold.wa").stdout)
+    assert float(found["aer"]) < 0.25
+    described = values(run("info", model).stdout)
+    assert described["estimator"] == "Aligner"
+    assert described["gap"] == printed["gap"]
+
+
+def test_scores_stand_behind_the_same_links(run, files, model):
+    plain = run("align", "apply", model, *sides(files)).stdout.splitlines()
+    scored = run("align", "apply", model, *sides(files), "--scores").stdout.splitlines()
+    assert len(plain) == len(load_corpus())
+    assert [re.sub(r":[01]\.\d{3}", "", line) for line in scored] == plain
+    assert [parse_pharaoh(line) for line in scored] == [parse_pharaoh(line) for line in plain]
+    assert ":" in scored[0]
+
+
+def test_empty_lines_give_empty_lines(run, model, write):
+    source, target = write("i eat\n\n\nyes\n", "a"), write("je mange\n\noui\n\n", "b")
+    lines = run("align", "apply", model, "--src", source, "--tgt", target).stdout.split("\n")
+    assert lines[1:] == ["", "", "", ""]
+
+
+def test_other_languages_are_noticed(run, files, model):
+    exchanged = ["--src", files / "text.fr", "--tgt", files / "text.en"]
+    assert "does not know" in run("align", "apply", model, *exchanged).stderr
+    assert "does not know" not in run("align", "apply", model, *sides(files)).stderr
+
+
+def test_show(run, files, model, tmp_path):
+    page = tmp_path / "page.html"
+    result = run("align", "show", model, *sides(files, "gold"), "--gold", files / "gold.wa", "--out", page)
+    assert 0 < float(values(result.stdout)["aer"]) < 1
+    assert page.read_text().count('<section class="pair">') == N_GOLD
+    assert "aer" not in values(run("align", "show", model, *sides(files, "gold"), "--out", page).stdout)
+
+
+def test_refusals(run, refused, files, model, write, tmp_path):
+    out = tmp_path / "new"
+    short = write("one line\n", "short")
+    said = refused("align", "train", "--src", short, "--tgt", files / "text.fr", "--out", out)
+    assert "short, line 2: the file ends here" in said
+    said = refused("align", "train", *sides(files), "--gold", files / "gold.wa", "--out", out)
+    assert "--gold-src" in said
+    both = refused("align", "train", *sides(files), *gold(files), "--pseudo-gold", "--out", out)
+    assert "not both" in both
+    wrong = write("1 99 1 S\n", "wrong.wa")
+    options = [wrong if one == files / "gold.wa" else one for one in gold(files)]
+    result = run("align", "train", *sides(files), *options, "--out", out, code=2)
+    assert "wrong.wa, line 1" in result.stderr
+    said = refused("align", "apply", files / "gold.wa", *sides(files), "--out", out)
+    assert "is not a structlearn model" in said
+    said = refused("align", "apply", model, "--src", short, "--tgt", files / "text.fr", "--out", out)
+    assert "the file ends here" in said
+    assert not out.exists()
