@@ -445,6 +445,20 @@ def test_a_dual_point_serves_another_lambda(solver, regularization):
     )
 
 
+@pytest.mark.parametrize("solver", [ActiveBlocks(), BlockFrankWolfe()], ids=["active", "dense"])
+def test_what_is_started_at_another_lambda_is_a_dual_point_and_its_weights(solver):
+    before = run(problem("chain").objective, solver, passes=20)
+    known = build(STRUCTURES["chain"], regularization=0.02)
+    state = solver.start(known.objective, np.random.default_rng(0), before)
+    z = np.split(np.asarray(state.z), known.objective.point_start[1:-1])
+    np.testing.assert_allclose(state.w, known.weights(z), atol=1e-11)
+    assert solver.candidates(known.objective, state)[0].dual == pytest.approx(known.dual(z), abs=1e-12)
+    for z_i, V, length in zip(z, known.vertices, known.objective.scoring.shapes[:, 0]):
+        assert (z_i >= 0).all()
+        assert z_i.sum() == pytest.approx(V[0].sum())
+        assert z_i[: 3 * length].sum() == pytest.approx(length)
+
+
 @each_solver
 def test_equal_seeds_give_equal_runs(solver):
     one, two = (run(problem("chain").objective, solver, seed=5) for _ in range(2))
