@@ -49,6 +49,11 @@ class WordVectors:
         rows = self.rows(words)
         return np.where((rows >= 0)[:, None], self.matrix[rows], np.float32(0.0))
 
+    def among(self, words: Iterable[str]) -> WordVectors:
+        """The vectors of those of the words that have one."""
+        kept = [word for word in words if word in self.position]
+        return WordVectors(kept, self.matrix[self.rows(kept)])
+
     def mapped(self, W: Array) -> WordVectors:
         """The same words in the space that W maps to."""
         return WordVectors(self.words, _unit(self.matrix @ W.astype(np.float32)))
