@@ -107,6 +107,6 @@ def test_refusals_of_evaluate(refused, links, tmp_path):
 
 def test_help(run):
     assert run("align").stdout == run("align", "--help").stdout
-    for name in ("clean", "evaluate"):
+    for name in ("train", "apply", "show", "clean", "evaluate"):
         assert name in run("align").stdout
         assert f"Example: structlearn align {name}" in run("align", name, "--help").stdout

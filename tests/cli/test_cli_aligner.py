@@ -99,4 +99,8 @@ def test_refusals(run, refused, files, model, write, tmp_path):
     assert "is not a structlearn model" in said
     said = refused("align", "apply", model, "--src", short, "--tgt", files / "text.fr", "--out", out)
     assert "the file ends here" in said
+    vectors = write("2 3\na 1 2\n", "wrong.vec")
+    options = ["--vectors-src", vectors, "--vectors-tgt", vectors]
+    assert "wrong.vec, line 2" in refused("align", "train", *sides(files), *options, "--out", out)
+    assert "need both" in refused("align", "train", *sides(files), *options[:2], "--out", out)
     assert not out.exists()

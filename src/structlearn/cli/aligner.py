@@ -14,7 +14,7 @@ from structlearn.cli.outputs import check_output, print_values, write_output
 
 if TYPE_CHECKING:
     from structlearn.apps.alignment.aligner import Aligned, Aligner
-    from structlearn.apps.alignment.features import Words
+    from structlearn.apps.alignment.features import Vectors, Words
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file that `align train` wrote.", show_default=False)
@@ -49,6 +49,17 @@ def train(
     pseudo_gold: Annotated[
         bool, typer.Option("--pseudo-gold", help="Without gold: train on the confident links of the text.")
     ] = False,
+    source_vectors: Annotated[
+        Path | None,
+        typer.Option("--vectors-src", metavar="FILE", help="Word vectors of the source, fastText's format."),
+    ] = None,
+    target_vectors: Annotated[
+        Path | None, typer.Option("--vectors-tgt", metavar="FILE", help="Word vectors of the target.")
+    ] = None,
+    dictionary: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Word pairs that tell how to map the vectors to each other."),
+    ] = None,
     keep_case: Annotated[bool, typer.Option("--keep-case", help="Tell House from house.")] = False,
     strip_accents: Annotated[
         bool, typer.Option("--strip-accents", help="Look up words without their accents.")
@@ -71,6 +82,7 @@ def train(
     if pseudo_gold and given:
         raise ValueError("Give gold links or --pseudo-gold, not both.")
     out_file = check_output(out, others=[source, target, *given])
+    vectors = _vectors(source_vectors, target_vectors, dictionary)
     aligner = Aligner(
         fertility=fertility,
         pseudo_gold=pseudo_gold,
@@ -79,13 +91,29 @@ def train(
         n_jobs=jobs,
         random_state=seed,
     )
-    _fit(aligner, (source, target), given)
+    _fit(aligner, (source, target), given, vectors)
     aligner.save(str(out_file))
     say(f"Wrote the model to {out}.")
     _print_certificate(aligner)
 
 
-def _fit(aligner: Aligner, text: tuple[Path, Path], gold: list[Path]) -> None:
+def _vectors(source: Path | None, target: Path | None, dictionary: Path | None) -> Vectors | None:
+    """The vectors of both sides in the target's space."""
+    from structlearn.apps.alignment.vectors import learn_map, read_dictionary, read_vectors
+
+    if source is None or target is None:
+        if source or target or dictionary:
+            raise ValueError("Word vectors need both --vectors-src and --vectors-tgt.")
+        return None
+    left, right = read_vectors(source), read_vectors(target)
+    if dictionary is not None:
+        W, known = learn_map(left, right, read_dictionary(dictionary))
+        say(f"Mapped the vectors by {known} word pairs of {dictionary}.")
+        left = left.mapped(W)
+    return left, right
+
+
+def _fit(aligner: Aligner, text: tuple[Path, Path], gold: list[Path], vectors: Vectors | None) -> None:
     from structlearn.apps.alignment.links import read_links
 
     try:
@@ -94,11 +122,11 @@ def _fit(aligner: Aligner, text: tuple[Path, Path], gold: list[Path]) -> None:
                 pairs = list(_pairs(gold[1], gold[2]))
                 links = read_links(gold[0], [(len(e), len(f)) for e, f in pairs])
                 say(f"Read {len(pairs)} pairs with gold links from {gold[0]}.")
-                aligner.fit(pairs, links, _pairs(*text, allow_empty=True))
+                aligner.fit(pairs, links, _pairs(*text, allow_empty=True), vectors=vectors)
             elif aligner.pseudo_gold:
-                aligner.fit(list(_pairs(*text)))
+                aligner.fit(list(_pairs(*text)), vectors=vectors)
             else:
-                aligner.fit([], None, _pairs(*text, allow_empty=True))
+                aligner.fit([], None, _pairs(*text, allow_empty=True), vectors=vectors)
     except KeyboardInterrupt:
         say("Interrupted before there was a model: nothing was written.")
         raise typer.Exit(INTERRUPTED) from None

@@ -12,6 +12,7 @@ from structlearn.apps.alignment.learning import gold_of
 from structlearn.apps.alignment.links import Links, table_links
 from structlearn.apps.alignment.metrics import alignment_scores
 from structlearn.apps.alignment.statistics import by_pair
+from structlearn.apps.alignment.vectors import WordVectors
 from structlearn.structures import Matching
 
 N_TRAIN = 120
@@ -148,6 +149,30 @@ def test_files(aligner, rule, pairs, tmp_path):
         assert found.predict_scores(pairs[:30]) == one.predict_scores(pairs[:30])
     with pytest.raises(ValueError, match="'Aligner'"):
         structlearn.load(tmp_path / "0.st")
+
+
+def test_vectors_add_cosines(rule, pairs, links, tmp_path):
+    rng = np.random.default_rng(0)
+    words = [sorted({word for pair in pairs for word in pair[k]}) for k in (0, 1)]
+    sides = [np.float32(rng.normal(size=(len(side), 5))) for side in words]
+    sides = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides]
+    vectors = tuple(
+        WordVectors(["unseen", *side], np.pad(M, ((1, 0), (0, 0)))) for side, M in zip(words, sides)
+    )
+    found = Aligner(**PARAMETERS).fit(pairs[:30], links[:30], statistics=rule.statistics_, vectors=vectors)
+    assert found.feature_names_ == feature_names(vectors=True)
+    source, target = [*pairs[0][0], "?!?"], pairs[0][1]
+    features = found.features([([], ["x"]), (source, target)]).F.reshape(len(source), len(target), -1)
+    cosine = vectors[0].of(source) @ vectors[1].of(target).T
+    np.testing.assert_allclose(features[:, :, -2], cosine, atol=1e-6)
+    for i, j in np.ndindex(cosine.shape):
+        others = [0, *np.delete(cosine[i], j), *np.delete(cosine[:, j], i)]
+        assert features[i, j, -1] == (cosine[i, j] > max(others))
+    found.save(tmp_path / "m.st")
+    assert Aligner.load(tmp_path / "m.st").predict(pairs) == found.predict(pairs)
+    other = WordVectors(vectors[1].words, vectors[1].matrix[:, :3])
+    with pytest.raises(ValueError, match="differ in dimension"):
+        Aligner().fit([], statistics=rule.statistics_, vectors=(vectors[0], other))
 
 
 def test_parameters_are_kept(aligner):

@@ -18,7 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from structlearn.apps.alignment.bitext import Bitext
 from structlearn.apps.alignment.clean import without_accents
-from structlearn.apps.alignment.features import STRONG, EdgeFeatures, Words, edge_features, feature_names
+from structlearn.apps.alignment.features import (
+    STRONG,
+    EdgeFeatures,
+    Vectors,
+    Words,
+    edge_features,
+    feature_names,
+)
 from structlearn.apps.alignment.learning import (
     MISSED,
     REGULARIZATIONS,
@@ -31,6 +38,7 @@ from structlearn.apps.alignment.learning import (
 )
 from structlearn.apps.alignment.links import Link, Links, table_links
 from structlearn.apps.alignment.statistics import AlignmentStatistics
+from structlearn.apps.alignment.vectors import WordVectors
 from structlearn.contract import Array
 from structlearn.estimators.persistence import read_model, write_model
 from structlearn.oracle import Oracle
@@ -110,6 +118,7 @@ class Aligner(BaseEstimator):
         bitext: Iterable[Words] | None = None,
         *,
         statistics: AlignmentStatistics | None = None,
+        vectors: Vectors | None = None,
     ) -> Aligner:
         """Train.
 
@@ -122,12 +131,16 @@ class Aligner(BaseEstimator):
             More text for the statistics, which are of these pairs too; it is read once, as a stream.
         statistics : AlignmentStatistics, optional
             Those of an earlier fit, used as they are.
+        vectors : pair of WordVectors, optional
+            Of both sides, in one space: their cosines are two more features. The model keeps the vectors of
+            the words that its statistics know.
 
         """
         if links is not None and len(links) != len(pairs):
             raise ValueError(f"{len(pairs)} pairs but links of {len(links)} were given.")
         self._check()
         self.statistics_ = statistics or self._statistics(chain(pairs, bitext or ()))
+        self.vectors_ = None if vectors is None else self._known(vectors)
         self._take_rule()
         if links is None and not self.pseudo_gold:
             return self
@@ -147,9 +160,18 @@ class Aligner(BaseEstimator):
         bitext = Bitext.from_pairs(self._written(pair) for pair in pairs if pair[0] and pair[1])
         return AlignmentStatistics.train(bitext, n_jobs=self.n_jobs).prune(self.min_probability)
 
+    def _known(self, vectors: Vectors) -> Vectors:
+        """The vectors of words that the statistics know."""
+        if vectors[0].matrix.shape[1] != vectors[1].matrix.shape[1]:
+            raise ValueError("The vectors of the two sides differ in dimension; map one side with learn_map.")
+        statistics = self.statistics_
+        words = statistics.source_words.words, statistics.target_words.words
+        source, target = (side.among(known) for side, known in zip(vectors, words))
+        return source, target
+
     def _take_rule(self) -> None:
         """The unsupervised aligner, agreement > 1/2, as weights."""
-        self.feature_names_ = feature_names()
+        self.feature_names_ = feature_names(vectors=self.vectors_ is not None)
         self.weights_ = np.zeros(len(self.feature_names_))
         self.weights_[self.feature_names_.index("constant")] = -0.5 / STRONG
         self.weights_[self.feature_names_.index("agreement")] = 1.0 / STRONG
@@ -254,7 +276,7 @@ class Aligner(BaseEstimator):
 
     def features(self, pairs: Sequence[Words]) -> EdgeFeatures:
         """Features of all edges of the pairs."""
-        return edge_features(self.statistics_, [self._written(pair) for pair in pairs])
+        return edge_features(self.statistics_, [self._written(pair) for pair in pairs], self.vectors_)
 
     def _written(self, pair: Words) -> tuple[list[str], list[str]]:
         """The words as the statistics have them."""
@@ -279,8 +301,19 @@ class Aligner(BaseEstimator):
         }
         history = np.array(self.history_.rows, dtype=np.float64).reshape(-1, len(Row._fields))
         tensors = {f"statistics.{name}": value for name, value in self.statistics_.to_arrays().items()}
+        tensors |= {f"vectors.{name}": value for name, value in self._vector_arrays().items()}
         tensors |= {"weights": self.weights_, "history": history}
         write_model(path, header, {name: np.ascontiguousarray(value) for name, value in tensors.items()})
+
+    def _vector_arrays(self) -> dict[str, Array]:
+        if self.vectors_ is None:
+            return {}
+        arrays = {}
+        for name, side in zip(("source", "target"), self.vectors_):
+            text = "".join(f"{word}\n" for word in side.words).encode()
+            arrays[f"{name}.words"] = np.frombuffer(text, dtype=np.uint8)
+            arrays[f"{name}.matrix"] = side.matrix
+        return arrays
 
     @classmethod
     def load(cls, path: str | Path) -> Aligner:
@@ -289,22 +322,36 @@ class Aligner(BaseEstimator):
         if header["estimator"] != "Aligner":
             raise ValueError(f"{path} holds a {header['estimator']}, not an Aligner; use structlearn.load.")
         aligner = cls(**header["parameters"])
-        prefix = "statistics."
-        arrays = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
         try:
-            aligner.statistics_ = AlignmentStatistics.from_arrays(arrays)
+            aligner.statistics_ = AlignmentStatistics.from_arrays(_room(tensors, "statistics."))
+            aligner.vectors_ = _read_vectors(_room(tensors, "vectors."))
             aligner._take_rule()
             aligner.structure_ = Matching(capacities=tuple(header["structure"]["arguments"]["capacities"]))
             for name in ("slope_", "aer_", "feature_names_"):
                 setattr(aligner, name, header["fitted"][name])
         except (KeyError, TypeError) as error:
             raise ValueError(f"{path} is damaged: it lacks {error}.") from None
-        if aligner.feature_names_ != feature_names():
+        if aligner.feature_names_ != feature_names(vectors=aligner.vectors_ is not None):
             raise ValueError(f"{path} has other features than this version of structlearn; train it again.")
         aligner.weights_ = tensors["weights"]
         if header["certificate"]:
             aligner.certificate_ = Certificate(**header["certificate"])
         return aligner
+
+
+def _room(tensors: dict[str, Array], prefix: str) -> dict[str, Array]:
+    """The arrays whose names begin with `prefix`, by the rest of their names."""
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def _read_vectors(arrays: dict[str, Array]) -> Vectors | None:
+    if not arrays:
+        return None
+    source, target = (
+        WordVectors(bytes(arrays[f"{side}.words"]).decode().split("\n")[:-1], arrays[f"{side}.matrix"])
+        for side in ("source", "target")
+    )
+    return source, target
 
 
 @lru_cache(maxsize=1 << 18)

@@ -16,13 +16,10 @@ import numpy as np
 
 from structlearn.apps.alignment.aligner import Aligner
 from structlearn.apps.alignment.corpus import load_corpus
-from structlearn.apps.alignment.features import EdgeFeatures, Words
+from structlearn.apps.alignment.features import EdgeFeatures, Vectors, Words
 from structlearn.apps.alignment.links import link_table
-from structlearn.apps.alignment.vectors import WordVectors
 from structlearn.contract import Array
 from structlearn.estimators import MatchingClassifier
-
-Vectors = tuple[WordVectors, WordVectors]
 
 
 class Experiment(NamedTuple):

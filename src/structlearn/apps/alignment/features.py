@@ -19,10 +19,13 @@ import numpy as np
 from structlearn.apps.alignment.bitext import Bitext
 from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.strings import LONGEST, MARK, Spellings, common_prefix, likeness, spell
+from structlearn.apps.alignment.vectors import WordVectors
 from structlearn.contract import Array
 from structlearn.kernels import kernel
 
 Words = tuple[Sequence[str], Sequence[str]]
+#: Word vectors of both sides, in one space.
+Vectors = tuple[WordVectors, WordVectors]
 
 #: Scale of the constant and of the agreement.
 STRONG = 5.0
@@ -35,6 +38,8 @@ FEATURES = (
     "previous", "next", "around", "both_around", "beside", "above", "agreement_beside", "free_around",
     "distance", "same", "same_long", "likeness", "marks_differ", "mark_and_word",
 )  # fmt: skip
+
+COSINES = ("cosine", "cosine_best_in_both")
 
 
 class Edges(NamedTuple):
@@ -73,12 +78,14 @@ class EdgeFeatures(NamedTuple):
     agreement: Array
 
 
-def feature_names() -> list[str]:
-    """Names of the features, in their order."""
-    return list(FEATURES)
+def feature_names(*, vectors: bool = False) -> list[str]:
+    """Names of the features, in their order; `vectors`: with those of word vectors."""
+    return [*FEATURES, *(COSINES if vectors else ())]
 
 
-def edge_features(statistics: AlignmentStatistics, pairs: Sequence[Words]) -> EdgeFeatures:
+def edge_features(
+    statistics: AlignmentStatistics, pairs: Sequence[Words], vectors: Vectors | None = None
+) -> EdgeFeatures:
     """Features of pairs of (source words, target words), which are written like those of the statistics."""
     bitext = statistics.encode(pairs)
     posteriors = statistics.posteriors(bitext)
@@ -92,10 +99,17 @@ def edge_features(statistics: AlignmentStatistics, pairs: Sequence[Words]) -> Ed
         posteriors.forward_null,
         posteriors.reverse_null,
     )
-    F = np.empty((int(bitext.cell_start[-1]), len(FEATURES)))
+    F = np.empty((int(bitext.cell_start[-1]), len(feature_names(vectors=vectors is not None))))
     source = _tokens([pair[0] for pair in pairs], bitext.source.start)
     target = _tokens([pair[1] for pair in pairs], bitext.target.start)
     fill_features(source, target, Edges(*(table.astype(np.float32, copy=False) for table in edges)), F)
+    if vectors is not None:
+        starts = bitext.source.start, bitext.target.start
+        source_rows, target_rows = (
+            side.rows(word for pair in pairs for word in pair[k]) for k, side in enumerate(vectors)
+        )
+        matrices = vectors[0].matrix, vectors[1].matrix
+        fill_cosines((source_rows, target_rows), starts, matrices, F[:, len(FEATURES) :])
     return EdgeFeatures(bitext, F, F[:, FEATURES.index("agreement")] / STRONG)
 
 
@@ -144,9 +158,37 @@ def fill_features(source: Any, target: Any, edges: Any, out: Any) -> None:
                     target.spellings,
                     target.words[g + j],
                     letters,
-                    x[26:],
+                    x[26:31],
                 )
         at = end
+
+
+@kernel
+def fill_cosines(rows: Any, starts: Any, matrices: Any, out: Any) -> None:
+    """out[e] <- the cosine of edge e, and whether it is the best of its row and column.
+
+    All are pairs, source and target: `rows` of the unit vectors in `matrices`, -1 for words that have none
+    (cosine 0), and where sentences start.
+    """
+    (source, target), (source_start, target_start), (U, V) = rows, starts, matrices
+    at = 0
+    for pair in range(source_start.size - 1):
+        f, g = source_start[pair], target_start[pair]
+        m, n = source_start[pair + 1] - f, target_start[pair + 1] - g
+        cosine = np.zeros((m, n))
+        for i in range(m):
+            for j in range(n):
+                if source[f + i] >= 0 and target[g + j] >= 0:
+                    u, v = U[source[f + i]], V[target[g + j]]
+                    for k in range(u.size):
+                        cosine[i, j] += u[k] * v[k]
+        rivals = _rivals(cosine)
+        for i in range(m):
+            for j in range(n):
+                c = cosine[i, j]
+                out[at, 0] = c
+                out[at, 1] = c > max(_other(rivals[0][i], c), _other(rivals[1][j], c))
+                at += 1
 
 
 @kernel

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -49,6 +50,11 @@ class WordVectors:
         rows = self.rows(words)
         return np.where((rows >= 0)[:, None], self.matrix[rows], np.float32(0.0))
 
+    def among(self, words: Iterable[str]) -> WordVectors:
+        """The vectors of those of the words that have one."""
+        kept = [word for word in words if word in self.position]
+        return WordVectors(kept, self.matrix[self.rows(kept)])
+
     def mapped(self, W: Array) -> WordVectors:
         """The same words in the space that W maps to."""
         return WordVectors(self.words, _unit(self.matrix @ W.astype(np.float32)))
@@ -68,18 +74,18 @@ def read_vectors(path: str | os.PathLike[str], words: Collection[str] | None = N
     """
     if Path(path).suffix == ".bin":
         return _read_binary(path, words)
-    lines = open_text(path)
-    count, dimension = _header(path, next(lines, (1, ""))[1])
-    found: list[str] = []
-    matrix: list[Array] = []
-    number = 1
-    for number, line in lines:
-        word, *values = line.rstrip(" ").split(" ")
-        if len(values) != dimension:
-            raise DataError.at(path, number, f"{len(values)} values after the word, not {dimension}.")
-        if words is None or word in words:
-            found.append(word)
-            matrix.append(_numbers(path, number, values))
+    with closing(open_text(path)) as lines:
+        count, dimension = _header(path, next(lines, (1, ""))[1])
+        found: list[str] = []
+        matrix: list[Array] = []
+        number = 1
+        for number, line in lines:
+            word, *values = line.rstrip(" ").split(" ")
+            if len(values) != dimension:
+                raise DataError.at(path, number, f"{len(values)} values after the word, not {dimension}.")
+            if words is None or word in words:
+                found.append(word)
+                matrix.append(_numbers(path, number, values))
     if number - 1 != count:
         raise DataError(f"{os.fspath(path)} has {number - 1} vectors but its first line says {count}.")
     return WordVectors(found, _unit(np.array(matrix, dtype=np.float32).reshape(-1, dimension)))
