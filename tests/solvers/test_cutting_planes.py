@@ -172,9 +172,9 @@ TRAINERS = {"bcfw": BlockFrankWolfe(), "1-slack": CuttingPlane(), "n-slack": NSl
 def test_a_dual_point_is_a_plane_to_start_from(first, second, name):
     objective = problem(name).objective
     done = run(objective, TRAINERS[first], passes=3000, tol=1e-3)
-    again = run(objective, TRAINERS[second], passes=3000, tol=1.01e-3, warm=done)
-    assert again.certificate.passes == 0
-    assert again.certificate.dual == pytest.approx(done.certificate.dual, abs=1e-5)
+    again = run(objective, TRAINERS[second], passes=3000, tol=1e-3, warm=done)
+    assert again.history.gap[0] <= 2e-3  # the best weights may be older than the last dual point
+    assert again.history.dual[0] == pytest.approx(done.certificate.dual, abs=1e-5)
 
 
 @pytest.mark.parametrize("second", ["1-slack", "n-slack"])

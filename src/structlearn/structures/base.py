@@ -89,7 +89,7 @@ class Structure(ABC):
 
     def most_entries(self, shape: Shape) -> int:
         """How many parts of a corner of this shape may be non-zero; all of them unless overridden."""
-        return shape[0] * shape[1] + self.n_shared
+        return self.n_local(shape) + self.n_shared
 
     @abstractmethod
     def encode(self, y: Any, shape: Shape | None = None) -> Array:
