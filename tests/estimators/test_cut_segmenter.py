@@ -114,7 +114,8 @@ def test_float32_images_train_as_float64(small):
     single = [x.astype(np.float32) for x in X]
     model = CutSegmenter(**EASY).fit(single, y)
     again = CutSegmenter(**EASY).fit([x.astype(np.float64) for x in single], y)
-    assert_allclose(model.weights_, again.weights_, atol=1e-5)
+    # rounding may break ties among corners in another way: what is certified is the objective
+    assert model.certificate_.primal == pytest.approx(again.certificate_.primal, abs=EASY["tol"])
 
 
 def test_a_structured_predictor_takes_cuts(tmp_path):
