@@ -30,6 +30,7 @@ class PeakMemory:
     def aside(self) -> Iterator[None]:
         """Work whose memory does not count, nor what it leaves behind (such as code that it loads)."""
         self._look()
+        _give_back()
         before = self._read("VmRSS")
         yield
         self._forget()
@@ -48,11 +49,16 @@ class PeakMemory:
         return 1024 * int(size)
 
     def _forget(self) -> None:
-        """Give back what is free, and let the system's mark of the peak begin anew."""
-        gc.collect()
-        with suppress(OSError, AttributeError):  # only glibc has it
-            ctypes.CDLL(None).malloc_trim(0)
+        """Let the system's mark of the peak begin anew."""
+        _give_back()
         try:
             _FORGET.write_text("5")
         except OSError:
             self._known = False
+
+
+def _give_back() -> None:
+    """Return free memory to the system, so that it is not counted as in use."""
+    gc.collect()
+    with suppress(OSError, AttributeError):  # only glibc has it
+        ctypes.CDLL(None).malloc_trim(0)
