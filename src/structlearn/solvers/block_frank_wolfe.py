@@ -101,7 +101,7 @@ class BlockFrankWolfe:
     order: Order = field(default_factory=Permutation)
     averaging: bool = False
     exact: bool = True
-    focus: float = 3.0
+    focus: float = 8.0
     smoothing: float = 0.02
     examples_at_once: int = 16384
     certifies: ClassVar[bool] = True
