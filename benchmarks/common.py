@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import platform
 import time
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from structlearn.data import read_letters, read_libsvm
 
 DATA = Path(os.environ.get("STRUCTLEARN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
@@ -42,16 +43,15 @@ def best_of(function: Callable[[], Any], repeats: int = 9) -> float:
 
 
 def letters() -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
-    """Words of the OCR letters: pixels, labels and folds."""
-    X, y, folds = [], [], []
-    rows: list[list[str]] = []
-    with gzip.open(DATA / "letters" / "letter.data.gz", "rt") as file:
-        for line in file:
-            fields = line.split("\t")
-            rows.append(fields)
-            if fields[2] == "-1":
-                X.append(np.array([row[6:134] for row in rows], dtype=np.float64))
-                y.append(np.array([ord(row[1]) - ord("a") for row in rows]))
-                folds.append(int(rows[0][5]))
-                rows = []
-    return X, y, np.array(folds)
+    """Words of the OCR letters: pixels, labels 0 to 25 and folds."""
+    X, y, folds = read_letters(DATA / "letters" / "letter.data.gz")
+    return X, [word.astype("S1").view(np.uint8).astype(np.int64) - ord("a") for word in y], folds
+
+
+def scene(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Features and 0/1 labels of the scene data's "train" or "test" set."""
+    X, sets = read_libsvm(DATA / "scene" / f"scene_{name}.gz", multilabel=True, n_features=294)
+    Y = np.zeros((len(sets), 6), dtype=int)
+    for row, labels in zip(Y, sets, strict=True):
+        row[[int(label) for label in labels]] = 1
+    return X.toarray(), Y

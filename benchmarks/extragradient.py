@@ -5,13 +5,12 @@ python benchmarks/extragradient.py [digits] [scene] [letters] [cost] [memory]
 
 from __future__ import annotations
 
-import gzip
 import subprocess
 import sys
 import time
 
 import numpy as np
-from common import DATA, best_of, letters, machine
+from common import best_of, letters, machine, scene
 from letters import problem as chain_problem
 from sklearn.datasets import load_digits
 
@@ -47,17 +46,9 @@ def digits():
     return objective_of(Simplex(10), X[:1000] / 16, y[:1000], 0.01)
 
 
-def scene():
-    """All pairs of the six labels."""
-    X, Y = np.zeros((1211, 294)), np.zeros((1211, 6), dtype=int)
-    with gzip.open(DATA / "scene" / "scene_train.gz", "rt") as file:
-        for i, line in enumerate(file):
-            labels, *features = line.split()
-            Y[i, [int(label) for label in labels.split(",")]] = 1
-            for feature in features:
-                j, value = feature.split(":")
-                X[i, int(j) - 1] = float(value)
-    return objective_of(LabelGraph(6, "all"), X, Y, 0.01)
+def pairs_of_labels():
+    """Scene, all pairs of the six labels."""
+    return objective_of(LabelGraph(6, "all"), *scene("train"), 0.01)
 
 
 def words(chosen):
@@ -90,8 +81,8 @@ def on_digits():
 
 def on_scene():
     print("scene, all pairs, n = 1211, lambda 0.01: iterations to gap 1e-1 / 1e-2 / 1e-3 (seconds)")
-    way("extragradient, entropic", scene(), Extragradient())
-    others(scene())
+    way("extragradient, entropic", pairs_of_labels(), Extragradient())
+    others(pairs_of_labels())
 
 
 def on_letters():

