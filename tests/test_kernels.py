@@ -78,6 +78,15 @@ def test_the_next_process_finds_what_was_compiled(run):
     assert json.loads(run(ANSWER)) == [[0, 1, 0], 1, 0]
 
 
+def test_what_is_compiled_for_a_record_of_the_user_troubles_no_other_process(run, package):
+    module = package.parent / "mine.py"
+    module.write_text("from typing import NamedTuple\nclass Mine(NamedTuple):\n    size: int\n")
+    use = "from structlearn.structures.regularized import no_curvature; print(no_curvature(record))"
+    assert run("import mine; record = mine.Mine(3);" + use) == "0.0"
+    module.unlink()
+    assert run("from structlearn.structures import Simplex; record = Simplex(3).record;" + use) == "0.0"
+
+
 def test_an_edited_kernel_is_compiled_anew(run, package):
     run(ANSWER)
     edit(package / "structures" / "simplex.py", "if theta[k] > theta[best]", "if theta[k] < theta[best]")

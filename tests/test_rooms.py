@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "penalties": GROUND,
     "regularizers": GROUND | {"structures"},
     "losses": GROUND | {"structures", "regularizers"},
+    "torch": GROUND | {"structures", "regularizers", "losses"},
     "oracle": GROUND | {"scoring", "structures"},
     "objective": GROUND | SHAPES | {"scoring", "oracle"},
     "solvers": MIDDLE | {"files"},

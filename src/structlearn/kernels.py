@@ -127,9 +127,17 @@ class _PackageCache(FunctionCache):
     _impl_class = _PackageCacheImpl
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what can be found again: a user's own function has another type in every process."""
-        if "CPUDispatcher" not in str(sig):
+        """Keep what any process can find again: a user's own function or record may be nowhere to import."""
+        if "CPUDispatcher" not in str(sig) and not any(map(_is_foreign, sig)):
             super().save_overload(sig, data)
+
+
+def _is_foreign(kind: Any) -> bool:
+    """Whether a type is, or holds, a record of a module outside the package."""
+    record = getattr(kind, "instance_class", None)
+    if record is not None and record.__module__.split(".")[0] != __package__:
+        return True
+    return any(map(_is_foreign, getattr(kind, "types", ())))
 
 
 def kernel(function: F) -> F:

@@ -9,7 +9,7 @@ with mu the part vector of y. Its gradient in theta is predict(theta + c) - mu. 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,14 @@ from structlearn.regularizers import Regularizer, Shannon, SquaredNorm, Tsallis,
 from structlearn.structures import Structure, as_structure
 
 __all__ = ["FenchelYoungLoss", "Regularizer", "Shannon", "SquaredNorm", "Tsallis", "Zero"]
+
+
+class Target(NamedTuple):
+    """The part vector of an output, the cost c of each part (0 without costs) and Omega(mu)."""
+
+    mu: Array
+    cost: Any
+    omega: float
 
 
 class FenchelYoungLoss:
@@ -39,11 +47,11 @@ class FenchelYoungLoss:
         self.structure: Structure = as_structure(structure)
         self.regularizer = regularizer
         self.cost = cost
-        self._record = regularizer.record(self.structure)
+        self.record = regularizer.record(self.structure)
 
     def predict(self, theta: Any) -> Any:
         """argmax_{z in M} <theta, z> - Omega(z)."""
-        return self.structure.respond(self._record, theta)[0]
+        return self.structure.respond(self.record, theta)[0]
 
     def value(self, theta: Any, y: Any) -> Any:
         """L(theta, y); an array for many."""
@@ -68,12 +76,17 @@ class FenchelYoungLoss:
     def _many(self, thetas: Any, ys: Any) -> tuple[Array, list[Array]]:
         if len(thetas) != len(ys):
             raise ValueError(f"{len(thetas)} score vectors but {len(ys)} outputs were given.")
-        mus = [self._part_vector(np.asarray(theta), y) for theta, y in zip(thetas, ys)]
-        scores = [np.asarray(theta, dtype=np.float64) + self._costs(mu) for theta, mu in zip(thetas, mus)]
-        answers, peaks = self.structure.respond(self._record, scores)
-        omega = np.array([self.regularizer.value(self.structure, mu) for mu in mus])
-        inner = np.array([_finite_inner(score, mu) for score, mu in zip(scores, mus)])
-        return np.maximum(peaks + omega - inner, 0.0), [z - mu for z, mu in zip(answers, mus)]
+        targets = [self.target(np.asarray(theta), y) for theta, y in zip(thetas, ys)]
+        scores = [np.asarray(theta, dtype=np.float64) + one.cost for theta, one in zip(thetas, targets)]
+        answers, peaks = self.structure.respond(self.record, scores)
+        omega = np.array([one.omega for one in targets])
+        inner = np.array([_finite_inner(score, one.mu) for score, one in zip(scores, targets)])
+        return np.maximum(peaks + omega - inner, 0.0), [z - one.mu for z, one in zip(answers, targets)]
+
+    def target(self, theta: Array, y: Any) -> Target:
+        """What the loss must know of an output, beside the scores (of which only the shape counts)."""
+        mu = self._part_vector(theta, y)
+        return Target(mu, self._costs(mu), self.regularizer.value(self.structure, mu))
 
     def _part_vector(self, theta: Array, y: Any) -> Array:
         given = np.asarray(y)
