@@ -1,0 +1,47 @@
+"""The examples of docs/own-structure.md run, in order, and do what the page says."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+PAGE = Path(__file__).parents[1] / "docs" / "own-structure.md"
+
+
+@pytest.fixture(scope="module")
+def pieces():
+    """The page's code: the data and the plain structure, the compiled one, the network."""
+    data, plain, compiled, network = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    return {"plain": data + plain, "compiled": compiled, "network": network}
+
+
+@pytest.fixture(scope="module")
+def names(pieces):
+    """What the first two examples leave behind."""
+    found = {}
+    exec(pieces["plain"] + pieces["compiled"], found)  # noqa: S102  (our own page)
+    return found
+
+
+def right(found, y):
+    return np.mean([np.array_equal(a, b) for a, b in zip(found, y)])
+
+
+def test_the_plain_and_the_compiled_structure_reach_one_optimum(names):
+    plain, compiled = names["model"], names["compiled"]
+    for model in (plain, compiled):
+        assert model.certificate_.converged
+        assert right(model.predict(names["X"]), names["y"]) > 0.7
+    assert plain.certificate_.primal == pytest.approx(compiled.certificate_.primal, abs=2e-3)
+
+
+def test_the_network_learns_the_sets(names, pieces):
+    pytest.importorskip("torch")
+    found = dict(names)
+    exec(pieces["network"], found)  # noqa: S102  (our own page)
+    assert right(found["chosen"], found["y"]) > 0.7
+    shares = found["shares"].detach().numpy()
+    assert shares.min() >= -1e-9
+    assert shares.max() <= 1 + 1e-9
+    assert (shares.sum(axis=1) <= 2 + 1e-9).all()
