@@ -2,8 +2,8 @@
 
 python benchmarks/chunking.py [--without-peer] [--iterations 50,100]
 
-CRFsuite runs L-BFGS to its own stop and, with --iterations, is trained afresh with such limits, so that the time
-it needs for an F1 can be told. Seconds are of the processor.
+CRFsuite runs L-BFGS to its own stop and, with --iterations, is trained afresh with such limits, so that the
+time it needs for an F1 can be told. Seconds are of the processor.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ def ours(train, test):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     found = tagger.certificate_
     print(
-        f"structlearn (sdca, lambda 1/{len(X)}): {tagger.features_.n_features} features, {len(tagger.classes_)} "
-        f"labels; F1 {100 * scored:.2f}, accuracy {tagger.score(X_test, y_test):.4f}; P {found.primal:.4f}, gap "
-        f"{found.gap:.4f}, {found.passes:.0f} passes, {found.seconds:.1f} s of training, {total:.1f} s of the "
-        f"processor with features; peak memory {peak:.2f} GB"
+        f"structlearn (sdca, lambda 1/{len(X)}): {tagger.features_.n_features} features, "
+        f"{len(tagger.classes_)} labels; F1 {100 * scored:.2f}, accuracy {tagger.score(X_test, y_test):.4f}; "
+        f"P {found.primal:.4f}, gap {found.gap:.4f}, {found.passes:.0f} passes; {total:.1f} s of the processor "
+        f"for features and training; peak memory {peak:.2f} GB",
+        flush=True,
     )
     seconds = best_of(lambda: tagger.chain_.predict(rows), 5)
     whole = best_of(lambda: tagger.predict(X_test), 3)
@@ -101,8 +102,8 @@ def crfsuite(tagger, train, test, limit):
     log = trainer.logparser.iterations
     loss = log[-1]["loss"] / len(X)
     print(
-        f"crfsuite, at most {limit} iterations: {len(log)} made, P {loss:.4f}, F1 {100 * scored:.2f}, {seconds:.1f} s "
-        f"of the processor, prediction {rate:,.0f} tokens/s",
+        f"crfsuite, at most {limit} iterations: {len(log)} made, P {loss:.4f}, F1 {100 * scored:.2f}, "
+        f"{seconds:.1f} s of the processor, prediction {rate:,.0f} tokens/s",
         flush=True,
     )
     return seconds, scored, rate
@@ -125,8 +126,8 @@ def main():
         theirs, scored, their_rate = crfsuite(tagger, train, test, limit)
         reached = "reaches" if scored >= GOAL else "does not reach"
         print(
-            f"it {reached} {100 * GOAL:.1f}; its training takes {theirs / seconds:.1f} times ours, our prediction is "
-            f"{rate / their_rate:.1f} times as fast",
+            f"it {reached} {100 * GOAL:.1f}; its training takes {theirs / seconds:.1f} times ours, our "
+            f"prediction is {rate / their_rate:.1f} times as fast",
             flush=True,
         )
 

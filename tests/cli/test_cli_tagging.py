@@ -110,7 +110,8 @@ def test_columns_by_name_and_number(run, refused, write, tmp_path):
     data, out, other = write(conllu(phrases()), "train.conllu"), tmp_path / "a.st", tmp_path / "b.st"
     run("train", "chunk", data, "--label", "XPOS", "--columns", "form,upos", "--out", out, *QUICK)
     run("train", "chunk", data, "--label", "4", "--columns", "1,3", "--out", other, *QUICK)
-    assert out.read_bytes() == other.read_bytes()
+    np.testing.assert_array_equal(Tagger.load(out).chain_.weights_, Tagger.load(other).chain_.weights_)
+    assert run("predict", out, data).stdout == run("predict", other, data).stdout
     shown = run("info", out).stdout
     assert "task: chunk" in shown
     message = refused("train", "chunk", data, "--label", "tag", "--out", out)
