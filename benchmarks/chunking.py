@@ -47,8 +47,8 @@ def ours(train, test):
     print(
         f"structlearn (sdca, lambda 1/{len(X)}): {tagger.features_.n_features} features, "
         f"{len(tagger.classes_)} labels; F1 {100 * scored:.2f}, accuracy {tagger.score(X_test, y_test):.4f}; "
-        f"P {found.primal:.4f}, gap {found.gap:.4f}, {found.passes:.0f} passes; {total:.1f} s of the processor "
-        f"for features and training; peak memory {peak:.2f} GB",
+        f"P {found.primal:.4f}, gap {found.gap:.4f}, {found.passes:.0f} passes; {total:.1f} s of the "
+        f"processor for features and training; peak memory {peak:.2f} GB",
         flush=True,
     )
     seconds = best_of(lambda: tagger.chain_.predict(rows), 5)

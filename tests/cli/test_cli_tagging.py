@@ -137,6 +137,17 @@ def test_templates_and_their_options(run, refused, chunks, tmp_path):
     assert "--label does not go with the task classify (it goes with tag, chunk, ner)" in message
 
 
+def test_transitions_that_depend_on_tags(run, refused, chunks, tmp_path):
+    out = tmp_path / "model.st"
+    given = ["--templates", "word", "--transitions", "pos", *QUICK]
+    run("train", "chunk", chunks, *given, "--out", out)
+    tagger = Tagger.load(out)
+    n_tags, n_labels = 5, len(tagger.classes_)
+    assert tagger.chain_.conditioned_coef_.shape == (n_tags, n_labels, n_labels)
+    assert run("predict", out, chunks).stdout == chunks.read_text()
+    assert "hash_bits" in refused("train", "chunk", chunks, "--hash-bits", "8", *given, "--out", out)
+
+
 def test_a_tagger_made_in_python(run, write, tmp_path):
     sentences = phrases()
     tagger = Tagger(columns=("word", "pos"), random_state=0, tol=0.1)

@@ -67,6 +67,13 @@ Templates = Annotated[
         "word cells if the columns hold features themselves.  [default: see docs/tagging.md]",
     ),
 ]
+Transitions = Annotated[
+    str | None,
+    typer.Option(
+        metavar="T",
+        help="tag, chunk, ner: templates whose features score pairs of neighbouring labels, too (pos, say).",
+    ),
+]
 MinCount = Annotated[
     int | None,
     typer.Option(metavar="N", help="tag, chunk, ner: leave out rarer features.  [default: 1]"),

@@ -32,7 +32,7 @@ from structlearn.estimators.persistence import Bundle
 #: --templates for files whose cells are the features
 CELLS = "cells"
 _READING: dict[str, tuple[str, ...]] = dict.fromkeys(
-    ["label", "columns", "templates", "min-count", "hash-bits"], ()
+    ["label", "columns", "templates", "transitions", "min-count", "hash-bits"], ()
 )
 
 
@@ -59,18 +59,13 @@ class Tag(Task):
     label: str | None = None
     columns: str | None = None
     templates: str | None = None
+    transitions: str | None = None
     min_count: int = 1
     hash_bits: int | None = None
 
     def with_options(self, **options: Any) -> Tag:
         """The same task with what the flags say of reading."""
         return replace(self, **{name: value for name, value in options.items() if value is not None})
-
-    def defaults(self, training: Training) -> dict[str, Any]:
-        """For words: a CRF, its penalty as strong as one sentence."""
-        if FEATURES not in training.arrays:
-            return {}
-        return {"loss": "softmax", "regularization": 1 / len(training.X), "tol": TOL}
 
     def read(self, path: Path, target: str | None) -> Training:
         """Read a column file and learn its features."""
@@ -87,14 +82,30 @@ class Tag(Task):
         features = TextFeatures(plan.templates, self.min_count, self.hash_bits)
         named = replace(tokens, aliases={name: plan.own_name(name) for name in plan.columns})
         X = features.fit(named).transform(named)
-        notes = {**plan.as_notes(), **feature_notes(features)}
         return Training(
-            Stacked(X, tokens.lengths), labels, notes, {}, _summary(X, tokens), {FEATURES: features.keys_}
+            Stacked(X, tokens.lengths),
+            labels,
+            {**plan.as_notes(), **feature_notes(features), "transitions": self.transitions},
+            {},
+            _summary(X, tokens),
+            {FEATURES: features.keys_},
+            self._parameters(features, len(tokens)),
         )
+
+    def _parameters(self, features: TextFeatures, n_sentences: int) -> dict[str, Any]:
+        """For words: a CRF, its penalty as strong as one sentence."""
+        pairs = None if self.transitions is None else features.columns_of(self.transitions)
+        return {
+            "loss": "softmax",
+            "regularization": 1 / n_sentences,
+            "tol": TOL,
+            "transition_features": pairs,
+        }
 
     def _plan(self, names: tuple[str, ...], label: str | None) -> Plan:
         columns = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
-        return make_plan(names, label, columns, None if self.templates == CELLS else self.templates)
+        templates = None if self.templates == CELLS else self.templates
+        return make_plan(names, label, columns, templates, self.transitions)
 
     def _wanted(self, names: tuple[str, ...], label: str | None) -> list[str]:
         plan = self._plan(names, label)

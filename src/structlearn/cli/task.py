@@ -21,6 +21,8 @@ class Training(NamedTuple):
     #: what was read, as the object of a sentence
     summary: str
     arrays: dict[str, Any] = {}  # noqa: RUF012  (never changed)
+    #: parameters of the estimator that follow from the data, where no flag sets them
+    parameters: dict[str, Any] = {}  # noqa: RUF012
 
 
 class Inputs(NamedTuple):
@@ -65,10 +67,6 @@ class Task(ABC):
     def with_options(self, **options: Any) -> Task:
         """The same task with what the flags say of reading; most have no such flags."""
         return self
-
-    def defaults(self, training: Training) -> dict[str, Any]:
-        """Parameters of the estimator where no flag sets them, if they depend on the data."""
-        return {}
 
     @abstractmethod
     def read(self, path: Path, target: str | None) -> Training:

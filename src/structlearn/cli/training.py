@@ -23,6 +23,7 @@ from structlearn.cli.options import (
     Seed,
     Target,
     Templates,
+    Transitions,
 )
 from structlearn.cli.outputs import check_output
 
@@ -91,6 +92,7 @@ def train(
     label: Label = None,
     columns: Columns = None,
     templates: Templates = None,
+    transitions: Transitions = None,
     min_count: MinCount = None,
     hash_bits: HashBits = None,
     edges: Edges = None,
@@ -113,7 +115,12 @@ def train(
     from structlearn.cli.tasks import task_named, task_parameters
 
     chosen = task_named(task).with_options(
-        label=label, columns=columns, templates=templates, min_count=min_count, hash_bits=hash_bits
+        label=label,
+        columns=columns,
+        templates=templates,
+        transitions=transitions,
+        min_count=min_count,
+        hash_bits=hash_bits,
     )
     parameters = task_parameters(
         task,
@@ -127,6 +134,7 @@ def train(
             "label": label,
             "columns": columns,
             "templates": templates,
+            "transitions": transitions,
             "min-count": min_count,
             "hash-bits": hash_bits,
         },
@@ -149,8 +157,8 @@ def train(
     training = chosen.read(data, target)
     say(f"Read {training.summary} from {data}.")
     given = {"loss": loss, **numbers}
-    defaults = chosen.defaults(training)
-    estimator.set_params(**{name: value for name, value in defaults.items() if given[name] is None})
+    found = training.parameters.items()
+    estimator.set_params(**{name: value for name, value in found if given.get(name) is None})
     _fit(estimator, training)
     _save(estimator, {"task": task, **training.notes}, training, out_file)
     say(f"Wrote the model to {out}.")

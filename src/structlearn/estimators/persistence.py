@@ -32,6 +32,7 @@ _STRUCTURES = (
     "Cube",
     "LabelGraph",
     "Chain",
+    "ConditionedChain",
     "Matching",
     "Cut",
     "ProjectiveTree",

@@ -66,6 +66,7 @@ def test_save_and_load(text, tmp_path, hash_bits):
     tagger = Tagger(
         columns=("word", "pos"),
         templates="word pos[-1]&pos",
+        transitions=None if hash_bits else "pos",
         hash_bits=hash_bits,
         random_state=0,
         chain_options={"max_passes": 5, "fit_intercept": False},
@@ -73,11 +74,26 @@ def test_save_and_load(text, tmp_path, hash_bits):
     tagger.fit(sentences, labels).save(tmp_path / "tagger.st")
     same = Tagger.load(tmp_path / "tagger.st")
     assert same.columns == ("word", "pos")
+    assert same.transitions == tagger.transitions
     for one, other in zip(tagger.predict_marginals(sentences), same.predict_marginals(sentences)):
         np.testing.assert_array_equal(one, other)
     # what was loaded is saved again, to the same
     same.save(tmp_path / "again.st")
     assert (tmp_path / "again.st").read_bytes() == (tmp_path / "tagger.st").read_bytes()
+
+
+def test_transitions(text):
+    sentences, labels = text
+    options = {"columns": ("word", "pos"), "templates": "word", "random_state": 0}
+    tagger = Tagger(**options, transitions="pos pos[-1]&pos").fit(sentences, labels)
+    own = tagger.features_
+    assert [str(one) for one in own.templates] == ["word", "pos", "pos[-1]&pos"]
+    columns = own.columns_of("pos pos[-1]&pos")
+    assert columns == list(range(own.starts_[1], own.n_features)) == tagger.chain_.transition_features
+    assert tagger.chain_.conditioned_coef_.shape == (len(columns), 3, 3)
+    assert tagger.score(sentences, labels) >= Tagger(**options).fit(sentences, labels).score(
+        sentences, labels
+    )
 
 
 def test_refusals(text, tmp_path):

@@ -69,6 +69,7 @@ def make_plan(
     label: str | None = None,
     columns: Sequence[str] | None = None,
     templates: str | None = None,
+    transitions: str | None = None,
 ) -> Plan:
     """Resolve what was asked for against a file's columns; ValueError where it does not fit.
 
@@ -78,6 +79,7 @@ def make_plan(
     label : name or number; the last column unless given, UPOS in CoNLL-U
     columns : names or numbers of the columns to look at, the words first; all others, FORM in CoNLL-U
     templates : those of `default_templates` unless given
+    transitions : templates to be had beside them
     """
     conllu = names == CONLLU
     if len(names) < 2:
@@ -90,7 +92,8 @@ def make_plan(
     usual = USUAL[:1] if conllu else USUAL
     aliases = dict(zip(usual, chosen))
     called = [*aliases, *chosen[len(aliases) :]]
-    plan = Plan(names, target, aliases, templates or default_templates(called))
+    all_templates = f"{templates or default_templates(called)} {transitions or ''}".strip()
+    plan = Plan(names, target, aliases, all_templates)
     for column in plan.columns:
         if plan.own_name(column) == target:
             raise ValueError(f"column {column} is the label, so that templates cannot look at it.")

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from structlearn.apps.tagging.plan import Plan
 from structlearn.apps.tagging.templates import default_templates
-from structlearn.apps.text import TextFeatures
+from structlearn.apps.text import Template, TextFeatures, parse_templates
 from structlearn.contract import Array
 from structlearn.data import Tokens
 from structlearn.estimators import ChainClassifier
@@ -35,6 +35,9 @@ class Tagger(BaseEstimator):
         Names of the columns of a token, the word first: ("word", "pos") for sentences of (word, tag) pairs.
     templates : str, list or None
         See `structlearn.apps.text.templates`; `default_templates(columns)` unless given.
+    transitions : str, list or None
+        Templates whose features score pairs of neighbouring labels, too, so that transitions depend on what
+        is seen. Each feature takes K * K weights.
     min_count : int
         Features that occur less often in the training text are left out.
     hash_bits : int, optional
@@ -61,6 +64,7 @@ class Tagger(BaseEstimator):
 
     columns: Sequence[str] = ("word",)
     templates: Any = None
+    transitions: Any = None
     min_count: int = 1
     hash_bits: int | None = None
     loss: str = "softmax"
@@ -74,10 +78,12 @@ class Tagger(BaseEstimator):
     def fit(self, X: Any, y: Any) -> Tagger:
         """Train on sentences (lists of words, or of tuples of `columns`) and a list of labels for each."""
         tokens = self._tokens(X)
-        templates = self.templates or default_templates(self.columns)
+        templates = with_transitions(self.templates or default_templates(self.columns), self.transitions)
         self.features_ = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
+        pairs = None if self.transitions is None else self.features_.columns_of(self.transitions)
         self.chain_ = ChainClassifier(
             loss=self.loss,
+            transition_features=pairs,
             regularization=1 / len(tokens) if self.regularization is None else self.regularization,
             tol=self.tol,
             n_jobs=self.n_jobs,
@@ -129,7 +135,10 @@ class Tagger(BaseEstimator):
         *names, label = map(str, range(len(self.columns) + 1))
         templates = " ".join(map(str, features.templates))
         plan = Plan((*names, label), label, dict(zip(self.columns, names)), templates)
-        notes = {"task": "tag", **plan.as_notes(), **feature_notes(features)}
+        transitions = (
+            None if self.transitions is None else " ".join(map(str, parse_templates(self.transitions)))
+        )
+        notes = {"task": "tag", **plan.as_notes(), **feature_notes(features), "transitions": transitions}
         save_bundle(Bundle(chain, notes, arrays={FEATURES: features.keys_}), path)
 
     @classmethod
@@ -142,6 +151,7 @@ class Tagger(BaseEstimator):
         self = cls(
             columns=Plan.from_notes(bundle.notes).columns,
             templates=bundle.notes["templates"],
+            transitions=bundle.notes["transitions"],
             min_count=features.min_count,
             hash_bits=features.hash_bits,
             loss=chain.loss,
@@ -161,6 +171,12 @@ class Tagger(BaseEstimator):
     def _asked(self) -> ChainClassifier:
         check_is_fitted(self, "chain_")
         return self.chain_
+
+
+def with_transitions(templates: Any, transitions: Any) -> tuple[Template, ...]:
+    """All templates: those of labels, and those of transitions that are not among them."""
+    found = parse_templates(templates)
+    return found if transitions is None else parse_templates([*found, *parse_templates(transitions)])
 
 
 def feature_notes(features: TextFeatures) -> dict[str, Any]:

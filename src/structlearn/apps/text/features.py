@@ -42,6 +42,8 @@ class TextFeatures:
     ----------
     keys_ : ndarray of shape (n_features,), uint64
         The vocabulary: features template by template, the most frequent first. Empty with `hash_bits`.
+    starts_ : ndarray of shape (n_templates + 1,)
+        After `fit`: where each template's features begin.
     """
 
     templates: Any
@@ -67,10 +69,18 @@ class TextFeatures:
 
     def fit(self, tokens: Tokens) -> Self:
         """Learn the vocabulary of a training text."""
-        found = [np.empty(0, dtype=np.uint64)]
-        if self.hash_bits is None:
-            found += [_frequent(keys, self.min_count) for keys in self._keys(tokens)]
+        if self.hash_bits is not None:
+            return self.with_keys(np.empty(0, dtype=np.uint64))
+        found = [_frequent(keys, self.min_count) for keys in self._keys(tokens)]
+        self.starts_ = np.concatenate([[0], np.cumsum([keys.size for keys in found])])
         return self.with_keys(np.concatenate(found))
+
+    def columns_of(self, templates: Any) -> list[int]:
+        """Columns of the feature matrix that belong to some of the templates."""
+        if self.hash_bits is not None:
+            raise ValueError("Features that are numbered by hashing cannot be told apart: use no hash_bits.")
+        places = map(self.templates.index, parse_templates(templates))
+        return [j for place in places for j in range(self.starts_[place], self.starts_[place + 1])]
 
     def with_keys(self, keys: Array) -> Self:
         """Take a vocabulary that was learnt before."""
