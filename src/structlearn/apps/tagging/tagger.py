@@ -151,7 +151,7 @@ class Tagger(BaseEstimator):
         self = cls(
             columns=Plan.from_notes(bundle.notes).columns,
             templates=bundle.notes["templates"],
-            transitions=bundle.notes["transitions"],
+            transitions=bundle.notes.get("transitions"),
             min_count=features.min_count,
             hash_bits=features.hash_bits,
             loss=chain.loss,
