@@ -31,7 +31,16 @@ from structlearn.solvers import (
     Subgradient,
     Uniform,
 )
-from structlearn.structures import Chain, Cube, Cut, LabelGraph, Matching, Simplex, as_structure
+from structlearn.structures import (
+    Chain,
+    ConditionedChain,
+    Cube,
+    Cut,
+    LabelGraph,
+    Matching,
+    Simplex,
+    as_structure,
+)
 from structlearn.structures.cut import Cuts
 from structlearn.structures.graphs import grid_graph, make_graph
 
@@ -121,6 +130,20 @@ def chain(n_labels, lengths, *, start=False, end=False):
 
     structure = Chain(n_labels, start=start, end=end)
     return Family(structure, [(length, n_labels) for length in lengths], outputs, write, True)
+
+
+def conditioned_chain(n_labels, lengths):
+    def outputs(shape):
+        return [np.array(y) for y in product(range(n_labels), repeat=shape[0])]
+
+    def write(y, shape):
+        labels = range(n_labels)
+        unary = [float(label == k) for label in y for k in labels]
+        pairs = [(None, None), *pairwise(y)]
+        return np.array([*unary, *(float(pair == (j, k)) for pair in pairs for j in labels for k in labels)])
+
+    structure = ConditionedChain(n_labels)
+    return Family(structure, [(n, structure.n_columns) for n in lengths], outputs, write, False)
 
 
 def matching(shapes, *, unmatched=True, capacities=(1, 1)):

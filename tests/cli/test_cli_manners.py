@@ -54,16 +54,17 @@ def test_version(run):
 def test_defaults_are_those_of_the_estimators(run):
     renamed = {"jobs": "n_jobs"}
     parameters = inspect.signature(train).parameters
-    for name in ("solver", "regularization", "tol", "max_passes", "max_seconds", "jobs"):
+    for name in ("solver", "max_passes", "max_seconds", "jobs"):
         for estimator in (StructuredEstimator(), LinearRegressor()):
             if name != "jobs" or hasattr(estimator, "n_jobs"):
                 assert parameters[name].default == getattr(estimator, renamed.get(name, name)), name
     # What depends on the estimator is its own affair; the help has it in words.
     shown = " ".join(run("train", "--help").stdout.split())
-    for name in ("loss", "cost", "penalty"):
+    for name in ("loss", "cost", "penalty", "regularization", "tol"):
         assert parameters[name].default is None
         assert f"[default: {getattr(MulticlassClassifier(), name)}" in shown
-    assert LinearRegressor().penalty == MulticlassClassifier().penalty
+    for name in ("penalty", "regularization", "tol"):
+        assert getattr(LinearRegressor(), name) == getattr(MulticlassClassifier(), name)
 
 
 def test_help_names_all_losses_and_solvers(run):

@@ -96,10 +96,10 @@ def test_tag(run, tags, tmp_path, boundaries):
     X, y = read_tags(tags)
     same = ChainClassifier(start=boundaries, end=boundaries, random_state=0).fit(X, y)
     np.testing.assert_array_equal(load(out).weights_, same.weights_)
-    written = run("predict", out, tags).stdout
-    assert [one.split() for one in written.rstrip("\n").split("\n\n")] == [
-        one.tolist() for one in same.predict(X)
+    predicted = [
+        [(a, b, label) for (a, b, _), label in zip(*pair)] for pair in zip(sentences(), same.predict(X))
     ]
+    assert run("predict", out, tags).stdout == columns(predicted)
     scores = values(run("evaluate", out, tags).stdout)
     assert scores["accuracy"] == f"{same.score(X, y):.6g}"
     assert scores["sequences"] == "20"
@@ -113,7 +113,7 @@ def test_tag_without_labels_and_with_unknown_words(run, refused, tags, tmp_path)
     assert run("predict", out, bare).stdout == run("predict", out, tags).stdout
     assert "no labels" in refused("evaluate", out, bare)
     bare.write_text("xylophone cap=False\n")
-    assert len(run("predict", out, bare).stdout.split()) == 1
+    assert len(run("predict", out, bare).stdout.split()) == 3
     wide.write_text("a b c d\n")
     assert "2 feature columns and a label" in refused("predict", out, wide)
 
@@ -123,9 +123,15 @@ def test_tag_with_the_label_in_a_numbered_column(run, refused, tags, tmp_path):
     first.write_text(columns([[(c, a, b) for a, b, c in one] for one in sentences()]))
     run("train", "tag", first, "--out", out, "--target", "0")
     run("train", "tag", tags, "--out", other)
-    assert run("predict", out, first).stdout == run("predict", other, tags).stdout
+    moved = [line.split() for line in run("predict", out, first).stdout.splitlines()]
+    last = [line.split() for line in run("predict", other, tags).stdout.splitlines()]
+    assert [[*line[1:], *line[:1]] for line in moved] == last
+    first_bare = tmp_path / "bare.txt"
+    first_bare.write_text(columns(sentences(), n_columns=2))
+    assert run("predict", out, first_bare).stdout == run("predict", out, first).stdout
     assert run("evaluate", out, first).stdout == run("evaluate", other, tags).stdout
-    assert "number, not 'label'" in refused("train", "tag", first, "--out", out, "--target", "label")
+    message = refused("train", "tag", first, "--out", out, "--target", "label")
+    assert "first.txt, line 1: there is no column 'label'; its columns have the numbers 0 to 2." in message
 
 
 def test_predict_pads_narrow_files(run, model, tmp_path):

@@ -38,7 +38,7 @@ def test_by_hand(write):
         "\n\na X\nb Y\n\n  \n\t\n\nc X\n\n\n",
         "a X\r\nb Y\r\n\r\nc X\r\n",
         "a\tX\nb\tY\n\nc\tX\n",
-        "  a   X\nb Y  \n\nc\tX\n",
+        "  a   X\nb Y  \n\nc  X\n",
     ],
 )
 def test_layouts(write, content):
@@ -48,9 +48,12 @@ def test_layouts(write, content):
 
 
 def test_cells_may_hold_what_is_not_a_separator(write):
-    read = read_columns(write("# \u00a0 X\n10\u00a0000 \u3000 Y\n\nNew York\t\tX Y\n"))
-    assert all_tokens(read) == [[["#", "\u00a0"], ["10\u00a0000", "\u3000"]], [["New York", ""]]]
-    assert all_labels(read) == [["X", "Y"], ["X Y"]]
+    read = read_columns(write("# \u00a0 X\n10\u00a0000 \u3000 Y\n"))
+    assert all_tokens(read) == [[["#", "\u00a0"], ["10\u00a0000", "\u3000"]]]
+    assert all_labels(read) == [["X", "Y"]]
+    read = read_columns(write("New York\t\tX Y\n"))
+    assert all_tokens(read) == [[["New York", ""]]]
+    assert all_labels(read) == [["X Y"]]
 
 
 @pytest.mark.parametrize(
@@ -82,6 +85,9 @@ def test_file_for_a_model(write):
     [
         ("\na b\n\nc d\ne f g\n", {}, "line 5: 3 columns, but line 2 has 2"),
         ("a\tb\nc d\te\nf\n", {}, "line 3: 1 columns, but line 1 has 2"),
+        ("a\tb\n\nc d\n", {}, "line 3: cells are separated by spaces, but those of line 1 by tabs"),
+        ("a b\nc\td\n", {}, "line 2: cells are separated by tabs, but those of line 1 by spaces"),
+        ("a b\nc d\te\n", {}, "line 2: cells are separated by tabs, but those of line 1 by spaces"),
         ("a b\n", {"label_column": 2}, "line 1: 2 columns, so there is no column 2"),
         ("a b\n", {"label_column": -3}, "line 1: 2 columns, so there is no column -3"),
         ("\na\n", {}, "line 2: only one column; expected features and a label"),

@@ -196,7 +196,7 @@ def _test(what: str, training: Any, path: Path) -> TaskError:
     from structlearn.cli.tasks import TASKS
     from structlearn.estimators.persistence import Bundle
 
-    bundle = Bundle(None, training.notes, training.texts)
+    bundle = Bundle(None, training.notes, training.texts, training.arrays)
     inputs = TASKS[what].reread(path, bundle, labels=True)
     if inputs.y is None:
         raise ValueError(f"{path} has no labels to compare with.")

@@ -11,8 +11,8 @@ Loss = Annotated[
     str | None,
     typer.Option(
         metavar="L",
-        help="hinge, perceptron, softmax or sparsemax ; classify: also entmax15. All but "
-        "the first two give probabilities.  [default: hinge; regress has its own, the squared error]",
+        help="hinge, perceptron, softmax or sparsemax; classify: also entmax15. All but the first two give "
+        "probabilities.  [default: hinge; for words softmax; regress has its own, the squared error]",
     ),
 ]
 Penalty = Annotated[
@@ -39,9 +39,48 @@ Target = Annotated[
     str | None,
     typer.Option(
         metavar="NAME[,NAME]",
-        help="Target column(s) of a table; for tag, the number of the label column, from 0.  "
+        help="Target column(s) of a table; for tag, chunk and ner the same as --label.  "
         "[default: the last column]",
     ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="tag, chunk, ner: the column to learn, by its number from 0 (-1 is the last) or, in CoNLL-U, by "
+        "its name.  [default: the last; upos in CoNLL-U]",
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN,...",
+        help="tag, chunk, ner: the columns to look at, the words first.  [default: all but the label; in "
+        "CoNLL-U form]",
+    ),
+]
+Templates = Annotated[
+    str | None,
+    typer.Option(
+        metavar="T",
+        help="tag, chunk, ner: feature templates, such as 'word[-1..1] word.suffix1..3 pos[-1]&pos', or the "
+        "word cells if the columns hold features themselves.  [default: see docs/tagging.md]",
+    ),
+]
+Transitions = Annotated[
+    str | None,
+    typer.Option(
+        metavar="T",
+        help="tag, chunk, ner: templates whose features score pairs of neighbouring labels, too (pos, say).",
+    ),
+]
+MinCount = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="tag, chunk, ner: leave out rarer features.  [default: 1]"),
+]
+HashBits = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="tag, chunk, ner: number features by N bits of a hash, no vocabulary."),
 ]
 Edges = Annotated[
     str | None,

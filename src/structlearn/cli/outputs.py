@@ -27,13 +27,18 @@ def _is_same(one: Path, other: Path) -> bool:
 
 def write_output(lines: Iterable[str], out: Path | None) -> None:
     """Write lines to `out` (.gz by its name), or to stdout."""
-    from structlearn.data import write_lines, written_text
+    write_pieces((f"{line}\n" for line in lines), out)
+
+
+def write_pieces(pieces: Iterable[str], out: Path | None) -> None:
+    """Write pieces of text, as they are, to `out` (.gz by its name), or to stdout."""
+    from structlearn.data import written_text
 
     if out is None:
-        write_lines(sys.stdout, lines)
+        sys.stdout.writelines(pieces)
         return
     with _named(out), written_text(out) as stream:
-        write_lines(stream, lines)
+        stream.writelines(pieces)
 
 
 @contextmanager

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from structlearn.cli.errors import manners, say
-from structlearn.cli.outputs import check_output, print_values, write_output
+from structlearn.cli.outputs import check_output, print_values, write_pieces
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file that `train` wrote.", show_default=False)
@@ -28,19 +29,26 @@ def predict(
         Path | None, typer.Option(metavar="FILE", help="Write here (.gz by its name).  [default: stdout]")
     ] = None,
     marginals: Annotated[
-        bool, typer.Option("--marginals", help="Write the probabilities of all labels instead of the best.")
+        bool,
+        typer.Option(
+            "--marginals",
+            help="Write the probabilities of all labels instead of the best; tag, chunk, ner: that of the "
+            "best beside it.",
+        ),
     ] = False,
     jobs: Jobs = 1,
 ) -> None:
-    """Write the model's answers, one line an input.
+    """Write the model's answers, one line an input; for tag, chunk and ner, DATA with labels filled in.
 
-    Labels of a set are joined by commas (an empty line is the empty set); a blank line separates sequences.
-    DATA needs no labels: a table may lack the target columns, a column file the label column; the label of a
-    libsvm line is ignored. A libsvm file may have fewer columns than the model, not more. A model of the task
-    regress answers with a number.
+    Labels of a set are joined by commas (an empty line is the empty set). A column file comes back byte for
+    byte but for its label column. DATA needs no labels: a table may lack the target columns, a column file
+    the label column, which is then added; the label of a libsvm line is ignored. A libsvm file may have fewer
+    columns than the model, not more. A model of the task regress answers with a number.
 
     With --marginals a line holds label:probability for every label, separated by spaces, in the model's
-    order; they add up to 1, except for multilabel, where each label has a probability of its own. The model
+    order; they add up to 1, except for multilabel, where each label has a probability of its own. tag, chunk
+    and ner add the probability of the label that was written, in one more column or, in CoNLL-U, as
+    Confidence=... in MISC. The model
     must have been trained with --loss softmax, sparsemax or entmax15; the last two give exact zeros.
     """
     from structlearn.cli.tasks import open_model
@@ -50,19 +58,30 @@ def predict(
     if marginals:
         task.check_marginals(bundle)
     estimator = _threaded(bundle.estimator, jobs)
-    X = task.reread(data, bundle, labels=False).X
-    write_output(
-        task.marginals(bundle, X) if marginals else task.lines(bundle, estimator.predict(X)), out_file
-    )
+    inputs = task.reread(data, bundle, labels=False)
+    write_pieces(task.pages(replace(bundle, estimator=estimator), inputs, marginals=marginals), out_file)
 
 
 @manners()
-def evaluate(model: Model, data: Data, jobs: Jobs = 1) -> None:
+def evaluate(
+    model: Model,
+    data: Data,
+    count_unknown: Annotated[
+        bool,
+        typer.Option(
+            "--count-unknown",
+            help="tag, chunk, ner: count labels that training never saw as mistakes; do not refuse the file.",
+        ),
+    ] = False,
+    jobs: Jobs = 1,
+) -> None:
     """Compare the model's answers with the labels of DATA and print figures as `name: value` lines.
 
     classify: accuracy. multilabel: exact_match (whole sets), hamming_loss and micro_f1 (single labels).
     regress: r2 (share of the variance explained), rmse and mae (sizes of the errors). tag: accuracy (tokens)
-    and exact_match (whole sequences). Labels that the model does not know count as wrong.
+    and exact_match (whole sequences); chunk and ner: also precision, recall and f1 of spans, of all and of
+    each type, as conlleval counts them. Labels that the model does not know count as wrong; tag refuses a
+    file that has one, chunk and ner one whose type is unknown, unless --count-unknown is given.
     """
     from structlearn.cli.tasks import open_model
 
@@ -71,6 +90,8 @@ def evaluate(model: Model, data: Data, jobs: Jobs = 1) -> None:
     inputs = task.reread(data, bundle, labels=True)
     if inputs.y is None:
         raise ValueError(f"{data} has no labels to compare with.")
+    if not count_unknown:
+        task.check_labels(bundle, inputs)
     scores = task.evaluate(bundle, inputs.y, estimator.predict(inputs.X))
     if scores.n_unknown:
         say(

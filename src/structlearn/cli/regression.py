@@ -51,7 +51,7 @@ class Regress(FlatTask):
 
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read data in the format of the training file; targets that are asked for must be numbers."""
-        X, y = super().reread(path, bundle, labels=labels)
+        X, y, _ = super().reread(path, bundle, labels=labels)
         return Inputs(X, _numbers(path, y) if labels and y is not None else y)
 
     def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:

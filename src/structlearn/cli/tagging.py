@@ -1,84 +1,250 @@
-"""The task `tag`: a label for each token of a sequence, from column files."""
+"""The tasks `tag`, `chunk` and `ner`: a label for each token of a sentence, from column files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from structlearn import metrics
+from structlearn.apps.tagging.plan import Plan, make_plan
+from structlearn.apps.tagging.spans import span_scores, tag_type
+from structlearn.apps.tagging.tagger import FEATURES, TOL, feature_notes, features_of
+from structlearn.apps.text import TextFeatures
 from structlearn.cli.formats import ENTRY
 from structlearn.cli.labels import positions
-from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training, pairs
-from structlearn.data import DataError, FeatureVocabulary, read_columns, split_rows
+from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training
+from structlearn.contract import Array
+from structlearn.data import (
+    DataError,
+    FeatureVocabulary,
+    Tokens,
+    filled,
+    has_own_features,
+    read_tokens,
+    sequences_of,
+    split_rows,
+)
+from structlearn.estimators.inputs import Stacked
 from structlearn.estimators.persistence import Bundle
 
-LAST = -1
+#: --templates for files whose cells are the features
+CELLS = "cells"
+_READING: dict[str, tuple[str, ...]] = dict.fromkeys(
+    ["label", "columns", "templates", "transitions", "min-count", "hash-bits"], ()
+)
 
 
+class Page(NamedTuple):
+    """A file to be written back: what was read, the column to fill, and its place where it is missing."""
+
+    tokens: Tokens
+    label: str
+    place: int
+
+
+@dataclass(frozen=True)
 class Tag(Task):
-    """One token a line, its features (numbers or strings) and its label in columns, blank lines between."""
+    """One token a line, its columns and its label, blank lines between sentences."""
 
     estimator = "ChainClassifier"
-    flags: ClassVar[dict[str, tuple[str, ...]]] = {**STRUCTURED, "boundaries": ("start", "end")}
+    flags: ClassVar[dict[str, tuple[str, ...]]] = {
+        **STRUCTURED,
+        **_READING,
+        "boundaries": ("start", "end"),
+    }
+    #: whether labels mark spans
+    spans: bool = False
+    label: str | None = None
+    columns: str | None = None
+    templates: str | None = None
+    transitions: str | None = None
+    min_count: int = 1
+    hash_bits: int | None = None
+
+    def with_options(self, **options: Any) -> Tag:
+        """The same task with what the flags say of reading."""
+        return replace(self, **{name: value for name, value in options.items() if value is not None})
 
     def read(self, path: Path, target: str | None) -> Training:
         """Read a column file and learn its features."""
-        column = _label_column(target)
-        sequences = read_columns(path, label_column=column)
-        if all(ENTRY.fullmatch(label) for one in sequences.labels or () for label in one):
+        label = self.label if self.label is not None else target
+        tokens = read_tokens(path, lambda names: self._wanted(names, label))
+        column = self._label_column(tokens, label)
+        labels = split_rows(tokens.filled_cells(column), tokens.lengths)
+        if all(ENTRY.fullmatch(one) for one in tokens.column(column).strings):
             # Training on it would take hours: a label for each distinct entry.
             raise DataError(f"{path} looks like a libsvm file: its labels are index:value entries.")
-        vocabulary = FeatureVocabulary()
-        X, lengths = vocabulary.fit_transform(sequences)
-        notes = {"format": "columns", "label_column": column}
-        summary = f"{len(lengths)} sequences, {X.shape[0]} tokens with {X.shape[1]} features"
-        texts = {"vocabulary": vocabulary.to_lines()}
-        return Training(split_rows(X, lengths), sequences.labels, notes, texts, summary)
+        if self._brings_features(tokens, column):
+            return _read_cells(tokens, tokens.layout.place(column))
+        plan = self._plan(tokens.layout.names, label)
+        features = TextFeatures(plan.templates, self.min_count, self.hash_bits)
+        named = replace(tokens, aliases={name: plan.own_name(name) for name in plan.columns})
+        X = features.fit(named).transform(named)
+        return Training(
+            Stacked(X, tokens.lengths),
+            labels,
+            {**plan.as_notes(), **feature_notes(features), "transitions": self.transitions},
+            {},
+            _summary(X, tokens),
+            {FEATURES: features.keys_},
+            self._parameters(features, len(tokens)),
+        )
+
+    def _parameters(self, features: TextFeatures, n_sentences: int) -> dict[str, Any]:
+        """For words: a CRF, its penalty as strong as one sentence."""
+        pairs = None if self.transitions is None else features.columns_of(self.transitions)
+        return {
+            "loss": "softmax",
+            "regularization": 1 / n_sentences,
+            "tol": TOL,
+            "transition_features": pairs,
+        }
+
+    def _plan(self, names: tuple[str, ...], label: str | None) -> Plan:
+        columns = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
+        templates = None if self.templates == CELLS else self.templates
+        return make_plan(names, label, columns, templates, self.transitions)
+
+    def _wanted(self, names: tuple[str, ...], label: str | None) -> list[str]:
+        plan = self._plan(names, label)
+        return [*map(plan.own_name, plan.columns), plan.label] if plan.conllu else list(names)
+
+    def _label_column(self, tokens: Tokens, label: str | None) -> str:
+        return self._plan(tokens.layout.names, label).label
+
+    def _brings_features(self, tokens: Tokens, label: str) -> bool:
+        """Whether cells are features themselves: asked for or, for `tag`, to be seen."""
+        if self.templates is not None or self.columns is not None or self.spans or tokens.layout.conllu:
+            return self.templates == CELLS
+        return any(has_own_features(c.strings) for name, c in tokens.columns.items() if name != label)
 
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read a column file with or without the label column."""
-        vocabulary = FeatureVocabulary.from_lines(bundle.texts["vocabulary"])
-        sequences = read_columns(
-            path, label_column=bundle.notes["label_column"], n_feature_columns=vocabulary.n_columns_
-        )
-        X, lengths = vocabulary.transform(sequences)
-        return Inputs(split_rows(X, lengths), sequences.labels)
+        if FEATURES not in bundle.arrays:
+            return _reread_cells(path, bundle)
+        plan = Plan.from_notes(bundle.notes)
+        tokens = _named_as(plan, read_tokens(path, lambda names: _present(plan, names), text=not labels))
+        X = features_of(bundle).transform(tokens)
+        there = plan.label in tokens.columns
+        y = split_rows(tokens.filled_cells(plan.label), tokens.lengths) if there and labels else None
+        return Inputs(Stacked(X, tokens.lengths), y, Page(tokens, plan.label, plan.names.index(plan.label)))
 
-    def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
-        """One label a line, a blank line between sequences."""
-        for i, sequence in enumerate(predicted):
-            if i:
-                yield ""
-            yield from map(str, sequence.tolist())
+    def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
+        """The file itself, the label column filled; with confidences, the probability of each label."""
+        estimator, page = bundle.estimator, inputs.source
+        predicted = estimator.predict(inputs.X)
+        shares = _confidences(estimator, inputs.X, predicted) if marginals else None
+        values = (str(label) for one in predicted for label in one.tolist())
+        return filled(page.tokens, page.label, values, place=page.place, confidences=shares)
 
-    def marginals(self, bundle: Bundle, X: Any) -> Iterator[str]:
-        """Probabilities of each token's labels, a line a token, a blank line between sequences."""
-        for i, sequence in enumerate(bundle.estimator.predict_marginals(X)):
-            if i:
-                yield ""
-            yield from pairs(bundle.estimator.classes_.tolist(), sequence)
+    def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:
+        """DataError if the file has a label (a type of spans) that training never saw."""
+        own = tag_type if self.spans else str
+        known = {own(label) for label in bundle.estimator.classes_.tolist()}
+        token = 0
+        for one in inputs.y:
+            for label in one.tolist():
+                if own(label) not in known:
+                    raise inputs.source.tokens.error(
+                        f"training never saw the label {label!r}; to count such labels as mistakes, give "
+                        "--count-unknown.",
+                        token,
+                    )
+                token += 1
 
     def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
-        """Shares of right tokens and of right sequences."""
+        """Shares of right tokens and of right sentences; for spans, precision, recall and F1, by type."""
         classes = bundle.estimator.classes_
         gold = [positions(one.tolist(), classes) for one in y]
         guess = [positions(one.tolist(), classes) for one in predicted]
-        values = {
+        values: dict[str, float | int] = {
             "accuracy": metrics.sequence_accuracy(gold, guess),
             "exact_match": metrics.exact_match(gold, guess),
             "sequences": len(gold),
             "tokens": sum(map(len, gold)),
         }
+        if self.spans:
+            values |= _span_values(y, predicted)
         return Scores(values, sum(int((one < 0).sum()) for one in gold))
 
+    def error(self, values: Mapping[str, float | int]) -> float:
+        """The share of wrong labels or, of spans, 1 - F1."""
+        return 1.0 - values["f1" if self.spans else "accuracy"]
 
-def _label_column(target: str | None) -> int:
-    if target is None:
-        return LAST
-    try:
-        return int(target)
-    except ValueError:
+
+def _summary(X: Any, tokens: Tokens) -> str:
+    return f"{len(tokens)} sequences, {X.shape[0]} tokens with {X.shape[1]} features"
+
+
+def _span_values(y: Any, predicted: Any) -> dict[str, float | int]:
+    values: dict[str, float | int] = {}
+    scores = span_scores([one.tolist() for one in y], [one.tolist() for one in predicted])
+    for kind, one in scores.items():
+        end = "" if kind == "all" else f" {kind}"
+        values |= {f"precision{end}": one.precision, f"recall{end}": one.recall, f"f1{end}": one.f1}
+        values[f"spans{end}"] = one.gold
+    return values
+
+
+def _confidences(estimator: Any, X: Any, predicted: list[Array]) -> Iterator[float]:
+    """The probability of each predicted label."""
+    place = {label: k for k, label in enumerate(estimator.classes_.tolist())}
+    for labels, table in zip(predicted, estimator.predict_marginals(X)):
+        for label, row in zip(labels.tolist(), table):
+            yield float(row[place[label]])
+
+
+# ---- files for a trained model ---------------------------------------------------------------------
+
+
+def _present(plan: Plan, names: tuple[str, ...]) -> list[str]:
+    """The needed columns of a file, which may lack the label; ValueError if it is not made as in training."""
+    if plan.conllu or plan.names == names:
+        if plan.names != names:
+            raise ValueError("not CoNLL-U, which the model was trained on.")
+        return [*map(plan.own_name, plan.columns), plan.label]
+    if len(names) != len(plan.names) - 1:
         raise ValueError(
-            f"Column files have no names: --target takes a column's number, not {target!r}."
-        ) from None
+            f"{len(names)} columns; the model was trained on {len(plan.names) - 1} feature columns and a "
+            "label."
+        )
+    return list(names)
+
+
+def _named_as(plan: Plan, tokens: Tokens) -> Tokens:
+    """A file's columns under the names they had in training."""
+    columns = tokens.columns
+    if tokens.layout.names != plan.names:
+        others = [name for name in plan.names if name != plan.label]
+        columns = dict(zip(others, columns.values(), strict=True))
+        layout = tokens.layout._replace(names=tuple(others))
+        tokens = replace(tokens, columns=columns, layout=layout)
+    return replace(tokens, aliases={name: plan.own_name(name) for name in plan.columns})
+
+
+# ---- files whose cells are the features ------------------------------------------------------------
+
+
+def _read_cells(tokens: Tokens, label_column: int) -> Training:
+    sequences = sequences_of(tokens, label_column=label_column)
+    vocabulary = FeatureVocabulary()
+    X, lengths = vocabulary.fit_transform(sequences)
+    notes = {"format": "columns", "label_column": label_column}
+    texts = {"vocabulary": vocabulary.to_lines()}
+    return Training(split_rows(X, lengths), sequences.labels, notes, texts, _summary(X, tokens))
+
+
+def _reread_cells(path: Path, bundle: Bundle) -> Inputs:
+    vocabulary = FeatureVocabulary.from_lines(bundle.texts["vocabulary"])
+    tokens = read_tokens(path, text=True)
+    n, column = vocabulary.n_columns_, bundle.notes["label_column"]
+    sequences = sequences_of(tokens, label_column=column, n_feature_columns=n)
+    X, lengths = vocabulary.transform(sequences)
+    place = column % (n + 1)
+    label = str(place)
+    if sequences.labels is None:  # columns are called by their numbers in training
+        names = tuple(str(j) for j in range(n + 1) if j != place)
+        tokens = replace(tokens, layout=tokens.layout._replace(names=names))
+    return Inputs(split_rows(X, lengths), sequences.labels, Page(tokens, label, place))

@@ -20,6 +20,9 @@ class Training(NamedTuple):
     texts: dict[str, list[str]]
     #: what was read, as the object of a sentence
     summary: str
+    arrays: dict[str, Any] = {}  # noqa: RUF012  (never changed)
+    #: parameters of the estimator that follow from the data, where no flag sets them
+    parameters: dict[str, Any] = {}  # noqa: RUF012
 
 
 class Inputs(NamedTuple):
@@ -27,6 +30,8 @@ class Inputs(NamedTuple):
 
     X: Any
     y: Any
+    #: the file itself, where answers are written into it
+    source: Any = None
 
 
 class Scores(NamedTuple):
@@ -59,6 +64,10 @@ class Task(ABC):
         if "penalty" in parameters:
             one_of("penalty", parameters["penalty"], self.penalties)
 
+    def with_options(self, **options: Any) -> Task:
+        """The same task with what the flags say of reading; most have no such flags."""
+        return self
+
     @abstractmethod
     def read(self, path: Path, target: str | None) -> Training:
         """Read training data."""
@@ -67,9 +76,9 @@ class Task(ABC):
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read data for a trained model, with its labels if asked for and there."""
 
-    @abstractmethod
     def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
         """Answers as lines of text."""
+        raise NotImplementedError
 
     def check_marginals(self, bundle: Bundle) -> None:
         """ValueError if the model has no probabilities, before data is read."""
@@ -77,9 +86,20 @@ class Task(ABC):
         if not LOSSES[loss][0].smooth:
             raise ValueError(f"loss={loss!r} has no probabilities; train with --loss softmax or sparsemax.")
 
-    @abstractmethod
     def marginals(self, bundle: Bundle, X: Any) -> Iterator[str]:
         """Probabilities of all labels as lines of text, `label:probability` for each."""
+        raise NotImplementedError
+
+    def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
+        """What `predict` writes, as pieces of text: answers (or probabilities) line by line."""
+        if marginals:
+            lines = self.marginals(bundle, inputs.X)
+        else:
+            lines = self.lines(bundle, bundle.estimator.predict(inputs.X))
+        return (f"{line}\n" for line in lines)
+
+    def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:  # noqa: B027  (most tasks take any)
+        """DataError for labels of a file that training never saw, where they are a mistake of the file."""
 
     @abstractmethod
     def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:

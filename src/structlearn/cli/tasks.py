@@ -18,6 +18,8 @@ TASKS: dict[str, Task] = {
     "multilabel": MultiLabel(),
     "regress": Regress(),
     "tag": Tag(),
+    "chunk": Tag(spans=True),
+    "ner": Tag(spans=True),
 }
 
 

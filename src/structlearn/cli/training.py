@@ -8,7 +8,23 @@ from typing import Annotated, Any
 import typer
 
 from structlearn.cli.errors import INTERRUPTED, manners, plain_warnings, say
-from structlearn.cli.options import Boundaries, Cost, Edges, Jobs, Loss, NoIntercept, Penalty, Seed, Target
+from structlearn.cli.options import (
+    Boundaries,
+    Columns,
+    Cost,
+    Edges,
+    HashBits,
+    Jobs,
+    Label,
+    Loss,
+    MinCount,
+    NoIntercept,
+    Penalty,
+    Seed,
+    Target,
+    Templates,
+    Transitions,
+)
 from structlearn.cli.outputs import check_output
 
 #: Written out: importing the table of solvers would make `--help` slow.
@@ -23,7 +39,10 @@ SOLVER_HELP = (
 @manners()
 def train(
     task: Annotated[
-        str, typer.Argument(metavar="TASK", help="classify, multilabel, regress or tag.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="TASK", help="classify, multilabel, regress, tag, chunk or ner.", show_default=False
+        ),
     ],
     data: Annotated[
         Path, typer.Argument(metavar="DATA", help="Training data, plain or .gz.", show_default=False)
@@ -41,16 +60,22 @@ def train(
     ] = None,
     solver: Annotated[str, typer.Option(metavar="S", help=SOLVER_HELP)] = "auto",
     regularization: Annotated[
-        float, typer.Option(metavar="X", help="Lambda, the weight of the penalty (l2: of ||w||^2/2).")
-    ] = 0.01,
-    cost: Cost = None,
-    tol: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="X",
-            help="Stop when the duality gap is at most this (regress: this share of the objective at zero).",
+            help="Lambda, the weight of the penalty (l2: of ||w||^2/2).  [default: 0.01; for words 1 over "
+            "the number of sentences]",
         ),
-    ] = 1e-3,
+    ] = None,
+    cost: Cost = None,
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Stop when the duality gap is at most this (regress: this share of the objective at zero).  "
+            "[default: 0.001; for words, 0.01]",
+        ),
+    ] = None,
     max_passes: Annotated[
         float, typer.Option(metavar="N", help="Stop after so many passes over the data.")
     ] = 1000,
@@ -64,6 +89,12 @@ def train(
         Path | None, typer.Option(metavar="FILE.csv", help="Write the trace of primal, dual and gap.")
     ] = None,
     target: Target = None,
+    label: Label = None,
+    columns: Columns = None,
+    templates: Templates = None,
+    transitions: Transitions = None,
+    min_count: MinCount = None,
+    hash_bits: HashBits = None,
     edges: Edges = None,
     boundaries: Boundaries = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="A line on stderr at each evaluation.")] = False,
@@ -74,14 +105,23 @@ def train(
     features numbers, the target last); so does regress, whose targets are numbers. multilabel reads libsvm
     files with label sets (0,4 index:value ...) or tables with --target naming columns of 0 and 1. A file
     named .csv or .tsv is a table; any other is libsvm if index:value entries are seen in its first lines,
-    else a table if its first line has a comma or a tab. tag reads column files: one token a line, features
-    (numbers, words or name=value) and the label last, a blank line between sequences.
+    else a table if its first line has a comma or a tab. tag, chunk and ner read CoNLL-style columns (one
+    token a line, the word first and the label last, a blank line between sentences) or CoNLL-U, and make
+    features of words and other columns by templates. If tag finds a column of numbers or of name=value cells,
+    the cells are the features.
 
     Ctrl-C ends training early; the best model so far is written.
     """
     from structlearn.cli.tasks import task_named, task_parameters
 
-    chosen = task_named(task)
+    chosen = task_named(task).with_options(
+        label=label,
+        columns=columns,
+        templates=templates,
+        transitions=transitions,
+        min_count=min_count,
+        hash_bits=hash_bits,
+    )
     parameters = task_parameters(
         task,
         {
@@ -91,27 +131,36 @@ def train(
             "cost": cost,
             "edges": edges,
             "boundaries": boundaries,
+            "label": label,
+            "columns": columns,
+            "templates": templates,
+            "transitions": transitions,
+            "min-count": min_count,
+            "hash-bits": hash_bits,
         },
     )
     out_file = check_output(out, others=[data])
     history_file = check_output(history, others=[data, out])
+    numbers = {"regularization": regularization, "tol": tol}
     estimator = checked_estimator(
         chosen.estimator,
         solver=solver,
-        regularization=regularization,
-        tol=tol,
         max_passes=max_passes,
         max_seconds=max_seconds,
         fit_intercept=not no_intercept,
         random_state=seed,
         n_jobs=jobs,
         verbose=int(verbose),
+        **{name: value for name, value in numbers.items() if value is not None},
         **parameters,
     )
     training = chosen.read(data, target)
     say(f"Read {training.summary} from {data}.")
+    given = {"loss": loss, **numbers}
+    found = training.parameters.items()
+    estimator.set_params(**{name: value for name, value in found if given.get(name) is None})
     _fit(estimator, training)
-    _save(estimator, {"task": task, **training.notes}, training.texts, out_file)
+    _save(estimator, {"task": task, **training.notes}, training, out_file)
     say(f"Wrote the model to {out}.")
     if history_file is not None:
         estimator.history_.to_csv(history_file)
@@ -142,7 +191,7 @@ def _fit(estimator: Any, training: Any) -> None:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _save(estimator: Any, notes: dict[str, Any], texts: dict[str, list[str]], out: Any) -> None:
+def _save(estimator: Any, notes: dict[str, Any], training: Any, out: Any) -> None:
     from structlearn.estimators.persistence import Bundle, save_bundle
 
-    save_bundle(Bundle(estimator, notes, texts), out)
+    save_bundle(Bundle(estimator, notes, training.texts, training.arrays), out)

@@ -1,30 +1,37 @@
 """Readers and writers of data files, and problems to try the library on."""
 
-from structlearn.data.columns import Sequences, read_columns, split_rows, write_columns
+from structlearn.data.columns import Sequences, read_columns, sequences_of, split_rows, write_columns
 from structlearn.data.digits import digit_sequences, train_test_digit_sequences
 from structlearn.data.download import fetch
 from structlearn.data.errors import DataError
 from structlearn.data.letters import read_letters
 from structlearn.data.libsvm import read_libsvm, write_libsvm
 from structlearn.data.registry import DATA_SETS, data_folder, located
+from structlearn.data.rewriting import filled
 from structlearn.data.synthetic import make_chains, make_matchings, make_multilabel, make_segmentations
 from structlearn.data.table import Table, read_csv, read_csv_features
 from structlearn.data.text import Lines, check_there, numbered_lines, open_text, write_lines, written_text
+from structlearn.data.tokens import CONLLU, Column, Tokens, read_tokens
 from structlearn.data.triplets import digit_triplets, pair_features, read_triplets
-from structlearn.data.vocabulary import FeatureVocabulary
+from structlearn.data.vocabulary import FeatureVocabulary, has_own_features
 
 __all__ = [
+    "CONLLU",
     "DATA_SETS",
+    "Column",
     "DataError",
     "FeatureVocabulary",
     "Lines",
     "Sequences",
     "Table",
+    "Tokens",
     "check_there",
     "data_folder",
     "digit_sequences",
     "digit_triplets",
     "fetch",
+    "filled",
+    "has_own_features",
     "located",
     "make_chains",
     "make_matchings",
@@ -38,7 +45,9 @@ __all__ = [
     "read_csv_features",
     "read_letters",
     "read_libsvm",
+    "read_tokens",
     "read_triplets",
+    "sequences_of",
     "split_rows",
     "train_test_digit_sequences",
     "write_columns",

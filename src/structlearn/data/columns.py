@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -12,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.data.errors import DataError
-from structlearn.data.text import open_text, write_lines
+from structlearn.data.text import write_lines
+from structlearn.data.tokens import Tokens, read_tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def read_columns(
     Parameters
     ----------
     path : str or path
-        Plain or .gz. Cells are separated by tabs if the line has one, else by spaces. No line is a comment.
+        See `read_tokens`.
     label_column : int or None
         Place of the label, from 0 (or from the end, if negative); None if the file has no labels.
         Feature columns are counted from 0 without it.
@@ -80,8 +80,15 @@ def read_columns(
         A number of columns that changes or does not fit, an empty label, a file without tokens.
 
     """
-    name = os.fspath(path)
-    codes, lines, lengths, strings = _tokens(name)
+    return sequences_of(read_tokens(path), label_column=label_column, n_feature_columns=n_feature_columns)
+
+
+def sequences_of(
+    tokens: Tokens, *, label_column: int | None = -1, n_feature_columns: int | None = None
+) -> Sequences:
+    """The same of a file that has been read already, with all of its columns."""
+    name, lines, lengths = tokens.path, tokens.lines, tokens.lengths
+    codes, strings = _grid(tokens)
     n_columns = codes.shape[1]
     if n_feature_columns is not None:
         label_column = _expected(name, int(lines[0]), n_columns, n_feature_columns, label_column)
@@ -91,15 +98,19 @@ def read_columns(
         raise DataError.at(name, int(lines[0]), f"{n_columns} columns, so there is no column {label_column}.")
     if n_columns == 1:
         raise DataError.at(name, int(lines[0]), "only one column; expected features and a label.")
-    label_codes = codes[:, label_column]
     features = np.ascontiguousarray(np.delete(codes, label_column, axis=1))
-    used, place = np.unique(label_codes, return_inverse=True)
-    texts = [strings[code] for code in used]
-    if "" in texts:
-        wrong = np.argmax(place == texts.index(""))
-        raise DataError.at(name, int(lines[wrong]), "the label is empty.")
-    labels = split_rows(np.array(texts, dtype=np.str_)[place], lengths)
+    labels = split_rows(tokens.filled_cells(tokens.layout.names[label_column]), lengths)
     return Sequences(name, features, strings, lengths, lines, labels)
+
+
+def _grid(tokens: Tokens) -> tuple[NDArray[np.int32], list[str]]:
+    """The codes of all columns, side by side, and the strings that they number."""
+    strings: list[str] = []
+    codes = np.empty((tokens.n_tokens, len(tokens.layout.names)), dtype=np.int32)
+    for j, name in enumerate(tokens.layout.names):
+        codes[:, j] = tokens.columns[name].codes + len(strings)
+        strings += tokens.columns[name].strings
+    return codes, strings
 
 
 def write_columns(target: str | os.PathLike[str] | TextIO, labels: Iterable[Iterable[Any]]) -> None:
@@ -120,48 +131,6 @@ def split_rows(X: Any, lengths: NDArray[np.int64]) -> list[Any]:
     """The rows of each sequence: X (an array or a CSR matrix) cut into pieces of the given lengths."""
     ends = np.cumsum(lengths).tolist()
     return [X[end - length : end] for end, length in zip(ends, lengths.tolist())]
-
-
-class _Codes(dict[str, int]):
-    """Numbers its keys in the order in which they are first looked up."""
-
-    def __missing__(self, key: str) -> int:
-        self[key] = code = len(self)
-        return code
-
-
-def _tokens(name: str) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], list[str]]:
-    """Codes of all cells, the line of each token, the length of each sequence, the distinct strings."""
-    table = _Codes()
-    codes, lines, lengths = array("i"), array("q"), array("q")
-    n_columns, finished = 0, 0
-    for number, line in open_text(name):
-        cells = _cells(line)
-        if not cells:
-            if len(lines) > finished:
-                lengths.append(len(lines) - finished)
-                finished = len(lines)
-            continue
-        n_columns = n_columns or len(cells)
-        if len(cells) != n_columns:
-            raise DataError.at(name, number, f"{len(cells)} columns, but line {lines[0]} has {n_columns}.")
-        codes.extend(map(table.__getitem__, cells))
-        lines.append(number)
-    if not lines:
-        raise DataError(f"{name} holds no tokens.")
-    if len(lines) > finished:
-        lengths.append(len(lines) - finished)
-    grid = np.frombuffer(codes, dtype=np.int32).reshape(len(lines), n_columns)
-    return grid, np.frombuffer(lines, dtype=np.int64), np.frombuffer(lengths, dtype=np.int64), list(table)
-
-
-def _cells(line: str) -> list[str]:
-    """The cells of a line, none if it is blank. Other white space (a no-break space) is part of a cell."""
-    if not line.strip(" \t"):
-        return []
-    if "\t" in line:
-        return line.split("\t")
-    return [cell for cell in line.split(" ") if cell]
 
 
 def _expected(name: str, line: int, n_columns: int, n_features: int, label_column: int | None) -> int | None:

@@ -16,18 +16,20 @@ from structlearn.files import written_aside
 Lines = Generator[tuple[int, str], None, None]
 
 
-def open_text(path: str | os.PathLike[str]) -> Lines:
+def open_text(path: str | os.PathLike[str], *, whole: bool = False) -> Lines:
     """Stream the numbered lines of a UTF-8 text file, plain or (by its name) .gz.
 
     Parameters
     ----------
     path : str or path
         A byte order mark at the start and Windows line ends are accepted.
+    whole : bool
+        Whether lines come as they are, with their ends and a byte order mark.
 
     Returns
     -------
     iterator of (number, line)
-        Numbers count from 1; lines come without their ends.
+        Numbers count from 1; lines come without their ends, unless `whole`.
 
     Raises
     ------
@@ -37,12 +39,12 @@ def open_text(path: str | os.PathLike[str]) -> Lines:
     """
     check_there(path)
     name = os.fspath(path)
-    return _closed_at_the_end(name, _opened(name, "rb", "read"))
+    return _closed_at_the_end(name, _opened(name, "rb", "read"), whole)
 
 
-def _closed_at_the_end(name: str, stream: IO[bytes]) -> Lines:
+def _closed_at_the_end(name: str, stream: IO[bytes], whole: bool) -> Lines:
     with stream:
-        yield from numbered_lines(name, stream)
+        yield from numbered_lines(name, stream, whole=whole)
 
 
 def check_there(path: str | os.PathLike[str]) -> None:
@@ -87,14 +89,14 @@ def _opened(name: str, mode: str, purpose: str, **options: str) -> Any:
         raise DataError(f"File {name} cannot be {purpose}: {error.strerror}.") from error
 
 
-def numbered_lines(name: str, stream: IO[bytes]) -> Lines:
+def numbered_lines(name: str, stream: IO[bytes], *, whole: bool = False) -> Lines:
     """The lines of an open stream as `open_text` gives those of a file; `name` is for its errors."""
     number = 0
     try:
         for number, raw in enumerate(stream, 1):
             # Line by line, so that an error knows its line.
-            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            yield number, line.removesuffix("\n").removesuffix("\r")
+            line = raw.decode("utf-8-sig" if number == 1 and not whole else "utf-8")
+            yield number, line if whole else line.removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
         raise DataError.at(name, number, f"byte {error.start + 1} is not UTF-8 text.") from error
     except (OSError, EOFError, zlib.error) as error:

@@ -156,6 +156,11 @@ class FeatureVocabulary:
         return X
 
 
+def has_own_features(strings: Sequence[str]) -> bool:
+    """Whether a column of these distinct cells holds features rather than words: numbers, or name=value."""
+    return all(map(is_number, strings)) or all(_group(cell, 0)[0] != "0" for cell in strings)
+
+
 def _group(cell: str, column: int) -> tuple[str, str]:
     """Name and value of ``name=value``; of any other string, its column and itself."""
     name, _, value = cell.partition("=")

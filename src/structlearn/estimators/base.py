@@ -226,8 +226,13 @@ class RowWeights:
 
     @property
     def _label_weights(self) -> Array:
-        n_shared = self.structure_.n_shared
-        return self.weights_[: self.weights_.size - n_shared].reshape(-1, self.structure_.n_labels)
+        n_others = self.structure_.n_shared + self._n_pair_weights
+        return self.weights_[: self.weights_.size - n_others].reshape(-1, self.structure_.n_labels)
+
+    @property
+    def _n_pair_weights(self) -> int:
+        """How many weights, the last of all, are of features that score pairs of labels."""
+        return 0
 
     @property
     def _shared_weights(self) -> Array:

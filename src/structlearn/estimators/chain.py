@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,8 +22,8 @@ from structlearn.estimators.inputs import (
     stack_examples,
 )
 from structlearn.metrics import sequence_accuracy
-from structlearn.scoring import RowScoring
-from structlearn.structures import Chain
+from structlearn.scoring import JointScoring, RowScoring, Scoring
+from structlearn.structures import Chain, ConditionedChain
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,18 +38,24 @@ class ChainClassifier(RowWeights, StructuredEstimator):
     ----------
     start, end : bool
         Whether the first and the last label of a sequence have weights of their own.
+    transition_features : sequence of int, optional
+        Columns of X that score, beside the label, the pair of the label before and this one: transitions
+        then depend on what is observed. It takes K times as many weights for each, and K * K numbers a
+        position of dual point ("sdca"; "lbfgs" and "bcfw" do without). Not with `start` and `end`.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_classes, n_features)
     intercept_ : ndarray of shape (n_classes,)
     transition_coef_ : ndarray of shape (n_classes, n_classes), from and to
+    conditioned_coef_ : ndarray of shape (n_transition_features, n_classes, n_classes), where asked for
     start_coef_, end_coef_ : ndarray of shape (n_classes,), where asked for
     classes_, n_features_in_, weights_, certificate_, history_
     """
 
     start: bool = False
     end: bool = False
+    transition_features: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ChainClassifier:
         """Train on sequences: X a list of (length, d) arrays or CSR matrices, y a list of label arrays."""
@@ -65,14 +72,41 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         if len(self.classes_) < 2:
             raise ValueError(f"y has only one class, {self.classes_[0]}; a classifier needs at least two.")
         self.n_features_in_ = rows.shape[1]
-        structure = Chain(len(self.classes_), start=self.start, end=self.end)
-        scoring = RowScoring(
+        structure = self._new_structure()
+        local = RowScoring(
             rows, lengths, structure.n_labels, n_shared=structure.n_shared, intercept=self.fit_intercept
         )
+        scoring = self._with_pairs(local, structure)
         gold = structure.encode_many(np.split(codes, np.cumsum(lengths)[:-1]), scoring.shapes)
         cost = structure.cost_many(gold, scoring.shapes, **self._cost_options(codes))
         self._train(Task(structure, scoring, gold, cost, weight))
         return self
+
+    def _new_structure(self) -> Chain | ConditionedChain:
+        if self.transition_features is None:
+            return Chain(len(self.classes_), start=self.start, end=self.end)
+        if self.start or self.end:
+            raise ValueError(
+                "start and end do not go with transition_features; add a column that marks the first or last "
+                "position to X."
+            )
+        columns = np.asarray(self.transition_features)
+        if columns.ndim != 1 or columns.size == 0 or columns.dtype.kind not in "iu":
+            raise ValueError("transition_features must be a list of column numbers of X, at least one.")
+        if not 0 <= columns.min() <= columns.max() < self.n_features_in_:
+            raise ValueError(
+                f"transition_features must be between 0 and {self.n_features_in_ - 1}, the columns of X."
+            )
+        return ConditionedChain(len(self.classes_))
+
+    def _with_pairs(self, local: RowScoring, structure: Chain | ConditionedChain) -> Scoring:
+        """The scoring of labels, with that of pairs where transitions have features."""
+        if self.transition_features is None:
+            return local
+        chosen = sparse.csr_matrix(local.X)[:, np.asarray(self.transition_features)].astype(np.float64)
+        chosen.sort_indices()
+        pairs = RowScoring(chosen, np.diff(local.first), structure.n_labels**2, intercept=True)
+        return JointScoring(local, pairs)
 
     def _cost_options(self, codes: Array) -> dict[str, Any]:
         options = cost_options(self.cost, self.classes_)
@@ -89,14 +123,18 @@ class ChainClassifier(RowWeights, StructuredEstimator):
     def predict(self, X: Any) -> list[Array]:
         """The best label sequence of each example."""
         scoring = self._scoring(X)
-        k = len(self.classes_)
         answers = self._decide(scoring)
-        return [self.classes_[np.argmax(parts.reshape(-1, k), axis=1)] for _, parts in answers]
+        return [self.classes_[np.argmax(self._unary(parts), axis=1)] for _, parts in answers]
 
     def predict_marginals(self, X: Any) -> list[Array]:
         """Probabilities of the labels, of shape (length, n_classes) each; sparse after sparsemax."""
         scoring = self._scoring(X)
-        return [parts.reshape(-1, len(self.classes_)) for _, parts in self._soft(scoring)]
+        return [self._unary(parts) for _, parts in self._soft(scoring)]
+
+    def _unary(self, parts: Array) -> Array:
+        """The table of label parts, of shape (length, n_classes), that local parts begin with."""
+        k = len(self.classes_)
+        return parts[: parts.size // self.structure_.n_columns * k].reshape(-1, k)
 
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[tuple[Array, float]]]:
         """The k best label sequences of each example with their scores, best first."""
@@ -112,31 +150,54 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         rng = np.random.default_rng(random_state)
         return [self.classes_[self.structure_.sample(theta, n, rng)] for theta in self._part_scores(X)]
 
-    def _part_scores(self, X: Any) -> Iterator[Array]:
+    def _local_scores(self, X: Any) -> Iterator[Array]:
         scoring = self._scoring(X)
-        for i in range(scoring.n_examples):
-            yield np.concatenate([scoring.scores(self.weights_, i, i + 1), self._shared_weights])
+        for first, last in scoring.chunks():
+            theta = scoring.scores(self.weights_, first, last)
+            yield from np.split(theta, scoring.start[first + 1 : last] - scoring.start[first])
+
+    def _part_scores(self, X: Any) -> Iterator[Array]:
+        return (np.concatenate([theta, self._shared_weights]) for theta in self._local_scores(X))
 
     def decision_function(self, X: Any) -> list[Array]:
         """Label scores of each example, of shape (length, n_classes), without the transitions."""
-        scoring = self._scoring(X)
-        scores = scoring.scores(self.weights_, 0, scoring.n_examples).reshape(-1, len(self.classes_))
-        return np.split(scores, scoring.first[1:-1])
+        return [self._unary(theta) for theta in self._local_scores(X)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of positions labelled right."""
         return sequence_accuracy(y, self.predict(X), sample_weight)
 
-    def _scoring(self, X: Any) -> RowScoring:
+    def _scoring(self, X: Any) -> Scoring:
         check_is_fitted(self, "weights_")
         rows, shapes = stack_examples(X, ndim=2, noun="Sequence")
         check_feature_count(rows.shape[1], self.n_features_in_, type(self).__name__)
-        return self._row_scoring(rows, shapes[:, 0])
+        return self._with_pairs(self._row_scoring(rows, shapes[:, 0]), self.structure_)
 
     @property
     def transition_coef_(self) -> Array:
         """Weights of the transitions, of shape (n_classes, n_classes): from, to."""
+        if self._n_pair_weights:
+            return self._pair_weights[-1]
         return self.structure_.shared_tables(self._shared_weights)["transitions"]
+
+    @property
+    def conditioned_coef_(self) -> Array:
+        """Weights of features for transitions, of shape (n_transition_features, n_classes, n_classes)."""
+        if not self._n_pair_weights:
+            raise AttributeError("conditioned_coef_ exists only with transition_features.")
+        return self._pair_weights[:-1]
+
+    @property
+    def _n_pair_weights(self) -> int:
+        """Weights of features and of the constant for transitions, the last of all weights."""
+        if self.transition_features is None:
+            return 0
+        return (len(self.transition_features) + 1) * len(self.classes_) ** 2
+
+    @property
+    def _pair_weights(self) -> Array:
+        k = len(self.classes_)
+        return self.weights_[self.weights_.size - self._n_pair_weights :].reshape(-1, k, k)
 
     @property
     def start_coef_(self) -> Array:
@@ -149,7 +210,7 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         return self._boundary("end")
 
     def _boundary(self, name: str) -> Array:
-        tables = self.structure_.shared_tables(self._shared_weights)
+        tables = {} if self._n_pair_weights else self.structure_.shared_tables(self._shared_weights)
         if name not in tables:
             raise AttributeError(f"{name}_coef_ exists only where the estimator was made with {name}=True.")
         return tables[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,12 +50,29 @@ def check_same_length(X: Sequence[Any], y: Sequence[Any]) -> None:
         raise ValueError(f"X has {len(X)} examples but y has {len(y)}: give one output an example.")
 
 
+@dataclass(frozen=True, eq=False)
+class Stacked:
+    """Examples end to end, as applications make them: the rows of all in one matrix, and their numbers.
+
+    rows : CSR matrix in canonical form, or array, of finite float32 or float64 numbers
+    lengths : int array of shape (n_examples,)
+    """
+
+    rows: Any
+    lengths: Array
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
 def stack_examples(X: Any, *, ndim: int, noun: str) -> tuple[Any, Array]:
     """All examples' feature rows in one matrix, and each example's shape without the feature axis.
 
     `X` is a list of arrays with `ndim` axes, the last of which is the features, or (for ndim = 2) of sparse
-    matrices. float32 stays float32 if all examples are.
+    matrices. float32 stays float32 if all examples are. What is `Stacked` stays as it is.
     """
+    if isinstance(X, Stacked):
+        return X.rows, as_list(X.lengths, "X")[:, None]  # type: ignore[call-overload]
     examples = [_one_example(x, ndim, f"{noun} {i}") for i, x in enumerate(as_list(X, "X"))]
     widths = np.array([x.shape[-1] for x in examples])
     odd = np.flatnonzero(widths != widths[0])

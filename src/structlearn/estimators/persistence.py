@@ -32,6 +32,7 @@ _STRUCTURES = (
     "Cube",
     "LabelGraph",
     "Chain",
+    "ConditionedChain",
     "Matching",
     "Cut",
     "ProjectiveTree",
@@ -41,11 +42,12 @@ _STRUCTURES = (
 
 @dataclass(frozen=True)
 class Bundle:
-    """An estimator with what an application keeps beside it: JSON notes, and lists of strings by name."""
+    """An estimator with what an application keeps beside it: JSON notes, texts and arrays by name."""
 
     estimator: Any
     notes: dict[str, Any] = field(default_factory=dict)
     texts: dict[str, list[str]] = field(default_factory=dict)
+    arrays: dict[str, Array] = field(default_factory=dict)
 
 
 def save(estimator: StructuredEstimator, path: str | Path) -> None:
@@ -80,6 +82,7 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
         tensors[f"text:{name}"] = np.frombuffer(
             "".join(f"{line}\n" for line in lines).encode(), dtype=np.uint8
         )
+    tensors |= {f"array:{name}": np.ascontiguousarray(value) for name, value in bundle.arrays.items()}
     write_model(path, header, tensors)
 
 
@@ -125,7 +128,10 @@ def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) ->
         for name, value in tensors.items()
         if name.startswith("text:")
     }
-    return Bundle(estimator, header["notes"], texts)
+    arrays = {
+        name.removeprefix("array:"): value for name, value in tensors.items() if name.startswith("array:")
+    }
+    return Bundle(estimator, header["notes"], texts, arrays)
 
 
 def read_header(path: str | Path) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from structlearn.scoring.base import Scoring
 from structlearn.scoring.graphs import GraphScoring
+from structlearn.scoring.joint import JointScoring
 from structlearn.scoring.parts import PartScoring
 from structlearn.scoring.rows import RowScoring
 
-__all__ = ["GraphScoring", "PartScoring", "RowScoring", "Scoring"]
+__all__ = ["GraphScoring", "JointScoring", "PartScoring", "RowScoring", "Scoring"]

@@ -2,6 +2,7 @@
 
 from structlearn.structures.base import Structure
 from structlearn.structures.chain import Chain
+from structlearn.structures.conditioned_chain import ConditionedChain
 from structlearn.structures.cube import Cube
 from structlearn.structures.cut import Cut
 from structlearn.structures.label_graph import LabelGraph
@@ -12,6 +13,7 @@ from structlearn.structures.trees import NonProjectiveTree, ProjectiveTree
 
 __all__ = [
     "Chain",
+    "ConditionedChain",
     "Cube",
     "Cut",
     "LabelGraph",

@@ -18,10 +18,15 @@ from structlearn.contract import (
 )
 from structlearn.kernels import answer, kernel
 from structlearn.structures.active_set import register
-from structlearn.structures.base import Corners, Structure
+from structlearn.structures.base import Corners, Structure, nothing_allowed
 from structlearn.structures.chain_kbest import k_best
-from structlearn.structures.chain_marginals import chain_gibbs, chain_gibbs_workspace, chain_log_partition
-from structlearn.structures.chain_sampling import sample
+from structlearn.structures.chain_marginals import (
+    chain_gibbs,
+    chain_gibbs_workspace,
+    chain_log_partition,
+    log_forward,
+)
+from structlearn.structures.chain_sampling import sample_backward
 from structlearn.structures.rows import encode_rows, label_indices, node_weights, row_costs
 
 
@@ -52,6 +57,11 @@ class Chain(Structure):
         self.start = start
         self.end = end
         self.n_shared = n_labels * (n_labels + int(start) + int(end))
+
+    @property
+    def n_columns(self) -> int:
+        """Local parts of one position."""
+        return self.n_labels
 
     @property
     def record(self) -> ChainRecord:
@@ -100,14 +110,31 @@ class Chain(Structure):
 
         k' < k where fewer are allowed. `theta` is one part vector of scores, as in `maximize`.
         """
-        return k_best(self, theta, k)
+        theta, shape = self._checked(theta)
+        local, shared = self.split(theta, shape)
+        tables = self.shared_tables(shared)
+        unary = local.reshape(shape).copy()
+        unary[0] += tables.get("start", 0.0)
+        unary[-1] += tables.get("end", 0.0)
+        return k_best(unary, self._steps(tables, shape), k)
+
+    @staticmethod
+    def _steps(tables: dict[str, Array], shape: Shape) -> Array:
+        """The transitions once for each position."""
+        return np.repeat(tables["transitions"][None], shape[0], axis=0)
 
     def sample(self, theta: Array, n: int, random_state: int | np.random.Generator | None = None) -> Array:
         """`n` independent label sequences of p(y) ~ exp <theta, z(y)>, an (n, L) array of integers.
 
         `theta` is one part vector of scores, as in `marginals`; `random_state` a seed or a Generator.
         """
-        return sample(self, theta, n, np.random.default_rng(random_state))
+        theta, shape = self._checked(theta)
+        local, shared = self.split(theta, shape)
+        work = gibbs_workspace(self.record, shape)
+        if log_forward(self.record, shape[0], local, shared, work) == -np.inf:
+            raise nothing_allowed("The score vector")
+        steps = self._steps(self.shared_tables(shared), shape)
+        return sample_backward(steps, work.ahead, n, np.random.default_rng(random_state))
 
     def encode(self, y: Any, shape: Shape | None = None) -> Array:
         """Unary ones and transition counts of the label sequence `y` (integers)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,17 +10,14 @@ from structlearn.contract import Array
 from structlearn.kernels import kernel
 from structlearn.structures.base import nothing_allowed
 
-if TYPE_CHECKING:
-    from structlearn.structures.chain import Chain
 
-
-def k_best(structure: Chain, theta: Array, k: int) -> tuple[Array, Array]:
-    """argmax^(1..k)_y <theta, z(y)>: the k best label sequences and their scores.
+def k_best(unary: Array, steps: Array, k: int) -> tuple[Array, Array]:
+    """argmax^(1..k)_y sum_t unary[t, y_t] + steps[t, y_(t-1), y_t]: the best label sequences, their scores.
 
     Parameters
     ----------
-    structure : Chain
-    theta : ndarray of scores, one a part; -inf forbids a part.
+    unary : ndarray of shape (L, K); -inf forbids a label.
+    steps : ndarray of shape (L, K, K); the first table is not used.
     k : int
         At least 1.
 
@@ -33,31 +30,25 @@ def k_best(structure: Chain, theta: Array, k: int) -> tuple[Array, Array]:
     """
     if k < 1:
         raise ValueError(f"k is at least 1; got {k}.")
-    theta, (length, n_labels) = structure._checked(theta)
-    local, shared = structure.split(theta, (length, n_labels))
-    # The end is one more position, which only one label can take.
-    step = np.ascontiguousarray(shared[: n_labels**2]).reshape(n_labels, n_labels)
-    unary = local.reshape(length, n_labels).copy()
-    tables = structure.shared_tables(shared)
-    unary[0] += tables.get("start", 0.0)
-    unary[-1] += tables.get("end", 0.0)
+    length, n_labels = unary.shape
     k = min(k, n_labels**length)  # a Python integer: no overflow
-    labels, n_found = _search(unary, step, k)
+    labels, n_found = _search(unary, steps, k)
     if n_found == 0:
         raise nothing_allowed("The score vector")
     labels = labels[:n_found]
-    scores = _scores(unary, step, labels)
+    scores = _scores(unary, steps, labels)
     order = np.argsort(-scores, kind="stable")  # the search adds up in another order: rounding may differ
     return labels[order], scores[order]
 
 
-def _scores(unary: Array, step: Array, labels: Array) -> Array:
+def _scores(unary: Array, steps: Array, labels: Array) -> Array:
     positions = np.arange(unary.shape[0])
-    return unary[positions, labels].sum(axis=1) + step[labels[:, :-1], labels[:, 1:]].sum(axis=1)
+    between = steps[positions[1:], labels[:, :-1], labels[:, 1:]]
+    return unary[positions, labels].sum(axis=1) + between.sum(axis=1)
 
 
 @kernel
-def _search(unary: Any, step: Any, k: Any) -> Any:
+def _search(unary: Any, steps: Any, k: Any) -> Any:
     """Found sequences (k, L) and their number: deviations from what was found, best first.
 
     A candidate (parent, t, j) follows the found sequence `parent` from position t on, has the label j at
@@ -72,13 +63,13 @@ def _search(unary: Any, step: Any, k: Any) -> Any:
             reached = 0.0 if t == 0 else -np.inf
             if t > 0:
                 for j in range(n):
-                    reached = max(reached, best[t - 1, j] + step[j, label])
+                    reached = max(reached, best[t - 1, j] + steps[t, j, label])
             best[t, label] = reached + unary[t, label]
     labels = np.empty((k, length), dtype=np.int64)
     suffix = np.empty(length + 1)  # score of what comes after a position, within one sequence
     heap_score = np.empty(k * length + 1)
     heap = np.empty((k * length + 1, 4), dtype=np.int64)  # parent, t, j, number in order of arrival
-    through, j = _next(best, step, length, 0, np.inf, -1)
+    through, j = _next(best, steps, length, 0, np.inf, -1)
     size = arrivals = 0
     if j >= 0:
         size = _push(heap_score, heap, size, through, 0, length, j, arrivals)
@@ -91,16 +82,16 @@ def _search(unary: Any, step: Any, k: Any) -> Any:
             labels[found, t] = labels[parent, t]
         labels[found, place - 1] = j
         for t in range(place - 1, 0, -1):
-            labels[found, t - 1] = _next(best, step, t, labels[found, t], np.inf, -1)[1]
+            labels[found, t - 1] = _next(best, steps, t, labels[found, t], np.inf, -1)[1]
         suffix[length] = 0.0
         for t in range(length - 1, -1, -1):
-            after = step[labels[found, t], labels[found, t + 1]] if t + 1 < length else 0.0
+            after = steps[t + 1, labels[found, t], labels[found, t + 1]] if t + 1 < length else 0.0
             suffix[t] = suffix[t + 1] + unary[t, labels[found, t]] + after
         # 2. What deviates from it, at its own place and before.
         for t in range(place, 0, -1):
             label = labels[found, t] if t < length else 0
             taken = labels[found, t - 1]
-            through, j = _next(best, step, t, label, _through(best, step, t, taken, label), taken)
+            through, j = _next(best, steps, t, label, _through(best, steps, t, taken, label), taken)
             if j >= 0:
                 arrivals += 1
                 size = _push(heap_score, heap, size, through + suffix[t], found, t, j, arrivals)
@@ -109,17 +100,17 @@ def _search(unary: Any, step: Any, k: Any) -> Any:
 
 
 @kernel
-def _through(best: Any, step: Any, t: Any, j: Any, label: Any) -> Any:
+def _through(best: Any, steps: Any, t: Any, j: Any, label: Any) -> Any:
     """Score of the best prefix with j at t - 1, the step to `label` at t included (none to the end)."""
-    return best[t - 1, j] + (step[j, label] if t < best.shape[0] else 0.0)
+    return best[t - 1, j] + (steps[t, j, label] if t < best.shape[0] else 0.0)
 
 
 @kernel
-def _next(best: Any, step: Any, t: Any, label: Any, bound: Any, last: Any) -> Any:
+def _next(best: Any, steps: Any, t: Any, label: Any, bound: Any, last: Any) -> Any:
     """The j at t - 1 that comes after `last`, of score `bound`, by score and then by number; -1 if none."""
     value, chosen = -np.inf, -1
     for j in range(best.shape[1]):
-        through = _through(best, step, t, j, label)
+        through = _through(best, steps, t, j, label)
         if through > value and (through < bound or (through == bound and j > last)):
             value, chosen = through, j
     return value, chosen

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array, gibbs_workspace
+from structlearn.contract import Array
 from structlearn.kernels import kernel
-from structlearn.structures.base import nothing_allowed
-from structlearn.structures.chain_marginals import log_forward
-
-if TYPE_CHECKING:
-    from structlearn.structures.chain import Chain
 
 
-def sample(structure: Chain, theta: Array, n: int, rng: np.random.Generator) -> Array:
+def sample_backward(steps: Array, ahead: Array, n: int, rng: np.random.Generator) -> Array:
     """y^(1..n) ~ p(y) = exp(<theta, z(y)> - log Z), independent.
 
     Parameters
     ----------
-    structure : Chain
-    theta : ndarray of scores, one a part; -inf forbids a part.
+    steps : ndarray of shape (L, K, K), scores of the transitions; the first table is not used.
+    ahead : ndarray of shape (L or more, K or more), what the forward recursion in logarithms leaves
     n : int
     rng : numpy Generator
 
@@ -31,29 +26,24 @@ def sample(structure: Chain, theta: Array, n: int, rng: np.random.Generator) -> 
     """
     if n < 0:
         raise ValueError(f"The number of samples is at least 0; got {n}.")
-    theta, shape = structure._checked(theta)
-    local, shared = structure.split(theta, shape)
-    record = structure.record
-    work = gibbs_workspace(record, shape)
-    if log_forward(record, shape[0], local, shared, work) == -np.inf:
-        raise nothing_allowed("The score vector")
-    labels = np.empty((n, shape[0]), dtype=np.int64)
-    uniform = rng.random((shape[0], n))
-    _sample_backward(shape[1], shared, work.ahead, uniform, labels)
+    length = len(steps)
+    labels = np.empty((n, length), dtype=np.int64)
+    uniform = rng.random((length, n))
+    _sample_backward(steps, ahead, uniform, labels)
     return labels
 
 
 @kernel
-def _sample_backward(n_labels: Any, shared: Any, ahead: Any, uniform: Any, labels: Any) -> None:
+def _sample_backward(steps: Any, ahead: Any, uniform: Any, labels: Any) -> None:
     """y_L ~ exp ahead_L,   y_(t-1) | y_t = k ~ exp(ahead_(t-1) + transition[:, k]): all samples abreast."""
     n_samples, length = labels.shape
-    step = shared[: n_labels * n_labels].reshape(n_labels, n_labels)
+    n_labels = steps.shape[1]
     sums = np.empty((n_labels, n_labels))  # [k, j] probabilities of 0..j before k, not normalised
     scores = np.empty(n_labels)
     for t in range(length, 0, -1):
         for k in range(n_labels if t < length else 1):
             for j in range(n_labels):
-                scores[j] = ahead[t - 1, j] + (step[j, k] if t < length else 0.0)
+                scores[j] = ahead[t - 1, j] + (steps[t, j, k] if t < length else 0.0)
             _cumulate(scores, sums[k])
         for i in range(n_samples):
             k = labels[i, t] if t < length else 0

@@ -1,0 +1,111 @@
+"""Which columns of a file a tagger looks at, and which it fills."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from structlearn.apps.tagging.templates import default_templates
+from structlearn.apps.text import parse_templates
+from structlearn.data import CONLLU
+
+#: What columns of features are called in templates, in their order.
+USUAL = ("word", "pos", "chunk")
+_LAST = -1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to read of a file, made when the names of its columns are known.
+
+    Attributes
+    ----------
+    names : all columns of the training file
+    label : the column to learn
+    aliases : names that templates may use beside the file's own
+    templates : str
+    """
+
+    names: tuple[str, ...]
+    label: str
+    aliases: dict[str, str]
+    templates: str
+
+    @property
+    def conllu(self) -> bool:
+        """Whether the training file is CoNLL-U."""
+        return self.names == CONLLU
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the templates look at, as they call it, in the order of the file's columns."""
+        atoms = (atom for template in parse_templates(self.templates) for atom in template.atoms)
+        places = {atom.column: self.names.index(self.own_name(atom.column)) for atom in atoms}
+        return tuple(sorted(places, key=places.__getitem__))
+
+    def own_name(self, column: str) -> str:
+        """The file's name of a column that a template names."""
+        return resolve(self.aliases.get(column, column), self.names)
+
+    def as_notes(self) -> dict[str, Any]:
+        """The plan as JSON."""
+        return {
+            "format": "CoNLL-U" if self.conllu else "columns",
+            "names": list(self.names),
+            "label": self.label,
+            "aliases": self.aliases,
+            "templates": self.templates,
+        }
+
+    @classmethod
+    def from_notes(cls, notes: dict[str, Any]) -> Plan:
+        """The plan of a model's notes."""
+        return cls(tuple(notes["names"]), notes["label"], notes["aliases"], notes["templates"])
+
+
+def make_plan(
+    names: tuple[str, ...],
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    templates: str | None = None,
+    transitions: str | None = None,
+) -> Plan:
+    """Resolve what was asked for against a file's columns; ValueError where it does not fit.
+
+    Parameters
+    ----------
+    names : the file's columns
+    label : name or number; the last column unless given, UPOS in CoNLL-U
+    columns : names or numbers of the columns to look at, the words first; all others, FORM in CoNLL-U
+    templates : those of `default_templates` unless given
+    transitions : templates to be had beside them
+    """
+    conllu = names == CONLLU
+    if len(names) < 2:
+        raise ValueError("only one column; expected features and a label.")
+    target = resolve(label if label is not None else "upos" if conllu else str(_LAST), names)
+    if columns is None:
+        chosen = ["form"] if conllu else [name for name in names if name != target]
+    else:
+        chosen = [resolve(column, names) for column in columns]
+    usual = USUAL[:1] if conllu else USUAL
+    aliases = dict(zip(usual, chosen))
+    called = [*aliases, *chosen[len(aliases) :]]
+    all_templates = f"{templates or default_templates(called)} {transitions or ''}".strip()
+    plan = Plan(names, target, aliases, all_templates)
+    for column in plan.columns:
+        if plan.own_name(column) == target:
+            raise ValueError(f"column {column} is the label, so that templates cannot look at it.")
+    return plan
+
+
+def resolve(column: str, names: tuple[str, ...]) -> str:
+    """A column by its name, in any case, or by its number, from the end if negative."""
+    if column.lower() in names:
+        return column.lower()
+    try:
+        return names[int(column)]
+    except (ValueError, IndexError):
+        known = f"are {', '.join(names)}" if names == CONLLU else f"have the numbers 0 to {len(names) - 1}"
+        raise ValueError(f"there is no column {column!r}; its columns {known}.") from None

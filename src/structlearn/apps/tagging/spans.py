@@ -1,0 +1,76 @@
+"""Spans of tagged text: what B-, I-, E- and S- tags say, and how many spans were found.
+
+The definition is that of the CoNLL-2000 scorer `conlleval`: a span begins at a B or an S, or at any tag whose
+type differs from the one before, or that follows O, E or S; so IOB1, IOB2 and IOBES are all read rightly.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+_ALL = "all"
+
+
+class SpanScores(NamedTuple):
+    """Counts of spans, and what follows from them: precision, recall and F1, 0 where there are none."""
+
+    right: int
+    found: int
+    gold: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the found spans that are right."""
+        return self.right / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the gold spans that were found."""
+        return self.right / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of the two."""
+        return 2 * self.right / (self.found + self.gold) if self.found + self.gold else 0.0
+
+
+def tag_type(tag: str) -> str:
+    """The type of a tag: "NP" of "B-NP", "" of "O" and of a bare "B"."""
+    return tag.partition("-")[2]
+
+
+def spans(tags: Iterable[str]) -> list[tuple[str, int, int]]:
+    """(type, first, last + 1) of each span of one sentence, in their order.
+
+    >>> spans(["B-NP", "I-NP", "O", "I-NP", "S-LOC"])
+    [('NP', 0, 2), ('NP', 3, 4), ('LOC', 4, 5)]
+    """
+    return list(_spans(tags))
+
+
+def _spans(tags: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    before, kind, first, at = "O", "", 0, -1
+    for at, tag in enumerate(tags):
+        mark, own = tag[:1], tag_type(tag)
+        borders = mark in "BSO" or before in "ESO" or own != kind
+        if before != "O" and borders:
+            yield kind, first, at
+        if borders:
+            first = at
+        before, kind = mark, own
+    if before != "O":
+        yield kind, first, at + 1
+
+
+def span_scores(gold: Iterable[Sequence[str]], found: Iterable[Sequence[str]]) -> dict[str, SpanScores]:
+    """Scores of all sentences together: under "all", then by type in alphabetical order."""
+    counts: dict[str, Counter[str]] = {name: Counter() for name in SpanScores._fields}
+    for one, other in zip(gold, found, strict=True):
+        a, b = set(_spans(one)), set(_spans(other))
+        for name, those in zip(SpanScores._fields, (a & b, b, a)):
+            counts[name].update(kind for kind, _, _ in those)
+    totals = SpanScores(*(sum(one.values()) for one in counts.values()))
+    types = sorted(set().union(*counts.values()))
+    return {_ALL: totals, **{kind: SpanScores(*(one[kind] for one in counts.values())) for kind in types}}

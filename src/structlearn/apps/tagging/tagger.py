@@ -1,0 +1,191 @@
+"""Taggers: sentences in, labels out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from structlearn.apps.tagging.plan import Plan
+from structlearn.apps.tagging.templates import default_templates
+from structlearn.apps.text import Template, TextFeatures, parse_templates
+from structlearn.contract import Array
+from structlearn.data import Tokens
+from structlearn.estimators import ChainClassifier
+from structlearn.estimators.inputs import Stacked
+from structlearn.estimators.persistence import Bundle, load_bundle, save_bundle
+
+#: the name of the vocabulary in a model file
+FEATURES = "features"
+TOL = 0.01
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Tagger(BaseEstimator):
+    """Text features by templates, then a `ChainClassifier`.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Names of the columns of a token, the word first: ("word", "pos") for sentences of (word, tag) pairs.
+    templates : str, list or None
+        See `structlearn.apps.text.templates`; `default_templates(columns)` unless given.
+    transitions : str, list or None
+        Templates whose features score pairs of neighbouring labels, too, so that transitions depend on what
+        is seen. Each feature takes K * K weights.
+    min_count : int
+        Features that occur less often in the training text are left out.
+    hash_bits : int, optional
+        Number features by hashing instead of a vocabulary.
+    loss : {"softmax", "hinge", "sparsemax", "perceptron"}
+        "softmax" is the conditional random field.
+    regularization : float, optional
+        lambda; 1 over the number of sentences unless given.
+    tol : float
+        Training ends when the duality gap is at most this (the loss is that of a whole sentence).
+    n_jobs, random_state, verbose
+        As in `ChainClassifier`.
+    chain_options : dict, optional
+        Other parameters of `ChainClassifier`: solver, cost, max_passes, start, end ...
+
+    Attributes
+    ----------
+    features_ : TextFeatures
+    chain_ : ChainClassifier
+        The fitted model over the features' rows.
+    classes_, certificate_, history_
+        Those of `chain_`.
+    """
+
+    columns: Sequence[str] = ("word",)
+    templates: Any = None
+    transitions: Any = None
+    min_count: int = 1
+    hash_bits: int | None = None
+    loss: str = "softmax"
+    regularization: float | None = None
+    tol: float = TOL
+    n_jobs: int | None = 1
+    random_state: Any = None
+    verbose: int = 0
+    chain_options: dict[str, Any] | None = None
+
+    def fit(self, X: Any, y: Any) -> Tagger:
+        """Train on sentences (lists of words, or of tuples of `columns`) and a list of labels for each."""
+        tokens = self._tokens(X)
+        templates = with_transitions(self.templates or default_templates(self.columns), self.transitions)
+        self.features_ = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
+        pairs = None if self.transitions is None else self.features_.columns_of(self.transitions)
+        self.chain_ = ChainClassifier(
+            loss=self.loss,
+            transition_features=pairs,
+            regularization=1 / len(tokens) if self.regularization is None else self.regularization,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            verbose=self.verbose,
+            **(self.chain_options or {}),
+        )
+        self.chain_.fit(self._rows(tokens), y)
+        return self
+
+    def predict(self, X: Any) -> list[Array]:
+        """The best labels of each sentence."""
+        return self._asked().predict(self._rows(X))
+
+    def predict_marginals(self, X: Any) -> list[Array]:
+        """Probabilities of the labels, of shape (length, n_classes) each."""
+        return self._asked().predict_marginals(self._rows(X))
+
+    def predict_kbest(self, X: Any, k: int = 5) -> list[list[tuple[Array, float]]]:
+        """The k best label sequences of each sentence with their scores, best first."""
+        return self._asked().predict_kbest(self._rows(X), k)
+
+    def sample(self, X: Any, n: int = 1, random_state: Any = None) -> list[Array]:
+        """n label sequences of each sentence, of shape (n, length), from the model's distribution."""
+        return self._asked().sample(self._rows(X), n, random_state)
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of words labelled right."""
+        return self._asked().score(self._rows(X), y)
+
+    @property
+    def classes_(self) -> Array:
+        """The labels."""
+        return self._asked().classes_
+
+    @property
+    def certificate_(self) -> Any:
+        """How far from optimal the model is at most."""
+        return self._asked().certificate_
+
+    @property
+    def history_(self) -> Any:
+        """The trace of primal, dual and gap."""
+        return self._asked().history_
+
+    def save(self, path: str | Path) -> None:
+        """Write the tagger as one safetensors file, which `structlearn predict` reads, too."""
+        chain, features = self._asked(), self.features_
+        *names, label = map(str, range(len(self.columns) + 1))
+        templates = " ".join(map(str, features.templates))
+        plan = Plan((*names, label), label, dict(zip(self.columns, names)), templates)
+        transitions = (
+            None if self.transitions is None else " ".join(map(str, parse_templates(self.transitions)))
+        )
+        notes = {"task": "tag", **plan.as_notes(), **feature_notes(features), "transitions": transitions}
+        save_bundle(Bundle(chain, notes, arrays={FEATURES: features.keys_}), path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tagger:
+        """Read a tagger that `save` or `structlearn train tag | chunk | ner` wrote."""
+        bundle = load_bundle(path)
+        if FEATURES not in bundle.arrays:
+            raise ValueError(f"{path} holds no tagger of words; use structlearn.load.")
+        chain, features = bundle.estimator, features_of(bundle)
+        self = cls(
+            columns=Plan.from_notes(bundle.notes).columns,
+            templates=bundle.notes["templates"],
+            transitions=bundle.notes.get("transitions"),
+            min_count=features.min_count,
+            hash_bits=features.hash_bits,
+            loss=chain.loss,
+            regularization=chain.regularization,
+            tol=chain.tol,
+        )
+        self.features_, self.chain_ = features, chain
+        return self
+
+    def _tokens(self, X: Any) -> Tokens:
+        return X if isinstance(X, Tokens) else Tokens.from_sentences(X, self.columns)
+
+    def _rows(self, X: Any) -> Stacked:
+        tokens = self._tokens(X)
+        return Stacked(self.features_.transform(tokens), tokens.lengths)
+
+    def _asked(self) -> ChainClassifier:
+        check_is_fitted(self, "chain_")
+        return self.chain_
+
+
+def with_transitions(templates: Any, transitions: Any) -> tuple[Template, ...]:
+    """All templates: those of labels, and those of transitions that are not among them."""
+    found = parse_templates(templates)
+    return found if transitions is None else parse_templates([*found, *parse_templates(transitions)])
+
+
+def feature_notes(features: TextFeatures) -> dict[str, Any]:
+    """What a model file says of its features, beside the templates."""
+    return {"min_count": features.min_count, "hash_bits": features.hash_bits}
+
+
+def features_of(bundle: Bundle) -> TextFeatures:
+    """The features of a model file."""
+    notes = bundle.notes
+    features = TextFeatures(notes["templates"], notes["min_count"], notes["hash_bits"])
+    return features.with_keys(np.ascontiguousarray(bundle.arrays[FEATURES], dtype=np.uint64))

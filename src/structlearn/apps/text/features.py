@@ -1,0 +1,135 @@
+"""From columns of strings to a sparse matrix of features.
+
+A feature is a 64-bit hash of its template and of the values its atoms see. Two features share a hash with a
+probability of about n^2 / 2^65 (3e-8 for a million), so that the sorted-out hashes *are* the vocabulary:
+eight bytes a feature, no strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from structlearn.apps.text.keys import KeyTable, add_atom
+from structlearn.apps.text.templates import parse_templates
+from structlearn.apps.text.views import hashes, text_hash, view_named
+from structlearn.contract import Array
+from structlearn.data import Tokens
+
+_MOST_BITS = 30
+
+
+@dataclass(eq=False)
+class TextFeatures:
+    """Indicator features by templates: row t of the matrix has a 1 for each template's value at token t.
+
+    Parameters
+    ----------
+    templates : str, Template, or a list of them
+        See `structlearn.apps.text.templates`.
+    min_count : int
+        Features that occur less often in the training text are left out.
+    hash_bits : int, optional
+        Number features by this many bits of their hash instead of a vocabulary: nothing is learnt from the
+        training text, and features may collide.
+
+    Attributes
+    ----------
+    keys_ : ndarray of shape (n_features,), uint64
+        The vocabulary: features template by template, the most frequent first. Empty with `hash_bits`.
+    starts_ : ndarray of shape (n_templates + 1,)
+        After `fit`: where each template's features begin.
+    """
+
+    templates: Any
+    min_count: int = 1
+    hash_bits: int | None = None
+
+    def __post_init__(self) -> None:
+        self.templates = parse_templates(self.templates)
+        if self.min_count < 1:
+            raise ValueError(f"min_count must be at least 1; got {self.min_count}.")
+        if self.hash_bits is not None and not 1 <= self.hash_bits <= _MOST_BITS:
+            raise ValueError(f"hash_bits must be between 1 and {_MOST_BITS}; got {self.hash_bits}.")
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the feature matrix."""
+        return self.keys_.size if self.hash_bits is None else 1 << self.hash_bits
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that the templates look at."""
+        return list(dict.fromkeys(atom.column for template in self.templates for atom in template.atoms))
+
+    def fit(self, tokens: Tokens) -> Self:
+        """Learn the vocabulary of a training text."""
+        if self.hash_bits is not None:
+            return self.with_keys(np.empty(0, dtype=np.uint64))
+        found = [_frequent(keys, self.min_count) for keys in self._keys(tokens)]
+        self.starts_ = np.concatenate([[0], np.cumsum([keys.size for keys in found])])
+        return self.with_keys(np.concatenate(found))
+
+    def columns_of(self, templates: Any) -> list[int]:
+        """Columns of the feature matrix that belong to some of the templates."""
+        if self.hash_bits is not None:
+            raise ValueError("Features that are numbered by hashing cannot be told apart: use no hash_bits.")
+        places = map(self.templates.index, parse_templates(templates))
+        return [j for place in places for j in range(self.starts_[place], self.starts_[place + 1])]
+
+    def with_keys(self, keys: Array) -> Self:
+        """Take a vocabulary that was learnt before."""
+        self.keys_ = keys
+        self.__dict__.pop("_table", None)
+        if self.hash_bits is None and not keys.size:
+            raise ValueError(f"No feature occurs {self.min_count} times; lower min_count.")
+        return self
+
+    @cached_property
+    def _table(self) -> KeyTable:
+        return KeyTable(self.keys_)
+
+    def transform(self, tokens: Tokens) -> Any:
+        """The CSR matrix of shape (n_tokens, n_features) of a text; unknown features are left out."""
+        places = np.empty((tokens.n_tokens, len(self.templates)), dtype=np.int32)
+        for column, keys in enumerate(self._keys(tokens)):
+            places[:, column] = self._places(keys)
+        there = places >= 0
+        indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+        indices = places[there]
+        X = sparse.csr_matrix((np.ones(indices.size), indices, indptr), shape=(len(places), self.n_features))
+        X.sum_duplicates()  # vocabularies go template by template: their rows are sorted already
+        return X
+
+    def _places(self, keys: Array) -> Array:
+        if self.hash_bits is None:
+            return self._table.places(keys)
+        return np.where(keys != 0, keys >> np.uint64(64 - self.hash_bits), -1)
+
+    def _keys(self, tokens: Tokens) -> Iterator[Array]:
+        """The key of each token, template by template."""
+        first = np.concatenate([[0], np.cumsum(tokens.lengths)])
+        columns = {name: tokens.column(name) for name in self.columns}
+        values: dict[tuple[str, str], Array] = {}
+        for template in self.templates:
+            keys = np.full(tokens.n_tokens, text_hash(str(template)), dtype=np.uint64)
+            for atom in template.atoms:
+                kind = atom.column, atom.view
+                codes, strings = columns[atom.column]
+                if kind not in values:
+                    values[kind] = hashes(view_named(atom.view), strings)
+                add_atom(values[kind], codes, first, atom.offset, keys)
+            yield keys
+
+
+def _frequent(keys: Array, min_count: int) -> Array:
+    """Keys other than zero that occur often enough, the most frequent first."""
+    found, counts = np.unique(keys, return_counts=True)
+    kept = (counts >= min_count) & (found != 0)
+    order = np.argsort(-counts[kept], kind="stable")
+    return found[kept][order]

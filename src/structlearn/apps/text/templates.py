@@ -1,0 +1,104 @@
+"""Feature templates: which cells around a token make a feature.
+
+The notation, by example. Templates are separated by spaces or line ends:
+
+    word             the word itself
+    pos[-1]          the tag of the token before
+    word.suffix3     the last three letters (also lower, norm, shape, prefixN)
+    pos[-1]&pos      both together, one feature for each pair
+    word[-2..2]      five templates: offsets -2 to 2
+    word.suffix1..4  four templates: suffix1 to suffix4
+
+Columns go by their names or numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from structlearn.apps.text.views import view_named
+
+_ATOM = re.compile(
+    r"(?P<column>\w+?)(?:\.(?P<view>[a-z]+)(?P<size>\d+)?(?:\.\.(?P<last_size>\d+))?)?"
+    r"(?:\[(?P<offset>-?\d+)(?:\.\.(?P<last>-?\d+))?\])?"
+)
+_FARTHEST = 100
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A view of one column, some tokens away.
+
+    Parameters
+    ----------
+    column : str
+        Name or number of a column.
+    view : str
+        "same" or one of `structlearn.apps.text.views`.
+    offset : int
+        Tokens to the right (negative: to the left). Outside the sentence the value says how far outside.
+    """
+
+    column: str
+    view: str = "same"
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        view_named(self.view)
+
+    def __str__(self) -> str:
+        view = "" if self.view == "same" else f".{self.view}"
+        return f"{self.column}{view}[{self.offset}]" if self.offset else f"{self.column}{view}"
+
+
+@dataclass(frozen=True)
+class Template:
+    """A conjunction of atoms: one feature for each combination of their values."""
+
+    atoms: tuple[Atom, ...]
+
+    def __str__(self) -> str:
+        return "&".join(map(str, self.atoms))
+
+
+def parse_templates(templates: str | Template | Iterable[str | Template]) -> tuple[Template, ...]:
+    """Templates from their notation (see the module), or from objects, or both; each once."""
+    if isinstance(templates, str | Template):
+        templates = [templates]
+    found: dict[Template, None] = {}
+    for one in templates:
+        if isinstance(one, Template):
+            found[one] = None
+        else:
+            found.update(dict.fromkeys(made for text in one.split() for made in _expanded(text)))
+    if not found:
+        raise ValueError("There are no templates; give at least one, such as 'word[-1..1]'.")
+    return tuple(found)
+
+
+def _expanded(text: str) -> Iterator[Template]:
+    """All templates that one piece of notation stands for."""
+    for atoms in product(*(tuple(_atoms(atom, text)) for atom in text.split("&"))):
+        yield Template(atoms)
+
+
+def _atoms(atom: str, template: str) -> Iterator[Atom]:
+    match = _ATOM.fullmatch(atom)
+    if match is None:
+        raise ValueError(f"Template {template!r} cannot be read at {atom!r}; write it as word.suffix3[-1].")
+    for size in _range(match["size"], match["last_size"], template):
+        for offset in _range(match["offset"], match["last"], template):
+            yield Atom(match["column"], f"{match['view'] or 'same'}{size}", int(offset or 0))
+
+
+def _range(first: str | None, last: str | None, template: str) -> list[str]:
+    if first is None and last is not None:
+        raise ValueError(f"Template {template!r} has a range without its first number.")
+    if first is None or last is None:
+        return [first or ""]
+    if not -_FARTHEST <= int(first) <= int(last) <= _FARTHEST:
+        raise ValueError(f"Template {template!r} has a range from {first} to {last}; put the smaller first.")
+    return [str(k) for k in range(int(first), int(last) + 1)]

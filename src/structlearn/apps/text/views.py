@@ -1,0 +1,67 @@
+"""Views of a string: what of a cell a feature looks at. Each distinct string is looked at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from itertools import groupby
+
+import numpy as np
+
+from structlearn.contract import Array
+
+#: None: the string has no such view (a suffix longer than the word), and so no feature.
+View = Callable[[str], str | None]
+
+_AFFIX = re.compile(r"(prefix|suffix)([1-9][0-9]?)")
+
+
+def shape(text: str) -> str:
+    """Kinds of characters, runs of one kind written once: "McDonald-4x" is "XxXx-dx"."""
+    return "".join(kind for kind, _ in groupby(map(_kind, text)))
+
+
+def _kind(character: str) -> str:
+    if character.isupper():
+        return "X"
+    if character.isalpha():
+        return "x"
+    return "d" if character.isdigit() else character
+
+
+def norm(text: str) -> str:
+    """Lower case, every digit a 0."""
+    return "".join("0" if character.isdigit() else character for character in text.lower())
+
+
+def _same(text: str) -> str:
+    return text
+
+
+_VIEWS: dict[str, View] = {"same": _same, "lower": str.lower, "norm": norm, "shape": shape}
+NAMES = "lower, norm, shape, prefixN and suffixN"
+
+
+def view_named(name: str) -> View:
+    """The view of a name; ValueError that lists all if there is none."""
+    affix = _AFFIX.fullmatch(name)
+    if affix is None and name not in _VIEWS:
+        raise ValueError(f"There is no view {name!r} of a column; use {NAMES}.")
+    if affix is None:
+        return _VIEWS[name]
+    size = int(affix[2])
+    piece = slice(size) if affix[1] == "prefix" else slice(-size, None)
+    return lambda text: text[piece] if len(text) >= size else None
+
+
+def text_hash(text: str) -> int:
+    """64 bits of a string, the same on every machine; never 0, which stands for nothing."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") or 1
+
+
+def hashes(view: View, strings: Iterable[str]) -> Array:
+    """Hash of the view of each string; 0 where there is none."""
+    seen = (view(text) for text in strings)
+    return np.array([0 if text is None else text_hash(text) for text in seen], dtype=np.uint64)

@@ -1,0 +1,93 @@
+"""Column files written back as they were, but for one column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from structlearn.data.errors import DataError
+from structlearn.data.tokens import Layout, Tokens, content
+
+_CELL = re.compile(r"[^ ]+")
+_EMPTY = "_"
+
+
+def filled(
+    tokens: Tokens,
+    column: str,
+    values: Iterable[str],
+    *,
+    place: int | None = None,
+    confidences: Iterable[float] | None = None,
+) -> Iterator[str]:
+    """The lines of a file, with their ends, after one column has been filled.
+
+    Parameters
+    ----------
+    tokens : Tokens
+        Read with ``text=True``.
+    column : str
+        What to replace. Where the file lacks it, it is put in at `place`.
+    values : iterable of str, one a token
+    confidences : iterable of float, one a token, optional
+        Written to one more column or, in CoNLL-U, to MISC.
+    """
+    missing = column not in tokens.layout.names
+    at = place if missing and place is not None else tokens.layout.place(column)
+    cells, shares = iter(values), None if confidences is None else iter(confidences)
+    numbers = iter(tokens.lines.tolist())
+    next_token = next(numbers, 0)
+    for number, line in enumerate(tokens.text, 1):
+        if number != next_token:
+            yield line
+            continue
+        next_token = next(numbers, 0)
+        body = content(line, number)
+        mark = "\ufeff" if number == 1 and line[0] == "\ufeff" else ""
+        end = line[len(mark) + len(body) :]
+        value = _checked(tokens, number, next(cells))
+        body = _put(body, tokens.layout.separator, at, value, insert=missing)
+        if shares is not None:
+            body = _with_confidence(body, tokens.layout, next(shares))
+        yield f"{mark}{body}{end}"
+
+
+def _checked(tokens: Tokens, number: int, value: str) -> str:
+    if tokens.layout.separator == " " and " " in value:
+        message = f"the label {value!r} has a space, as the cells of this file are separated by; use tabs."
+        raise DataError.at(tokens.path, number, message)
+    return value
+
+
+def _put(line: str, separator: str, place: int, value: str, *, insert: bool) -> str:
+    """A line with one cell replaced, or put in before the cell at `place`; all other bytes stay."""
+    spans = _spans(line, separator)
+    if not insert:
+        begin, end = spans[place]
+        return f"{line[:begin]}{value}{line[end:]}"
+    if place < len(spans):
+        begin = spans[place][0]
+        return f"{line[:begin]}{value}{separator}{line[begin:]}"
+    end = spans[-1][1]
+    return f"{line[:end]}{separator}{value}{line[end:]}"
+
+
+def _spans(line: str, separator: str) -> list[tuple[int, int]]:
+    """Where the cells of a line begin and end."""
+    if separator == " ":
+        return [match.span() for match in _CELL.finditer(line)]
+    begin, spans = 0, []
+    for cell in line.split("\t"):
+        spans.append((begin, begin + len(cell)))
+        begin += len(cell) + 1
+    return spans
+
+
+def _with_confidence(line: str, layout: Layout, share: float) -> str:
+    written = f"{share + 0.0:.4f}"  # adding 0.0 makes 0 of -0
+    if not layout.conllu:
+        return _put(line, layout.separator, len(_spans(line, layout.separator)), written, insert=True)
+    place = layout.place("misc")
+    begin, end = _spans(line, "\t")[place]
+    before = "" if line[begin:end] == _EMPTY else f"{line[begin:end]}|"
+    return _put(line, "\t", place, f"{before}Confidence={written}", insert=False)

@@ -1,0 +1,276 @@
+"""Column files: one token a line, a blank line between sentences; CoNLL-style columns or CoNLL-U.
+
+Each distinct string of a column is kept once. A file that is to be written back is kept as it is, too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structlearn.data.errors import DataError
+from structlearn.data.text import Lines, open_text
+
+CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+_CONLLU_ID = re.compile(r"[0-9]+([-.][0-9]+)?")
+_CELL = re.compile(r"[^ ]+")
+
+Array = NDArray[Any]
+#: From the names of a file's columns to those that are needed.
+Choice = Callable[[tuple[str, ...]], Iterable[str]]
+
+
+class Column(NamedTuple):
+    """The cells of one column: cell t is ``strings[codes[t]]``."""
+
+    codes: Array
+    strings: list[str]
+
+    @property
+    def cells(self) -> Array:
+        """All cells as an array of strings."""
+        return np.array(self.strings, dtype=np.str_)[self.codes]
+
+
+class Layout(NamedTuple):
+    """How the lines of a file are made: their separator, the names of their columns, the first token's line.
+
+    Columns of CoNLL-U have names; others are called by their numbers, from 0.
+    """
+
+    separator: str
+    names: tuple[str, ...]
+    line: int
+
+    @property
+    def conllu(self) -> bool:
+        """Whether comments, multiword tokens and empty nodes are to be passed over."""
+        return self.names == CONLLU
+
+    def place(self, name: str) -> int:
+        """Where the column of a name is; ValueError if there is none."""
+        if name not in self.names:
+            raise ValueError(f"there is no column {name!r}; there are {', '.join(self.names)}.")
+        return self.names.index(name)
+
+    def cells(self, path: str, number: int, line: str) -> list[str] | None:
+        """The cells of a token's line; none of a line to pass over; None for a blank line."""
+        if is_blank(line):
+            return None
+        if self.conllu and line.startswith("#"):
+            return []
+        cells = split_cells(line, self.separator)
+        if len(cells) != len(self.names) or (self.separator == " " and "\t" in line):
+            raise DataError.at(path, number, self._problem(line, len(cells)))
+        if self.conllu and not cells[0].isdecimal():
+            if not _CONLLU_ID.fullmatch(cells[0]):
+                raise DataError.at(path, number, f"{cells[0]!r} is no number of a CoNLL-U token.")
+            return []
+        return cells
+
+    def _problem(self, line: str, n_cells: int) -> str:
+        own = "\t" if "\t" in line else " "
+        mixed = own == "\t" or len(split_cells(line, own)) == len(self.names)
+        if own != self.separator and mixed:
+            kinds = {"\t": "tabs", " ": "spaces"}
+            return (
+                f"cells are separated by {kinds[own]}, but those of line {self.line} by "
+                f"{kinds[self.separator]}; use one of them throughout."
+            )
+        return f"{n_cells} columns, but line {self.line} has {len(self.names)}."
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """Sentences as columns of strings.
+
+    Attributes
+    ----------
+    columns : dict of str to Column
+        The columns that were asked for, by name.
+    lengths : ndarray of shape (n_sentences,), int64
+    aliases : dict of str to str
+        Other names of columns.
+    path : str
+    layout : Layout
+    lines : ndarray of shape (n_tokens,), int64
+        The line of each token in the file.
+    text : list of str
+        The file's lines with their ends, if they were asked for.
+    """
+
+    columns: dict[str, Column]
+    lengths: Array
+    aliases: dict[str, str] = field(default_factory=dict)
+    path: str = ""
+    layout: Layout = field(default_factory=lambda: Layout(" ", (), 0))
+    lines: Array = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    text: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_sentences(cls, sentences: Sequence[Any], names: Sequence[str] = ("word",)) -> Tokens:
+        """Sentences from lists: of words or, with several columns, of (word, tag, ...) tuples."""
+        tables = [_Interned() for _ in names]
+        codes = [array("i") for _ in names]
+        for i, sentence in enumerate(sentences):
+            rows = [(token,) if isinstance(token, str) else tuple(token) for token in sentence]
+            odd = next((row for row in rows if len(row) != len(names)), None)
+            if odd is not None:
+                raise ValueError(f"Sentence {i} has a token of {len(odd)} columns; expected {len(names)}.")
+            for column, cells in enumerate(zip(*rows)):
+                codes[column].extend(map(tables[column].__getitem__, map(str, cells)))
+        lengths = np.array([len(one) for one in sentences], dtype=np.int64)
+        return cls({n: Column(_ints(c), list(t)) for n, c, t in zip(names, codes, tables)}, lengths)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens."""
+        return int(self.lengths.sum())
+
+    def column(self, name: str) -> Column:
+        """The column of a name, an alias or a number; DataError if there is none."""
+        name = self.aliases.get(name, name)
+        if name not in self.columns:
+            raise self.error(f"there is no column {name!r}; there are {', '.join(self.columns)}.")
+        return self.columns[name]
+
+    def filled_cells(self, name: str) -> Array:
+        """All cells of a column as strings; DataError where one is empty (the label is)."""
+        column = self.column(name)
+        if "" in column.strings:
+            token = int(np.argmax(column.codes == column.strings.index("")))
+            raise self.error("the label is empty.", token)
+        return column.cells
+
+    def error(self, message: str, token: int = 0) -> DataError:
+        """The error of a token's line."""
+        return DataError.at(self.path, int(self.lines[token]), message) if self.path else DataError(message)
+
+
+class _Interned(dict[str, int]):
+    """Numbers its keys in the order in which they are first looked up."""
+
+    def __missing__(self, key: str) -> int:
+        self[key] = code = len(self)
+        return code
+
+
+def _ints(values: array[int]) -> Array:
+    return np.frombuffer(values, dtype=np.int32) if values else np.empty(0, dtype=np.int32)
+
+
+def read_tokens(path: str | os.PathLike[str], choice: Choice | None = None, *, text: bool = False) -> Tokens:
+    """Read a column file.
+
+    Parameters
+    ----------
+    path : str or path
+        Plain or .gz. A file whose first token has ten cells between tabs, the first of them a CoNLL-U
+        number, is CoNLL-U: comments, multiword tokens and empty nodes are passed over. In any other file
+        cells are separated by tabs if the first line has one, else by spaces, and no line is a comment.
+    choice : callable, optional
+        From the names of all columns to those that are needed (all).
+    text : bool
+        Whether to keep the lines, so that `filled` can write the file back.
+
+    Raises
+    ------
+    DataError
+        A number of columns that changes, tabs mixed with spaces, a file without tokens or not in UTF-8.
+    """
+    name = os.fspath(path)
+    kept: list[str] = []
+    with closing(open_text(name, whole=True)) as lines:
+        head = list(_head(lines))
+        layout = _layout(name, head)
+        cells = _Cells(_chosen(name, layout, choice))
+        for number, line in chain(head, lines):
+            if text:
+                kept.append(line)
+            cells.take(number, layout.cells(name, number, content(line, number)))
+    if not cells.numbers:
+        raise DataError(f"{name} holds no tokens.")
+    where = np.frombuffer(cells.numbers, dtype=np.int64)
+    return Tokens(cells.columns(), cells.lengths(), {}, name, layout, where, kept)
+
+
+def _chosen(name: str, layout: Layout, choice: Choice | None) -> dict[str, int]:
+    """The columns that are needed, and their places."""
+    try:
+        return {one: layout.place(one) for one in (choice(layout.names) if choice else layout.names)}
+    except ValueError as error:
+        raise DataError.at(name, layout.line, str(error)) from None
+
+
+class _Cells:
+    """Takes the cells of a file line by line."""
+
+    def __init__(self, places: dict[str, int]) -> None:
+        self._parts = [(name, place, _Interned(), array("i")) for name, place in places.items()]
+        self.numbers, self._ends = array("q"), array("q", [0])
+
+    def take(self, number: int, cells: list[str] | None) -> None:
+        """The cells of a token; none of a line to pass over; None at the end of a sentence."""
+        if cells:
+            self.numbers.append(number)
+            for _, place, table, codes in self._parts:
+                codes.append(table[cells[place]])
+        elif cells is None and self._ends[-1] < len(self.numbers):
+            self._ends.append(len(self.numbers))
+
+    def lengths(self) -> Array:
+        self.take(0, None)
+        return np.diff(self._ends)
+
+    def columns(self) -> dict[str, Column]:
+        return {name: Column(_ints(codes), list(table)) for name, _, table, codes in self._parts}
+
+
+def content(line: str, number: int) -> str:
+    """A line without its end and, if it is the first, without a byte order mark."""
+    line = line.removesuffix("\n").removesuffix("\r")
+    return line.removeprefix("\ufeff") if number == 1 else line
+
+
+def _head(lines: Lines) -> Iterator[tuple[int, str]]:
+    """The first lines, up to one that can be no comment."""
+    for number, line in lines:
+        yield number, line
+        if not line.startswith(("#", "\ufeff#")) and not is_blank(content(line, number)):
+            return
+
+
+def is_blank(line: str) -> bool:
+    """Whether a line is a border of sentences."""
+    return not line.strip(" \t")
+
+
+def _layout(name: str, head: list[tuple[int, str]]) -> Layout:
+    """CoNLL-U by the first line that is no comment; else columns, as the first line has them."""
+    tokens = [(number, text) for number, line in head if not is_blank(text := content(line, number))]
+    if not tokens:
+        raise DataError(f"{name} holds no tokens.")
+    number, line = tokens[-1]
+    cells = line.split("\t")
+    if len(cells) == len(CONLLU) and _CONLLU_ID.fullmatch(cells[0]):
+        return Layout("\t", CONLLU, number)
+    number, line = tokens[0]
+    separator = "\t" if "\t" in line else " "
+    return Layout(separator, tuple(map(str, range(len(split_cells(line, separator))))), number)
+
+
+def split_cells(line: str, separator: str) -> list[str]:
+    """The cells of a line. Other white space (a no-break space) is part of a cell."""
+    return line.split("\t") if separator == "\t" else _CELL.findall(line)

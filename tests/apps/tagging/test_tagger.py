@@ -1,0 +1,108 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from structlearn import ChainClassifier
+from structlearn.apps.tagging import Tagger, default_templates
+from structlearn.apps.text import TextFeatures
+from structlearn.data import Tokens, split_rows
+
+KINDS = {"D": ["the", "a"], "N": ["dog", "cat", "Rome"], "V": ["runs", "sees"]}
+
+
+@pytest.fixture(scope="module")
+def text():
+    """Sentences of (word, tag) pairs, and labels that depend on the words."""
+    rng = np.random.default_rng(0)
+    labels = [rng.choice(list("DNV"), size=rng.integers(1, 6)).tolist() for _ in range(20)]
+    sentences = [[(str(rng.choice(KINDS[k])), k.lower()) for k in one] for one in labels]
+    return sentences, labels
+
+
+@pytest.fixture(scope="module")
+def tagger(text):
+    return Tagger(columns=("word", "pos"), random_state=0).fit(*text)
+
+
+def test_is_a_chain_over_features(text, tagger):
+    sentences, labels = text
+    tokens = Tokens.from_sentences(sentences, ["word", "pos"])
+    X = TextFeatures(default_templates(["word", "pos"])).fit(tokens).transform(tokens)
+    rows = split_rows(X, tokens.lengths)
+    same = ChainClassifier(loss="softmax", regularization=1 / 20, tol=0.01, random_state=0).fit(rows, labels)
+    np.testing.assert_array_equal(same.weights_, tagger.chain_.weights_)
+    assert tagger.certificate_.gap <= 0.01
+    assert tagger.score(sentences, labels) == same.score(rows, labels) > 0.9
+    for one, other in zip(same.predict(rows), tagger.predict(sentences)):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_marginals_and_best_against_enumeration(text, tagger):
+    sentence = [("the", "d"), ("unicorn", "n"), ("runs", "v")]
+    scores = tagger.chain_.decision_function(tagger._rows([sentence]))[0]
+    step = tagger.chain_.transition_coef_
+    outputs = list(product(range(3), repeat=3))
+    values = np.array([scores[range(3), y].sum() + step[y[0], y[1]] + step[y[1], y[2]] for y in outputs])
+    p = np.exp(values - np.logaddexp.reduce(values))
+    expected = np.zeros((3, 3))
+    for y, share in zip(outputs, p):
+        expected[range(3), y] += share
+    np.testing.assert_allclose(tagger.predict_marginals([sentence])[0], expected, atol=1e-9)
+    best = np.argsort(-values)[:4]
+    for k, (labels, score) in zip(best, tagger.predict_kbest([sentence], 4)[0]):
+        assert labels.tolist() == tagger.classes_[list(outputs[k])].tolist()
+        assert score == pytest.approx(values[k])
+    (drawn,) = tagger.sample([sentence], 200, random_state=0)
+    assert (drawn[:, 0] == tagger.predict([sentence])[0][0]).mean() == pytest.approx(
+        expected[0].max(), abs=0.1
+    )
+
+
+@pytest.mark.parametrize("hash_bits", [None, 8])
+def test_save_and_load(text, tmp_path, hash_bits):
+    sentences, labels = text
+    tagger = Tagger(
+        columns=("word", "pos"),
+        templates="word pos[-1]&pos",
+        transitions=None if hash_bits else "pos",
+        hash_bits=hash_bits,
+        random_state=0,
+        chain_options={"max_passes": 5, "fit_intercept": False},
+    )
+    tagger.fit(sentences, labels).save(tmp_path / "tagger.st")
+    same = Tagger.load(tmp_path / "tagger.st")
+    assert same.columns == ("word", "pos")
+    assert same.transitions == tagger.transitions
+    for one, other in zip(tagger.predict_marginals(sentences), same.predict_marginals(sentences)):
+        np.testing.assert_array_equal(one, other)
+    # what was loaded is saved again, to the same
+    same.save(tmp_path / "again.st")
+    assert (tmp_path / "again.st").read_bytes() == (tmp_path / "tagger.st").read_bytes()
+
+
+def test_transitions(text):
+    sentences, labels = text
+    options = {"columns": ("word", "pos"), "templates": "word", "random_state": 0}
+    tagger = Tagger(**options, transitions="pos pos[-1]&pos").fit(sentences, labels)
+    own = tagger.features_
+    assert [str(one) for one in own.templates] == ["word", "pos", "pos[-1]&pos"]
+    columns = own.columns_of("pos pos[-1]&pos")
+    assert columns == list(range(own.starts_[1], own.n_features)) == tagger.chain_.transition_features
+    assert tagger.chain_.conditioned_coef_.shape == (len(columns), 3, 3)
+    assert tagger.score(sentences, labels) >= Tagger(**options).fit(sentences, labels).score(
+        sentences, labels
+    )
+
+
+def test_refusals(text, tmp_path):
+    tagger = Tagger(columns=("word", "pos"))
+    with pytest.raises(ValueError, match="not fitted"):
+        tagger.predict(text[0])
+    with pytest.raises(ValueError, match="there is no column 'lemma'; there are word, pos"):
+        clone(tagger).set_params(templates="lemma").fit(*text)
+    chain = ChainClassifier(max_passes=2, tol=1e9).fit([np.eye(2)], [["a", "b"]])
+    chain.save(tmp_path / "chain.st")
+    with pytest.raises(ValueError, match="holds no tagger of words"):
+        Tagger.load(tmp_path / "chain.st")

@@ -1,0 +1,181 @@
+"""tag, chunk and ner: from column files to models and back."""
+
+import gzip
+
+import numpy as np
+import pytest
+from cli_cases import values
+
+from structlearn.apps.tagging import Tagger
+from structlearn.data import read_tokens
+
+PHRASES = [
+    [("the", "D", "B-NP"), ("dog", "N", "I-NP")],
+    [("runs", "V", "B-VP")],
+    [("in", "P", "B-PP")],
+    [(",", ",", "O")],
+]
+QUICK = ["--max-passes", "30", "--tol", "0.1"]
+
+
+def phrases(n=15, seed=0):
+    rng = np.random.default_rng(seed)
+    return [[token for k in rng.integers(4, size=3) for token in PHRASES[k]] for _ in range(n)]
+
+
+def plain(sentences, separator=" ", end="\n", n_columns=3):
+    return (end * 2).join(end.join(separator.join(t[:n_columns]) for t in one) for one in sentences)
+
+
+def conllu(sentences):
+    lines = []
+    for i, one in enumerate(sentences):
+        lines += [f"# sent_id = {i}", "1-2\tof the\t_\t_\t_\t_\t_\t_\t_\t_"]
+        lines += [f"{k}\t{w}\t_\t{t}\t{y}\t_\t_\t_\t_\t_" for k, (w, t, y) in enumerate(one, 1)]
+        lines += ["9.1\tempty\t_\t_\t_\t_\t_\t_\t_\t_", ""]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def chunks(write):
+    return write(plain(phrases()), "train.txt")
+
+
+@pytest.fixture
+def chunker(tmp_path, run, chunks):
+    out = tmp_path / "chunker.st"
+    run("train", "chunk", chunks, "--out", out, *QUICK)
+    return out
+
+
+@pytest.mark.parametrize(("separator", "end"), [(" ", "\n"), ("\t", "\n"), (" ", "\r\n")])
+def test_chunk_comes_back_in_its_format(run, chunker, write, separator, end):
+    text = plain(phrases(5, seed=1), separator, end)  # no line end at its end
+    data, bare = write(text, "new.txt"), write(plain(phrases(5, seed=1), separator, end, 2), "bare.txt")
+    written = run("predict", chunker, data).stdout_bytes.decode()
+    assert written == text  # words tell the labels
+    assert run("predict", chunker, bare).stdout_bytes.decode() == written
+    wrong = write(text.replace("B-VP", "O"), "wrong.txt")
+    assert run("predict", chunker, wrong).stdout_bytes.decode() == written
+
+
+def test_packed_output(run, chunker, chunks, tmp_path):
+    run("predict", chunker, chunks, "--out", tmp_path / "out.gz")
+    assert gzip.decompress((tmp_path / "out.gz").read_bytes()) == run("predict", chunker, chunks).stdout_bytes
+
+
+def test_evaluate_spans(run, chunker, write):
+    text = "the D B-NP\ndog N I-NP\nruns V B-NP\n\nin P B-PP\n, , O\n"
+    shown = run("evaluate", chunker, write(text, "some.txt")).stdout
+    scores = values(shown)
+    assert (scores["accuracy"], scores["exact_match"], scores["tokens"]) == ("0.8", "0.5", "5")
+    assert (scores["precision"], scores["recall"], scores["spans"]) == ("0.666667", "0.666667", "3")
+    assert (scores["precision NP"], scores["recall NP"], scores["f1 NP"]) == ("1", "0.5", "0.666667")
+    assert (scores["precision VP"], scores["spans VP"], scores["f1 PP"]) == ("0", "0", "1")
+
+
+def test_labels_that_training_never_saw(run, refused, chunker, write):
+    data = write("the D B-NP\n\nruns V B-XP\n", "odd.txt")
+    assert "odd.txt, line 3: training never saw the label 'B-XP'" in refused("evaluate", chunker, data)
+    result = run("evaluate", chunker, data, "--count-unknown")
+    assert values(result.stdout)["accuracy"] == "0.5"
+    assert "1 of the labels" in result.stderr
+    data.write_text("the D B-NP\n\nruns V I-PP\n")  # a known type in an unknown place is a mistake, no more
+    assert values(run("evaluate", chunker, data).stdout)["accuracy"] == "0.5"
+
+
+def test_marginals_are_confidences(run, chunker, chunks):
+    lines = [
+        line.split() for line in run("predict", chunker, chunks, "--marginals").stdout.splitlines() if line
+    ]
+    tagger = Tagger.load(chunker)
+    table = np.concatenate(tagger.predict_marginals([[t[:2] for t in one] for one in phrases()]))
+    assert [line[3] for line in lines] == [f"{share:.4f}" for share in table.max(axis=1)]
+
+
+def test_upos_of_conllu(run, write, tmp_path):
+    text, out = conllu(phrases()), tmp_path / "upos.st"
+    data = write(text, "train.conllu")
+    run("train", "tag", data, "--label", "upos", "--out", out, *QUICK)
+    blank = write(text.replace("\tN\t", "\t_\t").replace("\tV\t", "\t_\t"), "blank.conllu")
+    assert run("predict", out, blank).stdout == text
+    assert values(run("evaluate", out, data).stdout)["accuracy"] == "1"
+    assert "data: CoNLL-U" in run("info", out).stdout
+    shown = run("predict", out, data, "--marginals").stdout
+    misc = read_tokens(write(shown, "shown.conllu")).column("misc").cells
+    assert all(cell.startswith("Confidence=") for cell in misc)
+
+
+def test_columns_by_name_and_number(run, refused, write, tmp_path):
+    data, out, other = write(conllu(phrases()), "train.conllu"), tmp_path / "a.st", tmp_path / "b.st"
+    run("train", "chunk", data, "--label", "XPOS", "--columns", "form,upos", "--out", out, *QUICK)
+    run("train", "chunk", data, "--label", "4", "--columns", "1,3", "--out", other, *QUICK)
+    np.testing.assert_array_equal(Tagger.load(out).chain_.weights_, Tagger.load(other).chain_.weights_)
+    assert run("predict", out, data).stdout == run("predict", other, data).stdout
+    shown = run("info", out).stdout
+    assert "task: chunk" in shown
+    message = refused("train", "chunk", data, "--label", "tag", "--out", out)
+    assert "train.conllu, line 2: there is no column 'tag'; its columns are id, form, lemma" in message
+    message = refused("train", "chunk", data, "--label", "xpos", "--templates", "form xpos", "--out", out)
+    assert "column xpos is the label" in message
+    assert "no column 'lemmas'" in refused("train", "tag", data, "--templates", "lemmas", "--out", out)
+    plain_data = write(plain(phrases()), "plain.txt")
+    assert "not CoNLL-U" in refused("predict", out, plain_data)
+
+
+def test_templates_and_their_options(run, refused, chunks, tmp_path):
+    out = tmp_path / "model.st"
+    run("train", "ner", chunks, "--templates", "word pos[-1]&pos", "--min-count", "2", "--out", out, *QUICK)
+    tagger = Tagger.load(out)
+    assert [str(one) for one in tagger.features_.templates] == ["word", "pos[-1]&pos"]
+    assert tagger.min_count == 2
+    run("train", "tag", chunks, "--hash-bits", "10", "--out", out, *QUICK)
+    assert Tagger.load(out).chain_.n_features_in_ == 1024
+    assert "'word['" in refused("train", "tag", chunks, "--templates", "word[", "--out", out)
+    assert "hash_bits" in refused("train", "tag", chunks, "--hash-bits", "99", "--out", out)
+    message = refused("train", "classify", chunks, "--label", "1", "--out", out)
+    assert "--label does not go with the task classify (it goes with tag, chunk, ner)" in message
+
+
+def test_transitions_that_depend_on_tags(run, refused, chunks, tmp_path):
+    out = tmp_path / "model.st"
+    given = ["--templates", "word", "--transitions", "pos", *QUICK]
+    run("train", "chunk", chunks, *given, "--out", out)
+    tagger = Tagger.load(out)
+    n_tags, n_labels = 5, len(tagger.classes_)
+    assert tagger.chain_.conditioned_coef_.shape == (n_tags, n_labels, n_labels)
+    assert run("predict", out, chunks).stdout == chunks.read_text()
+    assert "hash_bits" in refused("train", "chunk", chunks, "--hash-bits", "8", *given, "--out", out)
+
+
+def test_a_tagger_made_in_python(run, write, tmp_path):
+    sentences = phrases()
+    tagger = Tagger(columns=("word", "pos"), random_state=0, tol=0.1)
+    tagger.fit([[t[:2] for t in one] for one in sentences], [[t[2] for t in one] for one in sentences])
+    tagger.save(tmp_path / "tagger.st")
+    data = write(plain(sentences))
+    assert run("predict", tmp_path / "tagger.st", data).stdout == plain(sentences)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("a X\nb Y\n\nc X Z\n", "bad.txt, line 4: 3 columns, but line 1 has 2."),
+        ("a X\nb\tY\n", "line 2: cells are separated by tabs, but those of line 1 by spaces"),
+        (b"a X\n\xff Y\n", "line 2: byte 1 is not UTF-8 text."),
+        ("a\nb\n", "line 1: only one column"),
+        ("\n\n", "holds no tokens"),
+        ("a\tX\nb\t\n", "line 2: the label is empty"),
+    ],
+)
+def test_bad_files(refused, write, tmp_path, content, said):
+    data = write(content, "bad.txt")
+    for task in ("tag", "chunk"):
+        assert said in refused("train", task, data, "--out", tmp_path / "model.st")
+
+
+def test_bad_files_for_a_model(refused, chunker, write):
+    wide = write("a b c d\n", "wide.txt")
+    message = refused("predict", chunker, wide)
+    assert "wide.txt, line 1: 4 columns; the model was trained on 2 feature columns and a label" in message
+    assert "no labels to compare with" in refused("evaluate", chunker, write("a b\n", "bare.txt"))

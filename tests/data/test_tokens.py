@@ -1,0 +1,169 @@
+"""Column files in and back out, byte for byte."""
+
+import gzip
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structlearn.data import DataError, Tokens, filled, read_tokens
+
+CONLLU = (
+    "# sent_id = 1\n"
+    "# text = vámonos al mar\n"
+    "1-2\tvámonos\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    "1\tvamos\tir\tVERB\t_\tMood=Imp\t0\troot\t_\t_\n"
+    "2\tnos\tnosotros\tPRON\t_\t_\t1\tobj\t_\tX=y\n"
+    "2.1\tvamos\tir\tVERB\t_\t_\t_\t_\t1:conj\t_\n"
+    "3\tal\tal\tADP\t_\t_\t1\tcase\t_\t_\n"
+    "\n"
+    "# only a comment\n"
+    "1\t#\t#\tSYM\t_\t_\t0\troot\t_\tSpaceAfter=No\n"
+    "\n"
+)
+
+
+def cells(tokens, name):
+    return tokens.column(name).cells.tolist()
+
+
+def test_conllu_by_hand(write):
+    tokens = read_tokens(write(CONLLU, "a.conllu"), lambda names: ["form", "upos"])
+    assert cells(tokens, "form") == ["vamos", "nos", "al", "#"]
+    assert cells(tokens, "upos") == ["VERB", "PRON", "ADP", "SYM"]
+    assert (tokens.lengths.tolist(), tokens.lines.tolist()) == ([3, 1], [4, 5, 7, 10])
+    assert list(tokens.columns) == ["form", "upos"]
+
+
+def test_columns_go_by_numbers(write):
+    tokens = read_tokens(write("# X\nb Y\n"))
+    assert tokens.layout.names == ("0", "1")
+    assert cells(tokens, "0") == ["#", "b"]
+    with pytest.raises(DataError, match=r"line 1: there is no column '2'; there are 0, 1"):
+        tokens.column("2")
+
+
+def test_comments_of_plain_columns_are_tokens(write):
+    tokens = read_tokens(write("# X\n\n# Y\nb Z\n"))
+    assert (cells(tokens, "1"), tokens.lengths.tolist()) == (["X", "Y", "Z"], [1, 2])
+
+
+def test_sentences_from_lists():
+    tokens = Tokens.from_sentences([[("a", "X"), ("b", "Y")], [("a", "Y")]], ["word", "pos"])
+    assert (cells(tokens, "word"), cells(tokens, "pos")) == (["a", "b", "a"], ["X", "Y", "Y"])
+    assert cells(Tokens.from_sentences([["a", "b"]]), "word") == ["a", "b"]
+    with pytest.raises(ValueError, match="Sentence 1 has a token of 3 columns; expected 2"):
+        Tokens.from_sentences([[("a", "X")], [("a", "b", "c")]], ["word", "pos"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (CONLLU.replace("\tcase\t_\t_", "\tcase\t_"), "line 7: 9 columns, but line 3 has 10"),
+        (CONLLU.replace("2.1\t", "2,1\t"), "line 6: '2,1' is no number of a CoNLL-U token"),
+        (CONLLU.replace("3\tal\tal", "3 al\tal"), "line 7: 9 columns, but line 3 has 10"),
+        ("a\tb\tX\nc d Y\n", "line 2: cells are separated by spaces, but those of line 1 by tabs"),
+    ],
+)
+def test_errors_name_the_line(write, content, message):
+    with pytest.raises(DataError, match=rf"bad\.txt, {message}"):
+        read_tokens(write(content, "bad.txt"))
+
+
+LAYOUTS = [
+    "a X\nb Y\n\nc X\n",
+    "a X\nb Y\n\nc X",
+    "\ufeffa X\nb Y\n \n\n",
+    "  a   X \r\nb\u00a0 Y\r\n\r\n\r\nc X",
+    "a\tp q\tX\nb\t\tY\n\t\nc\t \tX\r\n",
+    CONLLU,
+    CONLLU.replace("\n", "\r\n"),
+    CONLLU.rstrip("\n"),
+]
+
+
+def label_of(tokens):
+    return "upos" if tokens.layout.conllu else tokens.layout.names[-1]
+
+
+@pytest.mark.parametrize("content", LAYOUTS)
+def test_filled_with_what_is_there(write, content):
+    tokens = read_tokens(write(content), text=True)
+    label = label_of(tokens)
+    assert "".join(filled(tokens, label, cells(tokens, label))) == content
+
+
+@pytest.mark.parametrize("content", LAYOUTS)
+def test_filled_with_something_else(write, content):
+    """What was written reads as it should, and filling it again with the old labels gives the old file."""
+    tokens = read_tokens(write(content), text=True)
+    label = label_of(tokens)
+    new = [f"N{t}" for t in range(tokens.n_tokens)]
+    other = read_tokens(write("".join(filled(tokens, label, new)), "other.txt"), text=True)
+    assert cells(other, label) == new
+    assert "".join(filled(other, label, cells(tokens, label))) == content
+
+
+CELL = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\t \0"), min_size=1).filter(
+    lambda s: not s.startswith("\ufeff")
+)
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.lists(st.tuples(CELL, CELL), min_size=1), min_size=1),
+    st.sampled_from(["\t", " "]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+)
+def test_round_trip(tmp_path_factory, sentences, separator, end, ended):
+    lines = [[separator.join(token) for token in sentence] for sentence in sentences]
+    content = (end * 2).join(end.join(one) for one in lines) + (end if ended else "")
+    path = tmp_path_factory.mktemp("round") / "x.txt.gz"
+    path.write_bytes(gzip.compress(content.encode()))
+    tokens = read_tokens(path, text=True)
+    assert "".join(filled(tokens, "1", [b for sentence in sentences for _, b in sentence])) == content
+
+
+@pytest.mark.parametrize(
+    ("content", "place", "expected"),
+    [
+        ("a b\nc  d \n", 2, "a b N0\nc  d N1 \n"),
+        ("a b\r\nc d", 1, "a N0 b\r\nc N1 d"),
+        ("a\tb\n\nc\t\n", 2, "a\tb\tN0\n\nc\t\tN1\n"),
+        ("\ufeffa\tb\n", 0, "\ufeffN0\ta\tb\n"),
+    ],
+)
+def test_a_missing_column_is_put_in(write, content, place, expected):
+    tokens = read_tokens(write(content), text=True)
+    assert "".join(filled(tokens, "label", (f"N{t}" for t in range(2)), place=place)) == expected
+
+
+def test_confidences(write):
+    tokens = read_tokens(write("a X\nb Y\n"), text=True)
+    assert "".join(filled(tokens, "1", ["P", "Q"], confidences=[1.0, 0.25])) == "a P 1.0000\nb Q 0.2500\n"
+    tokens = read_tokens(write(CONLLU), text=True)
+    written = "".join(filled(tokens, "upos", ["P"] * 4, confidences=[0.5] * 4))
+    assert read_tokens(write(written)).column("misc").cells.tolist() == [
+        "Confidence=0.5000",
+        "X=y|Confidence=0.5000",
+        "Confidence=0.5000",
+        "SpaceAfter=No|Confidence=0.5000",
+    ]
+
+
+def test_a_label_with_a_space_does_not_fit(write):
+    tokens = read_tokens(write("a X\nb Y\n"), text=True)
+    with pytest.raises(DataError, match="line 1: the label 'P Q' has a space"):
+        list(filled(tokens, "1", ["P Q", "P"]))
+
+
+@pytest.mark.parametrize(
+    ("parts", "label"),
+    [(("conll2000", "test.txt.gz"), "2"), (("ud_english_ewt", "en_ewt-ud-dev.conllu.gz"), "upos")],
+)
+def test_real_files_come_back(shared_file, parts, label):
+    path = shared_file(*parts)
+    tokens = read_tokens(path, text=True)
+    written = "".join(filled(tokens, label, cells(tokens, label)))
+    assert written.encode() == gzip.decompress(path.read_bytes())
