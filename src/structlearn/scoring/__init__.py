@@ -1,8 +1,9 @@
 """Scoring: theta = Phi w and its adjoint. Knows features and weights, never the polytope."""
 
+from structlearn.scoring.arcs import ArcScoring
 from structlearn.scoring.base import Scoring
 from structlearn.scoring.graphs import GraphScoring
 from structlearn.scoring.parts import PartScoring
 from structlearn.scoring.rows import RowScoring
 
-__all__ = ["GraphScoring", "PartScoring", "RowScoring", "Scoring"]
+__all__ = ["ArcScoring", "GraphScoring", "PartScoring", "RowScoring", "Scoring"]
