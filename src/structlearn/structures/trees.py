@@ -163,19 +163,30 @@ class ProjectiveTree(Tree):
 
     def encode(self, y: Any, shape: Shape | None = None) -> Array:
         mu = super().encode(y, shape)
-        self._check_crossings(np.asarray(y))
+        crossing = crossing_arcs(np.asarray(y))
+        if crossing is not None:
+            raise ValueError(f"The arcs of words {crossing[0]} and {crossing[1]} cross; use NonProjectiveTree.")
         return mu
 
-    @staticmethod
-    def _check_crossings(heads: Array) -> None:
-        """No word between a head and its dependent has a head outside of the two."""
-        words = np.arange(1, heads.size + 1)
-        low, high = np.minimum(heads, words), np.maximum(heads, words)
-        for m in range(heads.size):
-            crossing = (low < high[m]) & (low > low[m]) & (high > high[m])
-            if crossing.any():
-                other = int(np.flatnonzero(crossing)[0])
-                raise ValueError(f"The arcs of words {m + 1} and {other + 1} cross; use NonProjectiveTree.")
+    def nearest_tree(self, heads: Array) -> Array:
+        """The projective tree with most arcs of a tree; else words go to heads above their own if possible."""
+        n = heads.size
+        theta = np.zeros((n + 1, n))
+        above, worth = np.concatenate([[0], heads]), float(n)
+        upward = heads.copy()
+        while worth > 1.0 / n:
+            theta[upward, np.arange(n)] = np.maximum(theta[upward, np.arange(n)], worth)
+            upward, worth = above[upward], worth / (2 * n)
+        return self.decode(self.maximize(theta))
+
+
+def crossing_arcs(heads: Array) -> tuple[int, int] | None:
+    """Two words whose arcs from their heads cross, if any do."""
+    words = np.arange(1, heads.size + 1)
+    low, high = np.minimum(heads, words), np.maximum(heads, words)
+    inside = (low[None, :] > low[:, None]) & (low[None, :] < high[:, None])
+    crossing = np.argwhere(inside & (high[None, :] > high[:, None]))
+    return (int(crossing[0, 0]) + 1, int(crossing[0, 1]) + 1) if crossing.size else None
 
 
 @answer(workspace, ProjectiveTreeRecord)
