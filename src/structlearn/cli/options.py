@@ -50,6 +50,8 @@ Edges = Annotated[
 Boundaries = Annotated[
     bool, typer.Option("--boundaries", help="tag: weights for the first and last label of a sequence.")
 ]
+NonProjective = Annotated[bool, typer.Option("--non-projective", help="parse: arcs may cross.")]
+ManyRoots = Annotated[bool, typer.Option("--many-roots", help="parse: several words may depend on the root.")]
 DataDir = Annotated[
     Path | None,
     typer.Option(

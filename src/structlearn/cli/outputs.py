@@ -25,15 +25,16 @@ def _is_same(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve()
 
 
-def write_output(lines: Iterable[str], out: Path | None) -> None:
-    """Write lines to `out` (.gz by its name), or to stdout."""
-    from structlearn.data import write_lines, written_text
+def write_output(lines: Iterable[str], out: Path | None, *, ended: bool = False) -> None:
+    """Write lines to `out` (.gz by its name), or to stdout; `ended` ones have their ends already."""
+    from structlearn.data import written_text
 
+    whole = lines if ended else (f"{line}\n" for line in lines)
     if out is None:
-        write_lines(sys.stdout, lines)
+        sys.stdout.writelines(whole)
         return
     with _named(out), written_text(out) as stream:
-        write_lines(stream, lines)
+        stream.writelines(whole)
 
 
 @contextmanager

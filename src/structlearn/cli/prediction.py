@@ -37,11 +37,12 @@ def predict(
     Labels of a set are joined by commas (an empty line is the empty set); a blank line separates sequences.
     DATA needs no labels: a table may lack the target columns, a column file the label column; the label of a
     libsvm line is ignored. A libsvm file may have fewer columns than the model, not more. A model of the task
-    regress answers with a number.
+    regress answers with a number. One of the task parse writes the file again, heads and relations filled in.
 
     With --marginals a line holds label:probability for every label, separated by spaces, in the model's
     order; they add up to 1, except for multilabel, where each label has a probability of its own. The model
-    must have been trained with --loss softmax, sparsemax or entmax15; the last two give exact zeros.
+    must have been trained with --loss softmax, sparsemax or entmax15; the last two give exact zeros. For parse
+    the best tree is written, with the probability of each arc as ArcConf in the last column.
     """
     from structlearn.cli.tasks import open_model
 
@@ -49,11 +50,10 @@ def predict(
     bundle, task = open_model(model)
     if marginals:
         task.check_marginals(bundle)
-    estimator = _threaded(bundle.estimator, jobs)
+    _threaded(bundle.estimator, jobs)
     X = task.reread(data, bundle, labels=False).X
-    write_output(
-        task.marginals(bundle, X) if marginals else task.lines(bundle, estimator.predict(X)), out_file
-    )
+    lines = task.marginals(bundle, X) if marginals else task.answers(bundle, X)
+    write_output(lines, out_file, ended=task.ended)
 
 
 @manners()
@@ -62,7 +62,9 @@ def evaluate(model: Model, data: Data, jobs: Jobs = 1) -> None:
 
     classify: accuracy. multilabel: exact_match (whole sets), hamming_loss and micro_f1 (single labels).
     regress: r2 (share of the variance explained), rmse and mae (sizes of the errors). tag: accuracy (tokens)
-    and exact_match (whole sequences). Labels that the model does not know count as wrong.
+    and exact_match (whole sequences). parse: uas and las, the shares of words with the right head, and with
+    the right head and relation; they count punctuation and leave out subtypes of relations, as the CoNLL 2018
+    scorer does; las_full compares whole relations, the no_punct figures leave out punctuation. Labels that the model does not know count as wrong.
     """
     from structlearn.cli.tasks import open_model
 

@@ -51,6 +51,9 @@ class Task(ABC):
     #: what `error` is, in words
     error_name: ClassVar[str] = "share of wrong labels"
 
+    #: whether its answers are lines that have their ends
+    ended: ClassVar[bool] = False
+
     #: what --penalty may be, where the task has that flag
     penalties: ClassVar[tuple[str, ...]] = ()
 
@@ -63,9 +66,17 @@ class Task(ABC):
     def read(self, path: Path, target: str | None) -> Training:
         """Read training data."""
 
+    def check_training(self, estimator: Any, training: Training) -> None:
+        """DataError for training data that this estimator cannot take, where the file can be named."""
+        return None
+
     @abstractmethod
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read data for a trained model, with its labels if asked for and there."""
+
+    def answers(self, bundle: Bundle, X: Any) -> Iterator[str]:
+        """What `predict` writes for the examples X, which `reread` read."""
+        return self.lines(bundle, bundle.estimator.predict(X))
 
     @abstractmethod
     def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:

@@ -8,7 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from structlearn.cli.errors import INTERRUPTED, manners, plain_warnings, say
-from structlearn.cli.options import Boundaries, Cost, Edges, Jobs, Loss, NoIntercept, Penalty, Seed, Target
+from structlearn.cli.options import (
+    Boundaries,
+    Cost,
+    Edges,
+    Jobs,
+    Loss,
+    ManyRoots,
+    NoIntercept,
+    NonProjective,
+    Penalty,
+    Seed,
+    Target,
+)
 from structlearn.cli.outputs import check_output
 
 #: Written out: importing the table of solvers would make `--help` slow.
@@ -23,7 +35,10 @@ SOLVER_HELP = (
 @manners()
 def train(
     task: Annotated[
-        str, typer.Argument(metavar="TASK", help="classify, multilabel, regress or tag.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="TASK", help="classify, multilabel, regress, tag or parse.", show_default=False
+        ),
     ],
     data: Annotated[
         Path, typer.Argument(metavar="DATA", help="Training data, plain or .gz.", show_default=False)
@@ -41,16 +56,21 @@ def train(
     ] = None,
     solver: Annotated[str, typer.Option(metavar="S", help=SOLVER_HELP)] = "auto",
     regularization: Annotated[
-        float, typer.Option(metavar="X", help="Lambda, the weight of the penalty (l2: of ||w||^2/2).")
-    ] = 0.01,
-    cost: Cost = None,
-    tol: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="X",
-            help="Stop when the duality gap is at most this (regress: this share of the objective at zero).",
+            help="Lambda, the weight of the penalty (l2: of ||w||^2/2).  [default: 0.01; parse: 0.05]",
         ),
-    ] = 1e-3,
+    ] = None,
+    cost: Cost = None,
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Stop when the duality gap is at most this (regress: this share of the objective at zero).  "
+            "[default: 0.001; parse: 0.02]",
+        ),
+    ] = None,
     max_passes: Annotated[
         float, typer.Option(metavar="N", help="Stop after so many passes over the data.")
     ] = 1000,
@@ -66,6 +86,8 @@ def train(
     target: Target = None,
     edges: Edges = None,
     boundaries: Boundaries = False,
+    non_projective: NonProjective = False,
+    many_roots: ManyRoots = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="A line on stderr at each evaluation.")] = False,
 ) -> None:
     """Train a model, write it to MODEL, and print the certificate: how far from optimal it is at most.
@@ -75,7 +97,7 @@ def train(
     files with label sets (0,4 index:value ...) or tables with --target naming columns of 0 and 1. A file
     named .csv or .tsv is a table; any other is libsvm if index:value entries are seen in its first lines,
     else a table if its first line has a comma or a tab. tag reads column files: one token a line, features
-    (numbers, words or name=value) and the label last, a blank line between sequences.
+    (numbers, words or name=value) and the label last, a blank line between sequences. parse reads CoNLL-U files.
 
     Ctrl-C ends training early; the best model so far is written.
     """
@@ -91,15 +113,17 @@ def train(
             "cost": cost,
             "edges": edges,
             "boundaries": boundaries,
+            "non-projective": non_projective,
+            "many-roots": many_roots,
         },
     )
     out_file = check_output(out, others=[data])
     history_file = check_output(history, others=[data, out])
+    optional = {"regularization": regularization, "tol": tol}
     estimator = checked_estimator(
         chosen.estimator,
         solver=solver,
-        regularization=regularization,
-        tol=tol,
+        **{name: value for name, value in optional.items() if value is not None},
         max_passes=max_passes,
         max_seconds=max_seconds,
         fit_intercept=not no_intercept,
@@ -109,6 +133,7 @@ def train(
         **parameters,
     )
     training = chosen.read(data, target)
+    chosen.check_training(estimator, training)
     say(f"Read {training.summary} from {data}.")
     _fit(estimator, training)
     _save(estimator, {"task": task, **training.notes}, training.texts, out_file)

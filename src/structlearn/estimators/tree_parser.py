@@ -49,7 +49,8 @@ class TreeParser(StructuredEstimator):
         Whether exactly one word depends on the root.
     columns : sequence of str
         Names of the strings of a token.
-    templates : sequence of str
+    templates : sequence of str, optional
+        `structlearn.estimators.tokens.DEFAULT_TEMPLATES` unless given.
     bits : int
         Arcs have 2^bits weights.
     label_bits : int
@@ -59,6 +60,7 @@ class TreeParser(StructuredEstimator):
 
     Attributes
     ----------
+    templates_ : list of str
     labels_ : ndarray of str, or None where trees have none
     label_weights_ : ndarray of shape (2^label_bits, n_labels)
     label_certificate_, weights_, certificate_, history_
@@ -69,7 +71,7 @@ class TreeParser(StructuredEstimator):
     projective: bool = True
     single_root: bool = True
     columns: Sequence[str] = ("form", "upos", "xpos")
-    templates: Sequence[str] = DEFAULT_TEMPLATES
+    templates: Sequence[str] | None = None
     bits: int = 22
     label_bits: int = 17
     label_regularization: float = 1e-5
@@ -87,6 +89,7 @@ class TreeParser(StructuredEstimator):
         """
         if self.class_weight is not None:
             raise ValueError("TreeParser has no classes to weigh; use cost or sample_weight.")
+        self.templates_ = list(DEFAULT_TEMPLATES if self.templates is None else self.templates)
         scoring = self._scoring(X, self.bits)
         heads, labels = _trees(y)
         check_same_length(X, heads)
@@ -152,9 +155,9 @@ class TreeParser(StructuredEstimator):
         for name, value in (("bits", self.bits), ("label_bits", self.label_bits)):
             if not isinstance(value, int | np.integer) or not 4 <= value <= 30:
                 raise ValueError(f"{name} must be an integer from 4 to 30; got {value!r}.")
-        wanted = columns_of(self.templates)
+        wanted = columns_of(self.templates_)
         codes, lengths = token_codes(X, self.columns, wanted)
-        return ArcScoring(codes, lengths, compile_templates(self.templates, wanted), bits)
+        return ArcScoring(codes, lengths, compile_templates(self.templates_, wanted), bits)
 
     # ---- prediction --------------------------------------------------------------------------------
 

@@ -50,9 +50,7 @@ class ArcScoring(Scoring):
     def record(self) -> Arcs:
         longest = int(self.shapes[:, 1].max())
         shift = np.uint64(64 - self.bits)
-        return Arcs(
-            self.codes, self.first, self.start, self.templates, shift, self.n_weights, longest, 0
-        )
+        return Arcs(self.codes, self.first, self.start, self.templates, shift, self.n_weights, longest, 0)
 
     def scores(self, w: Array, first: int, last: int) -> Array:
         theta = np.empty(self.start[last] - self.start[first])

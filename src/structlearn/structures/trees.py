@@ -165,7 +165,9 @@ class ProjectiveTree(Tree):
         mu = super().encode(y, shape)
         crossing = crossing_arcs(np.asarray(y))
         if crossing is not None:
-            raise ValueError(f"The arcs of words {crossing[0]} and {crossing[1]} cross; use NonProjectiveTree.")
+            raise ValueError(
+                f"The arcs of words {crossing[0]} and {crossing[1]} cross; use NonProjectiveTree."
+            )
         return mu
 
     def nearest_tree(self, heads: Array) -> Array:
