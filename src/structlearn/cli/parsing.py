@@ -13,7 +13,6 @@ from structlearn.apps.parsing.metrics import parsing_scores
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training
 from structlearn.estimators.persistence import Bundle
 
-
 #: The columns of CoNLL-U that the parser reads.
 COLUMNS = ("form", "upos", "xpos")
 

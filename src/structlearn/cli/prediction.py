@@ -37,12 +37,13 @@ def predict(
     Labels of a set are joined by commas (an empty line is the empty set); a blank line separates sequences.
     DATA needs no labels: a table may lack the target columns, a column file the label column; the label of a
     libsvm line is ignored. A libsvm file may have fewer columns than the model, not more. A model of the task
-    regress answers with a number. One of the task parse writes the file again, heads and relations filled in.
+    regress answers with a number. One of the task parse writes the file again, with heads and
+    relations filled in.
 
     With --marginals a line holds label:probability for every label, separated by spaces, in the model's
     order; they add up to 1, except for multilabel, where each label has a probability of its own. The model
-    must have been trained with --loss softmax, sparsemax or entmax15; the last two give exact zeros. For parse
-    the best tree is written, with the probability of each arc as ArcConf in the last column.
+    must have been trained with --loss softmax, sparsemax or entmax15; the last two give exact zeros. With
+    parse the best tree is written, and the probability of each arc as ArcConf in the last column.
     """
     from structlearn.cli.tasks import open_model
 
@@ -64,7 +65,8 @@ def evaluate(model: Model, data: Data, jobs: Jobs = 1) -> None:
     regress: r2 (share of the variance explained), rmse and mae (sizes of the errors). tag: accuracy (tokens)
     and exact_match (whole sequences). parse: uas and las, the shares of words with the right head, and with
     the right head and relation; they count punctuation and leave out subtypes of relations, as the CoNLL 2018
-    scorer does; las_full compares whole relations, the no_punct figures leave out punctuation. Labels that the model does not know count as wrong.
+    scorer does; las_full compares whole relations, the no_punct figures leave out punctuation. Labels
+    that the model does not know count as wrong.
     """
     from structlearn.cli.tasks import open_model
 

@@ -97,7 +97,8 @@ def train(
     files with label sets (0,4 index:value ...) or tables with --target naming columns of 0 and 1. A file
     named .csv or .tsv is a table; any other is libsvm if index:value entries are seen in its first lines,
     else a table if its first line has a comma or a tab. tag reads column files: one token a line, features
-    (numbers, words or name=value) and the label last, a blank line between sequences. parse reads CoNLL-U files.
+    (numbers, words or name=value) and the label last, a blank line between sequences. parse reads
+    CoNLL-U files.
 
     Ctrl-C ends training early; the best model so far is written.
     """

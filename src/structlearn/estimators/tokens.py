@@ -69,8 +69,8 @@ def _source(name: str, given: Sequence[str]) -> tuple[int, Callable[[str], str]]
             n = int(affix[2])
             return place, (lambda text: text[:n]) if affix[1] == "prefix" else (lambda text: text[-n:])
     raise ValueError(
-        f"A template reads the column {name!r}; there are {', '.join(given)} and, where there is form, lower, "
-        "prefix1 to prefix9 and suffix1 to suffix9."
+        f"A template reads the column {name!r}; there are {', '.join(given)} and, where there is form, "
+        "lower, prefix1 to prefix9 and suffix1 to suffix9."
     )
 
 

@@ -1,4 +1,4 @@
-"""Dependency parsing: the best tree over arcs whose features are hashed on the fly, then labels of its arcs."""
+"""Dependency parsing: the best tree over arcs with features hashed on the fly, then labels of its arcs."""
 
 from __future__ import annotations
 

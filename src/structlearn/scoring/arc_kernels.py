@@ -109,7 +109,7 @@ def prepare(scoring: Any, i: Any, work: Any) -> Any:
             of_head, of_modifier = rules.seed[t], np.uint64(0)
             for a in range(rules.place.shape[1]):
                 place = rules.place[t, a]
-                if place == HEAD or place == MODIFIER:
+                if place in (HEAD, MODIFIER):
                     code = _code(scoring, i, p + rules.offset[t, a], rules.column[t, a]) * rules.factor[t, a]
                     if place == HEAD:
                         of_head += code

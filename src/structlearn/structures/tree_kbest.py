@@ -42,7 +42,8 @@ def k_best(structure: Tree | LabelledTree, theta: Array, k: int) -> tuple[Array,
     first = search.best_of(None, 0, ())
     if first is None:
         raise nothing_allowed("The score table")
-    heap, found = [first], []
+    heap = [first]
+    found: list[_Set] = []
     while heap and len(found) < k:
         one = heapq.heappop(heap)
         found.append(one)

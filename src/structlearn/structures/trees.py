@@ -171,7 +171,7 @@ class ProjectiveTree(Tree):
         return mu
 
     def nearest_tree(self, heads: Array) -> Array:
-        """The projective tree with most arcs of a tree; else words go to heads above their own if possible."""
+        """The projective tree with most arcs of a tree; other words go to heads above theirs if possible."""
         n = heads.size
         theta = np.zeros((n + 1, n))
         above, worth = np.concatenate([[0], heads]), float(n)

@@ -149,7 +149,9 @@ def read_conllu(path: str | os.PathLike[str]) -> Document:
     """
     name = os.fspath(path)
     lines = _lines(name)
-    sentences, numbers, rows = [], [], []
+    sentences: list[Sentence] = []
+    numbers: list[int] = []
+    rows: list[list[str]] = []
     for number, line in enumerate(lines, 1):
         text = line.removesuffix("\n").removesuffix("\r")
         if number == 1:
@@ -175,8 +177,9 @@ def _lines(name: str) -> list[str]:
     number = 0
     try:
         with gzip.open(name, "rb") if name.lower().endswith(".gz") else open(name, "rb") as stream:
-            found = []
-            for number, raw in enumerate(stream, 1):
+            found: list[str] = []
+            for raw in stream:
+                number = len(found) + 1
                 found.append(raw.decode("utf-8"))
             return found
     except UnicodeDecodeError as error:
@@ -213,8 +216,8 @@ def _is_word(name: str, number: int, cell: str, n_before: int) -> bool:
     raise DataError.at(
         name,
         number,
-        f"{cell!r} is no number of a word (such as {n_before + 1}), of a multiword token that begins with the "
-        f"next word ({n_before + 1}-{n_before + 2}) or of an empty node ({n_before}.1).",
+        f"{cell!r} cannot be here: expected a word ({n_before + 1}), a multiword token that begins with it "
+        f"({n_before + 1}-{n_before + 2}) or an empty node ({n_before}.1).",
     )
 
 
