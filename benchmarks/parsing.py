@@ -84,7 +84,7 @@ def main():
     if chosen in ("nonprojective",):
         train("non-projective, hinge", projective=False)
     if chosen in ("crf",):
-        train("projective, softmax", loss="softmax", regularization=1.0, tol=0.5)
+        train("projective, softmax", loss="softmax")
 
 
 if __name__ == "__main__":

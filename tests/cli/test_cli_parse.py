@@ -57,7 +57,7 @@ def test_from_a_treebank_to_a_page(run, conllu, tmp_path):
     ("heads", "line", "message"),
     [
         (("0", "3", "0"), 6, "a second root; line 3 has the first"),
-        (("2", "1", "0"), 3, "the heads have a cycle"),
+        (("2", "1", "0"), 4, "the heads have a cycle"),
         (("2", "4", "0"), 4, "head 4 is outside of the sentence"),
         (("2", "x", "0"), 4, "must be a word's number or 0"),
         (("2", "3\t", "0"), 4, "11 columns; CoNLL-U has ten"),

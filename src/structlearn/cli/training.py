@@ -56,19 +56,15 @@ def train(
     ] = None,
     solver: Annotated[str, typer.Option(metavar="S", help=SOLVER_HELP)] = "auto",
     regularization: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="Lambda, the weight of the penalty (l2: of ||w||^2/2).  [default: 0.01; parse: 0.05]",
-        ),
-    ] = None,
+        float, typer.Option(metavar="X", help="Lambda, the weight of the penalty (l2: of ||w||^2/2).")
+    ] = 0.01,
     cost: Cost = None,
     tol: Annotated[
         float | None,
         typer.Option(
             metavar="X",
             help="Stop when the duality gap is at most this (regress: this share of the objective at zero).  "
-            "[default: 0.001; parse: 0.02]",
+            "[default: 0.001; parse: 0.2]",
         ),
     ] = None,
     max_passes: Annotated[
@@ -120,11 +116,11 @@ def train(
     )
     out_file = check_output(out, others=[data])
     history_file = check_output(history, others=[data, out])
-    optional = {"regularization": regularization, "tol": tol}
     estimator = checked_estimator(
         chosen.estimator,
         solver=solver,
-        **{name: value for name, value in optional.items() if value is not None},
+        regularization=regularization,
+        **({} if tol is None else {"tol": tol}),
         max_passes=max_passes,
         max_seconds=max_seconds,
         fit_intercept=not no_intercept,

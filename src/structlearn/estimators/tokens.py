@@ -12,6 +12,9 @@ import numpy as np
 from structlearn.contract import Array
 from structlearn.estimators.inputs import as_list
 
+#: The code of strings that were rare in training, or never seen.
+RARE_CODE = np.uint64(0x2545F4914F6CDD1D)
+_COLUMN_STEP = np.uint64(0x9E3779B97F4A7C15)
 _AFFIX = re.compile(r"(prefix|suffix)([1-9])")
 
 #: Templates after McDonald, Crammer and Pereira (2005), and a few more.
@@ -55,6 +58,21 @@ def token_codes(X: Any, given: Sequence[str], wanted: Sequence[str]) -> tuple[Ar
                 table[text] = _hash(derive(text))
             codes[t, j] = table[text]
     return codes, lengths
+
+
+def frequent(codes: Array, least: int) -> Array:
+    """(column, code) pairs that occur at least so often, as sorted numbers."""
+    found, counts = np.unique(_by_column(codes), return_counts=True)
+    return found[counts >= least]
+
+
+def without_rare(codes: Array, known: Array) -> Array:
+    """Codes, those not known replaced by one that stands for all rare strings."""
+    return np.where(np.isin(_by_column(codes), known), codes, RARE_CODE)
+
+
+def _by_column(codes: Array) -> Array:
+    return codes + np.arange(codes.shape[1], dtype=np.uint64) * _COLUMN_STEP
 
 
 def _source(name: str, given: Sequence[str]) -> tuple[int, Callable[[str], str]]:
