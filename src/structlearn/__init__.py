@@ -17,6 +17,7 @@ _HOMES = {
     "MultiLabelClassifier": "structlearn.estimators",
     "MulticlassClassifier": "structlearn.estimators",
     "StructuredPredictor": "structlearn.estimators",
+    "TreeParser": "structlearn.estimators",
     "load": "structlearn.estimators.persistence",
     "regularization_path": "structlearn.estimators.path",
 }
@@ -59,6 +60,9 @@ if TYPE_CHECKING:
     )
     from structlearn.estimators import (
         StructuredPredictor as StructuredPredictor,
+    )
+    from structlearn.estimators import (
+        TreeParser as TreeParser,
     )
     from structlearn.estimators.path import regularization_path as regularization_path
     from structlearn.estimators.persistence import load as load

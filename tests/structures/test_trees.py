@@ -1,13 +1,16 @@
 """Trees against all trees of up to four words, written out in `brute`."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from brute import score_of, trees
-from structlearn.structures import NonProjectiveTree, ProjectiveTree
+from brute import build, score_of, trees
+from structlearn.solvers import ActiveBlocks, Stopping, solve
+from structlearn.structures import LabelledTree, NonProjectiveTree, ProjectiveTree
 
 KINDS = [
     pytest.param(make, single, id=f"{make.__name__}, {'single root' if single else 'several roots'}")
@@ -152,3 +155,136 @@ def test_costs_count_wrong_heads():
 def test_tables_of_another_shape_are_refused():
     with pytest.raises(ValueError, match=r"an \(n \+ 1, n\) table"):
         ProjectiveTree().maximize(np.zeros((3, 3)))
+
+
+def all_scores(theta, all_trees):
+    return np.sort(score_of(theta, all_trees))[::-1]
+
+
+@each_kind
+@settings(max_examples=60, deadline=None)
+@given(theta=tables(), k=st.integers(1, 12))
+def test_the_k_best_are_the_k_best(make, single, theta, k):
+    structure, n = make(single), theta.shape[1]
+    expected = all_scores(theta, vertices(make, single, n))
+    expected = expected[expected > -np.inf][:k]
+    if not expected.size:
+        with pytest.raises(ValueError, match="forbids every output"):
+            structure.k_best(theta, k)
+        return
+    heads, scores = structure.k_best(theta, k)
+    np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-9)
+    assert len({tuple(one) for one in heads.tolist()}) == len(expected)
+    for one, score in zip(heads, scores):
+        structure.encode(one)
+        assert theta[one, np.arange(n)].sum() == pytest.approx(score, rel=1e-12, abs=1e-9)
+
+
+@each_kind
+def test_samples_have_the_probabilities_of_their_trees(make, single):
+    """Every tree of three words, one arc forbidden: frequencies within five standard errors."""
+    rng, n_samples = np.random.default_rng(3), 4000
+    theta = rng.normal(size=(4, 3))
+    theta[1, 2] = -np.inf
+    all_trees = vertices(make, single, 3)
+    shares = np.exp(score_of(theta, all_trees))
+    shares /= shares.sum()
+    drawn = make(single).sample(theta, n_samples, 0)
+    written = np.zeros((n_samples, 4, 3))
+    written[np.arange(n_samples)[:, None], drawn, np.arange(3)] = 1.0
+    counts = (written.reshape(n_samples, 1, -1) == all_trees[None]).all(axis=2).mean(axis=0)
+    assert counts.sum() == pytest.approx(1.0)
+    assert (np.abs(counts - shares) <= 5 * np.sqrt(shares * (1 - shares) / n_samples) + 1e-12).all()
+
+
+@each_kind
+def test_samples_of_forbidden_trees_are_refused(make, single):
+    with pytest.raises(ValueError, match="forbids every output"):
+        make(single).sample(np.full((3, 2), -np.inf), 1)
+    with pytest.raises(ValueError, match="at least 0"):
+        make(single).sample(np.zeros((3, 2)), -1)
+    with pytest.raises(ValueError, match="at least 1"):
+        make(single).k_best(np.zeros((3, 2)), 0)
+
+
+def labelled_vertices(make, single, n, n_labels):
+    """All trees with all labels of their arcs, as (n + 1, n, labels) tables."""
+    found = []
+    for tree in vertices(make, single, n):
+        heads = np.argmax(tree.reshape(n + 1, n), axis=0)
+        for labels in product(range(n_labels), repeat=n):
+            table = np.zeros((n + 1, n, n_labels))
+            table[heads, np.arange(n), labels] = 1.0
+            found.append(table.ravel())
+    return np.array(found)
+
+
+@st.composite
+def labelled_tables(draw):
+    n = draw(st.integers(1, 3))
+    return draw(arrays(np.float64, (n + 1, n, 2), elements=draw(st.sampled_from(ELEMENTS))))
+
+
+@pytest.mark.parametrize(("make", "single"), [(ProjectiveTree, True), (NonProjectiveTree, False)])
+@settings(max_examples=60, deadline=None)
+@given(theta=labelled_tables())
+def test_labelled_trees_agree_with_enumeration(make, single, theta):
+    structure, all_trees = LabelledTree(make(single), 2), labelled_vertices(make, single, theta.shape[1], 2)
+    scores = score_of(theta, all_trees)
+    if scores.max() == -np.inf:
+        with pytest.raises(ValueError, match="forbids every output"):
+            structure.maximize(theta)
+        return
+    best = structure.maximize(theta)
+    assert score_of(theta, best.reshape(1, -1))[0] == pytest.approx(scores.max(), rel=1e-12, abs=1e-12)
+    np.testing.assert_array_equal(structure.encode(structure.decode(best)), best)
+    marginals, log_z = structure.marginals(theta)
+    shares = np.exp(scores - scores.max())
+    assert log_z == pytest.approx(scores.max() + np.log(shares.sum()), rel=1e-12, abs=1e-9)
+    np.testing.assert_allclose(marginals.ravel(), shares @ all_trees / shares.sum(), atol=1e-9)
+    found, values = structure.k_best(theta, 5)
+    expected = all_scores(theta, all_trees)
+    np.testing.assert_allclose(values, expected[expected > -np.inf][:5], rtol=1e-12, atol=1e-9)
+    assert len({one.tobytes() for one in found}) == len(values)
+
+
+def test_samples_of_labelled_trees():
+    rng, structure = np.random.default_rng(5), LabelledTree(ProjectiveTree(), 2)
+    theta = rng.normal(size=(4, 3, 2))
+    drawn = structure.sample(theta, 3000, 1)
+    mean = np.mean([structure.encode(one) for one in drawn], axis=0)
+    np.testing.assert_allclose(mean, structure.marginals(theta).mean, atol=0.05)
+
+
+def test_labelled_costs_count_wrong_arcs_and_labels():
+    structure = LabelledTree(NonProjectiveTree(), 3)
+    mu = structure.encode(np.array([[0, 1], [1, 2], [1, 0]]))
+    other = structure.encode(np.array([[0, 1], [1, 0], [2, 0]]))
+    assert np.sum(structure.cost(mu) * (other - mu)) == pytest.approx(2 / 3)
+    with pytest.raises(ValueError, match=r"in 0 \.\. 2"):
+        structure.encode(np.array([[0, 3]]))
+    with pytest.raises(ValueError, match=r"an \(n, 2\) array"):
+        structure.encode(np.array([0, 1]))
+    with pytest.raises(ValueError, match=r"\(n \+ 1, n, 3\) table"):
+        structure.maximize(np.zeros((3, 2, 2)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), single=st.booleans())
+def test_the_nearest_projective_tree_keeps_most_arcs(seed, single):
+    rng = np.random.default_rng(seed)
+    heads = NonProjectiveTree(single).decode(NonProjectiveTree(single).maximize(rng.normal(size=(5, 4))))
+    structure = ProjectiveTree(single)
+    near = structure.nearest_tree(heads)
+    structure.encode(near)
+    others = (np.argmax(one.reshape(5, 4), axis=0) for one in vertices(ProjectiveTree, single, 4))
+    kept = [int((one == heads).sum()) for one in others]
+    assert (near == heads).sum() == max(kept)
+
+
+@pytest.mark.parametrize("make", [ProjectiveTree, NonProjectiveTree])
+def test_training_on_trees_reaches_the_optimum(make):
+    known = build(trees(make(), [3, 1, 2], projective=make is ProjectiveTree), n=4)
+    solution = solve(known.objective, ActiveBlocks(), Stopping(tol=1e-7, max_passes=500), seed=0)
+    assert solution.certificate.primal == pytest.approx(known.optimum(), abs=1e-6)
+    assert known.objective.structure.most_entries((4, 3)) == 3

@@ -17,6 +17,7 @@ from structlearn.cli.datasets import data
 from structlearn.cli.demonstration import demo
 from structlearn.cli.information import info
 from structlearn.cli.prediction import evaluate, predict
+from structlearn.cli.showing import show
 from structlearn.cli.training import train
 
 app = typer.Typer(
@@ -64,6 +65,10 @@ app.command(
     short_help="Compare a model's answers with the labels of a file.",
     epilog="Example: structlearn evaluate tagger.safetensors test.txt",
 )(evaluate)
+app.command(
+    short_help="Write a page that draws a model's answers.",
+    epilog="Example: structlearn show parser.safetensors test.conllu --out page.html",
+)(show)
 app.add_typer(align, name="align", short_help="Word alignment: train, apply, show, evaluate, clean.")
 app.command(
     short_help="Run several solvers on the same problem and write a report.",

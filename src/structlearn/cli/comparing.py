@@ -184,6 +184,7 @@ def _task(
     estimator = checked_estimator(task.estimator, **given, **task_parameters(what, flags))
     chosen_estimators(estimator, names)
     training = task.read(files.data, files.target)
+    task.check_training(estimator, training)
     say(f"Read {training.summary} from {files.data}.")
     error = None if files.test is None else _test(what, training, files.test)
     about: dict[str, Any] = {"task": what, "training data": f"{files.data}: {training.summary}"}

@@ -88,9 +88,10 @@ def _classes(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 def _parameters(header: Mapping[str, Any]) -> str:
     """Parameters that differ from their defaults."""
     from structlearn import estimators
+    from structlearn.estimators.persistence import stored_parameters
 
     kind = header["estimator"]
-    defaults = getattr(estimators, kind)().get_params() if kind in estimators.__all__ else {}
+    defaults = stored_parameters(getattr(estimators, kind)()) if kind in estimators.__all__ else {}
     changed = {k: v for k, v in header["parameters"].items() if k not in defaults or defaults[k] != v}
     return ", ".join(f"{name}={_brief(value)}" for name, value in changed.items()) or "defaults"
 

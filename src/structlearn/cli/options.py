@@ -27,7 +27,8 @@ Cost = Annotated[
     str | None,
     typer.Option(
         metavar="C",
-        help="With the hinge: hamming (mistakes over length) or count.  [default: hamming; regress has none]",
+        help="With the hinge: hamming (mistakes over length) or count.  [default: hamming; parse: count; "
+        "regress has none]",
     ),
 ]
 NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Add no constant feature.")]
@@ -89,6 +90,8 @@ Edges = Annotated[
 Boundaries = Annotated[
     bool, typer.Option("--boundaries", help="tag: weights for the first and last label of a sequence.")
 ]
+NonProjective = Annotated[bool, typer.Option("--non-projective", help="parse: arcs may cross.")]
+ManyRoots = Annotated[bool, typer.Option("--many-roots", help="parse: several words may depend on the root.")]
 DataDir = Annotated[
     Path | None,
     typer.Option(

@@ -43,13 +43,14 @@ def predict(
     Labels of a set are joined by commas (an empty line is the empty set). A column file comes back byte for
     byte but for its label column. DATA needs no labels: a table may lack the target columns, a column file
     the label column, which is then added; the label of a libsvm line is ignored. A libsvm file may have fewer
-    columns than the model, not more. A model of the task regress answers with a number.
+    columns than the model, not more. A model of the task regress answers with a number. One of the task parse
+    writes the file again, with heads and relations filled in.
 
     With --marginals a line holds label:probability for every label, separated by spaces, in the model's
     order; they add up to 1, except for multilabel, where each label has a probability of its own. tag, chunk
     and ner add the probability of the label that was written, in one more column or, in CoNLL-U, as
-    Confidence=... in MISC. The model
-    must have been trained with --loss softmax, sparsemax or entmax15; the last two give exact zeros.
+    Confidence=... in MISC; parse adds that of each arc, as ArcConf=... in MISC. The model must have been
+    trained with --loss softmax, sparsemax or entmax15; the last two give exact zeros.
     """
     from structlearn.cli.tasks import open_model
 
@@ -80,8 +81,11 @@ def evaluate(
     classify: accuracy. multilabel: exact_match (whole sets), hamming_loss and micro_f1 (single labels).
     regress: r2 (share of the variance explained), rmse and mae (sizes of the errors). tag: accuracy (tokens)
     and exact_match (whole sequences); chunk and ner: also precision, recall and f1 of spans, of all and of
-    each type, as conlleval counts them. Labels that the model does not know count as wrong; tag refuses a
-    file that has one, chunk and ner one whose type is unknown, unless --count-unknown is given.
+    each type, as conlleval counts them. parse: uas and las, the shares of words with the right head, and with
+    the right head and relation; they count punctuation and leave out subtypes of relations, as the CoNLL 2018
+    scorer does; las_full compares whole relations, the no_punct figures leave out punctuation. Labels that
+    the model does not know count as wrong; tag refuses a file that has one, chunk and ner one whose type is
+    unknown, unless --count-unknown is given.
     """
     from structlearn.cli.tasks import open_model
 

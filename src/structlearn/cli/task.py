@@ -72,6 +72,10 @@ class Task(ABC):
     def read(self, path: Path, target: str | None) -> Training:
         """Read training data."""
 
+    def check_training(self, estimator: Any, training: Training) -> None:
+        """DataError for training data that this estimator cannot take, where the file can be named."""
+        return None
+
     @abstractmethod
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read data for a trained model, with its labels if asked for and there."""

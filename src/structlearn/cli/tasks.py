@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from structlearn.cli.flat import Classify, MultiLabel
+from structlearn.cli.parsing import Parse
 from structlearn.cli.regression import Regress
 from structlearn.cli.tagging import Tag
 from structlearn.cli.task import Task
@@ -20,6 +21,7 @@ TASKS: dict[str, Task] = {
     "tag": Tag(),
     "chunk": Tag(spans=True),
     "ner": Tag(spans=True),
+    "parse": Parse(),
 }
 
 

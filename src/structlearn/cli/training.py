@@ -17,8 +17,10 @@ from structlearn.cli.options import (
     Jobs,
     Label,
     Loss,
+    ManyRoots,
     MinCount,
     NoIntercept,
+    NonProjective,
     Penalty,
     Seed,
     Target,
@@ -41,7 +43,9 @@ def train(
     task: Annotated[
         str,
         typer.Argument(
-            metavar="TASK", help="classify, multilabel, regress, tag, chunk or ner.", show_default=False
+            metavar="TASK",
+            help="classify, multilabel, regress, tag, chunk, ner or parse.",
+            show_default=False,
         ),
     ],
     data: Annotated[
@@ -73,7 +77,7 @@ def train(
         typer.Option(
             metavar="X",
             help="Stop when the duality gap is at most this (regress: this share of the objective at zero).  "
-            "[default: 0.001; for words, 0.01]",
+            "[default: 0.001; for words, 0.01; parse: 0.2]",
         ),
     ] = None,
     max_passes: Annotated[
@@ -97,6 +101,8 @@ def train(
     hash_bits: HashBits = None,
     edges: Edges = None,
     boundaries: Boundaries = False,
+    non_projective: NonProjective = False,
+    many_roots: ManyRoots = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="A line on stderr at each evaluation.")] = False,
 ) -> None:
     """Train a model, write it to MODEL, and print the certificate: how far from optimal it is at most.
@@ -108,7 +114,7 @@ def train(
     else a table if its first line has a comma or a tab. tag, chunk and ner read CoNLL-style columns (one
     token a line, the word first and the label last, a blank line between sentences) or CoNLL-U, and make
     features of words and other columns by templates. If tag finds a column of numbers or of name=value cells,
-    the cells are the features.
+    the cells are the features. parse reads CoNLL-U files.
 
     Ctrl-C ends training early; the best model so far is written.
     """
@@ -137,6 +143,8 @@ def train(
             "transitions": transitions,
             "min-count": min_count,
             "hash-bits": hash_bits,
+            "non-projective": non_projective,
+            "many-roots": many_roots,
         },
     )
     out_file = check_output(out, others=[data])
@@ -155,6 +163,7 @@ def train(
         **parameters,
     )
     training = chosen.read(data, target)
+    chosen.check_training(estimator, training)
     say(f"Read {training.summary} from {data}.")
     given = {"loss": loss, **numbers}
     found = training.parameters.items()

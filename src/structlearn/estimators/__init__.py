@@ -8,6 +8,7 @@ from structlearn.estimators.multiclass import MulticlassClassifier
 from structlearn.estimators.multilabel import MultiLabelClassifier
 from structlearn.estimators.regressor import LinearRegressor
 from structlearn.estimators.structured import StructuredPredictor
+from structlearn.estimators.tree_parser import TreeParser
 
 __all__ = [
     "BinaryClassifier",
@@ -18,4 +19,5 @@ __all__ = [
     "MultiLabelClassifier",
     "MulticlassClassifier",
     "StructuredPredictor",
+    "TreeParser",
 ]

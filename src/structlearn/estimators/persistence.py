@@ -27,6 +27,7 @@ from structlearn.structures.whole import Whole
 FORMAT = "structlearn-model"
 VERSION = 1
 _KEY = "structlearn"
+_MOST_IN_HEADER = 10_000
 _STRUCTURES = (
     "Simplex",
     "Cube",
@@ -67,17 +68,21 @@ def load(path: str | Path, structure: Any = None, scoring: Any = None) -> Any:
 def save_bundle(bundle: Bundle, path: str | Path) -> None:
     estimator = bundle.estimator
     check_is_fitted(estimator, "weights_")
+    large = _large_arrays(estimator)
     header = {
         "estimator": type(estimator).__name__,
-        "parameters": {k: _to_json(v) for k, v in estimator.get_params(deep=False).items() if _is_plain(v)},
+        "parameters": stored_parameters(estimator),
         "scoring": getattr(estimator, "scoring", None) is not None,
         "structure": describe(estimator.structure_),
-        "fitted": {name: _to_json(getattr(estimator, name)) for name in _fitted_names(estimator)},
+        "fitted": {
+            name: _to_json(getattr(estimator, name)) for name in _fitted_names(estimator) - large.keys()
+        },
         "certificate": estimator.certificate_.as_dict(),
         "notes": bundle.notes,
     }
     tensors = {"weights": np.ascontiguousarray(estimator.weights_)}
     tensors["history"] = np.array(estimator.history_.rows, dtype=np.float64).reshape(-1, len(Row._fields))
+    tensors.update({f"fitted:{name}": value for name, value in large.items()})
     for name, lines in bundle.texts.items():
         tensors[f"text:{name}"] = np.frombuffer(
             "".join(f"{line}\n" for line in lines).encode(), dtype=np.uint8
@@ -117,6 +122,9 @@ def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) ->
             )
     for name, value in header["fitted"].items():
         setattr(estimator, name, _from_json(value))
+    for name, value in tensors.items():
+        if name.startswith("fitted:"):
+            setattr(estimator, name.removeprefix("fitted:"), value)
     found = structures.as_structure(structure) if structure is not None else build(header["structure"])
     shared = kind == "StructuredPredictor" and found.n_shared
     estimator.structure_ = Whole(found) if shared else found
@@ -179,11 +187,26 @@ def _row(values: Array) -> Row:
     return row._replace(iteration=int(row.iteration), oracle_calls=int(row.oracle_calls))
 
 
-def _fitted_names(estimator: Any) -> list[str]:
+def stored_parameters(estimator: Any) -> dict[str, Any]:
+    """The parameters of an estimator as the header holds them."""
+    return {k: _to_json(v) for k, v in estimator.get_params(deep=False).items() if _is_plain(v)}
+
+
+def _large_arrays(estimator: Any) -> dict[str, Array]:
+    """Arrays of numbers that `fit` has set and that would make the header long."""
+    found = {name: getattr(estimator, name) for name in _fitted_names(estimator)}
+    return {
+        name: np.ascontiguousarray(value)
+        for name, value in found.items()
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fiu" and value.size > _MOST_IN_HEADER
+    }
+
+
+def _fitted_names(estimator: Any) -> set[str]:
     """What `fit` has set, beyond what is stored under names of its own."""
     own = {"weights_", "structure_", "certificate_", "history_", "_solution"}
     parameters = estimator.get_params(deep=False)
-    return [name for name in vars(estimator) if name not in own and name not in parameters]
+    return {name for name in vars(estimator) if name not in own and name not in parameters}
 
 
 def describe(structure: Any) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ from structlearn.structures.conditioned_chain import ConditionedChain
 from structlearn.structures.cube import Cube
 from structlearn.structures.cut import Cut
 from structlearn.structures.label_graph import LabelGraph
+from structlearn.structures.labelled_tree import LabelledTree
 from structlearn.structures.matching import Matching
 from structlearn.structures.own import OwnStructure, as_structure
 from structlearn.structures.simplex import Simplex
@@ -17,6 +18,7 @@ __all__ = [
     "Cube",
     "Cut",
     "LabelGraph",
+    "LabelledTree",
     "Matching",
     "NonProjectiveTree",
     "OwnStructure",

@@ -92,47 +92,47 @@ def _fill_spans(n: Any, first: Any, theta: Any, spans: Any) -> None:
                 joined[s, t] = max(joined[s, t], high + left[r + 1, t])
 
 
-_RIGHT, _LEFT, _JOINED = 0, 1, 2
+RIGHT, LEFT, JOINED = 0, 1, 2
 
 
 @kernel
 def _go_back(n: Any, spans: Any, s: Any, t: Any, vertex: Any) -> None:
     """Write the arcs of the best complete span (s, t), headed by s; of (s, -t), headed by -t, if t < 0."""
     stack = spans.stack
-    stack[0, 0], stack[0, 1], stack[0, 2] = s, abs(t), (_LEFT if t < 0 else _RIGHT)
+    stack[0, 0], stack[0, 1], stack[0, 2] = s, abs(t), (LEFT if t < 0 else RIGHT)
     size = 1
     while size:
         size -= 1
         s, t, kind = stack[size, 0], stack[size, 1], stack[size, 2]
         if s == t:
             continue
-        if kind == _RIGHT:
+        if kind == RIGHT:
             r = s + 1
             for q in range(s + 2, t + 1):
                 if spans.rightward[s, q] + spans.right[q, t] > spans.rightward[s, r] + spans.right[r, t]:
                     r = q
             vertex[s, r - 1] = 1.0
-            size = _push(stack, size, s, r, _JOINED)
-            size = _push(stack, size, r, t, _RIGHT)
-        elif kind == _LEFT:
+            size = push(stack, size, s, r, JOINED)
+            size = push(stack, size, r, t, RIGHT)
+        elif kind == LEFT:
             r = s
             for q in range(s + 1, t):
                 if spans.left[s, q] + spans.leftward[q, t] > spans.left[s, r] + spans.leftward[r, t]:
                     r = q
             vertex[t, r - 1] = 1.0
-            size = _push(stack, size, r, t, _JOINED)
-            size = _push(stack, size, s, r, _LEFT)
+            size = push(stack, size, r, t, JOINED)
+            size = push(stack, size, s, r, LEFT)
         else:
             r = s
             for q in range(s + 1, t):
                 if spans.right[s, q] + spans.left[q + 1, t] > spans.right[s, r] + spans.left[r + 1, t]:
                     r = q
-            size = _push(stack, size, s, r, _RIGHT)
-            size = _push(stack, size, r + 1, t, _LEFT)
+            size = push(stack, size, s, r, RIGHT)
+            size = push(stack, size, r + 1, t, LEFT)
 
 
 @kernel
-def _push(stack: Any, size: Any, s: Any, t: Any, kind: Any) -> Any:
+def push(stack: Any, size: Any, s: Any, t: Any, kind: Any) -> Any:
     if s == t:
         return size
     stack[size, 0], stack[size, 1], stack[size, 2] = s, t, kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +20,11 @@ from structlearn.contract import (
 from structlearn.kernels import answer, kernel
 from structlearn.structures.active_set import register
 from structlearn.structures.arborescence import arborescence_work, best_arborescence
-from structlearn.structures.base import Structure
+from structlearn.structures.base import Structure, nothing_allowed
 from structlearn.structures.eisner import best_tree, inside, make_spans, outside
 from structlearn.structures.matrix_tree import eliminate, elimination_work, go_back
+from structlearn.structures.tree_kbest import k_best
+from structlearn.structures.tree_sampling import sample_spans, sample_words
 
 
 class Tree(Structure):
@@ -46,6 +49,43 @@ class Tree(Structure):
         if len(found) != 2 or found[0] != found[1] + 1 or found[1] < 1:
             raise ValueError(f"Arcs of n words are an (n + 1, n) table, n >= 1; got shape {found}.")
         return found[0], found[1]
+
+    def most_entries(self, shape: Shape) -> int:
+        return shape[1]
+
+    def k_best(self, theta: Array, k: int) -> tuple[Array, Array]:
+        """The k best trees, (k', n) heads, and their scores, (k',), best first; k' < k where there are fewer.
+
+        `theta` is one table of scores, as in `maximize`. Takes about k n times as long as the best alone.
+        """
+        return k_best(self, theta, k)
+
+    def by_choice(self, parts: Array) -> Array:
+        """Parts as a table (choices of a word, words): here a word chooses its head."""
+        n = int((parts.size + 0.25) ** 0.5)
+        return parts.reshape(n + 1, n)
+
+    def from_choices(self, table: Array) -> Array:
+        """The inverse of `by_choice`."""
+        return table
+
+    def sample(self, theta: Array, n: int, random_state: int | np.random.Generator | None = None) -> Array:
+        """`n` independent trees of p(y) ~ exp <theta, z(y)>, an (n, words) array of heads.
+
+        `theta` is one table of scores, as in `marginals`; `random_state` a seed or a Generator.
+        """
+        if n < 0:
+            raise ValueError(f"The number of samples is at least 0; got {n}.")
+        theta, shape = self._checked(theta)
+        heads = np.empty((n, shape[1]), dtype=np.int64)
+        uniform = np.random.default_rng(random_state).random((n, 2 * shape[1]))
+        if not self._sample(theta, shape, uniform, heads):
+            raise nothing_allowed("The score table")
+        return heads
+
+    @abstractmethod
+    def _sample(self, theta: Array, shape: Shape, uniform: Array, heads: Array) -> bool:
+        """Fill `heads` by the random numbers `uniform`, 2 n a tree; False if no tree is allowed."""
 
     def encode(self, y: Any, shape: Shape | None = None) -> Array:
         """The table of arcs of the heads `y`, integers in 0 .. n with 0 for the root."""
@@ -114,21 +154,41 @@ class ProjectiveTree(Tree):
     def record(self) -> ProjectiveTreeRecord:
         return ProjectiveTreeRecord(bool(self.single_root))
 
+    def _sample(self, theta: Array, shape: Shape, uniform: Array, heads: Array) -> bool:
+        spans = make_spans(shape[1])
+        if inside(shape[1], self.single_root, theta, spans) == -np.inf:
+            return False
+        sample_spans(shape[1], self.single_root, theta, spans, uniform, heads)
+        return True
+
     def encode(self, y: Any, shape: Shape | None = None) -> Array:
         mu = super().encode(y, shape)
-        self._check_crossings(np.asarray(y))
+        crossing = crossing_arcs(np.asarray(y))
+        if crossing is not None:
+            raise ValueError(
+                f"The arcs of words {crossing[0]} and {crossing[1]} cross; use NonProjectiveTree."
+            )
         return mu
 
-    @staticmethod
-    def _check_crossings(heads: Array) -> None:
-        """No word between a head and its dependent has a head outside of the two."""
-        words = np.arange(1, heads.size + 1)
-        low, high = np.minimum(heads, words), np.maximum(heads, words)
-        for m in range(heads.size):
-            crossing = (low < high[m]) & (low > low[m]) & (high > high[m])
-            if crossing.any():
-                other = int(np.flatnonzero(crossing)[0])
-                raise ValueError(f"The arcs of words {m + 1} and {other + 1} cross; use NonProjectiveTree.")
+    def nearest_tree(self, heads: Array) -> Array:
+        """The projective tree with most arcs of a tree; other words go to heads above theirs if possible."""
+        n = heads.size
+        theta = np.zeros((n + 1, n))
+        above, worth = np.concatenate([[0], heads]), float(n)
+        upward = heads.copy()
+        while worth > 1.0 / n:
+            theta[upward, np.arange(n)] = np.maximum(theta[upward, np.arange(n)], worth)
+            upward, worth = above[upward], worth / (2 * n)
+        return self.decode(self.maximize(theta))
+
+
+def crossing_arcs(heads: Array) -> tuple[int, int] | None:
+    """Two words whose arcs from their heads cross, if any do."""
+    words = np.arange(1, heads.size + 1)
+    low, high = np.minimum(heads, words), np.maximum(heads, words)
+    inside = (low[None, :] > low[:, None]) & (low[None, :] < high[:, None])
+    crossing = np.argwhere(inside & (high[None, :] > high[:, None]))
+    return (int(crossing[0, 0]) + 1, int(crossing[0, 1]) + 1) if crossing.size else None
 
 
 @answer(workspace, ProjectiveTreeRecord)
@@ -191,6 +251,14 @@ class NonProjectiveTree(Tree):
     @property
     def record(self) -> NonProjectiveTreeRecord:
         return NonProjectiveTreeRecord(bool(self.single_root))
+
+    def _sample(self, theta: Array, shape: Shape, uniform: Array, heads: Array) -> bool:
+        work = gibbs_workspace(self.record, shape)
+        flat = theta.ravel()
+        if log_partition(self.record, shape, flat, flat[:0], work, flat) == -np.inf:
+            return False
+        sample_words(self.record, shape, flat, work, uniform, heads)
+        return True
 
 
 @answer(workspace, NonProjectiveTreeRecord)

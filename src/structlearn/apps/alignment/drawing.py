@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from html import escape
 from itertools import accumulate, pairwise
 from typing import NamedTuple
-from unicodedata import combining, east_asian_width
 
 from structlearn.apps.alignment.links import Link, Links
+from structlearn.reports.text_width import text_columns
 
 #: Kinds of links, in the order in which they are drawn over each other, and what they are called.
 KINDS = {
@@ -136,14 +136,9 @@ def draw_lines(source: Sequence[str], target: Sequence[str], links: Sequence[Dra
 
 def _centres(words: Sequence[str]) -> list[float]:
     """Where the middle of each word is, and where the row ends."""
-    widths = [_CHARACTER * _columns(word) + _GAP for word in words]
+    widths = [_CHARACTER * text_columns(word) + _GAP for word in words]
     ends = list(accumulate(widths, initial=0.0))
     return [*((a + b) / 2 for a, b in pairwise(ends)), ends[-1]]
-
-
-def _columns(word: str) -> int:
-    """Columns of a monospaced font that a word takes."""
-    return sum(0 if combining(c) else 1 + (east_asian_width(c) in "WF") for c in word)
 
 
 def _shifted(values: list[float], by: float) -> list[float]:
@@ -175,7 +170,7 @@ def draw_grid(
     confidence: Mapping[Link, float],
 ) -> str:
     """The table of all word pairs: source words down, target words across, confidences as shades."""
-    left, top = (_CHARACTER * max(map(_columns, words)) + 10 for words in (source, target))
+    left, top = (_CHARACTER * max(map(text_columns, words)) + 10 for words in (source, target))
     width, height = left + _CELL * len(target), top + _CELL * len(source)
     corner = left, top
     parts = [

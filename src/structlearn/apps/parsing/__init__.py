@@ -1,0 +1,6 @@
+"""Dependency parsing: CoNLL-U files, trees, figures, pages."""
+
+from structlearn.apps.parsing.conllu import Document, Sentence, read_conllu
+from structlearn.apps.parsing.metrics import ParsingScores, parsing_scores
+
+__all__ = ["Document", "ParsingScores", "Sentence", "parsing_scores", "read_conllu"]

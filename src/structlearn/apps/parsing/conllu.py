@@ -1,0 +1,235 @@
+"""CoNLL-U files: read, checked, and written back byte for byte but for the columns that are filled.
+
+A document keeps its lines as they are, with comments, multiword tokens, empty nodes and line ends; sentences
+know which lines are their words.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from structlearn.contract import Array
+from structlearn.data import DataError
+from structlearn.data.text import check_there
+
+COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+_ID, _HEAD, _DEPREL, _MISC = (COLUMNS.index(name) for name in ("id", "head", "deprel", "misc"))
+_WORD = re.compile(r"[1-9][0-9]*")
+_RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
+_EMPTY_NODE = re.compile(r"(0|[1-9][0-9]*)\.[1-9][0-9]*")
+
+
+@dataclass(frozen=True, eq=False)
+class Sentence:
+    """The words of one sentence.
+
+    Attributes
+    ----------
+    path : str
+    numbers : list of int
+        The line of each word in its file, from 1.
+    rows : list of lists of str
+        The ten cells of each word.
+    """
+
+    path: str
+    numbers: list[int]
+    rows: list[list[str]]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def tokens(self, columns: Sequence[str] = ("form", "upos", "xpos")) -> list[tuple[str, ...]]:
+        """The named cells of each word, as `TreeParser` takes them."""
+        places = [COLUMNS.index(name) for name in columns]
+        return [tuple(row[place] for place in places) for row in self.rows]
+
+    @property
+    def labels(self) -> Array:
+        """Relations of the words to their heads."""
+        return np.array([row[_DEPREL] for row in self.rows], dtype=np.str_)
+
+    @property
+    def has_heads(self) -> bool:
+        return all(row[_HEAD] != "_" for row in self.rows)
+
+    def heads(self, *, single_root: bool = False) -> Array:
+        """The head of each word, 0 for the root; DataError, with its line, for what is no tree."""
+        found = np.array([self._head(k) for k in range(len(self.rows))], dtype=np.int64)
+        roots = np.flatnonzero(found == 0)
+        if single_root and roots.size > 1:
+            first = self.numbers[roots[0]]
+            raise self._error(int(roots[1]), f"a second root; line {first} has the first.")
+        above = np.concatenate([[0], found])
+        reached = np.arange(1, found.size + 1)
+        for _ in range(found.size):
+            reached = above[reached]
+        if reached.any():
+            word = int(reached[reached > 0][0])
+            raise self._error(word - 1, f"word {word} is its own ancestor: the heads have a cycle.")
+        return found
+
+    def _head(self, k: int) -> int:
+        cell = self.rows[k][_HEAD]
+        if cell != "0" and not _WORD.fullmatch(cell):
+            raise self._error(k, f"the head (column 7) must be a word's number or 0; got {cell!r}.")
+        head = int(cell)
+        if head > len(self.rows):
+            raise self._error(k, f"head {head} is outside of the sentence, which has {len(self.rows)} words.")
+        return head
+
+    def _error(self, k: int, message: str) -> DataError:
+        return DataError.at(self.path, self.numbers[k], message)
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """A CoNLL-U file: all its lines, with their ends, and its sentences."""
+
+    path: str
+    lines: list[str]
+    sentences: list[Sentence]
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def tokens(self, columns: Sequence[str] = ("form", "upos", "xpos")) -> list[list[tuple[str, ...]]]:
+        """`Sentence.tokens` of all sentences."""
+        return [sentence.tokens(columns) for sentence in self.sentences]
+
+    def trees(self, *, single_root: bool = False) -> list[tuple[Array, Array]]:
+        """Heads and labels of all sentences; DataError for what is no tree."""
+        return [(one.heads(single_root=single_root), one.labels) for one in self.sentences]
+
+    def filled(
+        self,
+        trees: Iterable[tuple[Array, Array | None]],
+        notes: Iterable[Sequence[str]] | None = None,
+    ) -> Iterator[str]:
+        """The lines, with their ends, in which the trees' heads and labels are filled in.
+
+        `notes` are attributes such as ArcConf=0.93, one a word, that join the last column; an attribute of
+        the same name gives way.
+        """
+        changes = dict(self._changes(trees, notes))
+        for number, line in enumerate(self.lines, 1):
+            yield _changed(line, changes[number]) if number in changes else line
+
+    def _changes(
+        self, trees: Iterable[tuple[Array, Array | None]], notes: Iterable[Sequence[str]] | None
+    ) -> Iterator[tuple[int, dict[int, str]]]:
+        every = notes if notes is not None else ([""] * len(one) for one in self.sentences)
+        for sentence, (heads, labels), added in zip(self.sentences, trees, every, strict=True):
+            for k, (number, row) in enumerate(zip(sentence.numbers, sentence.rows)):
+                cells = {_HEAD: str(int(heads[k]))}
+                if labels is not None:
+                    cells[_DEPREL] = str(labels[k])
+                if added[k]:
+                    cells[_MISC] = _with_note(row[_MISC], added[k])
+                yield number, cells
+
+
+def read_conllu(path: str | os.PathLike[str]) -> Document:
+    """Read a CoNLL-U file, plain or .gz.
+
+    Windows line ends, a byte order mark and a missing blank line at the end are accepted and kept. Heads
+    may be missing (_): they are checked where they are asked for.
+
+    Raises
+    ------
+    DataError
+        Cells that are not ten, numbers of words that are not 1, 2, 3 ..., text that is not UTF-8, no words.
+    """
+    name = os.fspath(path)
+    lines = _lines(name)
+    sentences: list[Sentence] = []
+    numbers: list[int] = []
+    rows: list[list[str]] = []
+    for number, line in enumerate(lines, 1):
+        text = line.removesuffix("\n").removesuffix("\r")
+        if number == 1:
+            text = text.removeprefix("\ufeff")
+        if not text.strip():
+            if rows:
+                sentences.append(Sentence(name, numbers, rows))
+                numbers, rows = [], []
+        elif not text.startswith("#"):
+            cells = _cells(name, number, text)
+            if _is_word(name, number, cells[_ID], len(rows)):
+                numbers.append(number)
+                rows.append(cells)
+    if rows:
+        sentences.append(Sentence(name, numbers, rows))
+    if not sentences:
+        raise DataError(f"{name} holds no sentences.")
+    return Document(name, lines, sentences)
+
+
+def _lines(name: str) -> list[str]:
+    check_there(name)
+    number = 0
+    try:
+        with gzip.open(name, "rb") if name.lower().endswith(".gz") else open(name, "rb") as stream:
+            found: list[str] = []
+            for raw in stream:
+                number = len(found) + 1
+                found.append(raw.decode("utf-8"))
+            return found
+    except UnicodeDecodeError as error:
+        raise DataError.at(name, number, f"byte {error.start + 1} is not UTF-8 text.") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError.at(name, number + 1, f"the file cannot be read further ({error}).") from error
+
+
+def _cells(name: str, number: int, text: str) -> list[str]:
+    cells = text.split("\t")
+    if len(cells) == len(COLUMNS):
+        if not all(cells):
+            empty = cells.index("") + 1
+            raise DataError.at(name, number, f"column {empty} is empty; CoNLL-U writes _ there.")
+        return cells
+    if len(cells) == 1 and len(text.split()) > 1:
+        raise DataError.at(name, number, "no tabs; the ten columns of CoNLL-U are separated by tabs.")
+    columns = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
+    raise DataError.at(name, number, f"{columns}; CoNLL-U has ten.")
+
+
+def _is_word(name: str, number: int, cell: str, n_before: int) -> bool:
+    """Whether a number is the next word's; False for a multiword token or an empty node, which have none."""
+    if _WORD.fullmatch(cell):
+        if int(cell) != n_before + 1:
+            raise DataError.at(name, number, f"word number {cell}; expected {n_before + 1}.")
+        return True
+    several = _RANGE.fullmatch(cell)
+    if several is not None and int(several[1]) == n_before + 1 <= int(several[2]):
+        return False
+    node = _EMPTY_NODE.fullmatch(cell)
+    if node is not None and int(node[1]) == n_before:
+        return False
+    raise DataError.at(
+        name,
+        number,
+        f"{cell!r} cannot be here: expected a word ({n_before + 1}), a multiword token that begins with it "
+        f"({n_before + 1}-{n_before + 2}) or an empty node ({n_before}.1).",
+    )
+
+
+def _with_note(misc: str, note: str) -> str:
+    key = note.partition("=")[0] + "="
+    kept = [] if misc == "_" else [one for one in misc.split("|") if not one.startswith(key)]
+    return "|".join([*kept, note])
+
+
+def _changed(line: str, changes: Mapping[int, str]) -> str:
+    text = line.removesuffix("\n").removesuffix("\r")
+    cells = text.split("\t")
+    for place, cell in changes.items():
+        cells[place] = cell
+    return "\t".join(cells) + line[len(text) :]
