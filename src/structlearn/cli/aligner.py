@@ -14,7 +14,7 @@ from structlearn.cli.outputs import check_output, print_values, write_output
 
 if TYPE_CHECKING:
     from structlearn.apps.alignment.aligner import Aligned, Aligner
-    from structlearn.apps.alignment.features import Vectors, Words
+    from structlearn.apps.alignment.vectors import Vectors, Words
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file that `align train` wrote.", show_default=False)

@@ -16,7 +16,7 @@ from structlearn.scoring.base import Scoring
 
 
 class Items(NamedTuple):
-    """One side of all examples: those of example i are the rows index[start[i] : start[i + 1]] of `vectors`."""
+    """One side of all examples: example i has the rows index[start[i] : start[i + 1]] of `vectors`."""
 
     vectors: Array
     index: Array  # type: ignore[assignment]

@@ -21,8 +21,6 @@ from structlearn.apps.alignment.clean import without_accents
 from structlearn.apps.alignment.features import (
     STRONG,
     EdgeFeatures,
-    Vectors,
-    Words,
     edge_features,
     feature_names,
 )
@@ -38,7 +36,7 @@ from structlearn.apps.alignment.learning import (
 )
 from structlearn.apps.alignment.links import Link, Links, table_links
 from structlearn.apps.alignment.statistics import AlignmentStatistics
-from structlearn.apps.alignment.vectors import WordVectors
+from structlearn.apps.alignment.vectors import Vectors, Words, WordVectors
 from structlearn.contract import Array
 from structlearn.estimators.persistence import read_model, write_model
 from structlearn.oracle import Oracle
