@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -14,7 +14,7 @@ from structlearn.cli.outputs import check_output, print_values, write_output
 
 if TYPE_CHECKING:
     from structlearn.apps.alignment.aligner import Aligned, Aligner
-    from structlearn.apps.alignment.vectors import Vectors, Words
+    from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file that `align train` wrote.", show_default=False)
@@ -49,6 +49,16 @@ def train(
     pseudo_gold: Annotated[
         bool, typer.Option("--pseudo-gold", help="Without gold: train on the confident links of the text.")
     ] = False,
+    nearest_gold: Annotated[
+        bool, typer.Option("--nearest-gold", help="Without gold: train on links of nearest word vectors.")
+    ] = False,
+    regularization: Annotated[
+        float | None, typer.Option(metavar="X", help="Lambda.  [default: by cross-validation]")
+    ] = None,
+    missed: Annotated[
+        float | None, typer.Option(metavar="X", help="Cost of a missed link.  [default: by cross-validation]")
+    ] = None,
+    spurious: Annotated[float, typer.Option(metavar="X", help="Cost of a spurious link.")] = 1.0,
     source_vectors: Annotated[
         Path | None,
         typer.Option("--vectors-src", metavar="FILE", help="Word vectors of the source, fastText's format."),
@@ -58,8 +68,14 @@ def train(
     ] = None,
     dictionary: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Word pairs that tell how to map the vectors to each other."),
+        typer.Option(
+            metavar="FILE",
+            help="Word pairs by which to map the vectors.  [default: translations that the text is sure of]",
+        ),
     ] = None,
+    one_space: Annotated[
+        bool, typer.Option("--one-space", help="The vectors of both sides are in one space: no map.")
+    ] = False,
     keep_case: Annotated[bool, typer.Option("--keep-case", help="Tell House from house.")] = False,
     strip_accents: Annotated[
         bool, typer.Option("--strip-accents", help="Look up words without their accents.")
@@ -79,38 +95,70 @@ def train(
     given = [path for path in (gold, gold_source, gold_target) if path is not None]
     if len(given) not in (0, 3):
         raise ValueError("Gold links need all of --gold, --gold-src and --gold-tgt.")
-    if pseudo_gold and given:
-        raise ValueError("Give gold links or --pseudo-gold, not both.")
-    out_file = check_output(out, others=[source, target, *given])
-    vectors = _vectors(source_vectors, target_vectors, dictionary)
+    if (pseudo_gold or nearest_gold) and given:
+        raise ValueError("Give gold links or --pseudo-gold (--nearest-gold), not both.")
+    if pseudo_gold and nearest_gold:
+        raise ValueError("Give --pseudo-gold or --nearest-gold, not both.")
+    files = VectorFiles(source_vectors, target_vectors, dictionary, one_space)
+    if nearest_gold and source_vectors is None:
+        raise ValueError("--nearest-gold needs --vectors-src and --vectors-tgt.")
+    out_file = check_output(out, others=[source, target, *given, *files.given()])
+    vectors = _vectors(files)
     aligner = Aligner(
         fertility=fertility,
-        pseudo_gold=pseudo_gold,
+        regularization=regularization,
+        missed=missed,
+        spurious=spurious,
+        pseudo_gold="nearest" if nearest_gold else pseudo_gold,
+        map_vectors=vectors is not None and dictionary is None and not one_space,
         lowercase=not keep_case,
         strip_accents=strip_accents,
         n_jobs=jobs,
         random_state=seed,
     )
     _fit(aligner, (source, target), given, vectors)
+    if aligner.mapped_ is not None:
+        _say_mapped(aligner.mapped_, "the text")
     aligner.save(str(out_file))
     say(f"Wrote the model to {out}.")
     _print_certificate(aligner)
 
 
-def _vectors(source: Path | None, target: Path | None, dictionary: Path | None) -> Vectors | None:
-    """The vectors of both sides in the target's space."""
-    from structlearn.apps.alignment.vectors import learn_map, read_dictionary, read_vectors
+class VectorFiles(NamedTuple):
+    """Where word vectors come from, and how they are brought into one space."""
 
-    if source is None or target is None:
-        if source or target or dictionary:
+    source: Path | None
+    target: Path | None
+    dictionary: Path | None
+    one_space: bool
+
+    def given(self) -> list[Path]:
+        """The files."""
+        return [path for path in self[:3] if path is not None]
+
+
+def _vectors(files: VectorFiles) -> Vectors | None:
+    """The vectors of both sides, mapped by the dictionary if there is one."""
+    from structlearn.apps.alignment.vectors import map_vectors, read_dictionary, read_vectors
+
+    if files.source is None or files.target is None:
+        if files.given() or files.one_space:
             raise ValueError("Word vectors need both --vectors-src and --vectors-tgt.")
         return None
-    left, right = read_vectors(source), read_vectors(target)
-    if dictionary is not None:
-        W, known = learn_map(left, right, read_dictionary(dictionary))
-        say(f"Mapped the vectors by {known} word pairs of {dictionary}.")
-        left = left.mapped(W)
-    return left, right
+    if files.dictionary is not None and files.one_space:
+        raise ValueError("Give --dictionary or --one-space, not both.")
+    pairs = None if files.dictionary is None else read_dictionary(files.dictionary)
+    vectors = read_vectors(files.source), read_vectors(files.target)
+    if pairs is None:
+        return vectors
+    mapped = map_vectors(vectors, pairs)
+    _say_mapped(mapped, str(files.dictionary))
+    return mapped.vectors
+
+
+def _say_mapped(mapped: MappedVectors, origin: str) -> None:
+    found = f"; of {mapped.asked} held-out words {mapped.precision:.0%} are found" if mapped.asked else ""
+    say(f"Mapped the vectors by {mapped.known} word pairs of {origin}{found}.")
 
 
 def _fit(aligner: Aligner, text: tuple[Path, Path], gold: list[Path], vectors: Vectors | None) -> None:
