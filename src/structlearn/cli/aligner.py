@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file that `align train` wrote.", show_default=False)
+]
+MaxLength = Annotated[
+    int, typer.Option(metavar="N", min=1, help="A sentence of more words is an error: long ones are slow.")
 ]
 #: Words of the first so many pairs are looked up, to see whether the model knows the language.
 _LOOKED_AT = 1000
@@ -80,8 +84,9 @@ def train(
     strip_accents: Annotated[
         bool, typer.Option("--strip-accents", help="Look up words without their accents.")
     ] = False,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Threads for the statistics.")] = 1,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random choices.")] = 0,
+    max_length: MaxLength = 200,
+    jobs: Annotated[int, typer.Option(metavar="N", min=1, help="Threads for the statistics.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all random choices.")] = 0,
 ) -> None:
     """Train an aligner on line-aligned text and, if given, on gold links; write it to MODEL.
 
@@ -116,7 +121,7 @@ def train(
         n_jobs=jobs,
         random_state=seed,
     )
-    _fit(aligner, (source, target), given, vectors)
+    _fit(aligner, partial(_pairs, max_length=max_length), (source, target), given, vectors)
     if aligner.mapped_ is not None:
         _say_mapped(aligner.mapped_, "the text")
     aligner.save(str(out_file))
@@ -161,29 +166,36 @@ def _say_mapped(mapped: MappedVectors, origin: str) -> None:
     say(f"Mapped the vectors by {mapped.known} word pairs of {origin}{found}.")
 
 
-def _fit(aligner: Aligner, text: tuple[Path, Path], gold: list[Path], vectors: Vectors | None) -> None:
+def _fit(
+    aligner: Aligner,
+    read: Callable[..., Iterator[Words]],
+    text: tuple[Path, Path],
+    gold: list[Path],
+    vectors: Vectors | None,
+) -> None:
     from structlearn.apps.alignment.links import read_links
 
     try:
         with plain_warnings():
             if gold:
-                pairs = list(_pairs(gold[1], gold[2]))
+                pairs = list(read(gold[1], gold[2]))
                 links = read_links(gold[0], [(len(e), len(f)) for e, f in pairs])
                 say(f"Read {len(pairs)} pairs with gold links from {gold[0]}.")
-                aligner.fit(pairs, links, _pairs(*text, allow_empty=True), vectors=vectors)
+                aligner.fit(pairs, links, read(*text), vectors=vectors)
             elif aligner.pseudo_gold:
-                aligner.fit(list(_pairs(*text)), vectors=vectors)
+                aligner.fit(list(read(*text)), vectors=vectors)
             else:
-                aligner.fit([], None, _pairs(*text, allow_empty=True), vectors=vectors)
+                aligner.fit([], None, read(*text), vectors=vectors)
     except KeyboardInterrupt:
         say("Interrupted before there was a model: nothing was written.")
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _pairs(source: Path, target: Path, *, allow_empty: bool = False) -> Iterator[Words]:
+def _pairs(source: Path, target: Path, max_length: int, *, allow_empty: bool = False) -> Iterator[Words]:
     from structlearn.apps.alignment.text import read_pairs
 
-    return ((pair.source, pair.target) for pair in read_pairs(source, target, allow_empty=allow_empty))
+    pairs = read_pairs(source, target, allow_empty=allow_empty, max_length=max_length)
+    return ((pair.source, pair.target) for pair in pairs)
 
 
 def _print_certificate(aligner: Aligner) -> None:
@@ -216,6 +228,7 @@ def apply(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File to write.  [default: stdout]")
     ] = None,
+    max_length: MaxLength = 200,
 ) -> None:
     """Write the links of each sentence pair as a Pharaoh line: 0-0 1-2, source-target, from 0.
 
@@ -223,7 +236,7 @@ def apply(
     """
     out_file = check_output(out, others=[model, source, target])
     aligner = _load(model)
-    pairs = _looked_at(aligner, _pairs(source, target, allow_empty=True))
+    pairs = _looked_at(aligner, _pairs(source, target, max_length, allow_empty=True))
     write_output(map(_line, aligner.align(pairs, scores=scores)), out_file)
 
 
@@ -268,6 +281,7 @@ def show(
     gold: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Gold links: then the worst pairs come first.")
     ] = None,
+    max_length: MaxLength = 200,
 ) -> None:
     """Align text and write a page that draws the links; with gold links, print the alignment error rate."""
     from structlearn.apps.alignment.page import alignment_page
@@ -275,7 +289,7 @@ def show(
     others = [model, source, target, *([gold] if gold else [])]
     out_file = check_output(out, others=others)
     aligner = _load(model)
-    pairs = list(_looked_at(aligner, _pairs(source, target, allow_empty=True)))
+    pairs = list(_looked_at(aligner, _pairs(source, target, max_length, allow_empty=True)))
     aligned, figures = _drawn(aligner, pairs, gold)
     alignment_page(aligned).write(str(out_file))
     say(f"Wrote the page to {out}.")

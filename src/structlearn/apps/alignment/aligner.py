@@ -38,6 +38,7 @@ from structlearn.apps.alignment.links import Link, Links, table_links
 from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words, map_vectors, nearest_links
 from structlearn.contract import Array
+from structlearn.data import DataError
 from structlearn.estimators.choices import check_number, one_of
 from structlearn.oracle import Oracle
 from structlearn.regularizers import SquaredNorm
@@ -183,13 +184,23 @@ class Aligner(BaseEstimator):
         written = partial(_written, lowercase=self.lowercase, strip_accents=self.strip_accents)
         source, target = (side.rewritten(written).among(known) for side, known in zip(vectors, words))
         if self.map_vectors:
-            self.mapped_ = map_vectors((source, target), statistics.sure_translations())
+            self.mapped_ = self._map((source, target))
             return self.mapped_.vectors
         if source.matrix.shape[1] != target.matrix.shape[1]:
             raise ValueError(
-                "The vectors of the two sides differ in dimension: map them with a dictionary or map_vectors."
+                "The vectors of the two sides differ in dimension, so they are not in one space: map them "
+                "by a dictionary, or leave out --one-space (in Python: map_vectors=True)."
             )
         return source, target
+
+    def _map(self, vectors: Vectors) -> MappedVectors:
+        try:
+            return map_vectors(vectors, self.statistics_.sure_translations())
+        except DataError:
+            raise DataError(
+                "No translation that the text is sure of has vectors on both sides: no map can be learned; "
+                "give a dictionary."
+            ) from None
 
     def _take_rule(self) -> None:
         """The unsupervised aligner, agreement > 1/2, as weights."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from structlearn.apps.alignment.aligner import Aligner
+import numpy as np
+
+from structlearn.apps.alignment.aligner import BATCH, Aligner
 from structlearn.apps.alignment.corpus import load_corpus
 from structlearn.apps.alignment.features import EdgeFeatures
 from structlearn.apps.alignment.links import link_table
@@ -23,7 +25,11 @@ class Experiment(NamedTuple):
 
 
 def alignment_experiment(
-    pairs: Sequence[Words] | None = None, n: int | None = None, *, regularization: float = 0.01
+    pairs: Sequence[Words] | None = None,
+    n: int | None = None,
+    *,
+    regularization: float = 0.01,
+    dtype: Any = np.float64,
 ) -> Experiment:
     """One-to-one alignment of the first n pairs with the count cost.
 
@@ -34,13 +40,16 @@ def alignment_experiment(
     n : int, optional
         By default all.
     regularization : float
+    dtype : numpy type
+        Of the features, which are all kept: float32 takes half the memory.
 
     """
     if pairs is None:
         pairs = [(one.source, one.target) for one in load_corpus()]
     pairs = [pair for pair in pairs if pair[0] and pair[1]][:n]
     aligner = Aligner(fertility=1).fit(pairs)
-    X = _edge_tables(aligner.features(pairs))
+    batches = (pairs[k : k + BATCH] for k in range(0, len(pairs), BATCH))
+    X = [x.astype(dtype) for batch in batches for x in _edge_tables(aligner.features(batch))]
     y = [link_table(one, x.shape[:2]) for one, x in zip(aligner.predict(pairs), X)]
     model = MatchingClassifier(cost="count", regularization=regularization, random_state=0)
     return Experiment(model, X, y)

@@ -60,7 +60,9 @@ def _beside(
             yield number, left[1], right[1]
 
 
-def read_pairs(source: Path, target: Path, *, allow_empty: bool = False) -> Iterator[Pair]:
+def read_pairs(
+    source: Path, target: Path, *, allow_empty: bool = False, max_length: int | None = None
+) -> Iterator[Pair]:
     """Stream the sentence pairs of two line-aligned files of tokens separated by blanks.
 
     Parameters
@@ -69,10 +71,26 @@ def read_pairs(source: Path, target: Path, *, allow_empty: bool = False) -> Iter
         See `paired_lines`.
     allow_empty : bool
         Whether a sentence may have no words; if not, it is an error.
+    max_length : int, optional
+        The most words of a sentence; more are an error.
 
     """
     lines = paired_lines(source, target)
-    return (_pair(number, (source, left), (target, right), allow_empty) for number, left, right in lines)
+    pairs = (_pair(number, (source, left), (target, right), allow_empty) for number, left, right in lines)
+    return pairs if max_length is None else _bounded(pairs, (source, target), max_length)
+
+
+def _bounded(pairs: Iterator[Pair], paths: tuple[Path, Path], max_length: int) -> Iterator[Pair]:
+    for pair in pairs:
+        for path, words in zip(paths, pair[1:]):
+            if len(words) > max_length:
+                raise DataError.at(
+                    path,
+                    pair.number,
+                    f"the sentence has {len(words)} words, more than {max_length}; raise --max-length, or "
+                    "let `structlearn align clean` split or drop such pairs.",
+                )
+        yield pair
 
 
 def read_tab_pairs(path: Path, *, allow_empty: bool = False) -> Iterator[tuple[Pair, str | None]]:
