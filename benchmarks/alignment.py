@@ -1,9 +1,10 @@
 """Word alignment: error rates in nested cross-validation, speed, the oracle against a linear program, sizes.
 
-    python benchmarks/alignment.py [--large]
+    python benchmarks/alignment.py [--large] [--eflomal COMMAND]
 
 Needs the Hansards data. Statistics are of the bitext and of the gold text, without its links. Error rates are
-of 5 outer folds; the parameters are chosen inside the training folds. Then the time of training on all
+of 5 outer folds; the parameters are chosen inside the training folds. `--eflomal` names an `eflomal-align`,
+which is run on the same text and scored on the same folds. Then the time of training on all
 gold pairs to a gap of 1e-2; pairs aligned in a second of one core's time; a problem trained with
 the assignment oracle and with a linear program (HiGHS) as a structure of one's own, whose optima are compared
 (at ties the two answer differently, so that iterates differ); and training on links of the
@@ -12,13 +13,17 @@ unsupervised aligner for 100, 1,000 and 10,000 pairs (--large: 100,000).
 
 from __future__ import annotations
 
-import sys
+import argparse
+import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from alignment_statistics import eflomal_links, gold_pairs, symmetrized
 from common import DATA, machine
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, kron, vstack
@@ -54,24 +59,39 @@ def bitext() -> Any:
     return read_pairs(HANSARDS / "bitext.e.gz", HANSARDS / "bitext.f.gz")
 
 
-def error_rates(aligner: Aligner, pairs: list[Any], links: list[Any], seed: int = 0) -> None:
-    rule = alignment_scores(links, aligner.predict(pairs))
-    print(f"unsupervised: AER {rule.aer:.2%}, precision {rule.precision:.3f}, recall {rule.recall:.3f}")
-    order = np.random.default_rng(seed).permutation(len(pairs))
-    true, found = [], []
-    for fold in np.array_split(order, 5):
-        train = np.setdiff1d(order, fold)
+def folds(n: int, seed: int = 0) -> list[np.ndarray]:
+    return np.array_split(np.random.default_rng(seed).permutation(n), 5)
+
+
+def print_rates(name: str, links: list[Any], found: list[Any]) -> None:
+    """Over all pairs, and on each fold."""
+    whole = alignment_scores(links, found)
+    parts = [
+        alignment_scores([links[i] for i in fold], [found[i] for i in fold]) for fold in folds(len(links))
+    ]
+    print(
+        f"{name}: AER {whole.aer:.2%}, precision {whole.precision:.3f}, recall {whole.recall:.3f}; folds",
+        *(f"{part.aer:.1%}" for part in parts),
+        flush=True,
+    )
+
+
+def error_rates(aligner: Aligner, pairs: list[Any], links: list[Any]) -> None:
+    print_rates("unsupervised", links, aligner.predict(pairs))
+    found: list[Any] = [None] * len(pairs)
+    for fold in folds(len(pairs)):
+        train = np.setdiff1d(np.arange(len(pairs)), fold)
         model = Aligner(**OPTIONS).fit(
             [pairs[i] for i in train], [links[i] for i in train], statistics=aligner.statistics_
         )
-        true += [links[i] for i in fold]
-        found += model.predict([pairs[i] for i in fold])
-    taught = alignment_scores(true, found)
-    print(
-        f"supervised, nested: AER {taught.aer:.2%}, precision {taught.precision:.3f}, "
-        f"recall {taught.recall:.3f}",
-        flush=True,
-    )
+        for i, one in zip(fold, model.predict([pairs[i] for i in fold])):
+            found[i] = one
+    print_rates("supervised, nested", links, found)
+
+
+def peer(command: str, links: list[Any]) -> None:
+    for name, found in symmetrized(*eflomal_links(command, gold_pairs("train"))):
+        print_rates(f"eflomal, {name}", links, found)
 
 
 def training(aligner: Aligner, pairs: list[Any], links: list[Any]) -> Aligner:
@@ -99,6 +119,24 @@ def speed(model: Aligner) -> None:
 
         seconds = min(cpu_seconds(apply) for _ in range(4))
         print(f"aligning, scores={scores}: {len(pairs) / seconds:,.0f} pairs/s on one core", flush=True)
+
+
+def command_line(model: Aligner) -> None:
+    """`align apply` from files to a file; its start is left out by taking the difference of two sizes."""
+    from structlearn.cli import app
+
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model")
+        seconds = []
+        for n in (500, N_APPLIED, 3 * N_APPLIED):
+            for k, side in enumerate("ef"):
+                lines = (f"{' '.join(pair[k])}\n" for pair in islice(bitext(), n))
+                (Path(folder) / side).write_text("".join(lines))
+            files = [f"{folder}/{name}" for name in ("model", "e", "f", "links")]
+            arguments = ["align", "apply", files[0], "--src", files[1], "--tgt", files[2], "--out", files[3]]
+            seconds.append(min(cpu_seconds(partial(app, arguments, standalone_mode=False)) for _ in range(3)))
+    rate = 2 * N_APPLIED / (seconds[2] - seconds[1])
+    print(f"align apply: {rate:,.0f} pairs/s on one core", flush=True)
 
 
 def oracles() -> None:
@@ -145,16 +183,24 @@ class PassClock:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--large", action="store_true", help="sizes up to 100,000 pairs")
+    parser.add_argument("--eflomal", metavar="COMMAND", help="the eflomal-align to compare with")
+    arguments = parser.parse_args()
     print(machine())
     pairs = list(read_pairs(HANSARDS / "train.e", HANSARDS / "train.f"))
     links = read_links(HANSARDS / "train.wa", [(len(e), len(f)) for e, f in pairs])
-    begin = time.perf_counter()
+    begin = time.process_time()
     aligner = Aligner(**OPTIONS).fit(pairs, None, bitext())
-    print(f"statistics: {time.perf_counter() - begin:.0f} s", flush=True)
+    print(f"statistics: {time.process_time() - begin:.1f} s CPU", flush=True)
     error_rates(aligner, pairs, links)
-    speed(training(aligner, pairs, links))
+    if arguments.eflomal:
+        peer(arguments.eflomal, links)
+    model = training(aligner, pairs, links)
+    speed(model)
+    command_line(model)
     oracles()
-    sizes("--large" in sys.argv)
+    sizes(arguments.large)
 
 
 if __name__ == "__main__":

@@ -46,13 +46,12 @@ def paired_lines(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
     for path in (source, target):  # both, before one is opened
         if os.fspath(path) != "-":
             check_there(path)
-    return _beside(source, lines_of(source), target, lines_of(target))
+    return _beside(source, target)
 
 
-def _beside(
-    source: Path, source_lines: Lines, target: Path, target_lines: Lines
-) -> Iterator[tuple[int, str, str]]:
-    with closing(source_lines), closing(target_lines):
+def _beside(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
+    """The files are opened here, when the first line is asked for, so that they are closed again."""
+    with closing(lines_of(source)) as source_lines, closing(lines_of(target)) as target_lines:
         for number, (left, right) in enumerate(zip_longest(source_lines, target_lines), 1):
             if left is None or right is None:
                 ended, other = (source, target) if left is None else (target, source)
