@@ -67,13 +67,13 @@ DATA_SETS: dict[str, DataSet] = {
     ),
     "hansards": DataSet(
         "English-French debates: 200 pairs with gold links (NAACL 2003), 359,595 pairs of text, no accents",
-        44_500_000,
+        39_343_821,
         "none stated",
         ("train.e", "train.f", "train.wa", "bitext.e", "bitext.f"),
     ),
     "vectors": DataSet(
         "word vectors in fastText's text format: English (100 dimensions), French (300 dimensions)",
-        66_000_000,
+        77_654_864,
         "PDDL; CC0",
         ("en.vec", "fr.vec"),
     ),
