@@ -194,9 +194,8 @@ def read_links(path):
     return [{tuple(map(int, link.split("-"))) for link in line.split()} for line in open(path)]
 
 
-def eflomal(command):
-    """Run eflomal on the same text, both directions."""
-    gold = gold_pairs("trial") + gold_pairs("train")
+def eflomal_links(command, gold):
+    """Links of the gold pairs in both directions, by eflomal on the bitext and their text."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in ("e", "f", "forward", "reverse")]
         with open(paths[0], "w") as source, open(paths[1], "w") as target:
@@ -205,15 +204,14 @@ def eflomal(command):
                 print(*f, file=target)
         options = ["-s", paths[0], "-t", paths[1], "-f", paths[2], "-r", paths[3], "--overwrite"]
         subprocess.run([command, *options], check=True, stderr=subprocess.DEVNULL)
-        directions = [
-            [{tuple(map(int, link.split("-"))) for link in line.split()} for line in path.open()][
-                -len(gold) :
-            ]
-            for path in paths[2:]
-        ]
+        directions = [read_links(path)[-len(gold) :] for path in paths[2:]]
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    print(f"eflomal: {used.ru_utime + used.ru_stime:.1f} s CPU")
-    print_errors(symmetrized(*directions))
+    print(f"eflomal: {used.ru_utime + used.ru_stime:.1f} s CPU", flush=True)
+    return directions
+
+
+def eflomal(command):
+    print_errors(symmetrized(*eflomal_links(command, gold_pairs("trial") + gold_pairs("train"))))
 
 
 def synthetic(n_pairs, n_jobs, n_types=200_000, seed=0):

@@ -1,6 +1,10 @@
 """`structlearn align train`, `apply` and `show`, from files to files."""
 
+import gzip
+import os
 import re
+from itertools import islice
+from pathlib import Path
 
 import pytest
 from cli_cases import values
@@ -9,6 +13,7 @@ from structlearn.apps.alignment.corpus import load_corpus
 from structlearn.apps.alignment.links import parse_pharaoh, write_naacl
 
 N_GOLD = 20
+SHARED = Path(os.environ.get("STRUCTLEARN_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +109,76 @@ def test_refusals(run, refused, files, model, write, tmp_path):
     assert "wrong.vec, line 2" in refused("align", "train", *sides(files), *options, "--out", out)
     assert "need both" in refused("align", "train", *sides(files), *options[:2], "--out", out)
     assert not out.exists()
+
+
+def vector_options(write, dimension=3):
+    """Vectors of a few words, source in three dimensions, target in `dimension`, and a dictionary."""
+    words = {"src": ["the", "a", "house", "i"], "tgt": ["la", "une", "maison", "je"]}
+    options = []
+    for side, width in (("src", 3), ("tgt", dimension)):
+        rows = "".join(
+            f"{word} {' '.join(str(float(k == i % width)) for k in range(width))}\n"
+            for i, word in enumerate(words[side])
+        )
+        options += [f"--vectors-{side}", write(f"4 {width}\n{rows}", f"{side}.vec")]
+    pairs = "".join(f"{a}\t{b}\n" for a, b in zip(*words.values()))
+    return options, ["--dictionary", write(pairs, "pairs.tsv")]
+
+
+def test_vectors_and_a_dictionary(run, refused, files, write, tmp_path):
+    vectors, dictionary = vector_options(write, 4)
+    out = ["--out", tmp_path / "m.st"]
+    found = run("align", "train", *sides(files), *vectors, *dictionary, *out)
+    assert "Mapped the vectors by 4 word pairs" in found.stderr
+    assert len(run("align", "apply", tmp_path / "m.st", *sides(files)).stdout.splitlines()) == 212
+    said = refused("align", "train", *sides(files), *vectors, "--one-space", "--out", tmp_path / "n.st")
+    assert "differ in dimension" in said
+    mapped = run("align", "train", *sides(files), *vectors, *out)
+    assert re.search(r"Mapped the vectors by \d word pairs of the text", mapped.stderr)
+
+
+def test_options_of_learning(run, refused, files, write, tmp_path):
+    vectors, dictionary = vector_options(write)
+    out = ["--out", tmp_path / "m.st"]
+    given = ["--regularization", "5", "--missed", "2", "--spurious", "1"]
+    taught = values(run("align", "train", *sides(files), *gold(files), *given, *out).stdout)
+    assert "cross_validated_aer" not in taught
+    nearest = ["--nearest-gold", *vectors, *dictionary, *given, "--fertility", "1"]
+    assert float(values(run("align", "train", *sides(files, "gold"), *nearest, *out).stdout)["gap"]) <= 1e-2
+    for wrong, said in (
+        (["--regularization", "0"], "regularization must be above 0"),
+        (["--missed", "-1"], "missed must be at least 0"),
+        (["--nearest-gold"], "--nearest-gold needs --vectors-src"),
+        (["--one-space"], "need both"),
+        ([*vectors, *dictionary, "--one-space"], "not both"),
+        (["--pseudo-gold", *vectors, "--nearest-gold"], "not both"),
+        (["--max-length", "3"], "text.en, line 1: the sentence has 6 words, more than 3; raise --max-length"),
+    ):
+        assert said in refused("align", "train", *sides(files), *wrong, "--out", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_sentence_over_the_limit(refused, files, model, write, tmp_path):
+    long = write("word " * 201 + "\n", "long")
+    said = refused("align", "apply", model, "--src", long, "--tgt", long, "--out", tmp_path / "x")
+    assert "long, line 1: the sentence has 201 words, more than 200" in said
+    blank = write("a\n\n", "blank")
+    said = refused("align", "train", "--src", blank, "--tgt", blank, "--out", tmp_path / "x")
+    assert "blank, line 2: the sentence is empty" in said
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.skipif(not (SHARED / "vectors").exists(), reason="the data is not here")
+def test_real_vectors_and_dictionary(run, files, write, tmp_path):
+    vectors = ["--dictionary", SHARED / "dictionary" / "train.en-fr.tsv"]
+    for option, language in (("--vectors-src", "en"), ("--vectors-tgt", "fr")):
+        with gzip.open(SHARED / "vectors" / f"{language}.vec.gz", "rt", encoding="utf-8") as file:
+            dimension = next(file).split()[1]
+            rows = list(islice(file, 1500))
+        vectors += [option, write(f"{len(rows)} {dimension}\n{''.join(rows)}", f"{language}.vec")]
+    found = run("align", "train", *sides(files), *vectors, "--out", tmp_path / "m.st")
+    patterns = (r"(\d+) word pairs", r"(\d+) held-out", r"(\d+)%")
+    known, asked, percent = (int(re.search(pattern, found.stderr)[1]) for pattern in patterns)
+    assert known > 300
+    assert asked > 30
+    assert percent > 10

@@ -58,6 +58,16 @@ def test_a_recipe(run, tmp_path):
     assert float(row["test_error"]) < 0.3
 
 
+def test_alignment_compares_two_oracles(run, tmp_path):
+    out = tmp_path / "report"
+    quick = ["--max-passes", "2", "--pairs", "8"]
+    found = run("compare", "alignment", "--solvers", "bcfw,bcfw-lp", "--out", out, *quick)
+    assert "using the pairs that come with structlearn" in found.stderr
+    one, other = read_rows(out / "table.csv")
+    assert float(one["primal"]) == pytest.approx(float(other["primal"]), rel=1e-9)
+    assert [row["solver"] for row in (one, other)] == ["bcfw", "bcfw-lp"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -77,6 +87,10 @@ def test_a_recipe(run, tmp_path):
         (["letters", "--data", "DATA"], "The data folder DATA does not exist."),
         (["letters", "--solvers", "lbfgs"], "cannot train loss='hinge'"),
         (["triplets", "--tol", "-1"], "tol must be at least 0"),
+        (["triplets", "--pairs", "9"], "--pairs does not go with triplets"),
+        (["alignment", "--pairs", "9000"], "There are 212 pairs"),
+        (["alignment", "--solvers", "bcfw,bcfw"], "'bcfw' is there twice"),
+        (["alignment", "--cost", "hamming"], "--cost does not go with alignment"),
     ],
 )
 def test_refusals(refused, tmp_path, monkeypatch, arguments, said):

@@ -5,9 +5,10 @@ import pytest
 from scipy import sparse
 
 from structlearn.contract import gram, move, score, score_some, scratch, squared_norm
-from structlearn.scoring import GraphScoring, PartScoring, RowScoring
+from structlearn.scoring import GraphScoring, PartScoring, RowScoring, SumScoring
 from structlearn.scoring.base import score_all
 from structlearn.scoring.rows import LONGEST_GRAM, SPARSE_ENOUGH, DenseRows, SparseRows
+from structlearn.scoring.sums import Items
 
 LENGTHS = np.array([1, 4, 2])
 N_LABELS, D = 3, 9
@@ -35,6 +36,12 @@ def graphs(dtype=np.float64, *, intercept=True):
     return GraphScoring(X, F, *sizes, shapes, intercept=intercept)
 
 
+def sums(dtype=np.float64):
+    rows = Items(features(4).astype(dtype), np.array([3, 0, 1, 1, 2]), np.array([0, 2, 3, 5]))
+    columns = Items(features(5, 2).astype(dtype), np.array([4, 4, 0, 1]), np.array([0, 1, 3, 4]))
+    return SumScoring(rows, columns)
+
+
 SCORINGS = {
     "dense": rows(),
     "dense, no intercept": rows(intercept=False),
@@ -56,6 +63,8 @@ SCORINGS = {
     "parts": parts(),
     "parts with intercept": parts(intercept=True),
     "parts float32": parts(np.float32),
+    "sums": sums(),
+    "sums float32": sums(np.float32),
     "graphs": graphs(),
     "graphs, no intercept": graphs(intercept=False),
     "graphs float32": graphs(np.float32),
@@ -216,3 +225,18 @@ def test_chunks_cover_all_examples_once(parts_at_once):
     assert [first for first, _ in chunks[1:]] == [last for _, last in chunks[:-1]]
     assert (chunks[0][0], chunks[-1][1]) == (0, len(LENGTHS))
     assert all(first < last for first, last in chunks)
+
+
+def test_sums_are_scores_of_concatenated_features(rng):
+    scoring = sums()
+    w = rng.normal(size=scoring.n_weights)
+    written = []
+    for i in range(scoring.n_examples):
+        u, v = (
+            side.vectors[side.index[side.start[i] : side.start[i + 1]]]
+            for side in (scoring.rows, scoring.columns)
+        )
+        written += [np.concatenate([a, b]) for a in u for b in v]
+    whole = PartScoring(np.array(written), scoring.shapes)
+    np.testing.assert_allclose(scoring.scores(w, 0, 3), whole.scores(w, 0, 3))
+    np.testing.assert_allclose(scoring.part_norms(0, 3), whole.part_norms(0, 3))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn import metrics
+from structlearn.apps.alignment.concatenated import ProgramMatching, UntiedMatching, WordMatcher
+from structlearn.apps.alignment.nearest import nearest_problem
 from structlearn.data import (
     DataError,
     digit_triplets,
@@ -23,10 +25,18 @@ from structlearn.data import (
 )
 from structlearn.data.registry import file_of
 from structlearn.estimators import ChainClassifier, MultiLabelClassifier, StructuredPredictor
+from structlearn.reports.comparison import named_solvers
 from structlearn.structures import Simplex
 
 #: Parameters of all recipes: lambda, the gap at which to stop, and budgets for the slow solvers.
 SHARED: dict[str, Any] = {"regularization": 0.01, "tol": 1e-3, "max_passes": 1000, "max_seconds": 60.0}
+
+
+class Amount(NamedTuple):
+    """How much data a recipe takes: `full`, more than usual; `n`, so many examples to train on."""
+
+    full: bool = False
+    n: int | None = None
 
 
 class Problem(NamedTuple):
@@ -48,9 +58,12 @@ class Recipe:
     estimator : makes it, from parameters
     parameters : those that differ from the estimator's own
     error_name : what its test error is
-    load : from the folder of its data set, or None, and whether all of it is asked for, to the problem
+    load : from the folder of its data set, or None, and how much of it is asked for, to the problem
     flags : what the command line may change, and the parameters that each stands for
     needed : whether there is no data without that folder
+    sized : whether the number of examples can be chosen
+    variants : parameters of what is compared, by names beside those of solvers; a large problem leaves out
+        the `slow` ones unless they are named
     """
 
     what: str
@@ -58,11 +71,23 @@ class Recipe:
     estimator: Callable[..., Any]
     parameters: dict[str, Any]
     error_name: str
-    load: Callable[[Path | None, bool], Problem]
+    load: Callable[[Path | None, Amount], Problem]
     flags: Mapping[str, tuple[str, ...]]
     needed: bool = True
+    sized: bool = False
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    slow: tuple[str, ...] = ()
 
-    def problem(self, folder: str | Path | None = None, *, full: bool = False) -> Problem:
+    def solvers(self, names: Sequence[str] | None, n: int | None = None) -> Any:
+        """What to compare, in the form that `structlearn.reports.compare` takes: by names, or the usual."""
+        if names is None:
+            usual = {name: one for name, one in self.variants.items() if n is None or name not in self.slow}
+            return usual or None
+        return {name: self.variants.get(name, one) for name, one in named_solvers(names).items()}
+
+    def problem(
+        self, folder: str | Path | None = None, *, full: bool = False, n: int | None = None
+    ) -> Problem:
         """The problem, from the data set's folder or, unless it is needed, from data that is embedded.
 
         Parameters
@@ -71,6 +96,8 @@ class Recipe:
             Where the data set is (see `structlearn.data.located`).
         full : bool
             Whether to train on more of the data.
+        n : int, optional
+            How many examples to train on, where that can be chosen.
 
         """
         if folder is not None and not Path(folder).is_dir():
@@ -82,13 +109,13 @@ class Recipe:
                 f"The data set {self.data} is {where}: run `structlearn data fetch {self.data}`, or name its "
                 "folder with --data DIR."
             )
-        return self.load(found, full)
+        return self.load(found, Amount(full, n))
 
 
 # ---- scene -----------------------------------------------------------------------------------------
 
 
-def _load_scene(folder: Path | None, full: bool) -> Problem:
+def _load_scene(folder: Path | None, amount: Amount) -> Problem:
     """The split is given; there is no more of it."""
     train, test = (file_of(_given(folder), name) for name in ("scene_train", "scene_test"))
     X, y = read_libsvm(train, multilabel=True)
@@ -104,10 +131,10 @@ def _hamming_error(X: Any, y: Any, estimator: Any) -> float:
 # ---- letters ---------------------------------------------------------------------------------------
 
 
-def _load_letters(folder: Path | None, full: bool) -> Problem:
+def _load_letters(folder: Path | None, amount: Amount) -> Problem:
     """Train on fold 0 and test on the others, as the papers do; in full, the other way round."""
     X, y, folds = read_letters(file_of(_given(folder), "letter.data"))
-    train, test = (np.flatnonzero((folds == 0) == wanted) for wanted in (not full, full))
+    train, test = (np.flatnonzero((folds == 0) == wanted) for wanted in (not amount.full, amount.full))
     if not train.size or not test.size:
         raise DataError("letter.data must have words in fold 0 and in others.")
     summary = f"{train.size} words to train on, {test.size} to test"
@@ -122,9 +149,9 @@ def _score_error(X: Any, y: Any, estimator: Any) -> float:
 # ---- triplets --------------------------------------------------------------------------------------
 
 
-def _load_triplets(folder: Path | None, full: bool) -> Problem:
+def _load_triplets(folder: Path | None, amount: Amount) -> Problem:
     """So many triplets of shoes, or of scikit-learn's digits where there are no shoes."""
-    n_train, n_test = (4000, 4000) if full else (1000, 1000)
+    n_train, n_test = (4000, 4000) if amount.full else (1000, 1000)
     if folder is None:
         print("The data set triplets is not here: using triplets of handwritten digits.", file=sys.stderr)
         items, triplets, outcomes = digit_triplets(n_train + n_test)
@@ -142,16 +169,34 @@ def _load_triplets(folder: Path | None, full: bool) -> Problem:
     )
 
 
+# ---- alignment -------------------------------------------------------------------------------------
+
+
+def _load_alignment(folder: Path | None, amount: Amount) -> Problem:
+    """Pairs of the Hansards, or of the embedded corpus; labels are the links of nearest vectors."""
+    train, test, told = nearest_problem(folder, amount.n or 100)
+    for sentence in told:
+        print(sentence, file=sys.stderr)
+    summary = f"{len(train.X)} sentence pairs to train on, {len(test.X)} to test"
+    return Problem(train.X, train.y, partial(_score_error, test.X, test.y), summary)
+
+
 def _given(folder: Path | None) -> Path:
     """The folder, which `Recipe.problem` has found where it is needed."""
     assert folder is not None  # noqa: S101
     return folder
 
 
+def _word_matcher(**parameters: Any) -> WordMatcher:
+    return WordMatcher(structure=UntiedMatching(), **parameters)
+
+
 def _triplet_predictor(**parameters: Any) -> StructuredPredictor:
     return StructuredPredictor(Simplex(3), **parameters)
 
 
+#: Pairwise steps choose among equally good corners, by rounding; with these two oracles take the same steps.
+_PLAIN_STEPS: dict[str, Any] = {"solver": "bcfw", "solver_options": {"steps": "plain"}}
 _FLAGS = {"loss": ("loss",), "cost": ("cost",)}
 RECIPES: dict[str, Recipe] = {
     "scene": Recipe(
@@ -181,5 +226,22 @@ RECIPES: dict[str, Recipe] = {
         _load_triplets,
         _FLAGS,
         needed=False,
+    ),
+    "alignment": Recipe(
+        "words of sentence pairs, matched one to one; features: the two words' vectors, concatenated",
+        "hansards",
+        _word_matcher,
+        {**SHARED, "cost": "count"},
+        "1 - F1 of links",
+        _load_alignment,
+        {"loss": ("loss",)},
+        needed=False,
+        sized=True,
+        variants={
+            "bcfw": _PLAIN_STEPS,
+            "bcfw-lp": {**_PLAIN_STEPS, "structure": ProgramMatching()},
+            "extragradient": {"solver": "extragradient"},
+        },
+        slow=("bcfw-lp",),
     ),
 }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -14,10 +15,13 @@ from structlearn.cli.outputs import check_output, print_values, write_output
 
 if TYPE_CHECKING:
     from structlearn.apps.alignment.aligner import Aligned, Aligner
-    from structlearn.apps.alignment.features import Vectors, Words
+    from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file that `align train` wrote.", show_default=False)
+]
+MaxLength = Annotated[
+    int, typer.Option(metavar="N", min=1, help="A sentence of more words is an error: long ones are slow.")
 ]
 #: Words of the first so many pairs are looked up, to see whether the model knows the language.
 _LOOKED_AT = 1000
@@ -49,6 +53,16 @@ def train(
     pseudo_gold: Annotated[
         bool, typer.Option("--pseudo-gold", help="Without gold: train on the confident links of the text.")
     ] = False,
+    nearest_gold: Annotated[
+        bool, typer.Option("--nearest-gold", help="Without gold: train on links of nearest word vectors.")
+    ] = False,
+    regularization: Annotated[
+        float | None, typer.Option(metavar="X", help="Lambda.  [default: by cross-validation]")
+    ] = None,
+    missed: Annotated[
+        float | None, typer.Option(metavar="X", help="Cost of a missed link.  [default: by cross-validation]")
+    ] = None,
+    spurious: Annotated[float, typer.Option(metavar="X", help="Cost of a spurious link.")] = 1.0,
     source_vectors: Annotated[
         Path | None,
         typer.Option("--vectors-src", metavar="FILE", help="Word vectors of the source, fastText's format."),
@@ -58,14 +72,21 @@ def train(
     ] = None,
     dictionary: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Word pairs that tell how to map the vectors to each other."),
+        typer.Option(
+            metavar="FILE",
+            help="Word pairs by which to map the vectors.  [default: translations that the text is sure of]",
+        ),
     ] = None,
+    one_space: Annotated[
+        bool, typer.Option("--one-space", help="The vectors of both sides are in one space: no map.")
+    ] = False,
     keep_case: Annotated[bool, typer.Option("--keep-case", help="Tell House from house.")] = False,
     strip_accents: Annotated[
         bool, typer.Option("--strip-accents", help="Look up words without their accents.")
     ] = False,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Threads for the statistics.")] = 1,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random choices.")] = 0,
+    max_length: MaxLength = 200,
+    jobs: Annotated[int, typer.Option(metavar="N", min=1, help="Threads for the statistics.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all random choices.")] = 0,
 ) -> None:
     """Train an aligner on line-aligned text and, if given, on gold links; write it to MODEL.
 
@@ -79,63 +100,102 @@ def train(
     given = [path for path in (gold, gold_source, gold_target) if path is not None]
     if len(given) not in (0, 3):
         raise ValueError("Gold links need all of --gold, --gold-src and --gold-tgt.")
-    if pseudo_gold and given:
-        raise ValueError("Give gold links or --pseudo-gold, not both.")
-    out_file = check_output(out, others=[source, target, *given])
-    vectors = _vectors(source_vectors, target_vectors, dictionary)
+    if (pseudo_gold or nearest_gold) and given:
+        raise ValueError("Give gold links or --pseudo-gold (--nearest-gold), not both.")
+    if pseudo_gold and nearest_gold:
+        raise ValueError("Give --pseudo-gold or --nearest-gold, not both.")
+    files = VectorFiles(source_vectors, target_vectors, dictionary, one_space)
+    if nearest_gold and source_vectors is None:
+        raise ValueError("--nearest-gold needs --vectors-src and --vectors-tgt.")
+    out_file = check_output(out, others=[source, target, *given, *files.given()])
+    vectors = _vectors(files)
     aligner = Aligner(
         fertility=fertility,
-        pseudo_gold=pseudo_gold,
+        regularization=regularization,
+        missed=missed,
+        spurious=spurious,
+        pseudo_gold="nearest" if nearest_gold else pseudo_gold,
+        map_vectors=vectors is not None and dictionary is None and not one_space,
         lowercase=not keep_case,
         strip_accents=strip_accents,
         n_jobs=jobs,
         random_state=seed,
     )
-    _fit(aligner, (source, target), given, vectors)
+    _fit(aligner, partial(_pairs, max_length=max_length), (source, target), given, vectors)
+    if aligner.mapped_ is not None:
+        _say_mapped(aligner.mapped_, "the text")
     aligner.save(str(out_file))
     say(f"Wrote the model to {out}.")
     _print_certificate(aligner)
 
 
-def _vectors(source: Path | None, target: Path | None, dictionary: Path | None) -> Vectors | None:
-    """The vectors of both sides in the target's space."""
-    from structlearn.apps.alignment.vectors import learn_map, read_dictionary, read_vectors
+class VectorFiles(NamedTuple):
+    """Where word vectors come from, and how they are brought into one space."""
 
-    if source is None or target is None:
-        if source or target or dictionary:
+    source: Path | None
+    target: Path | None
+    dictionary: Path | None
+    one_space: bool
+
+    def given(self) -> list[Path]:
+        """The files."""
+        return [path for path in self[:3] if path is not None]
+
+
+def _vectors(files: VectorFiles) -> Vectors | None:
+    """The vectors of both sides, mapped by the dictionary if there is one."""
+    from structlearn.apps.alignment.vectors import map_vectors, read_dictionary, read_vectors
+
+    if files.source is None or files.target is None:
+        if files.given() or files.one_space:
             raise ValueError("Word vectors need both --vectors-src and --vectors-tgt.")
         return None
-    left, right = read_vectors(source), read_vectors(target)
-    if dictionary is not None:
-        W, known = learn_map(left, right, read_dictionary(dictionary))
-        say(f"Mapped the vectors by {known} word pairs of {dictionary}.")
-        left = left.mapped(W)
-    return left, right
+    if files.dictionary is not None and files.one_space:
+        raise ValueError("Give --dictionary or --one-space, not both.")
+    pairs = None if files.dictionary is None else read_dictionary(files.dictionary)
+    vectors = read_vectors(files.source), read_vectors(files.target)
+    if pairs is None:
+        return vectors
+    mapped = map_vectors(vectors, pairs)
+    _say_mapped(mapped, str(files.dictionary))
+    return mapped.vectors
 
 
-def _fit(aligner: Aligner, text: tuple[Path, Path], gold: list[Path], vectors: Vectors | None) -> None:
+def _say_mapped(mapped: MappedVectors, origin: str) -> None:
+    found = f"; of {mapped.asked} held-out words {mapped.precision:.0%} are found" if mapped.asked else ""
+    say(f"Mapped the vectors by {mapped.known} word pairs of {origin}{found}.")
+
+
+def _fit(
+    aligner: Aligner,
+    read: Callable[..., Iterator[Words]],
+    text: tuple[Path, Path],
+    gold: list[Path],
+    vectors: Vectors | None,
+) -> None:
     from structlearn.apps.alignment.links import read_links
 
     try:
         with plain_warnings():
             if gold:
-                pairs = list(_pairs(gold[1], gold[2]))
+                pairs = list(read(gold[1], gold[2]))
                 links = read_links(gold[0], [(len(e), len(f)) for e, f in pairs])
                 say(f"Read {len(pairs)} pairs with gold links from {gold[0]}.")
-                aligner.fit(pairs, links, _pairs(*text, allow_empty=True), vectors=vectors)
+                aligner.fit(pairs, links, read(*text), vectors=vectors)
             elif aligner.pseudo_gold:
-                aligner.fit(list(_pairs(*text)), vectors=vectors)
+                aligner.fit(list(read(*text)), vectors=vectors)
             else:
-                aligner.fit([], None, _pairs(*text, allow_empty=True), vectors=vectors)
+                aligner.fit([], None, read(*text), vectors=vectors)
     except KeyboardInterrupt:
         say("Interrupted before there was a model: nothing was written.")
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _pairs(source: Path, target: Path, *, allow_empty: bool = False) -> Iterator[Words]:
+def _pairs(source: Path, target: Path, max_length: int, *, allow_empty: bool = False) -> Iterator[Words]:
     from structlearn.apps.alignment.text import read_pairs
 
-    return ((pair.source, pair.target) for pair in read_pairs(source, target, allow_empty=allow_empty))
+    pairs = read_pairs(source, target, allow_empty=allow_empty, max_length=max_length)
+    return ((pair.source, pair.target) for pair in pairs)
 
 
 def _print_certificate(aligner: Aligner) -> None:
@@ -168,6 +228,7 @@ def apply(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File to write.  [default: stdout]")
     ] = None,
+    max_length: MaxLength = 200,
 ) -> None:
     """Write the links of each sentence pair as a Pharaoh line: 0-0 1-2, source-target, from 0.
 
@@ -175,7 +236,7 @@ def apply(
     """
     out_file = check_output(out, others=[model, source, target])
     aligner = _load(model)
-    pairs = _looked_at(aligner, _pairs(source, target, allow_empty=True))
+    pairs = _looked_at(aligner, _pairs(source, target, max_length, allow_empty=True))
     write_output(map(_line, aligner.align(pairs, scores=scores)), out_file)
 
 
@@ -220,6 +281,7 @@ def show(
     gold: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Gold links: then the worst pairs come first.")
     ] = None,
+    max_length: MaxLength = 200,
 ) -> None:
     """Align text and write a page that draws the links; with gold links, print the alignment error rate."""
     from structlearn.apps.alignment.page import alignment_page
@@ -227,7 +289,7 @@ def show(
     others = [model, source, target, *([gold] if gold else [])]
     out_file = check_output(out, others=others)
     aligner = _load(model)
-    pairs = list(_looked_at(aligner, _pairs(source, target, allow_empty=True)))
+    pairs = list(_looked_at(aligner, _pairs(source, target, max_length, allow_empty=True)))
     aligned, figures = _drawn(aligner, pairs, gold)
     alignment_page(aligned).write(str(out_file))
     say(f"Wrote the page to {out}.")

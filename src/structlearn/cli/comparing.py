@@ -19,6 +19,8 @@ class Experiment(NamedTuple):
     estimator: Any
     X: Any
     y: Any
+    #: as `structlearn.reports.compare` takes them
+    solvers: Any
     error: Callable[[Any], float] | None
     error_name: str
     about: dict[str, Any]
@@ -30,7 +32,7 @@ def compare(
         str,
         typer.Argument(
             metavar="TASK|RECIPE",
-            help="classify, multilabel, regress or tag, with DATA; or scene, letters or triplets.",
+            help="classify, multilabel, regress or tag, with DATA; or scene, letters, triplets or alignment.",
             show_default=False,
         ),
     ],
@@ -52,6 +54,9 @@ def compare(
         typer.Option("--data", metavar="DIR", help="Folder of a recipe's data.  [default: see data path]"),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="letters, triplets: train on more data.")] = False,
+    pairs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="alignment: pairs to train on.  [default: 100]")
+    ] = None,
     separate: Annotated[bool, typer.Option("--separate", help="One process a solver.")] = False,
     loss: Loss = None,
     penalty: Penalty = None,
@@ -80,8 +85,9 @@ def compare(
 
     A task reads DATA as train does. A recipe is an experiment of the method's papers with its own data and
     parameters: scene (label sets with all pairs), letters (handwritten words as chains), triplets (which pair
-    of three items is most alike?). Recipes look for their data in --data, then where `structlearn data` keeps
-    it; triplets makes its own from handwritten digits if need be.
+    of three items is most alike?), alignment (words matched one to one, also by a linear program). Recipes
+    look for their data in --data, then where `structlearn data` keeps it; triplets makes its own from
+    handwritten digits if need be, alignment takes a small corpus that comes with structlearn.
 
     DIR gets index.html, which opens without a network, the figures as .png and .svg, and the numbers as .csv.
     Ctrl-C ends the solver that runs, and the next one begins; with --separate, it ends the comparison.
@@ -103,11 +109,13 @@ def compare(
         _refuse(
             what, {"DATA": data, "--test": test, "--target": target}, "it has data of its own (--data DIR)"
         )
-        experiment = _recipe(what, names, {**given, **_recipe_flags(what, flags)}, data_dir, full)
+        experiment = _recipe(
+            what, names, {**given, **_recipe_flags(what, flags)}, Wanted(data_dir, full, pairs)
+        )
     else:
-        _refuse(what, {"--data": data_dir, "--full": full}, "only recipes have them")
+        _refuse(what, {"--data": data_dir, "--full": full, "--pairs": pairs}, "only recipes have them")
         experiment = _task(what, names, given, flags, Files(data, test, target))
-    _run(experiment, names, out, f"Solvers on {what}", separate=separate)
+    _run(experiment, out, f"Solvers on {what}", separate=separate)
 
 
 class Files(NamedTuple):
@@ -116,6 +124,14 @@ class Files(NamedTuple):
     data: Path | None
     test: Path | None
     target: str | None
+
+
+class Wanted(NamedTuple):
+    """What of its data a recipe is to take, and from where."""
+
+    folder: Path | None
+    full: bool
+    pairs: int | None
 
 
 def _is_recipe(what: str) -> bool:
@@ -151,20 +167,21 @@ def _recipe_flags(what: str, flags: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for flag, value in given.items() for name in known[flag]}
 
 
-def _recipe(
-    what: str, names: list[str] | None, parameters: dict[str, Any], folder: Path | None, full: bool
-) -> Experiment:
+def _recipe(what: str, names: list[str] | None, parameters: dict[str, Any], wanted: Wanted) -> Experiment:
     from structlearn.apps.recipes import RECIPES
     from structlearn.reports.comparison import chosen_estimators
 
     recipe = RECIPES[what]
+    if not recipe.sized:
+        _refuse(what, {"--pairs": wanted.pairs}, "its size is given")
     estimator = recipe.estimator(**{**recipe.parameters, **parameters})
     estimator.check_parameters()
-    chosen_estimators(estimator, names)
-    problem = recipe.problem(folder, full=full)
+    solvers = recipe.solvers(names, wanted.pairs)
+    chosen_estimators(estimator, solvers)
+    problem = recipe.problem(wanted.folder, full=wanted.full, n=wanted.pairs)
     say(f"Read {problem.summary}.")
     about = {"experiment": recipe.what, "data": problem.summary}
-    return Experiment(estimator, problem.X, problem.y, problem.error, recipe.error_name, about)
+    return Experiment(estimator, problem.X, problem.y, solvers, problem.error, recipe.error_name, about)
 
 
 def _task(
@@ -190,7 +207,9 @@ def _task(
     about: dict[str, Any] = {"task": what, "training data": f"{files.data}: {training.summary}"}
     if files.test is not None:
         about["test data"] = files.test
-    return Experiment(estimator, training.X, training.y, error, f"test error ({task.error_name})", about)
+    return Experiment(
+        estimator, training.X, training.y, names, error, f"test error ({task.error_name})", about
+    )
 
 
 def _test(what: str, training: Any, path: Path) -> TaskError:
@@ -223,7 +242,7 @@ class TaskError:
 # ---- the run ---------------------------------------------------------------------------------------
 
 
-def _run(experiment: Experiment, names: list[str] | None, out: Path, title: str, *, separate: bool) -> None:
+def _run(experiment: Experiment, out: Path, title: str, *, separate: bool) -> None:
     from structlearn import reports
     from structlearn.files import check_writable, make_folder
 
@@ -233,7 +252,7 @@ def _run(experiment: Experiment, names: list[str] | None, out: Path, title: str,
             experiment.estimator,
             experiment.X,
             experiment.y,
-            names,
+            experiment.solvers,
             test=experiment.error,
             separate=separate,
             tell=say,

@@ -65,6 +65,24 @@ DATA_SETS: dict[str, DataSet] = {
         "none stated",
         ("zappos.npz",),
     ),
+    "hansards": DataSet(
+        "English-French debates: 200 pairs with gold links (NAACL 2003), 359,595 pairs of text, no accents",
+        39_343_821,
+        "none stated",
+        ("train.e", "train.f", "train.wa", "bitext.e", "bitext.f"),
+    ),
+    "vectors": DataSet(
+        "word vectors in fastText's text format: English (100 dimensions), French (300 dimensions)",
+        77_654_864,
+        "PDDL; CC0",
+        ("en.vec", "fr.vec"),
+    ),
+    "dictionary": DataSet(
+        "English-French word pairs: 5,000 to map vectors by, 2,000 to test the map",
+        117_003,
+        "none stated",
+        ("train.en-fr.tsv", "test.en-fr.tsv"),
+    ),
     "conll2000": DataSet(
         "chunks of sentences (CoNLL-2000): 8,936 sentences to train on and 2,012 to test, word, POS, chunk",
         3_481_560,

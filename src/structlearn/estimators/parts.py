@@ -64,7 +64,7 @@ class PartEstimator(PartWeights, StructuredEstimator):
             self._check_output(structure, i, one, scoring.shapes[i], int(size))
         gold = structure.encode_many(outputs, scoring.shapes)
         cost = structure.cost_many(gold, scoring.shapes, **cost_options(self.cost))
-        self.n_features_in_ = scoring.F.shape[1]
+        self.n_features_in_ = scoring.n_features
         self._train(Task(structure, scoring, gold, cost, weight))
 
     def _check_output(self, structure: Structure, i: int, y: Any, shape: Array, size: int) -> None:
@@ -104,7 +104,7 @@ class PartEstimator(PartWeights, StructuredEstimator):
 
     def _scoring(self, X: Any) -> PartScoring:
         scoring = self._read(X, self.structure_)
-        check_feature_count(scoring.F.shape[1], self.n_features_in_, type(self).__name__)
+        check_feature_count(scoring.n_features, self.n_features_in_, type(self).__name__)
         return scoring
 
     def _read(self, X: Any, structure: Structure) -> PartScoring:

@@ -81,7 +81,7 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
         "notes": bundle.notes,
     }
     tensors = {"weights": np.ascontiguousarray(estimator.weights_)}
-    tensors["history"] = np.array(estimator.history_.rows, dtype=np.float64).reshape(-1, len(Row._fields))
+    tensors["history"] = history_array(estimator.history_)
     tensors.update({f"fitted:{name}": value for name, value in large.items()})
     for name, lines in bundle.texts.items():
         tensors[f"text:{name}"] = np.frombuffer(
@@ -130,7 +130,7 @@ def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) ->
     estimator.structure_ = Whole(found) if shared else found
     estimator.weights_ = tensors["weights"]
     estimator.certificate_ = Certificate(**header["certificate"])
-    estimator.history_ = History(_row(values) for values in tensors["history"])
+    estimator.history_ = history_of(tensors["history"])
     texts = {
         name.removeprefix("text:"): bytes(value).decode().split("\n")[:-1]
         for name, value in tensors.items()
@@ -180,6 +180,16 @@ def _os_error(error: SafetensorError, path: str | Path) -> OSError:
     number = re.search(r"os error (\d+)", str(error))
     code = int(number.group(1)) if number else errno.EIO
     return OSError(code, os.strerror(code), str(path))
+
+
+def history_array(history: History) -> Array:
+    """The history as a model file has it: a row an evaluation."""
+    return np.array(history.rows, dtype=np.float64).reshape(-1, len(Row._fields))
+
+
+def history_of(values: Array) -> History:
+    """The inverse of `history_array`."""
+    return History(map(_row, values))
 
 
 def _row(values: Array) -> Row:

@@ -152,8 +152,9 @@ def compare(
         Its parameters are those of all runs: objective, stopping rule, threads and seed (0 if it has none).
     X, y : training data
     solvers : None, sequence or mapping
-        Names of solvers or solver objects; or a mapping from names of your own to them, or to pairs (name,
-        options), so that variants of one solver can be compared. Without it, `DEFAULT_SOLVERS` that fit.
+        Names of solvers or solver objects; or a mapping from names of your own to them, to pairs (name,
+        options), so that variants of one solver can be compared, or to mappings of the estimator's
+        parameters. Without it, `DEFAULT_SOLVERS` that fit.
     test : pair (X, y) or callable, optional
         Test data, on which the error is 1 - estimator.score(X, y); or a function from an estimator to its
         error. Neither the clock nor the memory count the time and space of testing.
@@ -193,7 +194,7 @@ def chosen_estimators(estimator: Any, solvers: Any) -> dict[str, Any]:
     if solvers is None:
         fitting = {name: _with_solver(estimator, name) for name in DEFAULT_SOLVERS}
         return {name: one for name, one in fitting.items() if _refusal(one) is None}
-    named = solvers if isinstance(solvers, Mapping) else _named(solvers)
+    named = solvers if isinstance(solvers, Mapping) else named_solvers(solvers)
     if not named:
         raise ValueError("There is no solver to compare; name at least one.")
     found = {str(name): _with_solver(estimator, solver) for name, solver in named.items()}
@@ -202,7 +203,8 @@ def chosen_estimators(estimator: Any, solvers: Any) -> dict[str, Any]:
     return found
 
 
-def _named(solvers: Sequence[Any]) -> dict[str, Any]:
+def named_solvers(solvers: Sequence[Any]) -> dict[str, Any]:
+    """Solvers by their names; ValueError if one is there twice."""
     if isinstance(solvers, str):
         solvers = [solvers]
     named: dict[str, Any] = {}
@@ -217,6 +219,8 @@ def _named(solvers: Sequence[Any]) -> dict[str, Any]:
 
 
 def _with_solver(estimator: Any, solver: Any) -> Any:
+    if isinstance(solver, Mapping):
+        return clone(estimator).set_params(**solver)
     name, options = solver if isinstance(solver, tuple) else (solver, None)
     return clone(estimator).set_params(solver=name, **({"solver_options": dict(options)} if options else {}))
 

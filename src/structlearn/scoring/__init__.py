@@ -6,5 +6,14 @@ from structlearn.scoring.graphs import GraphScoring
 from structlearn.scoring.joint import JointScoring
 from structlearn.scoring.parts import PartScoring
 from structlearn.scoring.rows import RowScoring
+from structlearn.scoring.sums import SumScoring
 
-__all__ = ["ArcScoring", "GraphScoring", "JointScoring", "PartScoring", "RowScoring", "Scoring"]
+__all__ = [
+    "ArcScoring",
+    "GraphScoring",
+    "JointScoring",
+    "PartScoring",
+    "RowScoring",
+    "Scoring",
+    "SumScoring",
+]

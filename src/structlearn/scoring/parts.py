@@ -47,7 +47,8 @@ class PartScoring(Scoring):
         self.intercept = intercept
         sizes = self.shapes[:, 0] * self.shapes[:, 1] if sizes is None else sizes
         self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.n_weights = F.shape[1] + intercept
+        self.n_features = F.shape[1]
+        self.n_weights = self.n_features + intercept
 
     @property
     def record(self) -> DenseParts:

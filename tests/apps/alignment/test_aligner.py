@@ -12,7 +12,7 @@ from structlearn.apps.alignment.learning import gold_of
 from structlearn.apps.alignment.links import Links, table_links
 from structlearn.apps.alignment.metrics import alignment_scores
 from structlearn.apps.alignment.statistics import by_pair
-from structlearn.apps.alignment.vectors import WordVectors
+from structlearn.apps.alignment.vectors import WordVectors, nearest_links, unit_rows
 from structlearn.structures import Matching
 
 N_TRAIN = 120
@@ -146,6 +146,7 @@ def test_files(aligner, rule, pairs, tmp_path):
         found = Aligner.load(tmp_path / f"{k}.st")
         assert found.get_params() == one.get_params()
         assert found.certificate_ == one.certificate_
+        assert found.history_.rows == one.history_.rows
         assert found.predict_scores(pairs[:30]) == one.predict_scores(pairs[:30])
     with pytest.raises(ValueError, match="'Aligner'"):
         structlearn.load(tmp_path / "0.st")
@@ -185,6 +186,10 @@ def test_parameters_are_kept(aligner):
         ({}, [], "2 pairs but links of 0"),
         ({"fertility": 0}, None, "fertility is at least 1"),
         ({"folds": 1}, None, "folds is at least 2"),
+        ({"regularization": 0.0}, None, "regularization must be above 0"),
+        ({"missed": -1.0}, None, "missed must be at least 0"),
+        ({"spurious": float("nan")}, None, "spurious must be a finite number"),
+        ({"pseudo_gold": "neares"}, None, "Did you mean 'nearest'"),
         ({}, [Links.of([(0, 9)]), Links.of(())], r"Pair 0 has a link \(0, 9\)"),
         ({}, [Links.of([(-1, 0)]), Links.of(())], r"Pair 0 has a link \(-1, 0\)"),
     ],
@@ -192,3 +197,49 @@ def test_parameters_are_kept(aligner):
 def test_refusals(rule, pairs, parameters, links, said):
     with pytest.raises(ValueError, match=said):
         Aligner(**parameters).fit(pairs[:2], links, statistics=rule.statistics_)
+
+
+def random_vectors(pairs, dimension=5):
+    rng = np.random.default_rng(0)
+    sides = [sorted({word for pair in pairs for word in pair[k]}) for k in (0, 1)]
+    return tuple(
+        WordVectors(words, unit_rows(rng.normal(size=(len(words), dimension)).astype(np.float32)))
+        for words in sides
+    )
+
+
+def test_links_of_nearest_vectors_as_gold(rule, pairs):
+    vectors = random_vectors(pairs, 50)
+    parameters = {"pseudo_gold": "nearest", "fertility": 1, "regularization": 0.1, "missed": 1.0}
+    found = Aligner(**parameters, random_state=0).fit(
+        pairs[:40], statistics=rule.statistics_, vectors=vectors
+    )
+    gold = [Links.of(table_links(nearest_links(pair, vectors))) for pair in pairs[:40]]
+    before, after = (alignment_scores(gold, one.predict(pairs[:40])).f1 for one in (rule, found))
+    assert after > before + 0.2
+    assert found.weights_[found.feature_names_.index("cosine_best_in_both")] > 0
+    with pytest.raises(ValueError, match="give vectors"):
+        Aligner(pseudo_gold="nearest").fit(pairs[:2], statistics=rule.statistics_)
+
+
+def test_vectors_of_two_spaces_are_mapped_by_sure_translations(rule, pairs):
+    known = rule.statistics_.sure_translations(often=2)
+    assert ("house", "maison") in known
+    source, target = random_vectors(pairs, 3)[0], random_vectors(pairs, 4)[1]
+    with pytest.raises(ValueError, match="differ in dimension"):
+        Aligner().fit([], statistics=rule.statistics_, vectors=(source, target))
+    found = Aligner(map_vectors=True).fit([], statistics=rule.statistics_, vectors=(source, target))
+    assert found.mapped_.known == len(rule.statistics_.sure_translations())
+    assert [side.matrix.shape[1] for side in found.vectors_] == [4, 4]
+
+
+def test_costs_in_other_units_give_the_same_aligner(rule, pairs, links):
+    """P(w; lambda / t, t c) = t P(w / t; lambda, c)."""
+    fits = [
+        Aligner(regularization=5.0 / t, missed=2.0 * t, spurious=t, tol=1e-3 * t, random_state=0).fit(
+            pairs[:40], links[:40], statistics=rule.statistics_
+        )
+        for t in (1.0, 2.0)
+    ]
+    primals = [one.certificate_.primal for one in fits]
+    assert primals[1] == pytest.approx(2.0 * primals[0], abs=4e-3)

@@ -8,6 +8,8 @@ import pytest
 from structlearn.apps.alignment.vectors import (
     WordVectors,
     learn_map,
+    map_vectors,
+    nearest_links,
     orthogonal_map,
     precision_at_1,
     read_dictionary,
@@ -91,3 +93,37 @@ def test_dictionaries(tmp_path):
     assert read_dictionary(path) == [("house", "maison"), ("red", "rouge")]
     with pytest.raises(DataError, match="line 2: a line holds a word and its translation"):
         read_dictionary(write(tmp_path / "bad.tsv", "a\tb\na b c\n"))
+
+
+@pytest.fixture
+def one_space():
+    matrix = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0].astype(np.float32)
+    return WordVectors(list("abcd"), matrix), WordVectors(list("BACD"), matrix[[1, 0, 2, 3]])
+
+
+def test_nearest_links(one_space):
+    np.testing.assert_array_equal(nearest_links((["a", "b", "c"], ["A", "B", "C"]), one_space), np.eye(3))
+    np.testing.assert_array_equal(nearest_links((["a", "?"], ["B", "A"]), one_space), [[0, 1], [0, 0]])
+    assert nearest_links(([], ["A"]), one_space).shape == (0, 1)
+
+
+def test_the_map_is_judged_by_words_it_was_not_learned_from():
+    rng = np.random.default_rng(1)
+    words = [f"w{i}" for i in range(60)]
+    X = rng.normal(size=(60, 4)).astype(np.float32)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    turn, _ = np.linalg.qr(rng.normal(size=(6, 4)))
+    sides = WordVectors(words, X), WordVectors(words, (X @ turn.T).astype(np.float32))
+    found = map_vectors(sides, [(word, word) for word in words])
+    assert (found.known, found.precision, found.asked) == (60, 1.0, 6)
+    np.testing.assert_allclose(found.vectors[0].matrix, found.vectors[1].matrix, atol=1e-5)
+    wrong = [(word, words[i - 1]) if i % 10 == 9 else (word, word) for i, word in enumerate(words)]
+    assert map_vectors(sides, wrong).precision == 0.0
+    assert map_vectors(sides, [("w1", "w1")]).asked == 0
+
+
+def test_words_that_become_one_keep_the_first_vector():
+    vectors = WordVectors(["été", "ete", "a"], np.eye(3, dtype=np.float32))
+    found = vectors.rewritten(lambda word: word.replace("é", "e"))
+    assert found.words == ["ete", "a"]
+    np.testing.assert_array_equal(found.matrix, np.eye(3)[[0, 2]])

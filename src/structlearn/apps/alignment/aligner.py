@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,8 +21,6 @@ from structlearn.apps.alignment.clean import without_accents
 from structlearn.apps.alignment.features import (
     STRONG,
     EdgeFeatures,
-    Vectors,
-    Words,
     edge_features,
     feature_names,
 )
@@ -38,13 +36,14 @@ from structlearn.apps.alignment.learning import (
 )
 from structlearn.apps.alignment.links import Link, Links, table_links
 from structlearn.apps.alignment.statistics import AlignmentStatistics
-from structlearn.apps.alignment.vectors import WordVectors
+from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words, map_vectors, nearest_links
 from structlearn.contract import Array
-from structlearn.estimators.persistence import read_model, write_model
+from structlearn.data import DataError
+from structlearn.estimators.choices import check_number, one_of
 from structlearn.oracle import Oracle
 from structlearn.regularizers import SquaredNorm
 from structlearn.scoring import PartScoring
-from structlearn.solvers import Certificate, History, Row
+from structlearn.solvers import Certificate, History
 from structlearn.structures import Matching
 
 #: Pairs whose features are held at once.
@@ -70,10 +69,16 @@ class Aligner(BaseEstimator):
         The most links of a word; 1 is one-to-one. By default 2 with gold links, without them as many as the
         posteriors allow.
     regularization, missed : float, optional
-        Lambda, and the cost of a missed link where a spurious one costs 1. Those that are not given are
-        chosen by cross-validation inside the gold pairs, by their alignment error rate.
-    pseudo_gold : bool
-        Without gold links: whether to train on the confident links of the unsupervised aligner.
+        Lambda, and the cost of a missed link. Those that are not given are chosen by cross-validation inside
+        the gold pairs, by their alignment error rate.
+    spurious : float
+        The cost of a spurious link.
+    pseudo_gold : bool or "nearest"
+        Without gold links: whether to train on the confident links of the unsupervised aligner, or on those
+        of words whose vectors are each other's nearest.
+    map_vectors : bool
+        Whether the vectors of the two sides are of two spaces. Then an orthogonal map is learned from the
+        translations that the statistics are sure of.
     lowercase, strip_accents : bool
         How words are looked up in the statistics; the text itself stays as it is.
     min_probability : float
@@ -94,6 +99,8 @@ class Aligner(BaseEstimator):
     certificate_ : Certificate, or None without training on links
     validation_ : list of Trial
         Settings and their alignment error rates in cross-validation; `aer_` is the least, or None.
+    vectors_, mapped_ : pair of WordVectors, MappedVectors
+        Those of words that the statistics know, in one space; and what is known of a map that was learned.
     slope_ : float
         Confidences are the projection of slope_ theta + 1/2 onto the matchings' polytope.
     """
@@ -101,7 +108,9 @@ class Aligner(BaseEstimator):
     fertility: int | None = None
     regularization: float | None = None
     missed: float | None = None
-    pseudo_gold: bool = False
+    spurious: float = 1.0
+    pseudo_gold: bool | str = False
+    map_vectors: bool = False
     lowercase: bool = True
     strip_accents: bool = False
     min_probability: float = 1e-5
@@ -132,42 +141,66 @@ class Aligner(BaseEstimator):
         statistics : AlignmentStatistics, optional
             Those of an earlier fit, used as they are.
         vectors : pair of WordVectors, optional
-            Of both sides, in one space: their cosines are two more features. The model keeps the vectors of
-            the words that its statistics know.
+            Of both sides, in one space unless `map_vectors`: their cosines are two more features. The model
+            keeps the vectors of the words that its statistics know.
 
         """
         if links is not None and len(links) != len(pairs):
             raise ValueError(f"{len(pairs)} pairs but links of {len(links)} were given.")
-        self._check()
+        self._check(vectors)
         self.statistics_ = statistics or self._statistics(chain(pairs, bitext or ()))
+        self.mapped_: MappedVectors | None = None
         self.vectors_ = None if vectors is None else self._known(vectors)
         self._take_rule()
         if links is None and not self.pseudo_gold:
             return self
         features = self.features(pairs)
-        known = self._confident(features) if links is None else links
+        known = self._pseudo_links(pairs, features) if links is None else links
         self.structure_ = Matching(capacities=(self.fertility or 2,) * 2)
         self._learn(gold_of(features, known, self.structure_))
         return self
 
-    def _check(self) -> None:
+    def _check(self, vectors: Vectors | None) -> None:
         if self.fertility is not None and self.fertility < 1:
             raise ValueError(f"fertility is at least 1, or None; got {self.fertility}.")
         if self.folds < 2:
             raise ValueError(f"folds is at least 2; got {self.folds}.")
+        for name in ("regularization", "missed", "spurious"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), strict=name == "regularization")
+        if isinstance(self.pseudo_gold, str):
+            one_of("pseudo_gold", self.pseudo_gold, ["nearest"])
+            if vectors is None:
+                raise ValueError("pseudo_gold='nearest' takes links from word vectors; give vectors.")
 
     def _statistics(self, pairs: Iterable[Words]) -> AlignmentStatistics:
         bitext = Bitext.from_pairs(self._written(pair) for pair in pairs if pair[0] and pair[1])
         return AlignmentStatistics.train(bitext, n_jobs=self.n_jobs).prune(self.min_probability)
 
     def _known(self, vectors: Vectors) -> Vectors:
-        """The vectors of words that the statistics know."""
-        if vectors[0].matrix.shape[1] != vectors[1].matrix.shape[1]:
-            raise ValueError("The vectors of the two sides differ in dimension; map one side with learn_map.")
+        """The vectors of words that the statistics know, in one space."""
         statistics = self.statistics_
         words = statistics.source_words.words, statistics.target_words.words
-        source, target = (side.among(known) for side, known in zip(vectors, words))
+        written = partial(_written, lowercase=self.lowercase, strip_accents=self.strip_accents)
+        source, target = (side.rewritten(written).among(known) for side, known in zip(vectors, words))
+        if self.map_vectors:
+            self.mapped_ = self._map((source, target))
+            return self.mapped_.vectors
+        if source.matrix.shape[1] != target.matrix.shape[1]:
+            raise ValueError(
+                "The vectors of the two sides differ in dimension, so they are not in one space: map them "
+                "by a dictionary, or leave out --one-space (in Python: map_vectors=True)."
+            )
         return source, target
+
+    def _map(self, vectors: Vectors) -> MappedVectors:
+        try:
+            return map_vectors(vectors, self.statistics_.sure_translations())
+        except DataError:
+            raise DataError(
+                "No translation that the text is sure of has vectors on both sides: no map can be learned; "
+                "give a dictionary."
+            ) from None
 
     def _take_rule(self) -> None:
         """The unsupervised aligner, agreement > 1/2, as weights."""
@@ -182,6 +215,12 @@ class Aligner(BaseEstimator):
         self.validation_: list[Any] = []
         self.aer_: float | None = None
 
+    def _pseudo_links(self, pairs: Sequence[Words], features: EdgeFeatures) -> list[Links]:
+        if self.pseudo_gold == "nearest" and self.vectors_ is not None:
+            vectors = self.vectors_
+            return [Links.of(table_links(nearest_links(self._written(pair), vectors))) for pair in pairs]
+        return self._confident(features)
+
     def _confident(self, features: EdgeFeatures) -> list[Links]:
         """Links above 1/2 as sure, and whatever has a tenth of the agreement as possible."""
         bitext = features.bitext
@@ -191,9 +230,9 @@ class Aligner(BaseEstimator):
 
     def _learn(self, gold: Gold) -> None:
         settings = [
-            Setting(regularization, missed)
+            Setting(regularization, missed, self.spurious)
             for regularization in self._given(self.regularization, REGULARIZATIONS)
-            for missed in self._given(self.missed, MISSED)
+            for missed in self._given(self.missed, [self.spurious * ratio for ratio in MISSED])
         ]
         shared = {
             "capacities": self.structure_.capacities,
@@ -288,70 +327,17 @@ class Aligner(BaseEstimator):
 
     def save(self, path: str | Path) -> None:
         """Write the model as one safetensors file: statistics, weights, and the rest as JSON."""
-        check_is_fitted(self, "weights_")
-        parameters = self.get_params(deep=False)
-        parameters["random_state"] = None if not isinstance(self.random_state, int) else self.random_state
-        header = {
-            "estimator": "Aligner",
-            "parameters": parameters,
-            "structure": {"name": "Matching", "arguments": {"capacities": self.structure_.capacities}},
-            "fitted": {"slope_": self.slope_, "aer_": self.aer_, "feature_names_": self.feature_names_},
-            "certificate": self.certificate_.as_dict() if self.certificate_ else {},
-            "notes": {"task": "align"},
-        }
-        history = np.array(self.history_.rows, dtype=np.float64).reshape(-1, len(Row._fields))
-        tensors = {f"statistics.{name}": value for name, value in self.statistics_.to_arrays().items()}
-        tensors |= {f"vectors.{name}": value for name, value in self._vector_arrays().items()}
-        tensors |= {"weights": self.weights_, "history": history}
-        write_model(path, header, {name: np.ascontiguousarray(value) for name, value in tensors.items()})
+        from structlearn.apps.alignment.storage import write_aligner
 
-    def _vector_arrays(self) -> dict[str, Array]:
-        if self.vectors_ is None:
-            return {}
-        arrays = {}
-        for name, side in zip(("source", "target"), self.vectors_):
-            text = "".join(f"{word}\n" for word in side.words).encode()
-            arrays[f"{name}.words"] = np.frombuffer(text, dtype=np.uint8)
-            arrays[f"{name}.matrix"] = side.matrix
-        return arrays
+        check_is_fitted(self, "weights_")
+        write_aligner(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Aligner:
         """Read a model that `save` wrote; no code is executed."""
-        header, tensors = read_model(path)
-        if header["estimator"] != "Aligner":
-            raise ValueError(f"{path} holds a {header['estimator']}, not an Aligner; use structlearn.load.")
-        aligner = cls(**header["parameters"])
-        try:
-            aligner.statistics_ = AlignmentStatistics.from_arrays(_room(tensors, "statistics."))
-            aligner.vectors_ = _read_vectors(_room(tensors, "vectors."))
-            aligner._take_rule()
-            aligner.structure_ = Matching(capacities=tuple(header["structure"]["arguments"]["capacities"]))
-            for name in ("slope_", "aer_", "feature_names_"):
-                setattr(aligner, name, header["fitted"][name])
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{path} is damaged: it lacks {error}.") from None
-        if aligner.feature_names_ != feature_names(vectors=aligner.vectors_ is not None):
-            raise ValueError(f"{path} has other features than this version of structlearn; train it again.")
-        aligner.weights_ = tensors["weights"]
-        if header["certificate"]:
-            aligner.certificate_ = Certificate(**header["certificate"])
-        return aligner
+        from structlearn.apps.alignment.storage import read_aligner
 
-
-def _room(tensors: dict[str, Array], prefix: str) -> dict[str, Array]:
-    """The arrays whose names begin with `prefix`, by the rest of their names."""
-    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-
-
-def _read_vectors(arrays: dict[str, Array]) -> Vectors | None:
-    if not arrays:
-        return None
-    source, target = (
-        WordVectors(bytes(arrays[f"{side}.words"]).decode().split("\n")[:-1], arrays[f"{side}.matrix"])
-        for side in ("source", "target")
-    )
-    return source, target
+        return read_aligner(cls, path)
 
 
 @lru_cache(maxsize=1 << 18)

@@ -19,13 +19,9 @@ import numpy as np
 from structlearn.apps.alignment.bitext import Bitext
 from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.strings import LONGEST, MARK, Spellings, common_prefix, likeness, spell
-from structlearn.apps.alignment.vectors import WordVectors
+from structlearn.apps.alignment.vectors import Vectors, Words
 from structlearn.contract import Array
 from structlearn.kernels import kernel
-
-Words = tuple[Sequence[str], Sequence[str]]
-#: Word vectors of both sides, in one space.
-Vectors = tuple[WordVectors, WordVectors]
 
 #: Scale of the constant and of the agreement.
 STRONG = 5.0

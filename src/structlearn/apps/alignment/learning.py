@@ -20,16 +20,18 @@ from structlearn.estimators import MatchingClassifier
 from structlearn.structures import Matching
 
 REGULARIZATIONS = (2.0, 5.0, 20.0)
+#: Costs of a missed link, in units of that of a spurious one.
 MISSED = (1.5, 2.0, 3.0)
 #: Slopes of the confidence that are tried.
 _SLOPES = tuple(2.0**k for k in range(-2, 10))
 
 
 class Setting(NamedTuple):
-    """What cross-validation chooses."""
+    """Lambda and the costs of wrong links; cross-validation chooses the first two."""
 
     regularization: float
     missed: float
+    spurious: float = 1.0
 
 
 class Trial(NamedTuple):
@@ -89,7 +91,7 @@ def fit_links(gold: Gold, setting: Setting, **parameters: Any) -> MatchingClassi
     """The matching classifier of the gold pairs."""
     model = MatchingClassifier(
         regularization=setting.regularization,
-        cost={"missed": setting.missed, "spurious": 1.0, "possible": gold.free},
+        cost={"missed": setting.missed, "spurious": setting.spurious, "possible": gold.free},
         **parameters,
     )
     return model.fit(gold.X, gold.tables, np.array([max(1.0, table.sum()) for table in gold.tables]))

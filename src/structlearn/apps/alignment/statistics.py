@@ -120,6 +120,14 @@ class AlignmentStatistics:
             reverse=self.reverse.kept(kept),
         )
 
+    def sure_translations(self, least: float = 0.5, often: int = 5) -> list[tuple[str, str]]:
+        """Word pairs that occur together `often` enough and translate each other, in both directions."""
+        lexicon = self.lexicon
+        tables = self.forward.translation[:-N_MISSING], self.reverse.translation[:-N_MISSING]
+        sure = np.flatnonzero((np.minimum(*tables) > least) & (lexicon.together >= often))
+        source, target = self.source_words.words, self.target_words.words
+        return [(source[e], target[f]) for e, f in zip(lexicon.source()[sure], lexicon.target[sure])]
+
     def to_arrays(self) -> dict[str, Array]:
         """Everything but the history, as named arrays."""
         arrays = {f"lexicon.{name}": value for name, value in self.lexicon._asdict().items()}

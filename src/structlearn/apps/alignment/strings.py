@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ def spell(words: Sequence[str]) -> Spellings:
     return Spellings(letters, start, kind)
 
 
+@lru_cache(maxsize=1 << 18)
 def _kind(word: str) -> int:
     if any(letter.isdigit() for letter in word):
         return NUMBER

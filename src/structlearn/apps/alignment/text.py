@@ -46,13 +46,12 @@ def paired_lines(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
     for path in (source, target):  # both, before one is opened
         if os.fspath(path) != "-":
             check_there(path)
-    return _beside(source, lines_of(source), target, lines_of(target))
+    return _beside(source, target)
 
 
-def _beside(
-    source: Path, source_lines: Lines, target: Path, target_lines: Lines
-) -> Iterator[tuple[int, str, str]]:
-    with closing(source_lines), closing(target_lines):
+def _beside(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
+    """The files are opened here, when the first line is asked for, so that they are closed again."""
+    with closing(lines_of(source)) as source_lines, closing(lines_of(target)) as target_lines:
         for number, (left, right) in enumerate(zip_longest(source_lines, target_lines), 1):
             if left is None or right is None:
                 ended, other = (source, target) if left is None else (target, source)
@@ -60,7 +59,9 @@ def _beside(
             yield number, left[1], right[1]
 
 
-def read_pairs(source: Path, target: Path, *, allow_empty: bool = False) -> Iterator[Pair]:
+def read_pairs(
+    source: Path, target: Path, *, allow_empty: bool = False, max_length: int | None = None
+) -> Iterator[Pair]:
     """Stream the sentence pairs of two line-aligned files of tokens separated by blanks.
 
     Parameters
@@ -69,10 +70,26 @@ def read_pairs(source: Path, target: Path, *, allow_empty: bool = False) -> Iter
         See `paired_lines`.
     allow_empty : bool
         Whether a sentence may have no words; if not, it is an error.
+    max_length : int, optional
+        The most words of a sentence; more are an error.
 
     """
     lines = paired_lines(source, target)
-    return (_pair(number, (source, left), (target, right), allow_empty) for number, left, right in lines)
+    pairs = (_pair(number, (source, left), (target, right), allow_empty) for number, left, right in lines)
+    return pairs if max_length is None else _bounded(pairs, (source, target), max_length)
+
+
+def _bounded(pairs: Iterator[Pair], paths: tuple[Path, Path], max_length: int) -> Iterator[Pair]:
+    for pair in pairs:
+        for path, words in zip(paths, pair[1:]):
+            if len(words) > max_length:
+                raise DataError.at(
+                    path,
+                    pair.number,
+                    f"the sentence has {len(words)} words, more than {max_length}; raise --max-length, or "
+                    "let `structlearn align clean` split or drop such pairs.",
+                )
+        yield pair
 
 
 def read_tab_pairs(path: Path, *, allow_empty: bool = False) -> Iterator[tuple[Pair, str | None]]:

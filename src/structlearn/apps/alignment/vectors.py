@@ -10,11 +10,12 @@ space is embedded in the larger one, or the larger one projected, so that cosine
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +23,11 @@ from structlearn.contract import Array
 from structlearn.data.errors import DataError
 from structlearn.data.text import open_text
 
+Words = tuple[Sequence[str], Sequence[str]]
 #: Words scored at once by `precision_at_1`.
 _CHUNK = 512
+#: One pair of a dictionary in so many is held out to see how good the map is.
+_HELD_OUT = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +59,20 @@ class WordVectors:
         kept = [word for word in words if word in self.position]
         return WordVectors(kept, self.matrix[self.rows(kept)])
 
+    def rewritten(self, write: Callable[[str], str]) -> WordVectors:
+        """The vectors by words written otherwise; of words that become one, the first counts."""
+        first: dict[str, int] = {}
+        for i, word in enumerate(self.words):
+            first.setdefault(write(word), i)
+        return WordVectors(list(first), self.matrix[list(first.values())])
+
     def mapped(self, W: Array) -> WordVectors:
         """The same words in the space that W maps to."""
-        return WordVectors(self.words, _unit(self.matrix @ W.astype(np.float32)))
+        return WordVectors(self.words, unit_rows(self.matrix @ W.astype(np.float32)))
+
+
+#: Word vectors of both sides, in one space unless said otherwise.
+Vectors = tuple[WordVectors, WordVectors]
 
 
 def read_vectors(path: str | os.PathLike[str], words: Collection[str] | None = None) -> WordVectors:
@@ -88,7 +103,7 @@ def read_vectors(path: str | os.PathLike[str], words: Collection[str] | None = N
                 matrix.append(_numbers(path, number, values))
     if number - 1 != count:
         raise DataError(f"{os.fspath(path)} has {number - 1} vectors but its first line says {count}.")
-    return WordVectors(found, _unit(np.array(matrix, dtype=np.float32).reshape(-1, dimension)))
+    return WordVectors(found, unit_rows(np.array(matrix, dtype=np.float32).reshape(-1, dimension)))
 
 
 def _header(path: str | os.PathLike[str], line: str) -> tuple[int, int]:
@@ -123,10 +138,11 @@ def _read_binary(path: str | os.PathLike[str], words: Collection[str] | None) ->
         raise DataError(f"{os.fspath(path)} is no fastText model ({error}).") from None
     kept = list(model.words if words is None else words)
     matrix = np.array([model.get_word_vector(word) for word in kept], dtype=np.float32)
-    return WordVectors(kept, _unit(matrix.reshape(len(kept), model.get_dimension())))
+    return WordVectors(kept, unit_rows(matrix.reshape(len(kept), model.get_dimension())))
 
 
-def _unit(matrix: Array) -> Array:
+def unit_rows(matrix: Array) -> Array:
+    """The rows at length 1; rows of zeros stay."""
     length = np.linalg.norm(matrix, axis=1, keepdims=True)
     return np.divide(matrix, length, out=np.zeros_like(matrix), where=length > 0)
 
@@ -145,6 +161,52 @@ def learn_map(
     if len(rows) == 0:
         raise DataError("No pair of the dictionary has a vector on both sides: no map can be learned.")
     return orthogonal_map(source.matrix[rows[:, 0]], target.matrix[rows[:, 1]]), len(rows)
+
+
+class MappedVectors(NamedTuple):
+    """Vectors of both sides in the target's space, and what is known of the map."""
+
+    vectors: Vectors
+    #: word pairs that it was learned from
+    known: int
+    #: share of held-out words whose nearest is a translation, by a map learned without them
+    precision: float
+    #: how many these are
+    asked: int
+
+
+def map_vectors(vectors: Vectors, dictionary: Iterable[tuple[str, str]]) -> MappedVectors:
+    """Map the source's vectors to the target's space by the pairs of a dictionary."""
+    source, target = vectors
+    pairs = list(dictionary)
+    W, known = learn_map(source, target, pairs)
+    kept, asked = _held_out(pairs)
+    if not asked or len(_known(source, target, kept)) == 0:
+        return MappedVectors((source.mapped(W), target), known, float("nan"), 0)
+    without, _ = learn_map(source, target, kept)
+    return MappedVectors(
+        (source.mapped(W), target), known, *precision_at_1(source.mapped(without), target, asked)
+    )
+
+
+def _held_out(pairs: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The pairs without those of every tenth source word, and those."""
+    words = list(dict.fromkeys(source for source, _ in pairs))
+    asked = set(words[_HELD_OUT - 1 :: _HELD_OUT])
+    return [pair for pair in pairs if pair[0] not in asked], [pair for pair in pairs if pair[0] in asked]
+
+
+def nearest_links(pair: Words, vectors: Vectors) -> Array:
+    """The 0/1 table of words that are nearest to each other, both ways, by a positive cosine."""
+    cosine = vectors[0].of(pair[0]) @ vectors[1].of(pair[1]).T
+    m, n = cosine.shape
+    table = np.zeros((m, n), dtype=np.int8)
+    if not m or not n:
+        return table
+    row, column = cosine.argmax(axis=1), cosine.argmax(axis=0)
+    chosen = np.flatnonzero((column[row] == np.arange(m)) & (cosine.max(axis=1) > 0))
+    table[chosen, row[chosen]] = 1
+    return table
 
 
 def precision_at_1(
