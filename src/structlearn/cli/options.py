@@ -50,6 +50,22 @@ Edges = Annotated[
 Boundaries = Annotated[
     bool, typer.Option("--boundaries", help="tag: weights for the first and last label of a sequence.")
 ]
+CheckpointDir = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder to write the state of training to, to go on from if it ends."),
+]
+CheckpointSeconds = Annotated[float, typer.Option(metavar="N", help="Seconds between two checkpoints.")]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on from the checkpoint in DIR; from the beginning if there is none."),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Most memory to take, such as 2GB; the rest goes to files in $TMPDIR.  [default: no limit]",
+    ),
+]
 DataDir = Annotated[
     Path | None,
     typer.Option(

@@ -37,7 +37,7 @@ class Scores(NamedTuple):
 
 
 #: flags of all tasks whose estimators have a loss over structures
-STRUCTURED: dict[str, tuple[str, ...]] = {"loss": ("loss",), "cost": ("cost",)}
+STRUCTURED: dict[str, tuple[str, ...]] = {name: (name,) for name in ("loss", "cost", "checkpoint", "memory")}
 
 
 class Task(ABC):

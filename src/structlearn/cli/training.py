@@ -8,7 +8,21 @@ from typing import Annotated, Any
 import typer
 
 from structlearn.cli.errors import INTERRUPTED, manners, plain_warnings, say
-from structlearn.cli.options import Boundaries, Cost, Edges, Jobs, Loss, NoIntercept, Penalty, Seed, Target
+from structlearn.cli.options import (
+    Boundaries,
+    CheckpointDir,
+    CheckpointSeconds,
+    Cost,
+    Edges,
+    Jobs,
+    Loss,
+    Memory,
+    NoIntercept,
+    Penalty,
+    Resume,
+    Seed,
+    Target,
+)
 from structlearn.cli.outputs import check_output
 
 #: Written out: importing the table of solvers would make `--help` slow.
@@ -63,6 +77,10 @@ def train(
     history: Annotated[
         Path | None, typer.Option(metavar="FILE.csv", help="Write the trace of primal, dual and gap.")
     ] = None,
+    checkpoint: CheckpointDir = None,
+    checkpoint_seconds: CheckpointSeconds = 60.0,
+    resume: Resume = False,
+    memory: Memory = None,
     target: Target = None,
     edges: Edges = None,
     boundaries: Boundaries = False,
@@ -77,7 +95,8 @@ def train(
     else a table if its first line has a comma or a tab. tag reads column files: one token a line, features
     (numbers, words or name=value) and the label last, a blank line between sequences.
 
-    Ctrl-C ends training early; the best model so far is written.
+    Ctrl-C ends training early; the best model so far is written. With --checkpoint nothing is lost if the
+    machine stops: --resume gives the model that training without the interruption would have given.
     """
     from structlearn.cli.tasks import task_named, task_parameters
 
@@ -91,10 +110,14 @@ def train(
             "cost": cost,
             "edges": edges,
             "boundaries": boundaries,
+            "checkpoint": _checkpoint(checkpoint, checkpoint_seconds, resume),
+            "memory": memory,
         },
     )
     out_file = check_output(out, others=[data])
     history_file = check_output(history, others=[data, out])
+    if "checkpoint" in parameters:
+        parameters["checkpoint"].check()
     estimator = checked_estimator(
         chosen.estimator,
         solver=solver,
@@ -116,6 +139,18 @@ def train(
     if history_file is not None:
         estimator.history_.to_csv(history_file)
     print(estimator.certificate_)
+
+
+def _checkpoint(folder: Path | None, seconds: float, resume: bool) -> Any:
+    """What the three options stand for."""
+    if folder is None:
+        if resume:
+            raise ValueError("--resume goes on from a checkpoint: say where it is with --checkpoint DIR.")
+        return None
+    from structlearn.estimators.choices import check_number
+    from structlearn.solvers import Checkpoint
+
+    return Checkpoint(folder, check_number("checkpoint-seconds", seconds), resume)
 
 
 def checked_estimator(name: str, **parameters: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +17,7 @@ from structlearn.solvers import (
     LBFGS,
     ActiveBlocks,
     BlockFrankWolfe,
+    Checkpoint,
     ConstantStep,
     CuttingPlane,
     DiminishingStep,
@@ -180,6 +183,16 @@ def make_solver(
     constrained = ball_of(options) is not None
     _refuse_what_it_cannot(solver, choice, loss, penalty, 1.0 if constrained else regularization)
     return choice.make(**_objects(options))
+
+
+def make_checkpoint(checkpoint: Any) -> Checkpoint | None:
+    """A folder stands for a checkpoint in it; None for none."""
+    if checkpoint is None or isinstance(checkpoint, Checkpoint):
+        return checkpoint
+    if not isinstance(checkpoint, str | PathLike):
+        kind = type(checkpoint).__name__
+        raise TypeError(f"checkpoint must be a folder, a Checkpoint or None; got {kind}.")
+    return Checkpoint(Path(checkpoint))
 
 
 def _refuse_what_it_cannot(

@@ -97,6 +97,16 @@ class ActiveBlocks(BlockFrankWolfe):
         z.weights(objective)
         return state
 
+    def saved(self, objective: Objective, state: State) -> State:
+        return state if self._is_dense(objective) else state._replace(z=state.z.store)
+
+    def restored(self, objective: Objective, state: State) -> State:
+        if self._is_dense(objective):
+            return super().restored(objective, state)
+        state = state._replace(z=ActiveSet(state.z, objective))
+        self._visit_atoms(objective, state, objective.active[:0])
+        return state
+
     def _make_room(self, objective: Objective, state: State, order: Array) -> None:
         state.z.make_room(order, _most_entries(objective), self.most_atoms)
 

@@ -119,7 +119,15 @@ class BlockFrankWolfe:
         state = self._first_state(objective, z, w, cost, h)
         if self.exact and objective.has_exact_blocks:
             state = state._replace(steep=steepness(*_problem(objective)))
-        (self._maximize if state.steep.size else self._visit)(objective, state, state.order)  # compiles
+        return self.restored(objective, state)
+
+    def saved(self, objective: Objective, state: State) -> State:
+        """The state as it is written to a checkpoint."""
+        return state
+
+    def restored(self, objective: Objective, state: State) -> State:
+        """The state as it was; what `step` needs is compiled."""
+        (self._maximize if state.steep.size else self._visit)(objective, state, objective.active[:0])
         return state
 
     def _first_state(self, objective: Objective, z: Any, w: Array, cost: float, h: Array) -> State:
