@@ -27,6 +27,7 @@ from structlearn.penalties import Penalty, SquaredL2
 from structlearn.regularizers import Regularizer, Zero
 from structlearn.scoring.base import Scoring
 from structlearn.structures.base import Corners, Structure
+from structlearn.threads import Team
 
 
 class Blocks(NamedTuple):
@@ -119,6 +120,15 @@ class Objective:
     @property
     def n_weights(self) -> int:
         return self.scoring.n_weights
+
+    @property
+    def n_jobs(self) -> int:
+        """Threads for passes over blocks: one where the structure is plain Python."""
+        return self.oracle.n_jobs if self.oracle.compiled else 1
+
+    @cached_property
+    def team(self) -> Team:
+        return Team(self.n_jobs)
 
     @property
     def n_active(self) -> int:

@@ -7,6 +7,10 @@ from typing import Annotated
 
 import typer
 
+TaskName = Annotated[
+    str,
+    typer.Argument(metavar="TASK", help="classify, multilabel, regress, tag or match.", show_default=False),
+]
 Loss = Annotated[
     str | None,
     typer.Option(

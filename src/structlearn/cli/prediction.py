@@ -50,7 +50,7 @@ def predict(
     if marginals:
         task.check_marginals(bundle)
     estimator = _threaded(bundle.estimator, jobs)
-    X = task.reread(data, bundle, labels=False).X
+    X = task.inputs(data, bundle, labels=False).X
     write_output(
         task.marginals(bundle, X) if marginals else task.lines(bundle, estimator.predict(X)), out_file
     )
@@ -68,7 +68,7 @@ def evaluate(model: Model, data: Data, jobs: Jobs = 1) -> None:
 
     bundle, task = open_model(model)
     estimator = _threaded(bundle.estimator, jobs)
-    inputs = task.reread(data, bundle, labels=True)
+    inputs = task.inputs(data, bundle, labels=True)
     if inputs.y is None:
         raise ValueError(f"{data} has no labels to compare with.")
     scores = task.evaluate(bundle, inputs.y, estimator.predict(inputs.X))

@@ -20,6 +20,7 @@ class Tag(Task):
     """One token a line, its features (numbers or strings) and its label in columns, blank lines between."""
 
     estimator = "ChainClassifier"
+    packed = "chain"
     flags: ClassVar[dict[str, tuple[str, ...]]] = {**STRUCTURED, "boundaries": ("start", "end")}
 
     def read(self, path: Path, target: str | None) -> Training:

@@ -7,8 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from structlearn.data import Packed, open_packed
 from structlearn.estimators.choices import LOSSES, one_of
 from structlearn.estimators.persistence import Bundle
+
+#: the format, in a model's notes, of data that never was a file
+PACKED = "packed"
 
 
 class Training(NamedTuple):
@@ -59,13 +63,41 @@ class Task(ABC):
         if "penalty" in parameters:
             one_of("penalty", parameters["penalty"], self.penalties)
 
+    #: which kind of packed data is this task's
+    packed: ClassVar[str]
+
+    def training(self, path: Path, target: str | None) -> Training:
+        """Training data, from a file or from a folder that `data pack` wrote."""
+        if not path.is_dir():
+            return self.read(path, target)
+        if target is not None:
+            raise ValueError("--target goes with files; packed data has its target.")
+        data = self._unpacked(path)
+        notes = data.notes or {"format": PACKED}
+        return Training(data.X, data.y, notes, data.texts, f"{len(data)} packed examples")
+
+    def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
+        """Data for a trained model, from a file or a folder."""
+        if path.is_dir():
+            data = self._unpacked(path)
+            return Inputs(data.X, data.y)
+        if bundle.notes.get("format") == PACKED:
+            raise ValueError(f"The model was trained on data packed in Python; {path} must be packed, too.")
+        return self.reread(path, bundle, labels=labels)
+
+    def _unpacked(self, path: Path) -> Packed:
+        data = open_packed(path)
+        if data.kind != self.packed:
+            raise ValueError(f"{path} holds packed data of the kind {data.kind!r}, not {self.packed!r}.")
+        return data
+
     @abstractmethod
     def read(self, path: Path, target: str | None) -> Training:
-        """Read training data."""
+        """Read training data from a file."""
 
     @abstractmethod
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
-        """Read data for a trained model, with its labels if asked for and there."""
+        """Read a file for a trained model, with its labels if asked for and there."""
 
     @abstractmethod
     def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:

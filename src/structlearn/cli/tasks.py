@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from structlearn.cli.flat import Classify, MultiLabel
+from structlearn.cli.matching import Match
 from structlearn.cli.regression import Regress
 from structlearn.cli.tagging import Tag
 from structlearn.cli.task import Task
@@ -18,6 +19,7 @@ TASKS: dict[str, Task] = {
     "multilabel": MultiLabel(),
     "regress": Regress(),
     "tag": Tag(),
+    "match": Match(),
 }
 
 

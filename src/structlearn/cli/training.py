@@ -22,6 +22,7 @@ from structlearn.cli.options import (
     Resume,
     Seed,
     Target,
+    TaskName,
 )
 from structlearn.cli.outputs import check_output
 
@@ -36,11 +37,14 @@ SOLVER_HELP = (
 
 @manners()
 def train(
-    task: Annotated[
-        str, typer.Argument(metavar="TASK", help="classify, multilabel, regress or tag.", show_default=False)
-    ],
+    task: TaskName,
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Training data, plain or .gz.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="Training data, plain or .gz; or a folder that data pack wrote.",
+            show_default=False,
+        ),
     ],
     out: Annotated[Path, typer.Option(metavar="MODEL", help="Model file to write.", show_default=False)],
     loss: Loss = None,
@@ -93,7 +97,9 @@ def train(
     files with label sets (0,4 index:value ...) or tables with --target naming columns of 0 and 1. A file
     named .csv or .tsv is a table; any other is libsvm if index:value entries are seen in its first lines,
     else a table if its first line has a comma or a tab. tag reads column files: one token a line, features
-    (numbers, words or name=value) and the label last, a blank line between sequences.
+    (numbers, words or name=value) and the label last, a blank line between sequences. match reads .npz files
+    of NumPy: features, a row a pair of nodes; shapes, the nodes of both sides of each example; links, an
+    example, its row and its column each.
 
     Ctrl-C ends training early; the best model so far is written. With --checkpoint nothing is lost if the
     machine stops: --resume gives the model that training without the interruption would have given.
@@ -131,7 +137,7 @@ def train(
         verbose=int(verbose),
         **parameters,
     )
-    training = chosen.read(data, target)
+    training = chosen.training(data, target)
     say(f"Read {training.summary} from {data}.")
     _fit(estimator, training)
     _save(estimator, {"task": task, **training.notes}, training.texts, out_file)

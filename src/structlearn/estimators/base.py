@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from structlearn.contract import Array
 from structlearn.estimators.choices import LOSSES, ball_of, check_number, make_checkpoint, make_solver, one_of
-from structlearn.memory import parse_size
+from structlearn.memory import Memory, parse_size
 from structlearn.objective import Objective
 from structlearn.oracle import Oracle
 from structlearn.penalties import Penalty
@@ -38,6 +38,7 @@ class Task(NamedTuple):
     sample_weight: Array | None = None
     active: Array | None = None
     penalty: Penalty | None = None
+    memory: Memory | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -123,6 +124,7 @@ class StructuredEstimator(Watchable, BaseEstimator):
             sample_weight=task.sample_weight,
             active=task.active,
             n_jobs=self._threads(),
+            memory=task.memory,
         )
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         warm = getattr(self, "_solution", None) if self.warm_start else None
@@ -182,6 +184,10 @@ class StructuredEstimator(Watchable, BaseEstimator):
             auto=self._auto,
         )
         return solver, Stopping(self.tol, self.max_passes, self.max_seconds)
+
+    def _memory(self) -> Memory:
+        """Room for what training needs, within the limit."""
+        return Memory(self.memory)
 
     def _threads(self) -> int:
         if self.n_jobs is None:

@@ -89,7 +89,7 @@ def ball_of(options: Mapping[str, Any] | None) -> Ball | None:
     return None if radius is None else Ball(check_number("radius", radius, strict=True))
 
 
-_BLOCK_OPTIONS = ("order", "averaging", "exact", "focus", "examples_at_once")
+_BLOCK_OPTIONS = ("order", "averaging", "exact", "focus", "examples_at_once", "rounds")
 _ACTIVE_OPTIONS = (
     "steps",
     "inner_steps",
@@ -116,7 +116,7 @@ SOLVERS: dict[str, Choice] = {
     "bcfw": Choice(_block_frank_wolfe, (*_BLOCK_OPTIONS, "form", *_ACTIVE_OPTIONS), ("hinge",), dual=True),
     "sdca": Choice(BlockFrankWolfe, (*_BLOCK_OPTIONS, "smoothing"), ("smooth",), dual=True),
     "coordinate-ascent": Choice(
-        ExactBlocks, ("order", "averaging", "focus", "examples_at_once"), ("hinge",), dual=True
+        ExactBlocks, ("order", "averaging", "focus", "examples_at_once", "rounds"), ("hinge",), dual=True
     ),
     "projected-gradient": Choice(ProjectedGradient, (), ("hinge",), dual=True),
     "fw": Choice(FrankWolfe, ("line_search",), ("hinge",), dual=True),
