@@ -10,7 +10,7 @@ import pytest
 import structlearn
 
 PACKAGE = Path(structlearn.__file__).parent
-GROUND = {"contract", "kernels", "prefetch", "threads"}
+GROUND = {"contract", "kernels", "memory", "prefetch", "threads"}
 SHAPES = {"structures", "regularizers", "penalties"}
 MIDDLE = GROUND | SHAPES | {"scoring", "oracle", "objective"}
 #: What each room may import of the package, beside itself.
@@ -20,6 +20,8 @@ MAY_IMPORT = {
     "prefetch": set(),
     "threads": set(),
     "files": set(),
+    "memory": set(),
+    "tensors": {"files", "memory"},
     "metrics": GROUND,
     "structures": GROUND,
     "scoring": GROUND,
@@ -29,7 +31,7 @@ MAY_IMPORT = {
     "torch": GROUND | {"structures", "regularizers", "losses"},
     "oracle": GROUND | {"scoring", "structures"},
     "objective": GROUND | SHAPES | {"scoring", "oracle"},
-    "solvers": MIDDLE | {"files"},
+    "solvers": MIDDLE | {"files", "tensors"},
     "progress": {"solvers"},
     "estimators": MIDDLE | {"solvers", "metrics", "files", "progress"},
     "data": {"contract", "files", "structures"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -37,6 +37,16 @@ def make_folder(path: str | Path) -> Path:
     return path
 
 
+def _sync_folder(folder: Path) -> None:
+    """So that a file's new name, too, outlives a power cut; not every system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 @contextmanager
 def written_aside(path: str | Path) -> Iterator[Path]:
     """A path beside `path` to write to; on success it is synced and replaces `path`, else it is removed."""
@@ -52,5 +62,6 @@ def written_aside(path: str | Path) -> Iterator[Path]:
         os.umask(mask)
         aside.chmod(0o666 & ~mask)  # mkstemp makes files that only their owner can read
         os.replace(aside, path)
+        _sync_folder(path.parent)
     finally:
         aside.unlink(missing_ok=True)

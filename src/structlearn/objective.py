@@ -21,11 +21,13 @@ import numpy as np
 
 from structlearn.contract import Array, curvature, gram, nearest
 from structlearn.kernels import is_answered, kernel
+from structlearn.memory import Memory
 from structlearn.oracle import Oracle
 from structlearn.penalties import Penalty, SquaredL2
 from structlearn.regularizers import Regularizer, Zero
 from structlearn.scoring.base import Scoring
 from structlearn.structures.base import Corners, Structure
+from structlearn.threads import Team
 
 
 class Blocks(NamedTuple):
@@ -77,7 +79,9 @@ class Objective:
     active : int array, optional
         Which examples to visit, and in which order a permutation counts them (all, in their order).
     n_jobs : int
-        Threads for what is asked of all examples at once.
+        Threads for what is asked of all examples at once, and for passes over blocks.
+    memory : Memory, optional
+        Where dual points go.
     """
 
     def __init__(
@@ -93,7 +97,9 @@ class Objective:
         sample_weight: Array | None = None,
         active: Array | None = None,
         n_jobs: int = 1,
+        memory: Memory | None = None,
     ) -> None:
+        self.memory = memory or Memory()
         self.structure = structure
         self.scoring = scoring
         self.regularizer = regularizer or Zero()
@@ -114,6 +120,15 @@ class Objective:
     @property
     def n_weights(self) -> int:
         return self.scoring.n_weights
+
+    @property
+    def n_jobs(self) -> int:
+        """Threads for passes over blocks: one where the structure is plain Python."""
+        return self.oracle.n_jobs if self.oracle.compiled else 1
+
+    @cached_property
+    def team(self) -> Team:
+        return Team(self.n_jobs)
 
     @property
     def n_active(self) -> int:
@@ -182,10 +197,11 @@ class Objective:
     @cached_property
     def gold_cost(self) -> float:
         """sum_i p_i <c_i, mu_i>."""
-        owner = np.repeat(np.arange(self.scoring.n_examples), np.diff(self.gold.start))
-        local = self.gold.index < np.diff(self.scoring.start)[owner]
-        entry = self.scoring.start[owner[local]] + self.gold.index[local]
-        return float(np.sum(self.weight[owner[local]] * self.cost[entry] * self.gold.value[local]))
+        start, total = self.scoring.start, 0.0
+        for first, last in self.scoring.chunks():
+            local, _ = self._spread(self.gold, first, last)
+            total += float(local @ self.cost[start[first] : start[last]])
+        return total
 
     @cached_property
     def gold_omega(self) -> float:
@@ -275,9 +291,11 @@ class Objective:
 
     def gold_point(self) -> Array:
         """z = mu, dense: examples end to end, each its local and then its shared parts."""
-        z = np.zeros(self.scoring.start[-1] + self.scoring.n_examples * self.scoring.n_shared)
-        owner = np.repeat(np.arange(self.scoring.n_examples), np.diff(self.gold.start))
-        z[self.point_start[owner] + self.gold.index] = self.gold.value
+        z = self.memory.zeros(self.point_start[-1])
+        for first, last in self.scoring.chunks():
+            entries = slice(self.gold.start[first], self.gold.start[last])
+            begins = np.repeat(self.point_start[first:last], np.diff(self.gold.start[first : last + 1]))
+            z[begins + self.gold.index[entries]] = self.gold.value[entries]
         return z
 
     @cached_property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 from structlearn.contract import Array, corner, peak, workspace
 from structlearn.kernels import kernel
 from structlearn.scoring.base import Scoring
-from structlearn.threads import blas_threads
+from structlearn.threads import blas_threads, in_order
 
 
 class Layout(NamedTuple):
@@ -112,14 +111,13 @@ class Oracle:
     def each_chunk(
         self, function: Callable[[tuple[int, int]], Any], chunks: list[tuple[int, int]] | None = None
     ) -> Iterator[Any]:
-        """`function` of each range of examples, in their order; at most one answer a thread waits."""
+        """`function` of each range of examples, in their order; a few answers a thread wait."""
         chunks = self.scoring.chunks() if chunks is None else chunks
         if self.n_jobs == 1 or len(chunks) == 1 or not self.compiled:
             yield from map(function, chunks)
             return
-        with blas_threads(1), ThreadPoolExecutor(self.n_jobs) as pool:
-            for k in range(0, len(chunks), self.n_jobs):
-                yield from pool.map(function, chunks[k : k + self.n_jobs])
+        with blas_threads(1), in_order(self.n_jobs) as run:
+            yield from run(function, chunks)
 
 
 @kernel

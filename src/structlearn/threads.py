@@ -1,12 +1,17 @@
-"""How many threads the linear algebra library may use: ours are the only ones that share out the work."""
+"""Threads: ours are the only ones that share out the work, over compiled code that releases the GIL."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
+
+Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 @cache
@@ -17,3 +22,38 @@ def _controller() -> ThreadpoolController:
 def blas_threads(number: int) -> AbstractContextManager[Any]:
     """A context in which BLAS uses at most so many threads."""
     return _controller().limit(limits=number, user_api="blas")
+
+
+@contextmanager
+def in_order(n_jobs: int) -> Iterator[Map]:
+    """A `map` that works on `n_jobs` threads, at most 2 n_jobs items ahead of their use."""
+    if n_jobs == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(n_jobs) as pool:
+
+        def ahead(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+            waiting: deque[Future[Any]] = deque()
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > 2 * n_jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+        yield ahead
+
+
+class Team:
+    """Threads that stay, for work that is over in a moment: calls made together, one of them here."""
+
+    def __init__(self, n_jobs: int) -> None:
+        self._pool = ThreadPoolExecutor(max(n_jobs - 1, 1))
+
+    def together(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+        """What the calls return, in their order; all have ended, even where one was interrupted."""
+        others = [self._pool.submit(call) for call in calls[1:]]
+        try:
+            return [calls[0](), *(other.result() for other in others)]
+        finally:
+            wait(others)

@@ -200,7 +200,7 @@ def _task(
     task = TASKS[what]
     estimator = checked_estimator(task.estimator, **given, **task_parameters(what, flags))
     chosen_estimators(estimator, names)
-    training = task.read(files.data, files.target)
+    training = task.training(files.data, files.target)
     task.check_training(estimator, training)
     say(f"Read {training.summary} from {files.data}.")
     error = None if files.test is None else _test(what, training, files.test)
@@ -217,7 +217,7 @@ def _test(what: str, training: Any, path: Path) -> TaskError:
     from structlearn.estimators.persistence import Bundle
 
     bundle = Bundle(None, training.notes, training.texts, training.arrays)
-    inputs = TASKS[what].reread(path, bundle, labels=True)
+    inputs = TASKS[what].inputs(path, bundle, labels=True)
     if inputs.y is None:
         raise ValueError(f"{path} has no labels to compare with.")
     return TaskError(what, training.notes, inputs)

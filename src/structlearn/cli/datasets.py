@@ -1,13 +1,14 @@
-"""`structlearn data`: list, fetch, path."""
+"""`structlearn data`: list, fetch, path, pack."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from structlearn.cli.errors import FAILURE, manners, say
-from structlearn.cli.options import DataDir
+from structlearn.cli.options import DataDir, Target, TaskName
 
 data = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A name that list shows.", show_default=False)]
@@ -46,3 +47,25 @@ def path(name: Name, data_dir: DataDir = None) -> None:
         say(f"Error: {name} is not in {data_folder(data_dir)}; run `structlearn data fetch {name}`.")
         raise typer.Exit(FAILURE)
     print(found)
+
+
+@data.command()
+@manners()
+def pack(
+    task: TaskName,
+    source: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Training data, as train reads it.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to make.", show_default=False)],
+    target: Target = None,
+) -> None:
+    """Write training data as a folder that train reads in place, so that it need not fit into memory.
+
+    The folder is whole or not there. Every file in it has a hash, which train checks.
+    """
+    from structlearn.cli.tasks import task_named
+
+    chosen = task_named(task)
+    read = chosen.read(source, target)
+    chosen.pack(read, out)
+    say(f"Packed {read.summary} into {out}.")

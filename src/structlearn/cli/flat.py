@@ -62,6 +62,7 @@ class Classify(FlatTask):
     """One label an example."""
 
     estimator = "MulticlassClassifier"
+    packed = "classes"
     multilabel = False
     flags: ClassVar[dict[str, tuple[str, ...]]] = {**STRUCTURED, "penalty": ("penalty",)}
     penalties = ("l2", "l1", "group")
@@ -91,6 +92,7 @@ class MultiLabel(FlatTask):
     """A set of labels an example."""
 
     estimator = "MultiLabelClassifier"
+    packed = "sets"
     multilabel = True
     flags: ClassVar[dict[str, tuple[str, ...]]] = {**STRUCTURED, "edges": ("edges",)}
 

@@ -7,6 +7,14 @@ from typing import Annotated
 
 import typer
 
+TaskName = Annotated[
+    str,
+    typer.Argument(
+        metavar="TASK",
+        help="classify, multilabel, regress, tag, chunk, ner, parse or match.",
+        show_default=False,
+    ),
+]
 Loss = Annotated[
     str | None,
     typer.Option(
@@ -92,6 +100,22 @@ Boundaries = Annotated[
 ]
 NonProjective = Annotated[bool, typer.Option("--non-projective", help="parse: arcs may cross.")]
 ManyRoots = Annotated[bool, typer.Option("--many-roots", help="parse: several words may depend on the root.")]
+CheckpointDir = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder to write the state of training to, to go on from if it ends."),
+]
+CheckpointSeconds = Annotated[float, typer.Option(metavar="N", help="Seconds between two checkpoints.")]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on from the checkpoint in DIR; from the beginning if there is none."),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Most memory to take, such as 2GB; the rest goes to files in $TMPDIR.  [default: no limit]",
+    ),
+]
 DataDir = Annotated[
     Path | None,
     typer.Option(

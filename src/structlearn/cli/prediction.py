@@ -59,7 +59,7 @@ def predict(
     if marginals:
         task.check_marginals(bundle)
     estimator = _threaded(bundle.estimator, jobs)
-    inputs = task.reread(data, bundle, labels=False)
+    inputs = task.inputs(data, bundle, labels=False)
     write_pieces(task.pages(replace(bundle, estimator=estimator), inputs, marginals=marginals), out_file)
 
 
@@ -91,7 +91,7 @@ def evaluate(
 
     bundle, task = open_model(model)
     estimator = _threaded(bundle.estimator, jobs)
-    inputs = task.reread(data, bundle, labels=True)
+    inputs = task.inputs(data, bundle, labels=True)
     if inputs.y is None:
         raise ValueError(f"{data} has no labels to compare with.")
     if not count_unknown:

@@ -21,6 +21,7 @@ class Regress(FlatTask):
     """One number an example."""
 
     estimator = "LinearRegressor"
+    packed = "numbers"
     multilabel = False
     flags: ClassVar[dict[str, tuple[str, ...]]] = {"penalty": ("penalty",), "groups": ("groups",)}
     penalties = ("l2", "l1", "elasticnet", "group")

@@ -49,6 +49,7 @@ class Tag(Task):
     """One token a line, its columns and its label, blank lines between sentences."""
 
     estimator = "ChainClassifier"
+    packed = "chain"
     flags: ClassVar[dict[str, tuple[str, ...]]] = {
         **STRUCTURED,
         **_READING,
@@ -134,6 +135,8 @@ class Tag(Task):
     def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
         """The file itself, the label column filled; with confidences, the probability of each label."""
         estimator, page = bundle.estimator, inputs.source
+        if page is None:
+            raise ValueError("Packed data has no lines to fill; predict the file that it was packed from.")
         predicted = estimator.predict(inputs.X)
         shares = _confidences(estimator, inputs.X, predicted) if marginals else None
         values = (str(label) for one in predicted for label in one.tolist())

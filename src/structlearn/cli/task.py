@@ -7,8 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from structlearn.data import Packed, open_packed, pack
 from structlearn.estimators.choices import LOSSES, one_of
 from structlearn.estimators.persistence import Bundle
+
+#: the format, in a model's notes, of data that never was a file
+PACKED = "packed"
+#: the note that keeps a training's own parameters
+PARAMETERS = "parameters"
 
 
 class Training(NamedTuple):
@@ -42,7 +48,7 @@ class Scores(NamedTuple):
 
 
 #: flags of all tasks whose estimators have a loss over structures
-STRUCTURED: dict[str, tuple[str, ...]] = {"loss": ("loss",), "cost": ("cost",)}
+STRUCTURED: dict[str, tuple[str, ...]] = {name: (name,) for name in ("loss", "cost", "checkpoint", "memory")}
 
 
 class Task(ABC):
@@ -52,6 +58,9 @@ class Task(ABC):
     estimator: ClassVar[str]
     #: flags of this task that not every task has, and the parameters of the estimator that each sets
     flags: ClassVar[dict[str, tuple[str, ...]]] = STRUCTURED
+
+    #: which kind of packed data is this task's, if there is one
+    packed: ClassVar[str | None] = None
 
     #: what `error` is, in words
     error_name: ClassVar[str] = "share of wrong labels"
@@ -68,9 +77,47 @@ class Task(ABC):
         """The same task with what the flags say of reading; most have no such flags."""
         return self
 
+    def training(self, path: Path, target: str | None) -> Training:
+        """Training data, from a file or from a folder that `data pack` wrote."""
+        if not path.is_dir():
+            return self.read(path, target)
+        if target is not None:
+            raise ValueError("--target goes with files; packed data has its target.")
+        data = self._unpacked(path)
+        notes = dict(data.notes) or {"format": PACKED}
+        summary, parameters = f"{len(data)} packed examples", notes.pop(PARAMETERS, {})
+        return Training(data.X, data.y, notes, data.texts, summary, data.arrays, parameters)
+
+    def pack(self, training: Training, out: Path) -> None:
+        """Write training data as a folder, with all that `training` needs of it."""
+        if self.packed is None:
+            raise ValueError("Training data of this task is not packed; train reads its files.")
+        if getattr(training.y, "ndim", 1) > 1:
+            raise ValueError(
+                "Label sets are packed from libsvm files; this table has several target columns."
+            )
+        notes = {**training.notes, **({PARAMETERS: training.parameters} if training.parameters else {})}
+        kept = {"notes": notes, "texts": training.texts, "arrays": training.arrays}
+        pack(out, self.packed, training.X, training.y, **kept)
+
+    def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
+        """Data for a trained model, from a file or a folder."""
+        if path.is_dir():
+            data = self._unpacked(path)
+            return Inputs(data.X, data.y)
+        if bundle.notes.get("format") == PACKED:
+            raise ValueError(f"The model was trained on data packed in Python; {path} must be packed, too.")
+        return self.reread(path, bundle, labels=labels)
+
+    def _unpacked(self, path: Path) -> Packed:
+        data = open_packed(path)
+        if data.kind != self.packed:
+            raise ValueError(f"{path} holds packed data of the kind {data.kind!r}, not {self.packed!r}.")
+        return data
+
     @abstractmethod
     def read(self, path: Path, target: str | None) -> Training:
-        """Read training data."""
+        """Read training data from a file."""
 
     def check_training(self, estimator: Any, training: Training) -> None:
         """DataError for training data that this estimator cannot take, where the file can be named."""
@@ -78,7 +125,7 @@ class Task(ABC):
 
     @abstractmethod
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
-        """Read data for a trained model, with its labels if asked for and there."""
+        """Read a file for a trained model, with its labels if asked for and there."""
 
     def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
         """Answers as lines of text."""

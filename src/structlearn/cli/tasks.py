@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from structlearn.cli.flat import Classify, MultiLabel
+from structlearn.cli.matching import Match
 from structlearn.cli.parsing import Parse
 from structlearn.cli.regression import Regress
 from structlearn.cli.tagging import Tag
@@ -22,6 +23,7 @@ TASKS: dict[str, Task] = {
     "chunk": Tag(spans=True),
     "ner": Tag(spans=True),
     "parse": Parse(),
+    "match": Match(),
 }
 
 

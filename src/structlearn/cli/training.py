@@ -10,6 +10,8 @@ import typer
 from structlearn.cli.errors import INTERRUPTED, manners, plain_warnings, say
 from structlearn.cli.options import (
     Boundaries,
+    CheckpointDir,
+    CheckpointSeconds,
     Columns,
     Cost,
     Edges,
@@ -18,12 +20,15 @@ from structlearn.cli.options import (
     Label,
     Loss,
     ManyRoots,
+    Memory,
     MinCount,
     NoIntercept,
     NonProjective,
     Penalty,
+    Resume,
     Seed,
     Target,
+    TaskName,
     Templates,
     Transitions,
 )
@@ -40,16 +45,14 @@ SOLVER_HELP = (
 
 @manners()
 def train(
-    task: Annotated[
-        str,
+    task: TaskName,
+    data: Annotated[
+        Path,
         typer.Argument(
-            metavar="TASK",
-            help="classify, multilabel, regress, tag, chunk, ner or parse.",
+            metavar="DATA",
+            help="Training data, plain or .gz; or a folder that data pack wrote.",
             show_default=False,
         ),
-    ],
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Training data, plain or .gz.", show_default=False)
     ],
     out: Annotated[Path, typer.Option(metavar="MODEL", help="Model file to write.", show_default=False)],
     loss: Loss = None,
@@ -92,6 +95,10 @@ def train(
     history: Annotated[
         Path | None, typer.Option(metavar="FILE.csv", help="Write the trace of primal, dual and gap.")
     ] = None,
+    checkpoint: CheckpointDir = None,
+    checkpoint_seconds: CheckpointSeconds = 60.0,
+    resume: Resume = False,
+    memory: Memory = None,
     target: Target = None,
     label: Label = None,
     columns: Columns = None,
@@ -114,9 +121,12 @@ def train(
     else a table if its first line has a comma or a tab. tag, chunk and ner read CoNLL-style columns (one
     token a line, the word first and the label last, a blank line between sentences) or CoNLL-U, and make
     features of words and other columns by templates. If tag finds a column of numbers or of name=value cells,
-    the cells are the features. parse reads CoNLL-U files.
+    the cells are the features. parse reads CoNLL-U files. match reads .npz files of NumPy: features, a row a
+    pair of nodes; shapes, the nodes of both sides of each example; links, an example, its row and its column
+    each.
 
-    Ctrl-C ends training early; the best model so far is written.
+    Ctrl-C ends training early; the best model so far is written. With --checkpoint nothing is lost if the
+    machine stops: --resume gives the model that training without the interruption would have given.
     """
     from structlearn.cli.tasks import task_named, task_parameters
 
@@ -145,11 +155,15 @@ def train(
             "hash-bits": hash_bits,
             "non-projective": non_projective,
             "many-roots": many_roots,
+            "checkpoint": _checkpoint(checkpoint, checkpoint_seconds, resume),
+            "memory": memory,
         },
     )
     out_file = check_output(out, others=[data])
     history_file = check_output(history, others=[data, out])
     numbers = {"regularization": regularization, "tol": tol}
+    if "checkpoint" in parameters:
+        parameters["checkpoint"].check()
     estimator = checked_estimator(
         chosen.estimator,
         solver=solver,
@@ -162,7 +176,7 @@ def train(
         **{name: value for name, value in numbers.items() if value is not None},
         **parameters,
     )
-    training = chosen.read(data, target)
+    training = chosen.training(data, target)
     chosen.check_training(estimator, training)
     say(f"Read {training.summary} from {data}.")
     given = {"loss": loss, **numbers}
@@ -174,6 +188,18 @@ def train(
     if history_file is not None:
         estimator.history_.to_csv(history_file)
     print(estimator.certificate_)
+
+
+def _checkpoint(folder: Path | None, seconds: float, resume: bool) -> Any:
+    """What the three options stand for."""
+    if folder is None:
+        if resume:
+            raise ValueError("--resume goes on from a checkpoint: say where it is with --checkpoint DIR.")
+        return None
+    from structlearn.estimators.choices import check_number
+    from structlearn.solvers import Checkpoint
+
+    return Checkpoint(folder, check_number("checkpoint-seconds", seconds), resume)
 
 
 def checked_estimator(name: str, **parameters: Any) -> Any:

@@ -6,6 +6,8 @@ from structlearn.data.download import fetch
 from structlearn.data.errors import DataError
 from structlearn.data.letters import read_letters
 from structlearn.data.libsvm import read_libsvm, write_libsvm
+from structlearn.data.packed import Packed, open_packed
+from structlearn.data.packing import PackedWriter, pack
 from structlearn.data.registry import DATA_SETS, data_folder, located
 from structlearn.data.rewriting import filled
 from structlearn.data.synthetic import make_chains, make_matchings, make_multilabel, make_segmentations
@@ -22,6 +24,8 @@ __all__ = [
     "DataError",
     "FeatureVocabulary",
     "Lines",
+    "Packed",
+    "PackedWriter",
     "Sequences",
     "Table",
     "Tokens",
@@ -38,7 +42,9 @@ __all__ = [
     "make_multilabel",
     "make_segmentations",
     "numbered_lines",
+    "open_packed",
     "open_text",
+    "pack",
     "pair_features",
     "read_columns",
     "read_csv",

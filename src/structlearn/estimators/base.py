@@ -16,7 +16,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from structlearn.contract import Array
-from structlearn.estimators.choices import LOSSES, ball_of, check_number, make_solver, one_of
+from structlearn.estimators.choices import LOSSES, ball_of, check_number, make_checkpoint, make_solver, one_of
+from structlearn.memory import Memory, parse_size
 from structlearn.objective import Objective
 from structlearn.oracle import Oracle
 from structlearn.penalties import Penalty
@@ -37,6 +38,7 @@ class Task(NamedTuple):
     sample_weight: Array | None = None
     active: Array | None = None
     penalty: Penalty | None = None
+    memory: Memory | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -65,7 +67,13 @@ class StructuredEstimator(Watchable, BaseEstimator):
         The task loss: mistakes over the length (labels, gold links), their number, or weighted.
     class_weight : mapping, "balanced" or None
     n_jobs : int or None
-        Threads for evaluation and prediction. -1 means all cores.
+        Threads for training, evaluation and prediction. -1 means all cores. The way to the optimum depends
+        on their number, but not on anything else.
+    memory : int or str, optional
+        Most memory that training shall take, such as "2GB"; what does not fit goes to mapped files in the
+        folder for temporary files. For data larger than that see `structlearn.data.open_packed`.
+    checkpoint : path or `structlearn.solvers.Checkpoint`, optional
+        Folder to which training is written every minute, to go on from after an interruption.
     random_state : int, RandomState or None
     verbose : int
         1 writes a line to stderr at each evaluation.
@@ -87,6 +95,8 @@ class StructuredEstimator(Watchable, BaseEstimator):
     cost: Any = "hamming"
     class_weight: Any = None
     n_jobs: int | None = 1
+    memory: int | str | None = None
+    checkpoint: Any = None
     random_state: Any = None
     verbose: int = 0
     warm_start: bool = False
@@ -114,6 +124,7 @@ class StructuredEstimator(Watchable, BaseEstimator):
             sample_weight=task.sample_weight,
             active=task.active,
             n_jobs=self._threads(),
+            memory=task.memory,
         )
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         warm = getattr(self, "_solution", None) if self.warm_start else None
@@ -122,7 +133,14 @@ class StructuredEstimator(Watchable, BaseEstimator):
         with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
             watch = self._shown(lambda w: self._adopt(objective, w))
             solution = solve(
-                objective, solver, stopping, seed=seed, callback=callback, warm=warm, watch=watch
+                objective,
+                solver,
+                stopping,
+                seed=seed,
+                callback=callback,
+                warm=warm,
+                watch=watch,
+                checkpoint=make_checkpoint(self.checkpoint),
             )
         self._store(objective, solution)
 
@@ -153,6 +171,9 @@ class StructuredEstimator(Watchable, BaseEstimator):
             check_number("max_seconds", self.max_seconds, strict=True)
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable or None; got {type(self.callback).__name__}.")
+        make_checkpoint(self.checkpoint)
+        if self.memory is not None:
+            parse_size(self.memory)
         one_of("loss", self.loss, self._losses)
         solver = make_solver(
             self.solver,
@@ -163,6 +184,10 @@ class StructuredEstimator(Watchable, BaseEstimator):
             auto=self._auto,
         )
         return solver, Stopping(self.tol, self.max_passes, self.max_seconds)
+
+    def _memory(self) -> Memory:
+        """Room for what training needs, within the limit."""
+        return Memory(self.memory)
 
     def _threads(self) -> int:
         if self.n_jobs is None:

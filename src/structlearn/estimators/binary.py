@@ -79,11 +79,13 @@ class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
             by_class = compute_sample_weight(self.class_weight, y)
             weight = by_class if weight is None else weight * by_class
         structure = Cube(1)
-        scoring = RowScoring(X, np.ones(X.shape[0], dtype=np.int64), 1, intercept=self.fit_intercept)
+        ones, memory = np.ones(X.shape[0], dtype=np.int64), self._memory()
+        small = memory.limit is None
+        scoring = RowScoring(X, ones, 1, intercept=self.fit_intercept, sparsify=small, memory=memory)
         gold = structure.encode_many(codes[:, None], scoring.shapes)
         cost = self.margin * (1.0 - 2.0 * codes)
         active, weight = canonical_examples(X, codes, weight)
-        self._train(Task(structure, scoring, gold, cost, weight, active))
+        self._train(Task(structure, scoring, gold, cost, weight, active, memory=memory))
         return self
 
     def _store(self, objective: Objective, solution: Solution) -> None:

@@ -18,9 +18,10 @@ from structlearn.estimators.inputs import (
     check_feature_count,
     check_same_length,
     check_weights,
-    label_arrays,
+    label_codes,
     stack_examples,
 )
+from structlearn.estimators.layout import Pieces, gold_and_cost
 from structlearn.metrics import sequence_accuracy
 from structlearn.scoring import JointScoring, RowScoring, Scoring
 from structlearn.structures import Chain, ConditionedChain
@@ -61,25 +62,30 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         """Train on sequences: X a list of (length, d) arrays or CSR matrices, y a list of label arrays."""
         rows, shapes = stack_examples(X, ndim=2, noun="Sequence")
         lengths = shapes[:, 0]
-        arrays, labels = label_arrays(y, "sequence")
-        check_same_length(X, arrays)
-        odd = np.flatnonzero(lengths != [len(one) for one in arrays])
+        self.classes_, codes, n_labels = label_codes(y, "sequence")
+        check_same_length(X, y)
+        odd = np.flatnonzero(lengths != n_labels)
         if odd.size:
             i = odd[0]
-            raise ValueError(f"Sequence {i} has {lengths[i]} rows of features but {len(arrays[i])} labels.")
+            raise ValueError(f"Sequence {i} has {lengths[i]} rows of features but {n_labels[i]} labels.")
         weight = check_weights(sample_weight, len(lengths))
-        self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y has only one class, {self.classes_[0]}; a classifier needs at least two.")
         self.n_features_in_ = rows.shape[1]
-        structure = self._new_structure()
+        structure, memory = self._new_structure(), self._memory()
         local = RowScoring(
-            rows, lengths, structure.n_labels, n_shared=structure.n_shared, intercept=self.fit_intercept
+            rows,
+            lengths,
+            structure.n_labels,
+            n_shared=structure.n_shared,
+            intercept=self.fit_intercept,
+            sparsify=memory.limit is None,
+            memory=memory,
         )
         scoring = self._with_pairs(local, structure)
-        gold = structure.encode_many(np.split(codes, np.cumsum(lengths)[:-1]), scoring.shapes)
-        cost = structure.cost_many(gold, scoring.shapes, **self._cost_options(codes))
-        self._train(Task(structure, scoring, gold, cost, weight))
+        outputs = Pieces(codes, lengths)
+        gold, cost = gold_and_cost(structure, outputs, scoring, memory, **self._cost_options(codes))
+        self._train(Task(structure, scoring, gold, cost, weight, memory=memory))
         return self
 
     def _new_structure(self) -> Chain | ConditionedChain:

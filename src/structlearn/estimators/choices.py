@@ -5,6 +5,8 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +17,7 @@ from structlearn.solvers import (
     LBFGS,
     ActiveBlocks,
     BlockFrankWolfe,
+    Checkpoint,
     ConstantStep,
     CuttingPlane,
     DiminishingStep,
@@ -86,7 +89,7 @@ def ball_of(options: Mapping[str, Any] | None) -> Ball | None:
     return None if radius is None else Ball(check_number("radius", radius, strict=True))
 
 
-_BLOCK_OPTIONS = ("order", "averaging", "exact", "focus", "examples_at_once")
+_BLOCK_OPTIONS = ("order", "averaging", "exact", "focus", "examples_at_once", "rounds")
 _ACTIVE_OPTIONS = (
     "steps",
     "inner_steps",
@@ -113,7 +116,7 @@ SOLVERS: dict[str, Choice] = {
     "bcfw": Choice(_block_frank_wolfe, (*_BLOCK_OPTIONS, "form", *_ACTIVE_OPTIONS), ("hinge",), dual=True),
     "sdca": Choice(BlockFrankWolfe, (*_BLOCK_OPTIONS, "smoothing"), ("smooth",), dual=True),
     "coordinate-ascent": Choice(
-        ExactBlocks, ("order", "averaging", "focus", "examples_at_once"), ("hinge",), dual=True
+        ExactBlocks, ("order", "averaging", "focus", "examples_at_once", "rounds"), ("hinge",), dual=True
     ),
     "projected-gradient": Choice(ProjectedGradient, (), ("hinge",), dual=True),
     "fw": Choice(FrankWolfe, ("line_search",), ("hinge",), dual=True),
@@ -180,6 +183,16 @@ def make_solver(
     constrained = ball_of(options) is not None
     _refuse_what_it_cannot(solver, choice, loss, penalty, 1.0 if constrained else regularization)
     return choice.make(**_objects(options))
+
+
+def make_checkpoint(checkpoint: Any) -> Checkpoint | None:
+    """A folder stands for a checkpoint in it; None for none."""
+    if checkpoint is None or isinstance(checkpoint, Checkpoint):
+        return checkpoint
+    if not isinstance(checkpoint, str | PathLike):
+        kind = type(checkpoint).__name__
+        raise TypeError(f"checkpoint must be a folder, a Checkpoint or None; got {kind}.")
+    return Checkpoint(Path(checkpoint))
 
 
 def _refuse_what_it_cannot(

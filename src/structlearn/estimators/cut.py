@@ -95,7 +95,7 @@ class CutSegmenter(StructuredEstimator):
         ends = np.cumsum(examples.n_nodes)[:-1]
         gold = structure.encode_many(np.split(codes, ends), scoring.shapes)
         cost = structure.cost_many(gold, scoring.shapes, **self._cost_options(codes))
-        self._train(Task(structure, scoring, gold, cost, weight))
+        self._train(Task(structure, scoring, gold, cost, weight, memory=self._memory()))
         self.structure_ = None
         self._warn_of_positive_edges(scoring, examples.ends, codes)
         return self

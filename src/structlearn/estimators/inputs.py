@@ -11,6 +11,9 @@ from scipy import sparse
 
 from structlearn.contract import Array
 
+#: Rows that are checked at a time, where all are too many.
+ROWS_AT_ONCE = 1 << 16
+
 
 def check_weights(sample_weight: Any, n_examples: int) -> Array | None:
     """Sample weights as an array of n finite numbers >= 0, not all zero; None stays None."""
@@ -64,15 +67,26 @@ class Stacked:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def __getitem__(self, some: slice) -> list[Any]:
+        """The rows of each of some examples."""
+        ends = np.cumsum(self.lengths)[some]
+        return [self.rows[end - length : end] for end, length in zip(ends, self.lengths[some], strict=True)]
+
+    @property
+    def shapes(self) -> Array:
+        """Each example's shape without the feature axis."""
+        return self.lengths[:, None]
+
 
 def stack_examples(X: Any, *, ndim: int, noun: str) -> tuple[Any, Array]:
     """All examples' feature rows in one matrix, and each example's shape without the feature axis.
 
     `X` is a list of arrays with `ndim` axes, the last of which is the features, or (for ndim = 2) of sparse
-    matrices. float32 stays float32 if all examples are. What is `Stacked` stays as it is.
+    matrices. float32 stays float32 if all examples are. Data that is laid out like this already (packed, see
+    `structlearn.data.open_packed`) says so by its `rows` and `shapes`, and is not copied.
     """
-    if isinstance(X, Stacked):
-        return X.rows, as_list(X.lengths, "X")[:, None]  # type: ignore[call-overload]
+    if hasattr(X, "rows") and hasattr(X, "shapes"):
+        return _laid_out(X, ndim, noun)
     examples = [_one_example(x, ndim, f"{noun} {i}") for i, x in enumerate(as_list(X, "X"))]
     widths = np.array([x.shape[-1] for x in examples])
     odd = np.flatnonzero(widths != widths[0])
@@ -90,6 +104,15 @@ def stack_examples(X: Any, *, ndim: int, noun: str) -> tuple[Any, Array]:
         bad = next(i for i, x in enumerate(examples) if not np.isfinite(getattr(x, "data", x)).all())
         raise ValueError(f"{noun} {bad} contains NaN or infinity in its features.")
     return rows, shapes
+
+
+def _laid_out(X: Any, ndim: int, noun: str) -> tuple[Any, Array]:
+    if X.shapes.shape[1] != ndim - 1:
+        raise ValueError(f"{noun} 0 must have {ndim} axes, the last of them the features.")
+    values = X.rows.data if sparse.issparse(X.rows) else X.rows
+    if not all(np.isfinite(values[a : a + ROWS_AT_ONCE]).all() for a in range(0, len(values), ROWS_AT_ONCE)):
+        raise ValueError("X contains NaN or infinity in its features.")
+    return X.rows, np.asarray(X.shapes, dtype=np.int64)
 
 
 def _one_example(x: Any, ndim: int, name: str) -> Any:
@@ -137,6 +160,15 @@ def label_arrays(y: Any, noun: str) -> tuple[list[Array], Array]:
     if len(kinds) > 1:
         raise ValueError("y mixes strings and numbers as labels; use one of the two.")
     return arrays, np.concatenate(arrays)
+
+
+def label_codes(y: Any, noun: str) -> tuple[Array, Array, Array]:
+    """Classes, all labels end to end as positions in them, and how many labels each example has."""
+    if hasattr(y, "codes") and hasattr(y, "classes"):
+        return y.classes, y.codes, y.lengths
+    arrays, labels = label_arrays(y, noun)
+    classes, codes = np.unique(labels, return_inverse=True)
+    return classes, codes, np.array([len(one) for one in arrays])
 
 
 def canonical_examples(X: Any, codes: Array, weight: Array | None) -> tuple[Array, Array]:

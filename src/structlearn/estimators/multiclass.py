@@ -16,6 +16,7 @@ from structlearn.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
 from structlearn.estimators.choices import LOSSES, cost_options, one_of
 from structlearn.estimators.inputs import canonical_examples, check_weights, summed_duplicates
+from structlearn.estimators.layout import gold_and_cost
 from structlearn.penalties import ElasticNet, GroupNorm, Penalty
 from structlearn.scoring import RowScoring
 from structlearn.structures import Simplex
@@ -66,13 +67,20 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
         return self
 
     def _task(self, X: Any, codes: Array, weight: Array | None) -> Task:
-        structure = Simplex(len(self.classes_))
+        structure, memory = Simplex(len(self.classes_)), self._memory()
         ones = np.ones(X.shape[0], dtype=np.int64)
-        scoring = RowScoring(X, ones, structure.n_labels, intercept=self.fit_intercept)
-        gold = structure.encode_many(codes, scoring.shapes)
-        cost = structure.cost_many(gold, scoring.shapes, **cost_options(self.cost, self.classes_))
+        scoring = RowScoring(
+            X,
+            ones,
+            structure.n_labels,
+            intercept=self.fit_intercept,
+            sparsify=memory.limit is None,
+            memory=memory,
+        )
+        options = cost_options(self.cost, self.classes_)
+        gold, cost = gold_and_cost(structure, codes, scoring, memory, **options)
         active, weight = canonical_examples(X, codes, weight)
-        return Task(structure, scoring, gold, cost, weight, active, self._penalty(scoring))
+        return Task(structure, scoring, gold, cost, weight, active, self._penalty(scoring), memory)
 
     def _penalty(self, scoring: RowScoring) -> Penalty | None:
         kind = one_of("penalty", self.penalty, ("l2", "l1", "group"))

@@ -13,6 +13,7 @@ from structlearn.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
 from structlearn.estimators.choices import class_weights, cost_options, one_of
 from structlearn.estimators.inputs import as_list, canonical_examples, check_weights, summed_duplicates
+from structlearn.estimators.layout import gold_and_cost
 from structlearn.estimators.multiclass import FLOATS
 from structlearn.metrics import subset_accuracy
 from structlearn.scoring import RowScoring
@@ -57,13 +58,19 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
         weight = check_weights(sample_weight, X.shape[0])
         structure = self._make_structure(on)
         ones = np.ones(X.shape[0], dtype=np.int64)
+        memory = self._memory()
         scoring = RowScoring(
-            X, ones, structure.n_labels, n_shared=structure.n_shared, intercept=self.fit_intercept
+            X,
+            ones,
+            structure.n_labels,
+            n_shared=structure.n_shared,
+            intercept=self.fit_intercept,
+            sparsify=memory.limit is None,
+            memory=memory,
         )
-        gold = structure.encode_many(on, scoring.shapes)
-        cost = structure.cost_many(gold, scoring.shapes, **self._cost_options(on))
+        gold, cost = gold_and_cost(structure, on, scoring, memory, **self._cost_options(on))
         active, weight = canonical_examples(X, on, weight)
-        self._train(Task(structure, scoring, gold, cost, weight, active))
+        self._train(Task(structure, scoring, gold, cost, weight, active, memory=memory))
         return self
 
     def _read_labels(self, y: Any) -> Array:

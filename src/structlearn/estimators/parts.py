@@ -18,6 +18,7 @@ from structlearn.estimators.inputs import (
     check_weights,
     stack_examples,
 )
+from structlearn.estimators.layout import gold_and_cost
 from structlearn.scoring import PartScoring
 from structlearn.structures import Structure
 from structlearn.structures.whole import Whole
@@ -62,10 +63,10 @@ class PartEstimator(PartWeights, StructuredEstimator):
         weight = check_weights(sample_weight, scoring.n_examples)
         for i, (one, size) in enumerate(zip(outputs, np.diff(scoring.start))):
             self._check_output(structure, i, one, scoring.shapes[i], int(size))
-        gold = structure.encode_many(outputs, scoring.shapes)
-        cost = structure.cost_many(gold, scoring.shapes, **cost_options(self.cost))
+        memory = self._memory()
+        gold, cost = gold_and_cost(structure, outputs, scoring, memory, **cost_options(self.cost))
         self.n_features_in_ = scoring.n_features
-        self._train(Task(structure, scoring, gold, cost, weight))
+        self._train(Task(structure, scoring, gold, cost, weight, memory=memory))
 
     def _check_output(self, structure: Structure, i: int, y: Any, shape: Array, size: int) -> None:
         """Name the example whose output does not fit; the structure's own sentence says why."""

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.contract import Array
+from structlearn.memory import Memory
 from structlearn.scoring import row_parts  # noqa: F401  (registers its answers)
 from structlearn.scoring.base import Scoring
 from structlearn.scoring.row_kernels import LONGEST_GRAM, DenseRows, SparseRows
@@ -36,6 +37,8 @@ class RowScoring(Scoring):
         Whether every row has one more feature, the constant 1.
     sparsify : bool
         Whether passes over blocks may store dense data with many zeros as CSR.
+    memory : Memory, optional
+        Where the examples' Gram matrices go.
     """
 
     def __init__(
@@ -47,9 +50,11 @@ class RowScoring(Scoring):
         n_shared: int = 0,
         intercept: bool = False,
         sparsify: bool = True,
+        memory: Memory | None = None,
     ) -> None:
         self.X = X
         self.sparsify = sparsify
+        self.memory = memory or Memory()
         self.n_labels = n_labels
         self.n_shared = n_shared
         self.intercept = intercept
@@ -77,7 +82,8 @@ class RowScoring(Scoring):
     def record(self) -> DenseRows | SparseRows:
         lengths = np.diff(self.first)
         gram_first = np.concatenate([[0], np.cumsum(np.where(lengths <= LONGEST_GRAM, lengths**2, 0))])
-        record = self._bare_record._replace(gram=np.empty(gram_first[-1]), gram_first=gram_first)
+        gram = self.memory.empty(gram_first[-1])
+        record = self._bare_record._replace(gram=gram, gram_first=gram_first)
         fill_gram(record)
         return record
 

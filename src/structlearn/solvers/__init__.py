@@ -3,6 +3,7 @@
 from structlearn.solvers.active_blocks import ActiveBlocks
 from structlearn.solvers.active_steps import Steps
 from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe, ExactBlocks
+from structlearn.solvers.checkpoint import Checkpoint
 from structlearn.solvers.cutting_plane import CuttingPlane
 from structlearn.solvers.extragradient import Extragradient
 from structlearn.solvers.extragradient_plain import PlainExtragradient
@@ -25,6 +26,7 @@ __all__ = [
     "BlockFrankWolfe",
     "Candidate",
     "Certificate",
+    "Checkpoint",
     "ConstantStep",
     "CuttingPlane",
     "DiminishingStep",

@@ -8,7 +8,7 @@ the set on its Gram matrix. Between two passes with the oracle, *cached passes* 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from structlearn.solvers.active_steps import (
     step_within,
 )
 from structlearn.solvers.atoms import (
+    Store,
     append,
     atoms_of,
     connect,
@@ -35,7 +36,8 @@ from structlearn.solvers.atoms import (
     make_place,
     mark,
 )
-from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe, State
+from structlearn.solvers.block_frank_wolfe import LEAST_VISITS, BlockFrankWolfe, State
+from structlearn.solvers.rounds import Keep, play_round, round_size, rounds_of
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
@@ -97,6 +99,16 @@ class ActiveBlocks(BlockFrankWolfe):
         z.weights(objective)
         return state
 
+    def saved(self, objective: Objective, state: State) -> State:
+        return state if self._is_dense(objective) else state._replace(z=state.z.store)
+
+    def restored(self, objective: Objective, state: State) -> State:
+        if self._is_dense(objective):
+            return super().restored(objective, state)
+        state = state._replace(z=ActiveSet(state.z, objective))
+        self._visit_atoms(objective, state, objective.active[:0])
+        return state
+
     def _make_room(self, objective: Objective, state: State, order: Array) -> None:
         state.z.make_room(order, _most_entries(objective), self.most_atoms)
 
@@ -124,27 +136,72 @@ class ActiveBlocks(BlockFrankWolfe):
         return state._replace(cached=state.cached + 1, order=rng.permutation(several))
 
     def _visit_atoms(self, objective: Objective, state: State, order: Array) -> None:
-        objective.oracle.run(active_pass)(
-            objective.oracle.record,
-            objective.scoring.record,
-            objective.blocks,
-            objective.regularization,
-            Rules(int(self.steps), self.inner_steps, self.inner_accuracy, self.forget_after),
-            order,
-            state.cached > 0,
-            state.answers // objective.n_active,
-            state.w,
-            state.z.store,
-            state.gaps,
-            state.totals,
-            state.lag,
-        )
+        def visit(order: Array, w: Array, totals: Array, lag: Array, before: Before) -> None:
+            objective.oracle.run(active_pass)(
+                objective.oracle.record,
+                objective.scoring.record,
+                objective.blocks,
+                objective.regularization,
+                Rules(int(self.steps), self.inner_steps, self.inner_accuracy, self.forget_after),
+                order,
+                state.cached > 0,
+                state.answers // objective.n_active,
+                w,
+                store,
+                state.gaps,
+                totals,
+                lag,
+                before,
+            )
+
+        def try_visit(order: Array, w: Array, totals: Array) -> Keep:
+            before = Before.room(store, order)
+            visit(order, w, totals, w[:0], before)
+            return lambda share: keep_share(store, order, before, share)
+
+        store = state.z.store
+        if objective.n_jobs == 1 or not order.size:
+            visit(order, state.w, state.totals, state.lag, Before.nothing())
+            return
+        for now in rounds_of(order, round_size(objective, self.rounds, LEAST_VISITS)):
+            play_round(objective, state, now, try_visit)
 
     def settle(self, objective: Objective, state: State) -> tuple[State, Any]:
         if self._is_dense(objective):
             return super().settle(objective, state)
         w, state.totals[COST] = state.z.weights(objective)
         return state._replace(w=w, order=state.order[:0], cached=0), state.z
+
+
+class Before(NamedTuple):
+    """Weights that the atoms of visited blocks had: those of the q-th block begin at first[q]."""
+
+    first: Array
+    weight: Array
+
+    @classmethod
+    def nothing(cls) -> Before:
+        return cls(np.empty(0, dtype=np.int64), np.empty(0))
+
+    @classmethod
+    def room(cls, store: Store, order: Array) -> Before:
+        """An atom that a visit adds finds its weight zero."""
+        first = np.zeros(order.size + 1, dtype=np.int64)
+        np.cumsum(store.atom_first[order + 1] - store.atom_first[order], out=first[1:])
+        return cls(first, np.zeros(first[-1]))
+
+
+@kernel
+def keep_share(store: Any, order: Any, before: Any, share: Any) -> Any:
+    """z_i <- old + share (z_i - old) for the blocks of `order`; the cost is linear in z: no further gain."""
+    if share == 1.0:
+        return 0.0
+    for q in range(order.size):
+        atoms = atoms_of(store, order[q])
+        for a in range(store.count[order[q]]):
+            old = before.weight[before.first[q] + a]
+            atoms.weight[a] = old + share * (atoms.weight[a] - old)
+    return 0.0
 
 
 def _most_entries(objective: Objective) -> Array:
@@ -169,8 +226,12 @@ def active_pass(
     gaps: Any,
     totals: Any,
     lag: Any,
+    before: Any,
 ) -> None:
-    """One visit for each block of `order`, with the oracle or, where `cached`, without."""
+    """One visit for each block of `order`, with the oracle or, where `cached`, without.
+
+    Where `before` has room, it takes the weights of the atoms as they are before the visit.
+    """
     work = workspace(structure, blocks.largest)
     tools = scratch(scoring)
     n_shared = scoring.n_shared
@@ -194,6 +255,9 @@ def active_pass(
             if store.count[i] == atoms.weight.size and store.count[i] > 1:
                 make_place(scoring, i, store, atoms, cost, s, wanted, tools, out)
         count = store.count[i]
+        if before.weight.size:
+            for a in range(count):
+                before.weight[before.first[q] + a] = atoms.weight[a]
         mark(atoms, count, wanted)
         # 2. Scores of the atoms; the corner s = argmax <theta + c, s>, or the best atom; the gap.
         if cached:

@@ -16,6 +16,7 @@ import numpy as np
 
 from structlearn.contract import Array, scratch
 from structlearn.kernels import kernel
+from structlearn.memory import Memory
 from structlearn.objective import Objective
 from structlearn.solvers.atoms import Store, add_to, append, atoms_of, connect, find, mark
 
@@ -26,24 +27,30 @@ class ActiveSet:
     Parameters
     ----------
     store : Store
+    objective : Objective
+        Its layout, and where it has room.
+
+    Attributes
+    ----------
     point_start : int array of shape (n_examples + 1,)
         Where each example begins in a dense dual point.
     """
 
-    def __init__(self, store: Store, point_start: Array) -> None:
+    def __init__(self, store: Store, objective: Objective) -> None:
         self.store = store
-        self.point_start = point_start
+        self.point_start = objective.point_start
+        self.memory = objective.memory
 
     @classmethod
     def of_points(cls, objective: Objective, start: Array, index: Array, value: Array) -> ActiveSet:
         """One atom a block, written sparsely: entries start[i]:start[i + 1] are those of block i."""
         n = objective.scoring.n_examples
         ones, lengths = np.ones(n, dtype=np.int64), np.diff(start)
-        store = empty_store(ones, lengths)
+        store = empty_store(ones, lengths, objective.memory)
         store.weight[:], store.count[:] = 1.0, 1
         store.edge[1::2] = lengths
         store.index[:], store.value[:] = index, value
-        return cls(store, objective.point_start)
+        return cls(store, objective)
 
     @classmethod
     def of_gold(cls, objective: Objective) -> ActiveSet:
@@ -63,9 +70,9 @@ class ActiveSet:
         store = getattr(point, "store", None)
         if store is None:
             return cls.of_dense(objective, np.asarray(point))
-        store = Store(*(array.copy() for array in store))
+        store = Store(*(_copy(array, objective.memory) for array in store))
         store.last[:] = 0
-        return cls(store, objective.point_start)
+        return cls(store, objective)
 
     @property
     def shape(self) -> tuple[int]:
@@ -102,7 +109,7 @@ class ActiveSet:
         longer = _doubled(entries[blocks], used + new * most_entries[blocks], None)
         if (larger > atoms[blocks]).any() or (longer > entries[blocks]).any():
             atoms[blocks], entries[blocks] = larger, longer
-            fresh = empty_store(atoms, entries)
+            fresh = empty_store(atoms, entries, self.memory)
             copy_all(store, fresh)
             self.store = fresh
 
@@ -113,7 +120,13 @@ def _doubled(room: Array, wanted: Array, most: int | None) -> Array:
     return np.where(wanted > room, larger if most is None else np.minimum(larger, most), room)
 
 
-def empty_store(atoms: Array, entries: Array) -> Store:
+def _copy(array: Array, memory: Memory) -> Array:
+    copied = memory.empty(array.size, array.dtype)
+    copied[:] = array
+    return copied
+
+
+def empty_store(atoms: Array, entries: Array, memory: Memory) -> Store:
     """Room for so many atoms and entries in each block."""
     atom_first, entry_first, gram_first = (_firsts(sizes) for sizes in (atoms, entries, atoms**2))
     n_atoms, n_entries = int(atom_first[-1]), int(entry_first[-1])
@@ -122,13 +135,13 @@ def empty_store(atoms: Array, entries: Array) -> Store:
         atom_first,
         entry_first,
         gram_first,
-        np.zeros(n_atoms),
-        np.zeros(n_atoms),
-        np.zeros(n_atoms, dtype=np.int64),
-        np.zeros(n_atoms + len(atoms), dtype=np.int64),
-        np.zeros(n_entries, dtype=np.int32),
-        np.zeros(n_entries),
-        np.zeros(int(gram_first[-1])),
+        memory.zeros(n_atoms),
+        memory.zeros(n_atoms),
+        memory.zeros(n_atoms, np.int64),
+        memory.zeros(n_atoms + len(atoms), np.int64),
+        memory.zeros(n_entries, np.int32),
+        memory.zeros(n_entries),
+        memory.zeros(gram_first[-1]),
     )
 
 

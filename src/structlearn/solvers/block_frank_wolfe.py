@@ -12,26 +12,22 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import (
-    Array,
-    corner,
-    curvature,
-    move,
-    score,
-    scratch,
-    squared_norm,
-    workspace,
-)
-from structlearn.kernels import kernel
+from structlearn.contract import Array, curvature
 from structlearn.objective import Objective
 from structlearn.regularizers import Regularizer
+from structlearn.solvers.dense_rounds import Snapshot
 from structlearn.solvers.exact_blocks import Focus, exact_pass, steepness
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.orders import Order, Permutation
+from structlearn.solvers.plain_pass import plain_pass, smooth_start
+from structlearn.solvers.rounds import Keep, play_round, round_size, rounds_of
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.totals import COST, LAG_COST, STEPS
 
 _NOTHING = np.empty(0, dtype=np.int64)
+#: A round of fewer visits a thread takes longer to start than to play; exact ones are quick.
+LEAST_VISITS = 64
+LEAST_EXACT_VISITS = 1024
 
 
 class State(NamedTuple):
@@ -96,6 +92,8 @@ class BlockFrankWolfe:
         With the entropy, how far from the gold corner, where its slope is infinite, towards uniform z starts.
     examples_at_once : int
         How many examples one compiled call visits; time limits and Ctrl-C act between calls.
+    rounds : int
+        With several threads, how often a pass joins what they have done (see `rounds`).
     """
 
     order: Order = field(default_factory=Permutation)
@@ -104,6 +102,7 @@ class BlockFrankWolfe:
     focus: float = 8.0
     smoothing: float = 0.02
     examples_at_once: int = 16384
+    rounds: int = 10
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
@@ -119,7 +118,15 @@ class BlockFrankWolfe:
         state = self._first_state(objective, z, w, cost, h)
         if self.exact and objective.has_exact_blocks:
             state = state._replace(steep=steepness(*_problem(objective)))
-        (self._maximize if state.steep.size else self._visit)(objective, state, state.order)  # compiles
+        return self.restored(objective, state)
+
+    def saved(self, objective: Objective, state: State) -> State:
+        """The state as it is written to a checkpoint."""
+        return state
+
+    def restored(self, objective: Objective, state: State) -> State:
+        """The state as it was; what `step` needs is compiled."""
+        (self._maximize if state.steep.size else self._visit)(objective, state, objective.active[:0])
         return state
 
     def _first_state(self, objective: Objective, z: Any, w: Array, cost: float, h: Array) -> State:
@@ -196,18 +203,49 @@ class BlockFrankWolfe:
         awake, goal, left = state.focus
         if awake.size and left:
             seed = int(rng.integers(1 << 62))
-            visits, n_awake = self._maximize(objective, state, awake, min(room, left), goal, seed)
-            focus = Focus(awake[:n_awake], goal, left - visits)
+            visits, awake = self._focus(objective, state, min(room, left), seed)
+            focus = Focus(awake, goal, left - visits)
             return state._replace(answers=state.answers + visits, focus=focus)
         order = state.order
         if not order.size:
             order = self.order.draw(rng, objective.active, state.gaps)
         now, later = order[:room], order[room:]
-        self._maximize(objective, state, now)
+        self._full_pass(objective, state, now)
         focus = state.focus
         if not later.size:
             focus = Focus.after_full_pass(objective.active, state.gaps, self.focus, rng)
         return state._replace(order=later, answers=state.answers + now.size, focus=focus)
+
+    def _focus(self, objective: Objective, state: State, room: int, seed: int) -> tuple[int, Array]:
+        """At most `room` visits to awake blocks: how many were made, and what is awake after them.
+
+        Several threads go over them once, sharing out what is worth it.
+        """
+        awake, goal, _ = state.focus
+        if objective.n_jobs == 1 or awake.size < LEAST_EXACT_VISITS * objective.n_jobs:
+            visits, n_awake = self._maximize(objective, state, awake, room, goal, seed)
+            return visits, awake[:n_awake]
+        now, later = awake[:room], awake[room:]
+        self._full_pass(objective, state, now)
+        found = now[state.gaps[now] > 0.0]
+        if not later.size and float(state.gaps[found].sum()) <= goal:
+            return now.size, now[:0]
+        return now.size, np.concatenate([later, np.random.default_rng(seed).permutation(found)])
+
+    def _full_pass(self, objective: Objective, state: State, order: Array) -> None:
+        """One exact maximisation for each block of `order`."""
+
+        def visit(order: Array, w: Array, totals: Array) -> Keep:
+            before = Snapshot.of(objective, state.z, state.h, order)
+            own = state._replace(w=w, totals=totals, lag=w[:0])
+            self._maximize(objective, own, order.copy())
+            return lambda share: before.keep(objective, state.z, state.h, share)
+
+        if objective.n_jobs == 1:
+            self._maximize(objective, state, order)
+            return
+        for now in rounds_of(order, round_size(objective, self.rounds, LEAST_EXACT_VISITS)):
+            play_round(objective, state, now, visit)
 
     @staticmethod
     def _maximize(
@@ -232,7 +270,19 @@ class BlockFrankWolfe:
         )
 
     def _visit(self, objective: Objective, state: State, order: Array) -> None:
-        objective.oracle.run(plain_pass)(objective.oracle.record, *_problem(objective), order, *state[:6])
+        def plain(order: Array, own: State) -> None:
+            objective.oracle.run(plain_pass)(objective.oracle.record, *_problem(objective), order, *own[:6])
+
+        def visit(order: Array, w: Array, totals: Array) -> Keep:
+            before = Snapshot.of(objective, state.z, state.h, order)
+            plain(order, state._replace(w=w, totals=totals, lag=w[:0]))
+            return lambda share: before.keep(objective, state.z, state.h, share)
+
+        if objective.n_jobs == 1 or not order.size:
+            plain(order, state)
+            return
+        for now in rounds_of(order, round_size(objective, self.rounds, LEAST_VISITS)):
+            play_round(objective, state, now, visit)
 
     def progress(self, state: State) -> Progress:
         estimate = float(state.gaps.sum()) if not state.order.size else np.inf
@@ -277,119 +327,3 @@ class ExactBlocks(BlockFrankWolfe):
 def _problem(objective: Objective) -> tuple[Any, Any, float]:
     """What every pass over blocks needs to know of an objective."""
     return objective.scoring.record, objective.blocks, objective.regularization
-
-
-@kernel
-def advance(z: Any, gamma: Any, delta: Any) -> None:
-    """z <- z + gamma delta. Compiled also where the pass is not: an interruption cannot tear it."""
-    for j in range(z.size):
-        z[j] += gamma * delta[j]
-
-
-@kernel
-def plain_pass(
-    structure: Any,
-    scoring: Any,
-    blocks: Any,
-    regularization: Any,
-    order: Any,
-    w: Any,
-    z: Any,
-    gaps: Any,
-    totals: Any,
-    h: Any,
-    lag: Any,
-) -> None:
-    """Algorithm 4 of the paper, for the blocks of `order`; the comments number its lines."""
-    bend = curvature(structure)
-    work = workspace(structure, blocks.largest)
-    tools = scratch(scoring)
-    n_shared = scoring.n_shared
-    shared = w[w.size - n_shared :]
-    scores = np.empty(blocks.most_parts)
-    corners = np.empty(blocks.most_parts + n_shared)
-    for q in range(order.size):
-        i = order[q]  # line 3: pick a block
-        first = blocks.start[i]
-        size = blocks.start[i + 1] - first
-        p = blocks.weight[i]
-        cost = blocks.cost[first : first + size]
-        z_i = z[first + i * n_shared : first + size + (i + 1) * n_shared]
-        theta = scores[:size]
-        delta = corners[: size + n_shared]
-        # line 4: s = argmax <theta + c, s> - Omega(s)
-        score(scoring, i, w, tools, theta)
-        for j in range(size):
-            theta[j] += cost[j]
-        shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
-        best = corner(structure, shape, theta, shared, work, delta)
-        # line 5: delta = s - z_i and the block gap g = <theta + c, delta> - Omega(s) + Omega(z_i)
-        here = 0.0
-        for j in range(size):
-            here += theta[j] * z_i[j]
-            delta[j] -= z_i[j]
-        for j in range(n_shared):
-            here += shared[j] * z_i[size + j]
-            delta[size + j] -= z_i[size + j]
-        gap = best - here - (h[i] if h.size else 0.0)
-        gaps[i] = p * gap
-        totals[STEPS] += 1.0
-        if gap <= 0.0:
-            continue
-        # line 6: the exact step, gamma = slope / (p ||Phi^T delta||^2 / lambda + bend ||delta||^2), at most 1
-        norm = squared_norm(scoring, i, delta, tools)
-        slope = gap
-        steep = p * norm / regularization
-        along = across = square = 0.0
-        if h.size:
-            for j in range(size):
-                along += theta[j] * delta[j]
-            for j in range(size - blocks.n_linear):
-                across += z_i[j] * delta[j]
-                square += delta[j] * delta[j]
-            for j in range(n_shared):
-                along += shared[j] * delta[size + j]
-            if bend > 0.0:
-                slope = along - across
-                steep += square
-        gamma = slope / steep if steep > slope else 1.0
-        # line 7: z_i and w move together
-        paid = 0.0
-        for j in range(size):
-            paid += cost[j] * delta[j]
-        advance(z_i, gamma, delta)
-        length = -gamma * p / regularization
-        move(scoring, i, delta, length, w, tools)
-        change = gamma * paid
-        if h.size:  # -Omega is concave: between z_i and s it is at least the mixture of its values there
-            gain = -gamma * across - gamma * gamma * square / 2.0
-            if bend == 0.0:
-                gain = gamma * (best - here - along - h[i])
-            h[i] += gain
-            change += gain
-        totals[COST] += p * change
-        if lag.size:  # line 8: sum_t t w_t = T (T + 1) / 2 w_T - sum_t t (t - 1) / 2 (w_t - w_{t-1})
-            age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
-            move(scoring, i, delta, age * length, lag, tools)
-            totals[LAG_COST] += age * p * change
-
-
-@kernel
-def smooth_start(structure: Any, blocks: Any, n_shared: Any, share: Any, z: Any, h: Any) -> None:
-    """z_i <- (1 - share) mu_i + share argmin Omega, and h_i <- a lower bound of -Omega(z_i)."""
-    work = workspace(structure, blocks.largest)
-    theta = np.zeros(blocks.most_parts)
-    shared = np.zeros(n_shared)
-    middle = np.empty(blocks.most_parts + n_shared)
-    for i in range(blocks.shapes.shape[0]):
-        size = blocks.start[i + 1] - blocks.start[i]
-        z_i = z[blocks.start[i] + i * n_shared : blocks.start[i + 1] + (i + 1) * n_shared]
-        if share > 0.0:
-            shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
-            value = corner(structure, shape, theta[:size], shared, work, middle[: size + n_shared])
-            h[i] = share * value
-            for j in range(size + n_shared):
-                z_i[j] += share * (middle[j] - z_i[j])
-        else:
-            for j in range(size - blocks.n_linear):
-                h[i] -= z_i[j] * z_i[j] / 2.0

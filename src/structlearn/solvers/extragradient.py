@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -91,7 +91,25 @@ class Trial(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Extragradient:
+class SaddleSolver:
+    """What both forms of the extragradient share: the saddle, and how a state that knows it is written."""
+
+    geometry: Geometry | None = None
+    full: bool | None = None
+    certifies: ClassVar[bool] = True
+
+    def saved(self, objective: Objective, state: Any) -> Any:
+        """Of the saddle, only what the objective does not tell."""
+        return state._replace(saddle=state.saddle.kappa)
+
+    def restored(self, objective: Objective, state: Any) -> Any:
+        saddle = make_saddle(objective, self.geometry, self.full)
+        saddle.kappa = state.saddle
+        return state._replace(saddle=saddle)
+
+
+@dataclass(frozen=True)
+class Extragradient(SaddleSolver):
     """Adaptive dual extragradient for the hinge.
 
     Parameters
@@ -102,10 +120,6 @@ class Extragradient:
         Whether to keep z (and return it), or only vectors of the size of w; unless given, whether z is
         no larger than w.
     """
-
-    geometry: Geometry | None = None
-    full: bool | None = None
-    certifies: ClassVar[bool] = True
 
     # ---- start -------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,8 +39,7 @@ from structlearn.contract import Array
 from structlearn.objective import Objective
 from structlearn.oracle import peak_chunk
 from structlearn.penalties import radial
-from structlearn.solvers.extragradient import first_iterate, make_saddle
-from structlearn.solvers.geometry import Geometry
+from structlearn.solvers.extragradient import SaddleSolver, first_iterate, make_saddle
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.saddle import Point, Saddle, Target, add_gold
 from structlearn.solvers.saddle_average import Average
@@ -67,17 +66,13 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PlainExtragradient:
+class PlainExtragradient(SaddleSolver):
     """Dual extragradient with a fixed step, as in the papers, with their bound on the restricted gap.
 
     Parameters
     ----------
     geometry, full : as for `Extragradient`
     """
-
-    geometry: Geometry | None = None
-    full: bool | None = None
-    certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         penalty = radial(objective.penalty, "extragradient")

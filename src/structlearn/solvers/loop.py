@@ -15,6 +15,7 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.objective import Objective
+from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.solution import Certificate, History, Row, Solution
 from structlearn.threads import blas_threads
 
@@ -47,7 +48,11 @@ class Progress(NamedTuple):
 
 
 class Solver(Protocol):
-    """An algorithm that minimises an `Objective`."""
+    """An algorithm that minimises an `Objective`.
+
+    A state that holds more than arrays and plain values (see `states`) is written by two further methods:
+    `saved(objective, state)` gives one that does not, `restored(objective, saved)` the state again.
+    """
 
     #: False where the objective's own minimum means nothing (the perceptron): then the last weights count
     certifies: ClassVar[bool]
@@ -90,30 +95,38 @@ def solve(
     callback: Callable[[Row], Any] | None = None,
     warm: Solution | None = None,
     watch: Callable[[Row, Array], Any] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Solution:
     """Minimise `objective` with `solver` until the duality gap is at most `tol` or a budget is spent.
 
     `callback` gets each `Row` of the history; training ends when it returns a true value. Ctrl-C ends
     training too; the best weights so far are returned. `watch` gets each row with the best weights so far,
-    while the clock stands still.
+    while the clock stands still. With a `checkpoint` the run is written to disk every so often, and goes on
+    from there bit for bit; its seed is the one it began with.
     """
     if warm is not None and warm.fingerprint != objective.fingerprint:
         warm = replace(warm, state=None)
     with blas_threads(1):
-        run = _Run(objective, solver, stopping or Stopping(), callback, watch)
-        return _solve(run, np.random.default_rng(seed), warm)
+        stopping = stopping or Stopping()
+        keeper = None if checkpoint is None else checkpoint.open(objective, solver, stopping.tol)
+        run = _Run(objective, solver, stopping, callback, watch)
+        return _solve(run, np.random.default_rng(seed), warm, keeper)
 
 
-def _solve(run: _Run, rng: np.random.Generator, warm: Solution | None) -> Solution:
+def _solve(run: _Run, rng: np.random.Generator, warm: Solution | None, keeper: Keeper | None) -> Solution:
     objective, solver = run.objective, run.solver
-    state = solver.start(objective, rng, warm)
+    kept = None if keeper is None else keeper.load()
+    state = solver.start(objective, rng, warm) if kept is None else run.resume(kept, rng)
     try:
-        run.certify(state)  # compiles the evaluation as well
-        run.begin()
+        if kept is None:
+            run.certify(state)  # compiles the evaluation as well
+            run.begin()
         while not run.reason(state):
             state = solver.step(objective, state, rng)
             if run.due(state):
                 run.certify(state)
+            if keeper is not None and (keeper.is_due() or run.reason(state)):
+                keeper.keep(run.books(state, rng))
     except KeyboardInterrupt:
         run.interrupted = True
     return run.finish(*solver.settle(objective, state))
@@ -142,6 +155,31 @@ class _Run:
 
     def begin(self) -> None:
         self.clock = time.perf_counter()
+
+    def books(self, state: Any, rng: np.random.Generator) -> dict[str, Any]:
+        """All that is needed to go on from here."""
+        saved = getattr(self.solver, "saved", None)
+        return {
+            "state": state if saved is None else saved(self.objective, state),
+            "random": rng.bit_generator.state,
+            "best": (self.primal, self.dual, self.dual_norm, self.w, self.extra),
+            "next_check": self.next_check,
+            "seconds": time.perf_counter() - self.clock,
+            "rows": self.history.rows,
+            "columns": self.history.extra,
+        }
+
+    def resume(self, books: Mapping[str, Any], rng: np.random.Generator) -> Any:
+        """Go on from `books`; the state they were of."""
+        rng.bit_generator.state = books["random"]
+        self.primal, self.dual, self.dual_norm, self.w, self.extra = books["best"]
+        self.next_check = books["next_check"]
+        self.history = History(books["rows"])
+        self.history.extra = {name: list(values) for name, values in books["columns"].items()}
+        restored = getattr(self.solver, "restored", None)
+        state = books["state"] if restored is None else restored(self.objective, books["state"])
+        self.clock = time.perf_counter() - books["seconds"]
+        return state
 
     def passes(self, state: Any) -> float:
         return self.solver.progress(state).answers / self.objective.n_active

@@ -164,7 +164,7 @@ class Chain(Structure):
     def encode_many(self, ys: Any, shapes: Array) -> Corners:
         k = self.n_labels
         lengths = shapes[:, 0]
-        labels = np.concatenate([label_indices(y, k) for y in ys])
+        labels = label_indices(np.concatenate(ys), k)
         first = np.concatenate([[0], np.cumsum(lengths)])
         position = np.arange(labels.size) - np.repeat(first[:-1], lengths)
         shared = np.repeat(lengths * k, lengths)  # where an example's shared parts begin

@@ -17,9 +17,9 @@ from structlearn.apps.alignment.dice import dice
 from structlearn.apps.alignment.direction import Direction
 from structlearn.apps.alignment.expectation import expect
 from structlearn.apps.alignment.lexicon import N_MISSING, N_PARTS, Lexicon, build_lexicon, find_entries
-from structlearn.apps.alignment.parallel import in_order
 from structlearn.apps.alignment.training import Recipe, Row, chunks, train
 from structlearn.progress import counted
+from structlearn.threads import in_order
 
 
 class Posteriors(NamedTuple):

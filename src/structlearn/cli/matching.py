@@ -1,0 +1,88 @@
+"""The task `match`: which nodes of two sides belong together, from .npz files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from structlearn import metrics
+from structlearn.cli.task import Inputs, Scores, Task, Training
+from structlearn.data import DataError
+from structlearn.data.packed import PackedExamples, PackedLinks
+from structlearn.estimators.persistence import Bundle
+
+
+class Match(Task):
+    """Matchings of pairs of sides: `features` (all pairs of nodes, d), `shapes` (n, 2) and `links` (k, 3)."""
+
+    estimator = "MatchingClassifier"
+    packed = "matching"
+    error_name: ClassVar[str] = "1 - F1 of the links"
+
+    def read(self, path: Path, target: str | None) -> Training:
+        """Read an .npz file of NumPy."""
+        if target is not None:
+            raise ValueError("--target goes with tables; the links of match are the array links.")
+        X, y = read_matchings(path)
+        if y is None:
+            raise DataError(f"{path} has no array links.")
+        summary = f"{len(X)} examples, {X.rows.shape[0]} pairs of nodes with {X.rows.shape[1]} features"
+        return Training(X, y, {"format": "npz"}, {}, summary)
+
+    def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
+        """Read an .npz file, whose links need not be there."""
+        return Inputs(*read_matchings(path))
+
+    def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
+        """The links of an example, row-column each, a line an example."""
+        return (" ".join(f"{i}-{j}" for i, j in np.argwhere(table)) for table in predicted)
+
+    def marginals(self, bundle: Bundle, X: Any) -> Iterator[str]:
+        """Values of all pairs of nodes, row-column:value each, a line an example."""
+        for table in bundle.estimator.predict_marginals(X):
+            yield " ".join(f"{i}-{j}:{table[i, j] + 0.0:.6g}" for i, j in np.ndindex(*table.shape))
+
+    def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
+        """Precision, recall and F1 of the links."""
+        found = metrics.link_scores(list(y), predicted)
+        values = {"precision": found.precision, "recall": found.recall, "f1": found.f1, "examples": len(y)}
+        return Scores(values, 0)
+
+    def error(self, values: Mapping[str, float | int]) -> float:
+        return 1.0 - values["f1"]
+
+
+def read_matchings(path: Path) -> tuple[PackedExamples, PackedLinks | None]:
+    """Examples and, where the file has them, their links; DataError if the arrays do not fit."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        features, shapes = arrays["features"], np.asarray(arrays["shapes"], dtype=np.int64)
+        starts = np.concatenate([[0], np.cumsum(shapes.prod(axis=1))])
+        if features.ndim != 2 or shapes.shape[1:] != (2,) or starts[-1] != len(features):
+            raise ValueError("features must have a row for each pair of nodes that shapes tells of")
+        X = PackedExamples(features.astype(_kind(features), copy=False), starts, shapes)
+        return X, _links(arrays["links"], shapes) if "links" in arrays else None
+    except KeyError as error:
+        raise DataError(f"{path} has no array {error.args[0].split()[0]}.") from None
+    except (ValueError, EOFError) as error:
+        raise DataError(f"{path} is no .npz file of matchings: {error}.") from None
+
+
+def _kind(features: Any) -> Any:
+    return np.float32 if features.dtype == np.float32 else np.float64
+
+
+def _links(links: Any, shapes: Any) -> PackedLinks:
+    owner, row, column = np.asarray(links, dtype=np.int64).reshape(-1, 3).T
+    if owner.size and not 0 <= owner.min() <= owner.max() < len(shapes):
+        raise ValueError("links names an example that shapes does not have")
+    pairs = np.stack([row, column], axis=1)
+    if (pairs >= shapes[owner]).any() or pairs.min(initial=0) < 0:
+        raise ValueError("links names a node that its example does not have")
+    order = np.argsort(owner, kind="stable")
+    starts = np.searchsorted(owner[order], np.arange(len(shapes) + 1))
+    return PackedLinks(pairs[order], starts, shapes, vectors=False)

@@ -1,0 +1,187 @@
+"""Packed training data: a folder of arrays that training reads in place, however large (see `folder`).
+
+Five kinds. The features are `features`, or `data`, `indices` and `indptr` of a CSR matrix:
+
+    classes     a row an example       codes (n,): positions in the header's classes
+    sets        a row an example       codes, end to end; starts (n + 1,)
+    numbers     a row an example       targets (n,)
+    chain       a row a position       starts (n + 1,): first rows; codes: a label a row
+    matching    a row a pair of nodes  starts (n + 1,): first rows; shapes (n, 2); links (k, 2), row and
+                                       column; link_starts (n + 1,)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from structlearn.data.errors import DataError
+from structlearn.data.folder import read_folder
+
+FORMAT = "structlearn-packed"
+VERSION = 1
+#: what the names of arrays begin with that are kept for an application
+KEPT = "kept-"
+KINDS = ("classes", "sets", "numbers", "chain", "matching")
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Packed data, opened: `fit(packed.X, packed.y)` trains on it without a copy.
+
+    Attributes
+    ----------
+    kind : one of `KINDS`
+    X : ndarray or CSR matrix of mapped arrays, or `PackedExamples`
+    y : ndarray, list of tuples, or `PackedLabels`, `PackedLinks`
+    notes, texts, arrays : what an application keeps beside them
+    """
+
+    kind: str
+    X: Any
+    y: Any
+    notes: dict[str, Any] = field(default_factory=dict)
+    texts: dict[str, list[str]] = field(default_factory=dict)
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
+
+
+class _Lazy(Sequence[Any]):
+    """A list whose items are made when they are asked for."""
+
+    @overload
+    def __getitem__(self, key: int) -> Any: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Any]: ...
+    def __getitem__(self, key: int | slice) -> Any:
+        if isinstance(key, slice):
+            return [self._item(i) for i in range(*key.indices(len(self)))]
+        if not -len(self) <= key < len(self):
+            raise IndexError(key)
+        return self._item(key % len(self))
+
+    def _item(self, i: int) -> Any:
+        raise NotImplementedError
+
+
+class PackedExamples(_Lazy):
+    """Feature arrays of examples with several rows each: `rows` are all of them, in one matrix.
+
+    Attributes
+    ----------
+    rows : ndarray or CSR matrix of shape (n_rows, d)
+    shapes : ndarray of shape (n, 1) for sequences, (n, 2) for pairs of sides
+    """
+
+    def __init__(self, rows: Any, starts: NDArray[Any], shapes: NDArray[Any]) -> None:
+        self.rows, self.starts, self.shapes = rows, starts, shapes
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    def _item(self, i: int) -> Any:
+        rows = self.rows[self.starts[i] : self.starts[i + 1]]
+        return rows if self.shapes.shape[1] == 1 else rows.reshape(*self.shapes[i], -1)
+
+
+class PackedLabels(_Lazy):
+    """Label sequences, as positions in the sorted `classes`.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_rows,), int32
+    classes : ndarray
+    lengths : ndarray of shape (n,)
+    """
+
+    def __init__(self, codes: NDArray[Any], starts: NDArray[Any], classes: NDArray[Any]) -> None:
+        self.codes, self.starts, self.classes = codes, starts, classes
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return np.diff(self.starts)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def _item(self, i: int) -> NDArray[Any]:
+        return self.classes[self.codes[self.starts[i] : self.starts[i + 1]]]
+
+
+class PackedLinks(_Lazy):
+    """Matchings: (m, n) tables of 0 and 1 or, where they were packed as such, vectors of column numbers."""
+
+    def __init__(
+        self, links: NDArray[Any], starts: NDArray[Any], shapes: NDArray[Any], *, vectors: bool
+    ) -> None:
+        self.links, self.starts, self.shapes, self.vectors = links, starts, shapes, vectors
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    def _item(self, i: int) -> NDArray[Any]:
+        row, column = self.links[self.starts[i] : self.starts[i + 1]].T
+        if self.vectors:
+            vector = np.full(self.shapes[i, 0], -1)
+            vector[row] = column
+            return vector
+        table = np.zeros(self.shapes[i], dtype=np.int64)
+        table[row, column] = 1
+        return table
+
+
+def open_packed(path: str | Path, *, verify: bool = True) -> Packed:
+    """Open packed data; DataError names what is missing, truncated or altered.
+
+    Parameters
+    ----------
+    path : path
+    verify : bool
+        Whether to read every byte and compare it with its hash, which takes about a second a gigabyte.
+    """
+    header, arrays = read_folder(path, verify=verify)
+    if header.get("format") != FORMAT:
+        raise DataError(f"{path} is no packed data of structlearn.")
+    if header.get("version") != VERSION:
+        raise DataError(
+            f"{path} has format {header.get('version')}, but this version of structlearn reads {VERSION}; "
+            "pack it again."
+        )
+    try:
+        X, y = _contents(header, arrays)
+    except (KeyError, IndexError, ValueError, TypeError) as error:
+        raise DataError(f"{path} is damaged: its arrays do not belong together ({error}).") from None
+    kept = {name.removeprefix(KEPT): array for name, array in arrays.items() if name.startswith(KEPT)}
+    return Packed(header["kind"], X, y, header["notes"], header["texts"], kept)
+
+
+def _contents(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Any]:
+    kind, classes = header["kind"], np.array(header["classes"])
+    rows = arrays.get("features")
+    if rows is None:
+        shape = len(arrays["indptr"]) - 1, header["n_features"]
+        rows = sparse.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+    if kind == "numbers":
+        return rows, arrays["targets"]
+    if kind == "classes":
+        return rows, classes[arrays["codes"]]
+    starts = arrays["starts"]
+    if kind == "sets":
+        values = classes[arrays["codes"]].tolist()
+        ends = starts.tolist()
+        return rows, [tuple(values[a:b]) for a, b in pairwise(ends)]
+    if kind == "chain":
+        y = PackedLabels(arrays["codes"], starts, classes)
+        return PackedExamples(rows, starts, y.lengths[:, None]), y
+    shapes = arrays["shapes"]
+    links = PackedLinks(arrays["links"], arrays["link_starts"], shapes, vectors=header["vectors"])
+    return PackedExamples(rows, starts, shapes), links

@@ -1,0 +1,192 @@
+"""Writing packed data (see `packed`), all at once or in batches that fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from structlearn.data.errors import DataError
+from structlearn.data.folder import FolderWriter
+from structlearn.data.packed import FORMAT, KEPT, KINDS, VERSION
+
+
+class PackedWriter:
+    """Writes packed data batch by batch; use as a context. On an error nothing is left.
+
+    Parameters
+    ----------
+    path : path
+        Folder to make.
+    kind : {"classes", "sets", "numbers", "chain", "matching"}
+    notes, texts, arrays : what to keep beside the data: JSON, and lists of strings and arrays by name
+
+    Examples
+    --------
+    >>> with PackedWriter("chains", "chain") as writer:     # doctest: +SKIP
+    ...     for X, y in batches:
+    ...         writer.append(X, y)
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        kind: str,
+        *,
+        notes: Mapping[str, Any] | None = None,
+        texts: Mapping[str, Sequence[str]] | None = None,
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:
+        if kind not in KINDS:
+            raise ValueError(f"Unknown kind {kind!r}; valid are {', '.join(map(repr, KINDS))}.")
+        self.kind = kind
+        self.header: dict[str, Any] = {"notes": dict(notes or {}), "texts": dict(texts or {})}
+        self._kept = dict(arrays or {})
+        self._folder = FolderWriter(path)
+        self._codes: dict[Any, int] = {}
+        self._ends: dict[str, int] = {}
+        self._n_features: int | None = None
+        self._sparse = self._vectors = False
+
+    def __enter__(self) -> PackedWriter:
+        self._folder.__enter__()
+        return self
+
+    def __exit__(self, kind: Any, *rest: Any) -> None:
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            self._folder.__exit__(kind, *rest)
+
+    def append(self, X: Any, y: Any) -> None:
+        """Further examples, as `fit` of the kind's estimator takes them."""
+        if len(y) != (X.shape[0] if hasattr(X, "shape") else len(X)):
+            raise ValueError("A batch has as many outputs as examples.")
+        if len(y) == 0:
+            return
+        getattr(self, f"_append_{self.kind}")(X, y)
+
+    # ---- kinds -------------------------------------------------------------------------------------
+
+    def _append_classes(self, X: Any, y: Any) -> None:
+        self._rows(X)
+        self._folder.append("codes", self._coded(np.asarray(y)))
+
+    def _append_sets(self, X: Any, y: Any) -> None:
+        self._rows(X)
+        flat = [label for one in y for label in one]
+        codes = self._coded(np.array(flat)) if flat else np.empty(0, np.int32)
+        self._folder.append("codes", codes)
+        self._starts("starts", np.array([len(one) for one in y]))
+
+    def _append_numbers(self, X: Any, y: Any) -> None:
+        self._rows(X)
+        self._folder.append("targets", np.asarray(y, dtype=np.float64))
+
+    def _append_chain(self, X: Any, y: Any) -> None:
+        lengths = np.array([len(one) for one in y])
+        rows = np.array([one.shape[0] for one in X])
+        if (rows != lengths).any():
+            i = int(np.argmax(rows != lengths))
+            raise ValueError(f"Sequence {i} of a batch has {rows[i]} rows of features, {lengths[i]} labels.")
+        self._rows(_stacked(X))
+        self._starts("starts", lengths)
+        self._folder.append("codes", self._coded(np.concatenate([np.asarray(one) for one in y])))
+
+    def _append_matching(self, X: Any, y: Any) -> None:
+        shapes = np.array([np.shape(one)[:2] for one in X], dtype=np.int64)
+        self._rows(np.concatenate([np.asarray(one).reshape(-1, np.shape(one)[2]) for one in X]))
+        self._starts("starts", shapes.prod(axis=1))
+        self._folder.append("shapes", shapes)
+        links = [_links(np.asarray(one)) for one in y]
+        self._vectors = all(np.ndim(one) == 1 for one in y)
+        self._folder.append("links", np.concatenate(links).astype(np.int32))
+        self._starts("link_starts", np.array([len(one) for one in links]))
+
+    # ---- columns -----------------------------------------------------------------------------------
+
+    def _rows(self, X: Any) -> None:
+        """Rows of features: float32 stays, everything else becomes float64."""
+        first = self._n_features is None
+        if first:
+            self._n_features, self._sparse = X.shape[1], sparse.issparse(X)
+        if X.shape[1] != self._n_features or sparse.issparse(X) != self._sparse:
+            raise ValueError("All batches have the same number of features, and are all dense or all sparse.")
+        X = X.tocsr() if self._sparse else np.asarray(X)
+        kind = np.float32 if X.dtype == np.float32 else np.float64
+        if not np.isfinite(X.data if self._sparse else X).all():
+            raise DataError("Features must be finite numbers; there is a NaN or an infinity.")
+        if not self._sparse:
+            self._folder.append("features", X.astype(kind, copy=False))
+            return
+        X = X.copy()
+        X.sum_duplicates()
+        self._folder.append("data", X.data.astype(kind, copy=False))
+        self._folder.append("indices", X.indices.astype(np.int32))
+        self._starts("indptr", np.diff(X.indptr))
+
+    def _starts(self, name: str, sizes: NDArray[Any]) -> None:
+        """Where each of further items begins, and at the end where the last one ends."""
+        if name not in self._ends:
+            self._ends[name] = 0
+            self._folder.append(name, np.zeros(1, dtype=np.int64))
+        ends = self._ends[name] + np.cumsum(sizes, dtype=np.int64)
+        self._ends[name] = int(ends[-1])
+        self._folder.append(name, ends)
+
+    def _coded(self, labels: NDArray[Any]) -> NDArray[np.int32]:
+        """Labels by the order in which they were first seen; `_finish` sorts them."""
+        classes, inverse = np.unique(labels, return_inverse=True)
+        numbers = [self._codes.setdefault(label, len(self._codes)) for label in classes.tolist()]
+        return np.array(numbers, dtype=np.int32)[inverse]
+
+    def _finish(self) -> None:
+        if self._n_features is None:
+            raise DataError("There is nothing to pack: no example was given.")
+        if len({isinstance(label, str) for label in self._codes}) > 1:
+            raise DataError("Labels are strings or numbers, not both.")
+        classes = sorted(self._codes)
+        if classes:
+            place = np.empty(len(classes), dtype=np.int32)
+            place[[self._codes[label] for label in classes]] = np.arange(len(classes))
+            self._folder.rewrite("codes", lambda codes: place[codes])
+        for name, array in self._kept.items():
+            self._folder.append(f"{KEPT}{name}", array)
+        self._folder.finish(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "kind": self.kind,
+                "n_features": self._n_features,
+                "classes": classes,
+                "vectors": self._vectors,
+                **self.header,
+            }
+        )
+
+
+def pack(path: str | Path, kind: str, X: Any, y: Any, *, examples_at_once: int = 4096, **kept: Any) -> None:
+    """Pack data that is in memory: X and y as `fit` of the kind's estimator takes them."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    with PackedWriter(path, kind, **kept) as writer:
+        for a in range(0, n, examples_at_once):
+            writer.append(X[a : a + examples_at_once], y[a : a + examples_at_once])
+
+
+def _stacked(X: Any) -> Any:
+    if any(sparse.issparse(one) for one in X):
+        return sparse.vstack([sparse.csr_matrix(one) for one in X], format="csr")
+    return np.concatenate([np.asarray(one) for one in X])
+
+
+def _links(matching: NDArray[Any]) -> NDArray[Any]:
+    """(row, column) of the links of a table, or of a vector of column numbers with -1 for none."""
+    if matching.ndim == 2:
+        return np.argwhere(matching)
+    row = np.flatnonzero(matching >= 0)
+    return np.stack([row, matching[row]], axis=1)

@@ -1,0 +1,46 @@
+"""Gold vertices and costs of all examples, made a range at a time: neither need ever be whole in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structlearn.contract import Array
+from structlearn.memory import Memory
+from structlearn.scoring import Scoring
+from structlearn.structures import Structure
+from structlearn.structures.base import Corners
+
+
+class Pieces:
+    """Outputs that are pieces of one array: a slice is a list of some of them."""
+
+    def __init__(self, whole: Array, lengths: Array) -> None:
+        self.whole = whole
+        self.first = np.concatenate([[0], np.cumsum(lengths)])
+
+    def __getitem__(self, key: slice) -> list[Array]:
+        first = self.first[key.start : key.stop + 1]
+        return np.split(self.whole[first[0] : first[-1]], first[1:-1] - first[0])
+
+
+def gold_and_cost(
+    structure: Structure, outputs: Any, scoring: Scoring, memory: Memory, **options: Any
+) -> tuple[Corners, Array]:
+    """`encode_many` and `cost_many` of all examples. `outputs` gives lists of outputs by slices."""
+    start, shapes = scoring.start, scoring.shapes
+    kinds, count = np.unique(shapes, axis=0, return_counts=True)
+    most = sum(n * structure.most_entries((int(a), int(b))) for n, (a, b) in zip(count.tolist(), kinds))
+    gold = Corners(
+        np.zeros(len(shapes) + 1, dtype=np.int64), memory.empty(most, np.int64), memory.empty(most)
+    )
+    cost = memory.empty(start[-1])
+    end = 0
+    for first, last in scoring.chunks():
+        part = structure.encode_many(outputs[first:last], shapes[first:last])
+        begin, end = end, end + part.index.size
+        gold.start[first + 1 : last + 1] = begin + part.start[1:]
+        gold.index[begin:end], gold.value[begin:end] = part.index, part.value
+        cost[start[first] : start[last]] = structure.cost_many(part, shapes[first:last], **options)
+    return gold._replace(index=gold.index[:end], value=gold.value[:end]), cost

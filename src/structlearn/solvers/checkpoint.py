@@ -1,0 +1,140 @@
+"""Checkpoints: a training run, written every so often, from which it goes on bit for bit.
+
+The file holds the solver's state, the random state and the books of the loop. It is written aside, synced and
+renamed: at any moment there is a whole one or none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structlearn.files import make_folder
+from structlearn.objective import Objective
+from structlearn.solvers.states import load_state, open_state, save_state
+from structlearn.tensors import pieces
+
+VERSION = 1
+NAME = "checkpoint.safetensors"
+#: Writing takes at most this share of the time, however short the interval.
+BUSY = 0.1
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where and how often to write, and whether to go on from what is there.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it is not there. It holds one checkpoint.
+    seconds : float
+        Between two checkpoints; more where writing one takes more than a tenth of that.
+    resume : bool
+        Go on from the checkpoint in the folder, if there is one. Without it, a folder with a checkpoint is
+        refused.
+    """
+
+    folder: str | Path
+    seconds: float = 60.0
+    resume: bool = False
+
+    @property
+    def path(self) -> Path:
+        return Path(self.folder) / NAME
+
+    def open(self, objective: Objective, solver: Any, tol: float) -> Keeper:
+        """What keeps the checkpoint of a run."""
+        self.check()
+        return Keeper(self, objective, digest(objective, solver, tol))
+
+    def check(self) -> None:
+        """Refuse what cannot work: OSError, FileExistsError for a checkpoint that is not to be used."""
+        make_folder(self.folder)
+        if self.path.exists() and not self.resume:
+            raise FileExistsError(
+                f"{self.folder} holds a checkpoint: resume from it, or remove {NAME} to begin afresh."
+            )
+
+
+class Keeper:
+    """Writes and reads the checkpoint of one run."""
+
+    def __init__(self, checkpoint: Checkpoint, objective: Objective, digest: str) -> None:
+        self.checkpoint = checkpoint
+        self.memory = objective.memory
+        self.digest = digest
+        self.last = time.perf_counter()
+        self.took = 0.0
+
+    def load(self) -> Any:
+        """What was kept last; None if there is nothing. ValueError if it is another run's, or damaged."""
+        path = self.checkpoint.path
+        if not path.exists():
+            return None
+        file = open_state(path, self.memory)
+        if file.notes.get("version") != VERSION:
+            raise ValueError(f"{path} has another checkpoint format than {VERSION}: begin without it.")
+        if file.notes.get("digest") != self.digest:
+            raise ValueError(
+                f"{path} is of other data or other parameters: give the same ones, or another folder."
+            )
+        return load_state(file)
+
+    def is_due(self) -> bool:
+        wait = max(self.checkpoint.seconds, self.took / BUSY)
+        return time.perf_counter() - self.last >= wait
+
+    def keep(self, value: Any) -> None:
+        """Write `value`; where that fails the last good checkpoint stays, and an OSError says so."""
+        begin = time.perf_counter()
+        path = self.checkpoint.path
+        try:
+            self._remove_fragments()
+            save_state(path, value, version=VERSION, digest=self.digest)
+        except OSError as error:
+            kept = "the last good one is kept" if path.exists() else "there is none yet"
+            why = f"the checkpoint could not be written ({error.strerror or error}); {kept}"
+            raise OSError(error.errno, why, str(path)) from error
+        self.last = time.perf_counter()
+        self.took = self.last - begin
+
+    def _remove_fragments(self) -> None:
+        """What a run that was killed while it wrote has left."""
+        for fragment in Path(self.checkpoint.folder).glob(f".{NAME}.*.part"):
+            with suppress(OSError):
+                fragment.unlink()
+
+
+def digest(objective: Objective, solver: Any, tol: float) -> str:
+    """A hash of the data and of all that shapes the iterates; budgets and the seed are not in it."""
+    found = hashlib.blake2b(digest_size=16)
+    for value in (
+        *(solver, tol, objective.regularization, objective.regularizer, objective.oracle.n_jobs),
+        *(type(objective.penalty).__name__, *vars(objective.penalty).values()),
+        *(objective.structure.record, objective.scoring.record, objective.scoring.start),
+        *(objective.gold, objective.cost, objective.weight, objective.active),
+    ):
+        _update(found, value)
+    return found.hexdigest()
+
+
+def _update(found: Any, value: Any) -> None:
+    if isinstance(value, np.ndarray):
+        found.update(f"{value.dtype} {value.shape}".encode())
+        for piece in pieces(np.ascontiguousarray(value)):
+            found.update(piece)
+    elif isinstance(value, tuple):
+        found.update(type(value).__name__.encode())
+        for one in value:
+            _update(found, one)
+    else:
+        found.update(_ADDRESS.sub("", repr(value)).encode())

@@ -1,0 +1,98 @@
+"""Any solver's state as named arrays and a JSON tree, and back. Nothing in a file is ever executed.
+
+A state is a tree of records (NamedTuples), tuples, mappings, sparse matrices, arrays and plain values. An
+array that occurs twice is written once, and is one array again when read.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from structlearn.contract import Array
+from structlearn.memory import Memory
+from structlearn.tensors import TensorFile, write_tensors
+
+
+def save_state(path: str | Path, value: Any, **notes: Any) -> None:
+    """Write a tree to a file, whole or not at all."""
+    arrays: dict[str, Array] = {}
+    tree = flatten(value, arrays)
+    write_tensors(path, arrays, {**notes, "tree": tree})
+
+
+def load_state(file: TensorFile) -> Any:
+    """The tree of a file that `save_state` wrote."""
+    loaded: dict[str, Array] = {}
+
+    def load(name: str) -> Array:
+        if name not in loaded:
+            loaded[name] = file.load(name)
+        return loaded[name]
+
+    try:
+        return unflatten(file.notes["tree"], load)
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError(
+            f"{file.path} was written by another version of structlearn; begin without it."
+        ) from None
+
+
+def open_state(path: str | Path, memory: Memory | None = None) -> TensorFile:
+    """The file, opened: its notes can be looked at before its arrays are read."""
+    return TensorFile(path, memory)
+
+
+def flatten(value: Any, arrays: dict[str, Array]) -> Any:
+    """The JSON tree of a value, whose arrays are added to `arrays`."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        known = (name for name, array in arrays.items() if array is value)
+        name = next(known, f"array{len(arrays)}")
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, Mapping):
+        return {"mapping": {key: flatten(one, arrays) for key, one in value.items()}}
+    if hasattr(value, "_fields"):
+        kind = type(value)
+        fields = {name: flatten(one, arrays) for name, one in zip(value._fields, value)}
+        return {"record": f"{kind.__module__}:{kind.__qualname__}", "fields": fields}
+    if isinstance(value, tuple | list):
+        return {"tuple": [flatten(one, arrays) for one in value]}
+    if sparse.issparse(value):
+        parts = [value.data, value.indices, value.indptr]
+        return {"csr": [flatten(one, arrays) for one in parts], "shape": list(value.shape)}
+    raise TypeError(f"A state cannot hold a {type(value).__name__}.")
+
+
+def unflatten(tree: Any, load: Callable[[str], Array]) -> Any:
+    """The value of a JSON tree; `load` gives an array by its name."""
+    if not isinstance(tree, dict):
+        return tree
+    if "array" in tree:
+        return load(tree["array"])
+    if "mapping" in tree:
+        return {key: unflatten(one, load) for key, one in tree["mapping"].items()}
+    if "record" in tree:
+        fields = {name: unflatten(one, load) for name, one in tree["fields"].items()}
+        return _record(tree["record"])(**fields)
+    if "csr" in tree:
+        return sparse.csr_matrix(tuple(unflatten(one, load) for one in tree["csr"]), shape=tree["shape"])
+    return tuple(unflatten(one, load) for one in tree["tuple"])
+
+
+def _record(name: str) -> Any:
+    """A class of records by its name, among the modules that are imported; TypeError for anything else."""
+    module, _, kind = name.partition(":")
+    found = getattr(sys.modules[module], kind)
+    if not (isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields")):
+        raise TypeError(name)
+    return found

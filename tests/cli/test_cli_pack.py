@@ -1,0 +1,71 @@
+"""`data pack`, and `train`, `predict` and `evaluate` on what it wrote."""
+
+import os
+
+import numpy as np
+import pytest
+from cli_cases import values
+
+from structlearn import load
+from structlearn.data import make_matchings
+
+
+@pytest.fixture
+def npz(tmp_path):
+    """Matchings as an .npz file."""
+    X, tables = make_matchings(12, (2, 4), (2, 4), 3, random_state=0)
+    links = [(i, *pair) for i, table in enumerate(tables) for pair in np.argwhere(table)]
+    path = tmp_path / "pairs.npz"
+    shapes = [one.shape[:2] for one in X]
+    np.savez(path, features=np.concatenate([one.reshape(-1, 3) for one in X]), shapes=shapes, links=links)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("task", "data"), [("classify", "libsvm"), ("tag", "tags"), ("match", "npz"), ("regress", "real")]
+)
+def test_packed_data_trains_the_same_model(run, task, data, tmp_path, request):
+    file, folder = request.getfixturevalue(data), tmp_path / "packed"
+    options = ("--tol", 0.1, "--seed", 1)
+    run("data", "pack", task, file, "--out", folder)
+    run("train", task, file, "--out", tmp_path / "a.st", *options)
+    run("train", task, folder, "--out", tmp_path / "b.st", *options)
+    models = [load(tmp_path / name).weights_ for name in ("a.st", "b.st")]
+    assert models[0].tobytes() == models[1].tobytes()
+    # the model knows the file's format, and reads both
+    answers = [run("predict", tmp_path / "b.st", one).stdout for one in (file, folder)]
+    assert answers[0] == answers[1]
+    figures = values(run("evaluate", tmp_path / "b.st", folder).stdout)
+    assert figures == values(run("evaluate", tmp_path / "b.st", file).stdout)
+
+
+def test_a_model_of_packed_data_within_a_limit(run, refused, libsvm, tmp_path):
+    folder, model = tmp_path / "packed", tmp_path / "model.st"
+    run("data", "pack", "classify", libsvm, "--out", folder)
+    run("train", "classify", folder, "--out", model, "--memory", "4GB")
+    command = ("train", "classify", folder, "--out", model)
+    assert "is too little: the program itself takes" in refused(*command, "--memory", "1MB")
+    assert "a size such as '2GB'" in refused(*command, "--memory", "much")
+
+
+def test_damage_and_misuse_are_one_sentence(run, refused, libsvm, npz, tmp_path):
+    folder, model = tmp_path / "packed", tmp_path / "model.st"
+    pack = ("data", "pack", "classify", libsvm, "--out", folder)
+    run(*pack)
+    assert "exists already" in refused(*pack)
+    assert "packed data of the kind 'classes', not 'chain'" in refused("train", "tag", folder, "--out", model)
+    assert "--target goes with files" in refused("train", "classify", folder, "--out", model, "--target", "x")
+    (folder / "data.bin").write_bytes((folder / "data.bin").read_bytes()[:-1])
+    assert "data.bin is damaged" in refused("train", "classify", folder, "--out", model)
+    assert "has no header.json" in refused("train", "classify", tmp_path, "--out", model)
+    assert "Unknown task" in refused("data", "pack", "clasify", libsvm, "--out", tmp_path / "q")
+    assert "is no .npz file" in refused("train", "match", libsvm, "--out", model)
+    np.savez(tmp_path / "odd.npz", features=np.ones((3, 2)), shapes=[[2, 2]])
+    assert "a row for each pair of nodes" in refused("train", "match", tmp_path / "odd.npz", "--out", model)
+    np.savez(tmp_path / "odd.npz", features=np.ones((4, 2)))
+    assert "has no array shapes" in refused("train", "match", tmp_path / "odd.npz", "--out", model)
+    np.savez(tmp_path / "odd.npz", features=np.ones((4, 2)), shapes=[[2, 2]], links=[[0, 2, 0]])
+    assert "a node that its example does not have" in refused(
+        "train", "match", tmp_path / "odd.npz", "--out", model
+    )
+    assert sorted(os.listdir(tmp_path)) == sorted([libsvm.name, npz.name, "odd.npz", "packed"])

@@ -1,0 +1,231 @@
+"""Checkpoints: a run that goes on from one is, bit for bit, the run that was never interrupted."""
+
+import errno
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+import pytest
+
+from brute import SOLVERS, STRUCTURES, build, problem
+from structlearn import tensors
+from structlearn.memory import Memory
+from structlearn.solvers import BlockFrankWolfe, Checkpoint, Perceptron, Stopping, Uniform, checkpoint, solve
+from structlearn.solvers.checkpoint import NAME
+from structlearn.solvers.states import flatten, load_state, open_state, save_state, unflatten
+from structlearn.structures import Simplex
+
+each_solver = pytest.mark.parametrize("solver", [runner.solver for runner in SOLVERS.values()], ids=SOLVERS)
+SMALL_CALLS = {"examples_at_once": 2}
+
+
+@pytest.fixture(autouse=True)
+def _write_after_every_step(monkeypatch):
+    monkeypatch.setattr(checkpoint, "BUSY", np.inf)
+
+
+class Killed(Exception):
+    pass
+
+
+def run(objective, solver, passes, folder=None, *, resume=False, kill_at=None, seconds=0.0, seed=3, tol=-1.0):
+    """Train; with `kill_at`, die at that evaluation."""
+    rows = count()
+
+    def die(row):
+        if next(rows) == kill_at:
+            raise Killed
+
+    kept = None if folder is None else Checkpoint(folder, seconds, resume)
+    stopping = Stopping(tol=tol, max_passes=passes)
+    return solve(objective, solver, stopping, seed=seed, checkpoint=kept, callback=die)
+
+
+def assert_same(one, other):
+    assert one.w.tobytes() == other.w.tobytes()
+    assert replace(one.certificate, seconds=0.0) == replace(other.certificate, seconds=0.0)
+    for name in set(one.history.columns) - {"seconds"}:
+        np.testing.assert_array_equal(one.history[name], other.history[name])
+    if one.point is not None:
+        assert np.asarray(one.point).tobytes() == np.asarray(other.point).tobytes()
+
+
+@each_solver
+def test_a_killed_run_goes_on_bit_for_bit(solver, tmp_path):
+    if hasattr(solver, "examples_at_once"):
+        solver = replace(solver, **SMALL_CALLS)
+    objective = problem("chain").objective
+    whole = run(objective, solver, 12)
+    with pytest.raises(Killed):
+        run(objective, solver, 12, tmp_path, kill_at=4)
+    # the seed is the checkpoint's, not this run's
+    assert_same(run(objective, solver, 12, tmp_path, resume=True, seed=99), whole)
+
+
+@pytest.mark.parametrize("solver", [Perceptron(), BlockFrankWolfe(order=Uniform(), averaging=True)], ids=str)
+def test_so_do_further_solvers_after_every_evaluation(solver, tmp_path):
+    objective = problem("simplex").objective
+    solver = replace(solver, **SMALL_CALLS)
+    whole = run(objective, solver, 6)
+    for k in range(1, 5):
+        folder = tmp_path / str(k)
+        with pytest.raises(Killed):
+            run(objective, solver, 6, folder, kill_at=k)
+        assert_same(run(objective, solver, 6, folder, resume=True), whole)
+
+
+def test_a_finished_run_ends_at_once_and_goes_on_with_a_larger_budget(tmp_path):
+    objective, solver = problem("chain").objective, SOLVERS["bcfw"].solver
+    first = run(objective, solver, 5, tmp_path)
+    assert_same(run(objective, solver, 5, tmp_path, resume=True), first)
+    assert_same(run(objective, solver, 9, tmp_path, resume=True), run(objective, solver, 9))
+
+
+def test_without_a_checkpoint_resume_begins_afresh(tmp_path):
+    objective, solver = problem("simplex").objective, BlockFrankWolfe()
+    assert_same(run(objective, solver, 3, tmp_path / "new", resume=True), run(objective, solver, 3))
+
+
+def test_a_folder_with_a_checkpoint_is_not_overwritten(tmp_path):
+    objective = problem("simplex").objective
+    run(objective, BlockFrankWolfe(), 3, tmp_path)
+    before = (tmp_path / NAME).read_bytes()
+    with pytest.raises(FileExistsError, match="holds a checkpoint: resume from it"):
+        run(objective, BlockFrankWolfe(), 3, tmp_path)
+    assert (tmp_path / NAME).read_bytes() == before
+
+
+def test_other_data_and_other_parameters_are_refused(tmp_path):
+    objective = problem("simplex").objective
+    run(objective, BlockFrankWolfe(), 2, tmp_path)
+    other = build(STRUCTURES["simplex"], seed=1).objective
+    for changed in (
+        lambda: run(other, BlockFrankWolfe(), 2, tmp_path, resume=True),
+        lambda: run(objective, BlockFrankWolfe(averaging=True), 2, tmp_path, resume=True),
+        lambda: run(objective, BlockFrankWolfe(), 2, tmp_path, resume=True, tol=0.5),
+    ):
+        with pytest.raises(ValueError, match="other data or other parameters"):
+            changed()
+
+
+def test_a_damaged_checkpoint_is_refused_by_name(tmp_path):
+    objective, solver = problem("simplex").objective, BlockFrankWolfe()
+    run(objective, solver, 2, tmp_path)
+    path = tmp_path / NAME
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[-3] ^= 1
+    for content, why in (
+        (whole[:-8], "not as long"),
+        (bytes(flipped), "check sum"),
+        (whole[: len(whole) // 9], NAME),
+        (b"", NAME),
+        (b"\xff" * 64, NAME),
+        (whole.replace(b"block_frank_wolfe:State", b"block_frank_wolfe:Focus"), "another version"),
+        (whole.replace(b"block_frank_wolfe:State", b"block_frank_wolfe:_prob"), "another version"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=why):
+            run(objective, solver, 2, tmp_path, resume=True)
+
+
+def test_a_full_disk_ends_the_run_and_keeps_the_last_checkpoint(tmp_path, monkeypatch):
+    objective, solver = problem("simplex").objective, BlockFrankWolfe()
+    whole = run(objective, solver, 8)
+    written = count()
+
+    def full(array):
+        if next(written) > 40:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return pieces(array)
+
+    pieces = tensors.pieces
+    with monkeypatch.context() as patch:
+        patch.setattr(tensors, "pieces", full)
+        with pytest.raises(OSError, match="the last good one is kept") as caught:
+            run(objective, solver, 8, tmp_path)
+    assert caught.value.errno == errno.ENOSPC
+    assert [path.name for path in tmp_path.iterdir()] == [NAME]
+    assert_same(run(objective, solver, 8, tmp_path, resume=True), whole)
+
+
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+from pathlib import Path
+from structlearn import MulticlassClassifier, tensors
+from structlearn.solvers import Checkpoint, checkpoint
+import numpy as np
+
+checkpoint.BUSY = np.inf
+pieces, left = tensors.pieces, [int(sys.argv[2])]
+
+def dying(array):
+    left[0] -= 1
+    if left[0] < 0 and any(Path(sys.argv[1]).glob(".*.part")):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return pieces(array)
+
+tensors.pieces = dying
+X = np.random.default_rng(0).normal(size=(40, 3))
+model = MulticlassClassifier(
+    tol=0, max_passes=9, random_state=0, checkpoint=Checkpoint(sys.argv[1], 0.0, True),
+    solver_options={"examples_at_once": 10},
+)
+import warnings; warnings.simplefilter("ignore")
+sys.stdout.buffer.write(model.fit(X, np.arange(40) % 3).weights_.tobytes())
+"""
+
+
+def test_kill_9_while_writing_loses_nothing_but_time(tmp_path):
+    def start(folder, pieces):
+        code = [sys.executable, "-c", KILLED_WHILE_WRITING, str(tmp_path / folder), str(pieces)]
+        return subprocess.run(code, capture_output=True, check=False)
+
+    whole = start("a", 10**9)
+    assert whole.returncode == 0, whole.stderr
+    assert start("b", 70).returncode == -signal.SIGKILL
+    assert len(list((tmp_path / "b").iterdir())) == 2  # the last good one, and what was being written
+    assert start("b", 10**9).stdout == whole.stdout
+    assert len(whole.stdout) == 8 * 4 * 3
+
+
+def test_what_a_killed_writer_left_is_removed(tmp_path):
+    fragment = tmp_path / f".{NAME}.abc.part"
+    fragment.write_bytes(b"half")
+    run(problem("simplex").objective, BlockFrankWolfe(), 2, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [NAME]
+
+
+def test_the_file_is_a_safetensors_file(tmp_path):
+    from safetensors.numpy import load_file
+
+    solution = run(problem("simplex").objective, BlockFrankWolfe(), 3, tmp_path)
+    assert any(np.array_equal(array, solution.w) for array in load_file(tmp_path / NAME).values())
+
+
+def test_states_come_back_as_they_were(tmp_path):
+    shared = np.arange(6, dtype=np.int32).reshape(2, 3)
+    value = {
+        "a": (shared, shared, np.zeros((0, 2)), np.float64(0.1), None, "x", True),
+        "b": np.array([np.nan]),
+    }
+    save_state(tmp_path / "s", value, other=1)
+    file = open_state(tmp_path / "s", Memory())
+    assert file.notes["other"] == 1
+    back = load_state(file)
+    assert back["a"][0] is back["a"][1]
+    np.testing.assert_array_equal(back["a"][0], shared)
+    assert back["a"][0].dtype == np.int32
+    assert back["a"][2].shape == (0, 2)
+    assert back["a"][3:] == (0.1, None, "x", True)
+    assert np.isnan(back["b"]).all()
+
+
+def test_only_records_are_made_from_a_file():
+    with pytest.raises(TypeError, match="cannot hold a Simplex"):
+        flatten(Simplex(3), {})
+    with pytest.raises(TypeError, match="os:system"):
+        unflatten({"record": "os:system", "fields": {"command": "true"}}, dict.__getitem__)

@@ -1,0 +1,181 @@
+"""Several threads: the same optimum, a dual that never decreases, and the same run every time."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from brute import STRUCTURES, build
+from structlearn import ChainClassifier, MulticlassClassifier
+from structlearn.data import make_chains
+from structlearn.objective import Objective
+from structlearn.regularizers import Shannon, SquaredNorm, Zero
+from structlearn.solvers import (
+    ActiveBlocks,
+    BlockFrankWolfe,
+    Checkpoint,
+    GapSampling,
+    Stopping,
+    Uniform,
+    block_frank_wolfe,
+    checkpoint,
+    solve,
+)
+from structlearn.solvers.rounds import best_shares, rounds_of
+from structlearn.solvers.totals import COST
+from structlearn.threads import Team, in_order
+
+SOLVERS = {
+    "active sets": (Zero(), "chain", ActiveBlocks()),
+    "active sets, small": (Zero(), "chain", ActiveBlocks(most_atoms=3, forget_after=0, averaging=True)),
+    "active sets, gap sampling": (Zero(), "chain", ActiveBlocks(order=GapSampling())),
+    "dense": (Zero(), "chain", BlockFrankWolfe(averaging=True)),
+    "exact": (Zero(), "simplex", BlockFrankWolfe(order=Uniform())),
+    "exact, awake blocks": (Zero(), "simplex", BlockFrankWolfe(focus=5.0)),
+    "entropy": (Shannon(), "chain", BlockFrankWolfe()),
+    "squared norm": (SquaredNorm(), "simplex", BlockFrankWolfe(exact=False)),
+    "squared norm, exact": (SquaredNorm(), "simplex", BlockFrankWolfe()),
+}
+each = pytest.mark.parametrize(("regularizer", "family", "solver"), SOLVERS.values(), ids=SOLVERS)
+
+
+@pytest.fixture(autouse=True)
+def _short_rounds(monkeypatch):
+    """Rounds of one visit a thread: as little like one thread as can be."""
+    for name in ("LEAST_VISITS", "LEAST_EXACT_VISITS"):
+        monkeypatch.setattr(block_frank_wolfe, name, 1)
+    monkeypatch.setattr("structlearn.solvers.active_blocks.LEAST_VISITS", 1)
+
+
+def threaded(regularizer, family, n_jobs, **options):
+    """A problem of 9 examples for so many threads."""
+    smooth = {"regularizer": regularizer} if regularizer.smooth else {}
+    known = build(STRUCTURES[family], n=9, regularization=0.01, **smooth, **options).objective
+    return Objective(
+        known.structure,
+        known.scoring,
+        known.gold,
+        known.cost,
+        regularization=known.regularization,
+        regularizer=known.regularizer,
+        n_jobs=n_jobs,
+    )
+
+
+def run(objective, solver, *, tol=5e-3, passes=4000, seed=0, **options):
+    return solve(objective, solver, Stopping(tol, passes), seed=seed, **options)
+
+
+@each
+def test_every_number_of_threads_has_the_same_optimum(regularizer, family, solver):
+    alone = run(threaded(regularizer, family, 1), solver)
+    for n_jobs in (2, 3):
+        objective = threaded(regularizer, family, n_jobs)
+        together = run(objective, replace(solver, rounds=4))
+        assert together.certificate.converged, together.certificate.status
+        assert together.certificate.primal == pytest.approx(alone.certificate.primal, abs=5e-3)
+        assert together.certificate.primal == pytest.approx(objective.primal(together.w), abs=1e-12)
+
+
+@each
+def test_the_dual_never_decreases_and_is_that_of_the_point(regularizer, family, solver):
+    objective = threaded(regularizer, family, 3)
+    solver = replace(solver, examples_at_once=6, rounds=8)
+    rng = np.random.default_rng(0)
+    state, before = solver.start(objective, rng, None), -np.inf
+    for _ in range(40):
+        state = solver.step(objective, state, rng)
+        w, kept = state.w.copy(), state.totals[COST]
+        dual = solver.candidates(objective, state)[0].dual
+        assert dual >= before - 1e-13
+        before = dual
+        fresh, _ = solver.settle(objective, state)
+        np.testing.assert_allclose(w, fresh.w, atol=1e-12)
+        assert kept == pytest.approx(fresh.totals[COST], abs=1e-12)
+        state = state._replace(w=w)
+
+
+@each
+def test_timing_does_not_matter(regularizer, family, solver, monkeypatch):
+    objective = threaded(regularizer, family, 3)
+    first = run(objective, solver, tol=-1, passes=12)
+    together = Team.together
+
+    def delayed(team, calls):
+        rng = np.random.default_rng()
+        pauses = rng.random(len(calls)) * 1e-3
+        return together(team, [lambda c=c, p=p: (time.sleep(p), c())[1] for c, p in zip(calls, pauses)])
+
+    monkeypatch.setattr(Team, "together", delayed)
+    again = run(objective, solver, tol=-1, passes=12)
+    assert first.w.tobytes() == again.w.tobytes()
+    np.testing.assert_array_equal(first.history.gap, again.history.gap)
+
+
+def test_a_checkpoint_of_several_threads_goes_on_bit_for_bit(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "BUSY", np.inf)
+    objective, solver = threaded(*SOLVERS["active sets"][:2], 2), ActiveBlocks(examples_at_once=5)
+    whole = run(objective, solver, tol=-1, passes=9)
+    run(objective, solver, tol=-1, passes=4, checkpoint=Checkpoint(tmp_path, 0.0))
+    rest = run(objective, solver, tol=-1, passes=9, checkpoint=Checkpoint(tmp_path, 0.0, resume=True))
+    assert whole.w.tobytes() == rest.w.tobytes()
+    other = threaded(*SOLVERS["active sets"][:2], 3)
+    with pytest.raises(ValueError, match="other data or other parameters"):
+        run(other, solver, tol=-1, passes=9, checkpoint=Checkpoint(tmp_path, 0.0, resume=True))
+
+
+def test_shares_maximise_the_dual_over_the_box():
+    cvxpy = pytest.importorskip("cvxpy")
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        changes, costs, w = rng.normal(size=(3, 5)), rng.normal(size=3) + 1, rng.normal(size=5)
+        gamma = cvxpy.Variable(3)
+        value = costs @ gamma - 0.35 * cvxpy.sum_squares(w + changes.T @ gamma)
+        cvxpy.Problem(cvxpy.Maximize(value), [gamma >= 0, gamma <= 1]).solve(solver="CLARABEL")
+        np.testing.assert_allclose(best_shares(list(changes), costs, w, 0.7), gamma.value, atol=1e-5)
+    np.testing.assert_array_equal(best_shares([np.zeros(5)] * 2, np.array([1.0, -1e-9]), w, 0.7), [1, 0])
+
+
+def test_rounds_have_no_block_twice():
+    order = np.random.default_rng(0).integers(6, size=40)
+    rounds = list(rounds_of(order, 5))
+    assert all(len(set(one.tolist())) == one.size <= 5 for one in rounds)
+    np.testing.assert_array_equal(np.sort(np.concatenate(rounds)), np.sort(order))
+
+
+def test_evaluation_and_prediction_do_not_depend_on_the_threads():
+    X, y = make_chains(300, (1, 40), 4, 6, random_state=0)
+    model = ChainClassifier(tol=0.5, random_state=0).fit(X, y)
+    alone = model.predict(X)
+    together = model.set_params(n_jobs=3).predict(X)
+    for a, b in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_interrupted_calls_have_all_ended():
+    done = []
+
+    def slow():
+        time.sleep(0.05)
+        done.append(1)
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Team(3).together([interrupted, slow, slow])
+    assert done == [1, 1]
+
+
+def test_results_of_threads_come_in_order():
+    with in_order(3) as run_map:
+        assert list(run_map(lambda k: (time.sleep((7 - k) * 1e-3), k)[1], range(7))) == list(range(7))
+
+
+def test_estimators_train_on_threads():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    y = np.argmax(X[:, :3], axis=1)
+    fits = [MulticlassClassifier(tol=1e-6, random_state=0, n_jobs=n).fit(X, y).certificate_ for n in (1, 2)]
+    assert fits[0].primal == pytest.approx(fits[1].primal, abs=2e-6)
