@@ -93,12 +93,10 @@ class Task(ABC):
         if self.packed is None:
             raise ValueError("Training data of this task is not packed; train reads its files.")
         if getattr(training.y, "ndim", 1) > 1:
-            raise ValueError(
-                "Label sets are packed from libsvm files; this table has several target columns."
-            )
+            raise ValueError("Label sets are packed from libsvm files; this table has several targets.")
         notes = {**training.notes, **({PARAMETERS: training.parameters} if training.parameters else {})}
-        kept = {"notes": notes, "texts": training.texts, "arrays": training.arrays}
-        pack(out, self.packed, training.X, training.y, **kept)
+        X, y, texts, arrays = training.X, training.y, training.texts, training.arrays
+        pack(out, self.packed, X, y, notes=notes, texts=texts, arrays=arrays)
 
     def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Data for a trained model, from a file or a folder."""
