@@ -8,7 +8,7 @@ from typing import Any
 
 from structlearn.cli.flat import Classify, MultiLabel
 from structlearn.cli.regression import Regress
-from structlearn.cli.tagging import Tag
+from structlearn.cli.tagging import Spans, Tag
 from structlearn.cli.task import Task
 from structlearn.estimators.choices import one_of
 from structlearn.estimators.persistence import Bundle, load_bundle
@@ -18,8 +18,8 @@ TASKS: dict[str, Task] = {
     "multilabel": MultiLabel(),
     "regress": Regress(),
     "tag": Tag(),
-    "chunk": Tag(spans=True),
-    "ner": Tag(spans=True),
+    "chunk": Spans(),
+    "ner": Spans(),
 }
 
 
