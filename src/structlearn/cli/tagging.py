@@ -56,7 +56,7 @@ class Tag(Task):
         "boundaries": ("start", "end"),
     }
     #: whether labels mark spans
-    spans: bool = False
+    spans: ClassVar[bool] = False
     label: str | None = None
     columns: str | None = None
     templates: str | None = None
@@ -175,6 +175,13 @@ class Tag(Task):
     def error(self, values: Mapping[str, float | int]) -> float:
         """The share of wrong labels or, of spans, 1 - F1."""
         return 1.0 - values["f1" if self.spans else "accuracy"]
+
+
+class Spans(Tag):
+    """Labels that mark spans of a type, such as B-NP and I-NP."""
+
+    spans: ClassVar[bool] = True
+    error_name: ClassVar[str] = "1 - F1 of spans"
 
 
 def _summary(X: Any, tokens: Tokens) -> str:

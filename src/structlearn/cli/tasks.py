@@ -10,7 +10,7 @@ from structlearn.cli.flat import Classify, MultiLabel
 from structlearn.cli.matching import Match
 from structlearn.cli.parsing import Parse
 from structlearn.cli.regression import Regress
-from structlearn.cli.tagging import Tag
+from structlearn.cli.tagging import Spans, Tag
 from structlearn.cli.task import Task
 from structlearn.estimators.choices import one_of
 from structlearn.estimators.persistence import Bundle, load_bundle
@@ -20,8 +20,8 @@ TASKS: dict[str, Task] = {
     "multilabel": MultiLabel(),
     "regress": Regress(),
     "tag": Tag(),
-    "chunk": Tag(spans=True),
-    "ner": Tag(spans=True),
+    "chunk": Spans(),
+    "ner": Spans(),
     "parse": Parse(),
     "match": Match(),
 }
