@@ -30,7 +30,7 @@ def compare(
         str,
         typer.Argument(
             metavar="TASK|RECIPE",
-            help="classify, multilabel, regress or tag, with DATA; or scene, letters or triplets.",
+            help="classify, multilabel, regress, tag or parse, with DATA; or scene, letters or triplets.",
             show_default=False,
         ),
     ],
