@@ -12,12 +12,14 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from contextlib import suppress
 
 import numpy as np
 from common import letters, machine
 
 from structlearn import ChainClassifier
 from structlearn.data import make_chains
+from structlearn.objective import Objective
 
 CHAINS = 20_000
 
@@ -57,12 +59,8 @@ def objective_of(model, X, y):
         raise Caught
 
     model._train = catch
-    try:
+    with suppress(Caught):
         model.fit(X, y)
-    except Caught:
-        pass
-    from structlearn.objective import Objective
-
     task = found["task"]
     return Objective(
         task.structure,
@@ -98,9 +96,8 @@ def main() -> None:
     report("training", least([lambda m=m: m.fit(X, y) for m in models], max(1, options.repeats // 2)))
     for n, model in zip(threads, models):
         certificate = model.certificate_
-        print(
-            f"  {n} threads: {certificate.passes:.0f} passes, dual {certificate.dual:.6f}, gap {certificate.gap:.4f}"
-        )
+        values = f"dual {certificate.dual:.6f}, gap {certificate.gap:.4f}"
+        print(f"  {n} threads: {certificate.passes:.0f} passes, {values}")
 
 
 def _copy(model, n_jobs: int):
