@@ -194,8 +194,6 @@ class Before(NamedTuple):
 @kernel
 def keep_share(store: Any, order: Any, before: Any, share: Any) -> Any:
     """z_i <- old + share (z_i - old) for the blocks of `order`; the cost is linear in z: no further gain."""
-    if share == 1.0:
-        return 0.0
     for q in range(order.size):
         atoms = atoms_of(store, order[q])
         for a in range(store.count[order[q]]):
