@@ -32,8 +32,8 @@ def compare(
         str,
         typer.Argument(
             metavar="TASK|RECIPE",
-            help="classify, multilabel, regress, tag, chunk, ner, parse or match, with DATA; or scene, letters, "
-            "triplets or alignment.",
+            help="classify, multilabel, regress, tag, chunk, ner, parse or match, with DATA; or scene, "
+            "letters, triplets or alignment.",
             show_default=False,
         ),
     ],
