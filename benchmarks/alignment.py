@@ -2,14 +2,13 @@
 
     python benchmarks/alignment.py [--large] [--parallel] [--eflomal COMMAND]
 
-Needs the Hansards data. Statistics are of the bitext and of the gold text, without its links; `--parallel` adds
-423,157 pairs of other text, which eflomal is not given. Error rates are
-of 5 outer folds; the parameters are chosen inside the training folds. `--eflomal` names an `eflomal-align`,
-which is run on the same text and scored on the same folds. Then the time of training on all
-gold pairs to a gap of 1e-2; pairs aligned in a second of one core's time; a problem trained with
-the assignment oracle and with a linear program (HiGHS), whose optima are compared (`structlearn compare
-alignment` has both with the same iterates); and training on links of the
-unsupervised aligner for 100, 1,000 and 10,000 pairs (--large: 100,000).
+Needs the Hansards data. Statistics are of the bitext and of the gold text, without its links; `--parallel`
+adds 423,157 pairs of other text, which eflomal is not given. Error rates are of 5 outer folds; the parameters
+are chosen inside the training folds. `--eflomal` names an `eflomal-align`, which is run on the same text and
+scored on the same folds. Then the time of training on all gold pairs to a gap of 1e-2; pairs aligned in a
+second of one core's time; a problem trained with the assignment oracle and with a linear program (HiGHS),
+whose optima are compared (`structlearn compare alignment` has both with the same iterates); and training on
+links of the unsupervised aligner for 100, 1,000 and 10,000 pairs (--large: 100,000).
 """
 
 from __future__ import annotations
