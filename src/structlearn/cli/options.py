@@ -27,7 +27,8 @@ Cost = Annotated[
     str | None,
     typer.Option(
         metavar="C",
-        help="With the hinge: hamming (mistakes over length) or count.  [default: hamming; regress has none]",
+        help="With the hinge: hamming (mistakes over length) or count.  [default: hamming; for words count; "
+        "regress has none]",
     ),
 ]
 NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Add no constant feature.")]
