@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 from structlearn import metrics
 from structlearn.apps.tagging.plan import Plan, make_plan
 from structlearn.apps.tagging.spans import span_scores, tag_type
-from structlearn.apps.tagging.tagger import FEATURES, TOL, feature_notes, features_of
+from structlearn.apps.tagging.tagger import COST, FEATURES, TOL, feature_notes, features_of
 from structlearn.apps.text import TextFeatures
 from structlearn.cli.formats import ENTRY
 from structlearn.cli.labels import positions
@@ -100,6 +100,7 @@ class Tag(Task):
             "loss": "softmax",
             "regularization": 1 / n_sentences,
             "tol": TOL,
+            "cost": COST,
             "transition_features": pairs,
         }
 

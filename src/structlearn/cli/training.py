@@ -179,7 +179,7 @@ def train(
     training = chosen.training(data, target)
     chosen.check_training(estimator, training)
     say(f"Read {training.summary} from {data}.")
-    given = {"loss": loss, **numbers}
+    given = {"loss": loss, "cost": cost, **numbers}
     found = training.parameters.items()
     estimator.set_params(**{name: value for name, value in found if given.get(name) is None})
     _fit(estimator, training)

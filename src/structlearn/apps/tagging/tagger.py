@@ -23,6 +23,8 @@ from structlearn.estimators.persistence import Bundle, load_bundle, save_bundle
 #: the name of the vocabulary in a model file
 FEATURES = "features"
 TOL = 0.01
+#: of the hinge: mistakes count the same in long sentences and in short ones
+COST = "count"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -51,7 +53,7 @@ class Tagger(BaseEstimator):
     n_jobs, random_state, verbose
         As in `ChainClassifier`.
     chain_options : dict, optional
-        Other parameters of `ChainClassifier`: solver, cost, max_passes, start, end ...
+        Other parameters of `ChainClassifier`: solver, max_passes, start, end, cost ("count" unless given) ...
 
     Attributes
     ----------
@@ -89,7 +91,7 @@ class Tagger(BaseEstimator):
             n_jobs=self.n_jobs,
             random_state=self.random_state,
             verbose=self.verbose,
-            **(self.chain_options or {}),
+            **{"cost": COST, **(self.chain_options or {})},
         )
         self.chain_.fit(self._rows(tokens), y)
         return self
