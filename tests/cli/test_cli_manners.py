@@ -13,7 +13,7 @@ import pytest
 from cli_cases import rows
 
 import structlearn
-from structlearn import LinearRegressor, MulticlassClassifier, StructuredPredictor, load
+from structlearn import LinearRegressor, MulticlassClassifier, StructuredPredictor, TreeParser, load
 from structlearn.cli.formats import training_format
 from structlearn.cli.training import train
 from structlearn.data import write_libsvm
@@ -54,16 +54,18 @@ def test_version(run):
 def test_defaults_are_those_of_the_estimators(run):
     renamed = {"jobs": "n_jobs"}
     parameters = inspect.signature(train).parameters
-    for name in ("solver", "regularization", "tol", "max_passes", "max_seconds", "jobs"):
+    for name in ("solver", "regularization", "max_passes", "max_seconds", "jobs"):
         for estimator in (StructuredEstimator(), LinearRegressor()):
             if name != "jobs" or hasattr(estimator, "n_jobs"):
                 assert parameters[name].default == getattr(estimator, renamed.get(name, name)), name
     # What depends on the estimator is its own affair; the help has it in words.
     shown = " ".join(run("train", "--help").stdout.split())
-    for name in ("loss", "cost", "penalty"):
+    for name in ("loss", "cost", "penalty", "tol"):
         assert parameters[name].default is None
         assert f"[default: {getattr(MulticlassClassifier(), name)}" in shown
     assert LinearRegressor().penalty == MulticlassClassifier().penalty
+    assert f"parse: {TreeParser().cost}" in shown
+    assert f"parse: {TreeParser().tol}" in shown
 
 
 def test_help_names_all_losses_and_solvers(run):
