@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import cvxpy
 import numpy as np
+import pytest
 
 from own_structures import ChooseTwo, CompiledChooseTwo, choose_two
 from structlearn.objective import Objective
@@ -22,6 +23,7 @@ from structlearn.solvers import (
     BlockFrankWolfe,
     CuttingPlane,
     DiminishingStep,
+    EuclideanGeometry,
     Extragradient,
     FrankWolfe,
     GapSampling,
@@ -235,6 +237,15 @@ STRUCTURES = {
     "own, a function": two_of(choose_two, [4, 3]),
 }
 
+#: Structures whose solvers are compiled in the tests of solvers; around the others they run as Python.
+COMPILED = ("simplex", "chain", "chain with start and end", "matching", "full matching", "own, plain Python")
+
+
+def marked(name):
+    """The name of a structure as a parameter of a test of solvers."""
+    return name if name in COMPILED else pytest.param(name, marks=pytest.mark.interpreted)
+
+
 # ---- training problems, written out ---------------------------------------------------------------------
 
 
@@ -413,6 +424,7 @@ SOLVERS = {
     "bcfw, active sets, away steps": Runner(ActiveBlocks(steps=Steps.AWAY, order=GapSampling()), 500),
     "bcfw, small active sets, averaged": Runner(ActiveBlocks(averaging=True, most_atoms=3, forget_after=1)),
     "extragradient": Runner(Extragradient(), 4000),
+    "extragradient, Euclidean": Runner(Extragradient(EuclideanGeometry()), 4000),
     "fw": Runner(FrankWolfe()),
     "fw, 2/(k + 2)": Runner(FrankWolfe(line_search=False), 10000),
     "cutting plane": Runner(CuttingPlane(), 300),

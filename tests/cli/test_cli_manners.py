@@ -13,7 +13,7 @@ import pytest
 from cli_cases import rows
 
 import structlearn
-from structlearn import LinearRegressor, MulticlassClassifier, StructuredPredictor, load
+from structlearn import LinearRegressor, MulticlassClassifier, StructuredPredictor, TreeParser, load
 from structlearn.cli.formats import training_format
 from structlearn.cli.training import train
 from structlearn.data import write_libsvm
@@ -65,6 +65,8 @@ def test_defaults_are_those_of_the_estimators(run):
         assert f"[default: {getattr(MulticlassClassifier(), name)}" in shown
     for name in ("penalty", "regularization", "tol"):
         assert getattr(LinearRegressor(), name) == getattr(MulticlassClassifier(), name)
+    assert f"parse {TreeParser().cost}" in shown
+    assert f"parse: {TreeParser().tol}" in shown
 
 
 def test_help_names_all_losses_and_solvers(run):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from brute import SOLVERS, STRUCTURES, build, optimum, problem
+from brute import SOLVERS, STRUCTURES, build, marked, optimum, problem
 from own_structures import ChooseTwo, PlainViterbi
 from structlearn.objective import Objective
 from structlearn.scoring import RowScoring
@@ -34,10 +34,7 @@ from structlearn.solvers import (
 from structlearn.structures import Simplex
 
 each_solver = pytest.mark.parametrize("solver", [runner.solver for runner in SOLVERS.values()], ids=SOLVERS)
-# "cut" and "own, compiled" stand for these, whose kinds would be compiled once more.
-each_structure = pytest.mark.parametrize(
-    "name", [k for k in STRUCTURES if k not in ("cuts", "own, a function")]
-)
+each_structure = pytest.mark.parametrize("name", map(marked, STRUCTURES))
 THOROUGH = {name: runner for name, runner in SOLVERS.items() if runner.passes}
 EXACT_STEPS = {
     name: runner.solver for name, runner in SOLVERS.items() if name == "fw" or name.startswith("bcfw")

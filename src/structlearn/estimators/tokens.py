@@ -17,7 +17,8 @@ RARE_CODE = np.uint64(0x2545F4914F6CDD1D)
 _COLUMN_STEP = np.uint64(0x9E3779B97F4A7C15)
 _AFFIX = re.compile(r"(prefix|suffix)([1-9])")
 
-#: Templates after McDonald, Crammer and Pereira (2005), and a few more.
+#: Templates after McDonald, Crammer and Pereira (2005), and words beside the two: in Universal Dependencies
+#: a preposition depends on its noun, so that it is the word before that tells where the noun belongs.
 DEFAULT_TEMPLATES = (
     "",
     *("h.lower", "h.upos", "h.xpos", "h.lower h.xpos"),
@@ -34,6 +35,12 @@ DEFAULT_TEMPLATES = (
     *("h.xpos h+1.xpos m.xpos m+1.xpos", "h-1.xpos h.xpos m.xpos m+1.xpos"),
     *("m-1.xpos m.xpos m+1.xpos", "h-1.xpos h.xpos h+1.xpos", "m-1.lower m.upos", "m.upos m+1.lower"),
     "h.upos b.upos m.upos",
+    *("h.upos m-1.lower m.upos", "h.lower m-1.lower m.upos", "h.upos m.upos m+1.lower"),
+    *("h.upos m-2.lower m.upos", "h.lower m-2.lower m.upos"),
+    *("h-1.lower h.upos m.upos", "h.upos h+1.lower m.upos"),
+    *("h.xpos m-1.xpos m.xpos", "h.xpos m.xpos m+1.xpos", "h-1.xpos h.xpos m.xpos", "h.xpos h+1.xpos m.xpos"),
+    *("m-2.upos m-1.upos m.upos", "m.upos m+1.upos m+2.upos"),
+    *("h-2.upos h-1.upos h.upos", "h.upos h+1.upos h+2.upos"),
 )
 
 
