@@ -37,7 +37,7 @@ from structlearn.solvers.atoms import (
     mark,
 )
 from structlearn.solvers.block_frank_wolfe import LEAST_VISITS, BlockFrankWolfe, State
-from structlearn.solvers.rounds import Keep, play_round, round_size, rounds_of
+from structlearn.solvers.rounds import Keep, play_nothing, play_round, round_size, rounds_of
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
@@ -162,6 +162,8 @@ class ActiveBlocks(BlockFrankWolfe):
         store = state.z.store
         if objective.n_jobs == 1 or not order.size:
             visit(order, state.w, state.totals, state.lag, Before.nothing())
+            if objective.n_jobs > 1:
+                play_nothing(state, lambda: keep_share(store, order, Before.nothing(), 1.0))
             return
         for now in rounds_of(order, round_size(objective, self.rounds, LEAST_VISITS)):
             play_round(objective, state, now, try_visit)

@@ -20,7 +20,7 @@ from structlearn.solvers.exact_blocks import Focus, exact_pass, steepness
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.orders import Order, Permutation
 from structlearn.solvers.plain_pass import plain_pass, smooth_start
-from structlearn.solvers.rounds import Keep, play_round, round_size, rounds_of
+from structlearn.solvers.rounds import Keep, play_nothing, play_round, round_size, rounds_of
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.totals import COST, LAG_COST, STEPS
 
@@ -126,7 +126,11 @@ class BlockFrankWolfe:
 
     def restored(self, objective: Objective, state: State) -> State:
         """The state as it was; what `step` needs is compiled."""
-        (self._maximize if state.steep.size else self._visit)(objective, state, objective.active[:0])
+        nothing = objective.active[:0]
+        (self._maximize if state.steep.size else self._visit)(objective, state, nothing)
+        if objective.n_jobs > 1:
+            before = Snapshot.of(objective, state.z, state.h, nothing)
+            play_nothing(state, lambda: before.keep(objective, state.z, state.h, 0.5))
         return state
 
     def _first_state(self, objective: Objective, z: Any, w: Array, cost: float, h: Array) -> State:

@@ -59,6 +59,13 @@ def play_round(objective: Objective, books: Books, order: Array, visit: Visit) -
     settle_round(changes, trials, keeps, books, objective.regularization)
 
 
+def play_nothing(books: Books, keep: Callable[[], Any]) -> None:
+    """Compile what the first round will need; `keep` compiles what keeps a share of no block."""
+    changes, trials = np.zeros((1, books.w.size)), np.zeros((1, books.totals.size))
+    combine(changes, trials, 1.0, books.w, books.totals, books.lag)
+    keep()
+
+
 def settle_round(
     changes: Array, trials: Array, keeps: list[Keep], books: Books, regularization: float
 ) -> Array:
