@@ -1,6 +1,8 @@
 """CoNLL-U files: every byte is kept, and what is wrong is named with its line."""
 
 import gzip
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,3 +122,15 @@ def test_attachment_scores_by_hand():
     assert scores == pytest.approx((4 / 5, 3 / 5, 2 / 5, 1.0, 3 / 4, 0.5, 2, 5))
     with pytest.raises(ValueError, match="Sentence 0 has 4 words but 1"):
         parsing_scores(gold, predicted[::-1], tags)
+
+
+DEV = (
+    Path(os.environ.get("STRUCTLEARN_DATA", Path(__file__).parents[4] / "shared" / "data")) / "ud_english_ewt"
+)
+
+
+@pytest.mark.skipif(not DEV.is_dir(), reason="the treebank is not here")
+def test_a_real_treebank_comes_back_byte_for_byte():
+    path = DEV / "en_ewt-ud-dev.conllu.gz"
+    document = read_conllu(path)
+    assert as_bytes(document, document.trees(single_root=True)) == gzip.decompress(path.read_bytes())
