@@ -35,8 +35,8 @@ Cost = Annotated[
     str | None,
     typer.Option(
         metavar="C",
-        help="With the hinge: hamming (mistakes over length) or count.  [default: hamming; for words and parse "
-        "count; regress has none]",
+        help="With the hinge: hamming (mistakes over length) or count.  [default: hamming; for words and "
+        "parse count; regress has none]",
     ),
 ]
 NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Add no constant feature.")]
