@@ -28,15 +28,8 @@ COLUMNS = ["iteration", "passes", "oracle_calls", "seconds", "primal", "dual", "
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([MulticlassClassifier()])
-def test_multiclass_keeps_scikit_learns_conventions(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.interpreted
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([MultiLabelClassifier()])
-def test_label_sets_keep_scikit_learns_conventions(estimator, check):
+@parametrize_with_checks([MulticlassClassifier(), MultiLabelClassifier()])
+def test_flat_estimators_keep_scikit_learns_conventions(estimator, check):
     check(estimator)
 
 

@@ -75,8 +75,10 @@ class RowScoring(Scoring):
         if sparse.issparse(X):
             # unsigned: compiled code then need not ask whether an index counts from the end
             indices = X.indices.astype(np.int32, copy=False).view(np.uint32)
-            return SparseRows(X.data, indices, X.indptr.astype(np.int64, copy=False), X.shape[1], *tail)
-        return DenseRows(X, *tail)
+            indptr = X.indptr.astype(np.int64, copy=False)
+            data, indices, indptr = map(_read_only, (X.data, indices, indptr))
+            return SparseRows(data, indices, indptr, X.shape[1], *tail)
+        return DenseRows(_read_only(X), *tail)
 
     @cached_property
     def record(self) -> DenseRows | SparseRows:
@@ -127,3 +129,10 @@ class RowScoring(Scoring):
     def _rows(self, first: int, last: int) -> Any:
         """Rows of a range of examples, in float64: float32 is for storage."""
         return self.X[self.first[first] : self.first[last]].astype(np.float64, copy=False)
+
+
+def _read_only(array: Array) -> Array:
+    """A view that cannot be written: one compiled type, whether the user's array can be or not."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
