@@ -34,7 +34,9 @@ def test_packed_data_trains_the_same_model(run, task, data, tmp_path, request):
     assert models[0].tobytes() == models[1].tobytes()
     # the model knows the file's format, and reads both
     answers = [run("predict", tmp_path / "b.st", one).stdout for one in (file, folder)]
-    assert answers[0] == answers[1]
+    if task == "tag":  # a file comes back whole, packed data as its labels
+        answers[0] = "".join(line.split()[-1] + "\n" if line else "\n" for line in answers[0].splitlines())
+    assert answers[0].strip() == answers[1].strip()
     figures = values(run("evaluate", tmp_path / "b.st", folder).stdout)
     assert figures == values(run("evaluate", tmp_path / "b.st", file).stdout)
 

@@ -134,12 +134,15 @@ class Tag(Task):
         return Inputs(Stacked(X, tokens.lengths), y, Page(tokens, plan.label, plan.names.index(plan.label)))
 
     def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
-        """The file itself, the label column filled; with confidences, the probability of each label."""
+        """The file itself, the label column filled; with confidences, the probability of each label.
+
+        Of packed data, which has no lines to fill, the labels alone.
+        """
         estimator, page = bundle.estimator, inputs.source
-        if page is None:
-            raise ValueError("Packed data has no lines to fill; predict the file that it was packed from.")
         predicted = estimator.predict(inputs.X)
         shares = _confidences(estimator, inputs.X, predicted) if marginals else None
+        if page is None:
+            return _labels_alone(predicted, shares)
         values = (str(label) for one in predicted for label in one.tolist())
         return filled(page.tokens, page.label, values, place=page.place, confidences=shares)
 
@@ -205,6 +208,15 @@ def _confidences(estimator: Any, X: Any, predicted: list[Array]) -> Iterator[flo
     for labels, table in zip(predicted, estimator.predict_marginals(X)):
         for label, row in zip(labels.tolist(), table):
             yield float(row[place[label]])
+
+
+def _labels_alone(predicted: list[Array], shares: Iterator[float] | None) -> Iterator[str]:
+    """A label a line (and its probability), a blank line between sequences."""
+    for i, labels in enumerate(predicted):
+        if i:
+            yield "\n"
+        for label in labels.tolist():
+            yield f"{label}\n" if shares is None else f"{label} {next(shares):.4f}\n"
 
 
 # ---- files for a trained model ---------------------------------------------------------------------
