@@ -26,7 +26,7 @@ from structlearn.solvers.totals import COST, LAG_COST, STEPS
 
 _NOTHING = np.empty(0, dtype=np.int64)
 #: A round of fewer visits a thread takes longer to start than to play; exact ones are quick.
-LEAST_VISITS = 256
+LEAST_VISITS = 128
 LEAST_EXACT_VISITS = 1024
 
 
@@ -102,7 +102,7 @@ class BlockFrankWolfe:
     focus: float = 8.0
     smoothing: float = 0.02
     examples_at_once: int = 16384
-    rounds: int = 20
+    rounds: int = 80
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:

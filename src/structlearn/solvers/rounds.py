@@ -55,8 +55,12 @@ def play_round(objective: Objective, books: Books, order: Array, visit: Visit) -
         changes[k] -= books.w
         return keep
 
-    keeps = objective.team.together([partial(attempt, k) for k in range(n)])
-    settle_round(changes, trials, keeps, books, objective.regularization)
+    team = objective.team
+    keeps = team.together([partial(attempt, k) for k in range(n)])
+    shares = combine(changes, trials, objective.regularization, books.w, books.totals, books.lag)
+    partly = [partial(keep, float(share)) for keep, share in zip(keeps, shares) if share < 1.0]
+    if partly:
+        add_gain(books, sum(team.together(partly)))
 
 
 def play_nothing(books: Books, keep: Callable[[], Any]) -> None:
@@ -66,24 +70,11 @@ def play_nothing(books: Books, keep: Callable[[], Any]) -> None:
     keep()
 
 
-def settle_round(
-    changes: Array, trials: Array, keeps: list[Keep], books: Books, regularization: float
-) -> Array:
-    """Keep the best share of what each thread, or machine, has done; the shares.
-
-    Parameters
-    ----------
-    changes : ndarray of shape (n, n_weights), the d_k
-    trials : ndarray of shape (n, 4), the scalars of `totals`, counted from zero
-    keeps : what makes each one's blocks keep a share
-    """
-    shares = combine(changes, trials, regularization, books.w, books.totals, books.lag)
-    gained = sum(keep(float(share)) for keep, share in zip(keeps, shares) if share < 1.0)
-    if gained:
-        books.totals[COST] += gained
-        if books.lag.size:
-            books.totals[LAG_COST] += _age(books.totals) * gained
-    return shares
+def add_gain(books: Books, gained: float) -> None:
+    """What the cost of z gains where shares of blocks are kept (see `Keep`)."""
+    books.totals[COST] += gained
+    if books.lag.size:
+        books.totals[LAG_COST] += _age(books.totals) * gained
 
 
 @kernel
@@ -94,7 +85,10 @@ def _age(totals: Any) -> Any:
 
 @kernel
 def combine(changes: Any, trials: Any, regularization: Any, w: Any, totals: Any, lag: Any) -> Any:
-    """The best shares of the changes; w, the scalars and the lag move by them."""
+    """The best shares of what each thread, or machine, has done; w, the scalars and the lag move by them.
+
+    changes : the d_k, of shape (n, n_weights); trials : the scalars of `totals`, from zero, of shape (n, 4)
+    """
     shares = best_shares(changes, trials[:, COST], w, regularization)
     paid = 0.0
     for k in range(shares.size):
