@@ -40,6 +40,7 @@ class Packed:
     X : ndarray or CSR matrix of mapped arrays, or `PackedExamples`
     y : ndarray, list of tuples, or `PackedLabels`, `PackedLinks`
     notes, texts : what an application keeps beside them
+    classes : ndarray of all labels, sorted; empty where there are none
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Packed:
     y: Any
     notes: dict[str, Any] = field(default_factory=dict)
     texts: dict[str, list[str]] = field(default_factory=dict)
+    classes: NDArray[Any] = field(default_factory=lambda: np.empty(0))
 
     def __len__(self) -> int:
         return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
@@ -157,7 +159,7 @@ def open_packed(path: str | Path, *, verify: bool = True) -> Packed:
         X, y = _contents(header, arrays)
     except (KeyError, IndexError, ValueError, TypeError) as error:
         raise DataError(f"{path} is damaged: its arrays do not belong together ({error}).") from None
-    return Packed(header["kind"], X, y, header["notes"], header["texts"])
+    return Packed(header["kind"], X, y, header["notes"], header["texts"], np.array(header["classes"]))
 
 
 def _contents(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Any]:

@@ -24,6 +24,7 @@ class PackedWriter:
         Folder to make.
     kind : {"classes", "sets", "numbers", "chain", "matching"}
     notes, texts : what to keep beside the data: JSON, and lists of strings by name
+    classes : all labels, where some may not occur
 
     Examples
     --------
@@ -39,13 +40,15 @@ class PackedWriter:
         *,
         notes: Mapping[str, Any] | None = None,
         texts: Mapping[str, Sequence[str]] | None = None,
+        classes: Any = None,
     ) -> None:
         if kind not in KINDS:
             raise ValueError(f"Unknown kind {kind!r}; valid are {', '.join(map(repr, KINDS))}.")
         self.kind = kind
         self.header: dict[str, Any] = {"notes": dict(notes or {}), "texts": dict(texts or {})}
         self._folder = FolderWriter(path)
-        self._codes: dict[Any, int] = {}
+        known = [] if classes is None else np.asarray(classes).tolist()
+        self._codes: dict[Any, int] = {label: code for code, label in enumerate(known)}
         self._ends: dict[str, int] = {}
         self._n_features: int | None = None
         self._sparse = self._vectors = False

@@ -136,13 +136,24 @@ def label_arrays(y: Any, noun: str) -> tuple[list[Array], Array]:
     return arrays, np.concatenate(arrays)
 
 
-def label_codes(y: Any, noun: str) -> tuple[Array, Array, Array]:
-    """Classes, all labels end to end as positions in them, and how many labels each example has."""
+def label_codes(y: Any, noun: str, classes: Any = None) -> tuple[Array, Array, Array]:
+    """Classes, all labels end to end as positions in them, and how many labels each example has.
+
+    `classes` are all that there are, sorted, where y may lack some.
+    """
     if hasattr(y, "codes") and hasattr(y, "classes"):
         return y.classes, y.codes, y.lengths
     arrays, labels = label_arrays(y, noun)
-    classes, codes = np.unique(labels, return_inverse=True)
+    classes, codes = coded(labels, classes)
     return classes, codes, np.array([len(one) for one in arrays])
+
+
+def coded(labels: Array, classes: Any) -> tuple[Array, Array]:
+    """Classes, those of the labels unless given, and the labels as positions in them."""
+    if classes is None:
+        found, codes = np.unique(labels, return_inverse=True)
+        return found, codes
+    return classes, np.searchsorted(classes, labels)
 
 
 def canonical_examples(X: Any, codes: Array, weight: Array | None) -> tuple[Array, Array]:

@@ -27,6 +27,8 @@ SETTLED = 1e-12
 
 #: keeps a share of what blocks have moved; returns what the cost gains beyond that share
 Keep = Callable[[float], float]
+#: visits the blocks of an order, with a w and totals that it changes in place
+Visit = Callable[[Array, Array, Array], Keep]
 
 
 class Books(Protocol):
@@ -50,12 +52,31 @@ class Trial(NamedTuple):
     keep: Keep
 
 
-def attempt(visit: Callable[[Array, Array, Array], Keep], order: Array, w: Array) -> Trial:
+def attempt(visit: Visit, order: Array, w: Array) -> Trial:
     """Visit the blocks of `order` on a copy of w; `visit(order, w, totals)` changes w and totals in place."""
     own, totals = w.copy(), np.zeros(4)
     keep = visit(order, own, totals)
     own -= w
     return Trial(own, totals, keep)
+
+
+class Own(NamedTuple):
+    """Books of a trial that several threads make together."""
+
+    w: Array
+    totals: Array
+    lag: Array
+
+
+def attempt_together(objective: Objective, visit: Visit, order: Array, w: Array) -> Trial:
+    """One trial of all threads on copies of w, which stays: their shares are settled among them."""
+    parts = np.array_split(order, max(min(objective.n_jobs, order.size), 1))
+    if len(parts) == 1:
+        return attempt(visit, order, w)
+    trials = objective.team.together([partial(attempt, visit, part, w) for part in parts])
+    own = Own(w.copy(), np.zeros(4), w[:0])
+    combine(trials, own, objective.regularization)
+    return Trial(own.w - w, own.totals, lambda share: sum(trial.keep(share) for trial in trials))
 
 
 def best_shares(changes: list[Array], costs: Array, w: Array, regularization: float) -> Array:
@@ -73,9 +94,7 @@ def best_shares(changes: list[Array], costs: Array, w: Array, regularization: fl
     return shares
 
 
-def play_round(
-    objective: Objective, books: Books, order: Array, visit: Callable[[Array, Array, Array], Keep]
-) -> None:
+def play_round(objective: Objective, books: Books, order: Array, visit: Visit) -> None:
     """One visit for each block of `order`, which are distinct, shared out to the threads."""
     parts = np.array_split(order, min(objective.n_jobs, order.size))
     trials = objective.team.together([partial(attempt, visit, part, books.w) for part in parts])
