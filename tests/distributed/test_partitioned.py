@@ -19,7 +19,7 @@ from structlearn.structures import Chain
 def spread_chains(folder, engine, solver=None, seconds=1e9):
     """The chains on the workers of an engine."""
     X, y = chains()
-    parts = split(folder / "parts", "chain", X, y, parts=engine.size, classes=np.unique(np.concatenate(y)))
+    parts = split(folder / "parts", "chain", X, y, parts=engine.size)
     lay_out = LayOut("ChainClassifier", {"regularization": 1.0, "random_state": 0})
     posts = [
         Post(k, str(path), lay_out, None, solver or ActiveBlocks(), 0, kept, TOL)
@@ -248,7 +248,7 @@ def make_other():
 def test_a_split_is_every_example_once_with_all_classes(tmp_path):
     X, y = data("multiclass")
     y = np.where(np.arange(60) == 7, "rare", y)
-    parts = split(tmp_path / "p", "classes", X, y, parts=4, seed=3, classes=np.unique(y))
+    parts = split(tmp_path / "p", "classes", X, y, parts=4, seed=3)
     opened = [open_packed(path) for path in open_partitions(tmp_path / "p").paths]
     assert sorted(len(one) for one in opened) == [15] * 4
     assert all(one.classes.tolist() == ["a", "b", "c", "rare"] for one in opened)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from structlearn.data import Packed, open_packed
+from structlearn.distributed import is_partitioned, open_partitions
 from structlearn.estimators.choices import LOSSES, one_of
 from structlearn.estimators.persistence import Bundle
 
@@ -72,9 +73,18 @@ class Task(ABC):
             return self.read(path, target)
         if target is not None:
             raise ValueError("--target goes with files; packed data has its target.")
+        if is_partitioned(path):
+            return self._partitioned(path)
         data = self._unpacked(path)
         notes = data.notes or {"format": PACKED}
         return Training(data.X, data.y, notes, data.texts, f"{len(data)} packed examples")
+
+    def _partitioned(self, path: Path) -> Training:
+        """Partitions that `data split` wrote, which workers read."""
+        partitions = open_partitions(path)
+        first = self._checked(partitions.paths[0], partitions.first())
+        notes = first.notes or {"format": PACKED}
+        return Training(partitions, None, notes, first.texts, f"{len(partitions.paths)} partitions")
 
     def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Data for a trained model, from a file or a folder."""
@@ -86,7 +96,9 @@ class Task(ABC):
         return self.reread(path, bundle, labels=labels)
 
     def _unpacked(self, path: Path) -> Packed:
-        data = open_packed(path)
+        return self._checked(path, open_packed(path))
+
+    def _checked(self, path: Path, data: Packed) -> Packed:
         if data.kind != self.packed:
             raise ValueError(f"{path} holds packed data of the kind {data.kind!r}, not {self.packed!r}.")
         return data

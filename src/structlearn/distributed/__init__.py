@@ -6,7 +6,7 @@ Nothing here imports an engine before one is asked for.
 from structlearn.distributed.connection import connected
 from structlearn.distributed.driver import JoinedBlocks
 from structlearn.distributed.engine import Engine, Lost
-from structlearn.distributed.partitions import Partitions, open_partitions, split
+from structlearn.distributed.partitions import Partitions, is_partitioned, open_partitions, split
 from structlearn.distributed.spread import SpreadObjective, spread_out
 from structlearn.distributed.worker import Post, Worker
 
@@ -19,6 +19,7 @@ __all__ = [
     "SpreadObjective",
     "Worker",
     "connected",
+    "is_partitioned",
     "open_partitions",
     "split",
     "spread_out",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,12 +63,11 @@ def split(
     *,
     parts: int,
     seed: int = 0,
-    classes: Any = None,
     **kept: Any,
 ) -> Partitions:
     """Write a random split of a data set as packed folders part-0000-of-0002, ...
 
-    `classes` are those of the whole: a partition need not have all of them. `kept` is as of `PackedWriter`.
+    Each knows the classes of the whole, of which it need not have all. `kept` is as of `PackedWriter`.
     """
     n = len(y)
     if not 1 <= parts <= n:
@@ -75,12 +75,32 @@ def split(
     make_folder(folder)
     order = np.random.default_rng(seed).permutation(n)
     examples = [np.sort(some) for some in np.array_split(order, parts)]
+    classes = all_classes(kind, y)
     paths = [Path(folder).absolute() / f"part-{k:04d}-of-{parts:04d}" for k in range(parts)]
-    for path, some in zip(paths, examples):
-        with PackedWriter(path, kind, classes=classes, **kept) as writer:
-            for batch in _batches(some):
-                writer.append(_take(X, batch), _take(y, batch))
+    try:
+        for path, some in zip(paths, examples):
+            with PackedWriter(path, kind, classes=classes, **kept) as writer:
+                for batch in _batches(some):
+                    writer.append(_take(X, batch), _take(y, batch))
+    except BaseException:
+        for path in paths:
+            shutil.rmtree(path, ignore_errors=True)
+        raise
     return Partitions(paths, examples)
+
+
+def all_classes(kind: str, y: Any) -> Array | None:
+    """All labels of a data set, sorted; None where its outputs are no labels."""
+    if kind not in ("classes", "chain"):
+        return None
+    if hasattr(y, "classes"):
+        return y.classes
+    return np.unique(y if kind == "classes" else np.concatenate([np.asarray(one) for one in y]))
+
+
+def is_partitioned(folder: str | Path) -> bool:
+    """Whether a folder holds partitions."""
+    return any(Path(folder).glob("part-*-of-*"))
 
 
 def _batches(some: Array) -> Iterator[Array]:

@@ -17,7 +17,7 @@ from structlearn.distributed import JoinedBlocks, Partitions, Post, split, sprea
 from structlearn.distributed.dask_engine import DaskEngine
 from structlearn.estimators.base import Task
 from structlearn.estimators.choices import make_checkpoint
-from structlearn.estimators.inputs import check_weights, label_codes
+from structlearn.estimators.inputs import check_weights
 from structlearn.objective import Objective
 from structlearn.solvers import Checkpoint
 
@@ -125,12 +125,4 @@ def _split(estimator: Any, X: Any, y: Any, folder: Path, parts: int, seed: int) 
     """The partitions that are given, or a split of the data."""
     if hasattr(X, "paths"):
         return X
-    classes = _classes(estimator, y)
-    return split(folder, estimator._packed, X, y, parts=min(parts, len(y)), seed=seed, classes=classes)
-
-
-def _classes(estimator: Any, y: Any) -> Array | None:
-    """All labels of the data, where its examples have labels."""
-    if estimator._packed == "matching":
-        return None
-    return np.unique(y) if estimator._packed == "classes" else label_codes(y, "sequence")[0]
+    return split(folder, estimator._packed, X, y, parts=min(parts, len(y)), seed=seed)
