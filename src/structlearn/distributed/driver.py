@@ -21,7 +21,8 @@ from structlearn.contract import Array
 from structlearn.distributed.spread import SpreadObjective
 from structlearn.distributed.worker import Answer, Piece, Values, probe
 from structlearn.solvers.loop import Candidate, Progress
-from structlearn.solvers.rounds import best_shares
+from structlearn.solvers.rounds import Own, combine, play_nothing
+from structlearn.solvers.totals import COST as TOTAL_COST
 
 #: Relative rounding of sums over all blocks, far above what they show and far below any inconsistency.
 ROUNDING = 1e-8
@@ -87,7 +88,8 @@ class JoinedBlocks:
         return state
 
     def restored(self, objective: SpreadObjective, state: State) -> State:
-        """Take up whatever the workers have now."""
+        """Take up whatever the workers have now; what `step` needs is compiled."""
+        play_nothing(Own(state.w, np.zeros(4), state.w[:0]), lambda: None)
         self._agree(objective, state)
         return state
 
@@ -128,11 +130,11 @@ class JoinedBlocks:
 
     def _join(self, objective: SpreadObjective, state: State, answers: list[Answer]) -> None:
         """Keep the best shares of what the workers have done."""
-        changes, gains = [one.change for one in answers], np.array([one.gain for one in answers])
-        shares = best_shares(changes, gains, state.w, objective.regularization)
-        for share, change in zip(shares, changes):
-            state.w[:] += share * change
-        state.values[COST] = sum(one.cost for one in answers) + float(shares @ gains)
+        changes, trials = np.stack([one.change for one in answers]), np.zeros((len(answers), 4))
+        trials[:, TOTAL_COST] = [one.gain for one in answers]
+        totals = np.zeros(4)
+        shares = combine(changes, trials, objective.regularization, state.w, totals, state.w[:0])
+        state.values[COST] = sum(one.cost for one in answers) + totals[TOTAL_COST]
         state.values[ESTIMATE] = sum(one.estimate for one in answers)
         state.values[FOUND] += sum(one.found for one in answers)
         state.counts[[ROUND, PART, ANSWERS]] += [1, 1, sum(one.answers for one in answers)]

@@ -184,10 +184,12 @@ class Worker:
         solver = self.post.solver
         if kept is None:
             self.state = solver.start(self.objective, self.rng, None)
-            return
-        self.rng.bit_generator.state = kept["random"]
-        self.at = kept["at"]
-        self.state = solver.restored(self.objective, kept["state"])
+        else:
+            self.rng.bit_generator.state = kept["random"]
+            self.at = kept["at"]
+            self.state = solver.restored(self.objective, kept["state"])
+        nothing = self.objective.active[:0]  # compiles what a round will need
+        solver.attempt(self.objective, self.state, nothing, self.state.w, False).keep(0.5)
 
     # ---- rounds --------------------------------------------------------------------------------------
 

@@ -87,7 +87,7 @@ def train_on(client: Any, estimator: Any, X: Any, y: Any, sample_weight: Any) ->
         ]
         objective = spread_out(engine, posts, structure, estimator.regularization)
         try:
-            estimator._minimise(objective, JoinedBlocks(solver.rounds, solver.repeats), stopping, seed)
+            estimator._minimise(objective, JoinedBlocks(repeats=solver.repeats), stopping, seed)
         finally:
             objective.close()
 

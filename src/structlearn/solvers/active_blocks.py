@@ -37,7 +37,16 @@ from structlearn.solvers.atoms import (
     mark,
 )
 from structlearn.solvers.block_frank_wolfe import LEAST_VISITS, BlockFrankWolfe, State
-from structlearn.solvers.rounds import Keep, Trial, Visit, attempt_together, play_round, round_size, rounds_of
+from structlearn.solvers.rounds import (
+    Keep,
+    Trial,
+    Visit,
+    attempt,
+    play_nothing,
+    play_round,
+    round_size,
+    rounds_of,
+)
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
@@ -150,7 +159,7 @@ class ActiveBlocks(BlockFrankWolfe):
     def attempt(self, objective: Objective, state: State, order: Array, w: Array, again: bool) -> Trial:
         if self._is_dense(objective):
             return super().attempt(objective, state, order, w, again)
-        return attempt_together(objective, self._atoms_visitor(objective, state, again), order, w)
+        return attempt(objective, order, self._atoms_visitor(objective, state, again), w)
 
     def answers_of(self, objective: Objective, visits: int, again: bool) -> int:
         return 0 if again and not self._is_dense(objective) else visits
@@ -202,6 +211,8 @@ class ActiveBlocks(BlockFrankWolfe):
         if objective.n_jobs == 1 or not order.size:
             nothing = Before.nothing()
             self._visit_all(objective, state, order, cached, state.w, state.totals, state.lag, nothing)
+            if objective.n_jobs > 1:
+                play_nothing(state, lambda: keep_share(state.z.store, order, nothing, 1.0))
             return
         for now in rounds_of(order, round_size(objective, self.rounds, LEAST_VISITS)):
             play_round(objective, state, now, self._atoms_visitor(objective, state, cached))
@@ -234,8 +245,6 @@ class Before(NamedTuple):
 @kernel
 def keep_share(store: Any, order: Any, before: Any, share: Any) -> Any:
     """z_i <- old + share (z_i - old) for the blocks of `order`; the cost is linear in z: no further gain."""
-    if share == 1.0:
-        return 0.0
     for q in range(order.size):
         atoms = atoms_of(store, order[q])
         for a in range(store.count[order[q]]):

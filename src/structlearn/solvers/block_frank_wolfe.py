@@ -24,7 +24,8 @@ from structlearn.solvers.rounds import (
     Keep,
     Trial,
     Visit,
-    attempt_together,
+    attempt,
+    play_nothing,
     play_round,
     round_size,
     rounds_of,
@@ -34,7 +35,7 @@ from structlearn.solvers.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
 _NOTHING = np.empty(0, dtype=np.int64)
 #: A round of fewer visits a thread takes longer to start than to play; exact ones are quick.
-LEAST_VISITS = 64
+LEAST_VISITS = 128
 LEAST_EXACT_VISITS = 1024
 #: Passes over the blocks that are awake, between two full ones on a cluster.
 MOST_REPEATS = 10
@@ -112,7 +113,7 @@ class BlockFrankWolfe:
     focus: float = 3.0
     smoothing: float = 0.02
     examples_at_once: int = 16384
-    rounds: int = 10
+    rounds: int = 80
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
@@ -136,7 +137,11 @@ class BlockFrankWolfe:
 
     def restored(self, objective: Objective, state: State) -> State:
         """The state as it was; what `step` needs is compiled."""
-        (self._maximize if state.steep.size else self._visit)(objective, state, objective.active[:0])
+        nothing = objective.active[:0]
+        (self._maximize if state.steep.size else self._visit)(objective, state, nothing)
+        if objective.n_jobs > 1:
+            before = Snapshot.of(objective, state.z, state.h, nothing)
+            play_nothing(state, lambda: before.keep(objective, state.z, state.h, 0.5))
         return state
 
     def _first_state(self, objective: Objective, z: Any, w: Array, cost: float, h: Array) -> State:
@@ -267,7 +272,7 @@ class BlockFrankWolfe:
         The blocks are of `draw` or, where `again`, of `draw_again`; then the totals tell the gap that was
         found. The state's w and totals stay; its blocks have moved until the trial is kept or not.
         """
-        trial = attempt_together(objective, self._visitor(objective, state), order, w)
+        trial = attempt(objective, order, self._visitor(objective, state), w)
         trial.totals[CACHED_GAP] = state.gaps[order].sum()
         return trial
 

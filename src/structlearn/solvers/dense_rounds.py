@@ -34,8 +34,6 @@ class Snapshot(NamedTuple):
         -Omega is concave, so that its bound h may go with z. The squared norm is known from z itself: there
         the bound is taken afresh.
         """
-        if share == 1.0:
-            return 0.0
         go_back(self, objective.point_start, share, z)
         if not h.size:
             return 0.0

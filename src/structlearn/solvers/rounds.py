@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from structlearn.contract import Array
+from structlearn.kernels import kernel
 from structlearn.objective import Objective
 from structlearn.solvers.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
@@ -27,7 +28,7 @@ SETTLED = 1e-12
 
 #: keeps a share of what blocks have moved; returns what the cost gains beyond that share
 Keep = Callable[[float], float]
-#: visits the blocks of an order, with a w and totals that it changes in place
+#: visits blocks, changing a w and `totals` in place
 Visit = Callable[[Array, Array, Array], Keep]
 
 
@@ -42,91 +43,143 @@ class Books(Protocol):
     def lag(self) -> Array: ...
 
 
-class Trial(NamedTuple):
-    """What one thread, or one machine, brings back."""
+def play_round(objective: Objective, books: Books, order: Array, visit: Visit) -> None:
+    """One visit for each block of `order`, which are distinct, shared out to the threads."""
+    n = min(objective.n_jobs, order.size)
+    edges = [order.size * k // n for k in range(n + 1)]
+    changes, trials = np.empty((n, books.w.size)), np.zeros((n, books.totals.size))
 
-    #: d_k
-    change: Array
-    #: the scalars of `totals`, counted from zero
-    totals: Array
-    keep: Keep
+    def attempt(k: int) -> Keep:
+        changes[k] = books.w
+        keep = visit(order[edges[k] : edges[k + 1]], changes[k], trials[k])
+        changes[k] -= books.w
+        return keep
 
-
-def attempt(visit: Visit, order: Array, w: Array) -> Trial:
-    """Visit the blocks of `order` on a copy of w; `visit(order, w, totals)` changes w and totals in place."""
-    own, totals = w.copy(), np.zeros(4)
-    keep = visit(order, own, totals)
-    own -= w
-    return Trial(own, totals, keep)
+    team = objective.team
+    keeps = team.together([partial(attempt, k) for k in range(n)])
+    shares = combine(changes, trials, objective.regularization, books.w, books.totals, books.lag)
+    partly = [partial(keep, float(share)) for keep, share in zip(keeps, shares) if share < 1.0]
+    if partly:
+        add_gain(books, sum(team.together(partly)))
 
 
 class Own(NamedTuple):
-    """Books of a trial that several threads make together."""
+    """Books of a trial."""
 
     w: Array
     totals: Array
     lag: Array
 
 
-def attempt_together(objective: Objective, visit: Visit, order: Array, w: Array) -> Trial:
-    """One trial of all threads on copies of w, which stays: their shares are settled among them."""
-    parts = np.array_split(order, max(min(objective.n_jobs, order.size), 1))
-    if len(parts) == 1:
-        return attempt(visit, order, w)
-    trials = objective.team.together([partial(attempt, visit, part, w) for part in parts])
-    own = Own(w.copy(), np.zeros(4), w[:0])
-    combine(trials, own, objective.regularization)
-    return Trial(own.w - w, own.totals, lambda share: sum(trial.keep(share) for trial in trials))
+class Trial(NamedTuple):
+    """What one machine has done at a w, which stays, and how a share of it is kept."""
+
+    change: Array
+    #: the scalars of `totals`, from zero
+    totals: Array
+    keep: Keep
 
 
-def best_shares(changes: list[Array], costs: Array, w: Array, regularization: float) -> Array:
-    """The shares gamma, by coordinate ascent from gamma = 0."""
-    slope = costs - regularization * np.array([change @ w for change in changes])
-    steep = regularization * np.array([[one @ other for other in changes] for one in changes])
-    shares = np.zeros(len(changes))
+def attempt(objective: Objective, order: Array, visit: Visit, w: Array) -> Trial:
+    """As `play_round` on a copy of w; what threads have settled among them can be kept in part later."""
+    own, keeps = Own(w.copy(), np.zeros(4), w[:0]), []
+
+    def remembered(order: Array, w: Array, totals: Array) -> Keep:
+        keep = visit(order, w, totals)
+        keeps.append(keep)
+        return keep
+
+    if objective.n_jobs == 1 or not order.size:
+        remembered(order, own.w, own.totals)
+    else:
+        play_round(objective, own, order, remembered)
+    return Trial(own.w - w, own.totals, lambda share: sum(keep(share) for keep in keeps))
+
+
+def play_nothing(books: Books, keep: Callable[[], Any]) -> None:
+    """Compile what the first round will need; `keep` compiles what keeps a share of no block."""
+    changes, trials = np.zeros((1, books.w.size)), np.zeros((1, books.totals.size))
+    combine(changes, trials, 1.0, books.w, books.totals, books.lag)
+    keep()
+
+
+def add_gain(books: Books, gained: float) -> None:
+    """What the cost of z gains where shares of blocks are kept (see `Keep`)."""
+    books.totals[COST] += gained
+    if books.lag.size:
+        books.totals[LAG_COST] += _age(books.totals) * gained
+
+
+@kernel
+def _age(totals: Any) -> Any:
+    """How much a change now lags behind in the average weighted by 1, 2, 3, ... (see `plain_pass`)."""
+    return totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
+
+
+@kernel
+def combine(changes: Any, trials: Any, regularization: Any, w: Any, totals: Any, lag: Any) -> Any:
+    """The best shares of what each thread, or machine, has done; w, the scalars and the lag move by them.
+
+    changes : the d_k, of shape (n, n_weights); trials : the scalars of `totals`, from zero, of shape (n, 4)
+    """
+    shares = best_shares(changes, trials[:, COST], w, regularization)
+    paid = 0.0
+    for k in range(shares.size):
+        paid += shares[k] * trials[k, COST]
+        totals[STEPS] += trials[k, STEPS]
+        totals[CACHED_GAP] += trials[k, CACHED_GAP]
+        for j in range(w.size):
+            w[j] += shares[k] * changes[k, j]
+    totals[COST] += paid
+    if lag.size:  # all steps of the round count as made at its end
+        age = _age(totals)
+        totals[LAG_COST] += age * paid
+        for k in range(shares.size):
+            for j in range(w.size):
+                lag[j] += age * shares[k] * changes[k, j]
+    return shares
+
+
+@kernel
+def best_shares(changes: Any, costs: Any, w: Any, regularization: Any) -> Any:
+    """gamma, by coordinate ascent from zero on <slope, gamma> - 1/2 <gamma, steep gamma> over the box."""
+    n = changes.shape[0]
+    slope, steep, shares = np.empty(n), np.empty((n, n)), np.zeros(n)
+    for k in range(n):
+        slope[k] = costs[k] - regularization * _dot(changes[k], w)
+        for j in range(k + 1):
+            steep[k, j] = steep[j, k] = regularization * _dot(changes[k], changes[j])
     for _ in range(MOST_SWEEPS):
-        before = shares.copy()
-        for k, row in enumerate(steep):
-            left = slope[k] - row @ shares + row[k] * shares[k]
-            shares[k] = 0.0 if left <= 0.0 else min(left, row[k]) / row[k] if row[k] > 0.0 else 1.0
-        if np.abs(shares - before).max() <= SETTLED:
+        largest = 0.0
+        for k in range(n):
+            left = slope[k] + steep[k, k] * shares[k]
+            for j in range(n):
+                left -= steep[k, j] * shares[j]
+            best = 1.0 if left > 0.0 else 0.0
+            if steep[k, k] > left > 0.0:
+                best = left / steep[k, k]
+            largest = max(largest, abs(best - shares[k]))
+            shares[k] = best
+        if largest <= SETTLED:
             break
     return shares
 
 
-def play_round(objective: Objective, books: Books, order: Array, visit: Visit) -> None:
-    """One visit for each block of `order`, which are distinct, shared out to the threads."""
-    parts = np.array_split(order, min(objective.n_jobs, order.size))
-    trials = objective.team.together([partial(attempt, visit, part, books.w) for part in parts])
-    combine(trials, books, objective.regularization)
-
-
-def combine(trials: list[Trial], books: Books, regularization: float) -> Array:
-    """Keep the best share of each trial; the shares."""
-    costs = np.array([trial.totals[COST] for trial in trials])
-    shares = best_shares([trial.change for trial in trials], costs, books.w, regularization)
-    moved, paid = np.zeros(books.w.size), float(shares @ costs)
-    for share, trial in zip(shares, trials):
-        paid += trial.keep(float(share))
-        moved += share * trial.change
-        books.totals[[STEPS, CACHED_GAP]] += trial.totals[[STEPS, CACHED_GAP]]
-    w = books.w
-    w += moved
-    books.totals[COST] += paid
-    if books.lag.size:  # as in `plain_pass`, with all steps of the round at its end
-        age = books.totals[STEPS] * (books.totals[STEPS] - 1.0) / 2.0
-        lag = books.lag
-        lag += age * moved
-        books.totals[LAG_COST] += age * paid
-    return shares
+@kernel
+def _dot(x: Any, y: Any) -> Any:
+    total = 0.0
+    for j in range(x.size):
+        total += x[j] * y[j]
+    return total
 
 
 def rounds_of(order: Array, size: int) -> Iterator[Array]:
     """`order` in pieces of at most `size` blocks, none of them twice in a piece: repetitions wait."""
+    distinct = np.unique(order).size == order.size
     while order.size:
         now, later = order[:size], order[size:]
-        _, first = np.unique(now, return_index=True)
-        if first.size < now.size:
+        if not distinct:
+            _, first = np.unique(now, return_index=True)
             again = np.ones(now.size, dtype=bool)
             again[first] = False
             now, later = now[~again], np.concatenate([later, now[again]])

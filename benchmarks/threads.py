@@ -1,0 +1,121 @@
+"""What a second thread brings: gap evaluation, prediction, and training to one gap, one thread and two.
+
+python benchmarks/threads.py [letters | chains] [--repeats 5] [--jobs 2]
+
+On a busy machine wall-clock time says little, so beside it stands the time that the first thread was at work:
+it does its share of every round and all that is not shared out, and is what wall-clock time would be on idle
+cores. Runs alternate; the least of each is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from contextlib import suppress
+
+import numpy as np
+from common import letters, machine
+
+from structlearn import ChainClassifier
+from structlearn.data import make_chains
+from structlearn.objective import Objective
+
+CHAINS = 20_000
+
+
+def problem(name: str):
+    """Sequences, labels, lambda, and the gap to train to."""
+    if name == "letters":
+        X, y, folds = letters()
+        chosen = np.flatnonzero(folds != 0)
+        return [X[i] for i in chosen], [y[i] for i in chosen], 0.01, 0.01
+    X, y = make_chains(CHAINS, 10, 20, 64, 0, dtype=np.float32, noise=0.5)
+    return X, y, 1e-3, 0.01
+
+
+def clocked(function) -> tuple[float, float]:
+    """Seconds of wall-clock time, and of work of this thread."""
+    wall, work = time.perf_counter(), time.thread_time()
+    function()
+    return time.perf_counter() - wall, time.thread_time() - work
+
+
+def least(functions, repeats: int) -> list[tuple[float, float]]:
+    """The least of both clocks for each function, one after the other, again and again."""
+    times = [[clocked(function) for function in functions] for _ in range(repeats)]
+    return [tuple(min(row[k][clock] for row in times) for clock in (0, 1)) for k in range(len(functions))]
+
+
+def objective_of(model, X, y):
+    """The objective that an estimator trains."""
+    found = {}
+
+    class Caught(Exception):
+        pass
+
+    def catch(task):
+        found["task"] = task
+        raise Caught
+
+    model._train = catch
+    with suppress(Caught):
+        model.fit(X, y)
+    task = found["task"]
+    return Objective(
+        task.structure,
+        task.scoring,
+        task.gold,
+        task.cost,
+        regularization=model.regularization,
+        n_jobs=model.n_jobs,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", nargs="?", default="chains")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    X, y, regularization, tol = problem(options.data)
+    print(f"# {machine()}, {time.strftime('%Y-%m-%d')}, load {os.getloadavg()[0]:.1f}")
+    print(f"# {options.data}: {len(X)} sequences, lambda {regularization}, gap {tol}")
+    threads = (1, options.jobs)
+
+    def make(n_jobs: int) -> ChainClassifier:
+        return ChainClassifier(regularization=regularization, tol=tol, random_state=0, n_jobs=n_jobs)
+
+    fitted = make(1).fit(X, y)
+    objectives = [objective_of(make(n), X, y) for n in threads]
+    w = fitted.weights_
+    models = [make(n) for n in threads]
+    predictors = [fitted if n == 1 else _copy(fitted, n) for n in threads]
+    report("gap evaluation", least([lambda o=o: o.primal(w) for o in objectives], options.repeats))
+    report("prediction", least([lambda m=m: m.predict(X) for m in predictors], options.repeats))
+    report("training", least([lambda m=m: m.fit(X, y) for m in models], max(1, options.repeats // 2)))
+    for n, model in zip(threads, models):
+        certificate = model.certificate_
+        values = f"dual {certificate.dual:.6f}, gap {certificate.gap:.4f}"
+        print(f"  {n} threads: {certificate.passes:.0f} passes, {values}")
+
+
+def _copy(model, n_jobs: int):
+    from sklearn.base import clone
+
+    other = clone(model).set_params(n_jobs=n_jobs)
+    other.__dict__.update({name: value for name, value in vars(model).items() if name.endswith("_")})
+    return other
+
+
+def report(what: str, times) -> None:
+    (wall, work), (wall_many, work_many) = times
+    print(
+        f"{what:15s} wall {wall:7.3f} s -> {wall_many:7.3f} s ({wall / wall_many:4.2f}x); "
+        f"first thread {work:7.3f} s -> {work_many:7.3f} s ({work / work_many:4.2f}x)",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
