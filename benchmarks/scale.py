@@ -3,7 +3,8 @@
 python benchmarks/scale.py [--sizes 10000,100000,1000000] [--memory 1GB] [--jobs 2] [--folder DIR]
 
 Chains are generated in batches and packed, then trained on in a process of its own, which reports the peak of
-its anonymous memory (RssAnon, sampled) to a relative gap of 5%.
+its anonymous memory (RssAnon, sampled) to a relative gap of 5%. A pass has up to eight cached ones after it,
+the fewer the more examples there are; --plain leaves them out, to compare sizes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +64,7 @@ class Peak(threading.Thread):
             time.sleep(0.02)
 
 
-def train(path: Path, memory: str, jobs: int) -> None:
+def train(path: Path, memory: str, jobs: int, plain: bool) -> None:
     """Train on packed data and print the figures as JSON."""
     from structlearn import ChainClassifier
     from structlearn.data import open_packed
@@ -82,7 +84,8 @@ def train(path: Path, memory: str, jobs: int) -> None:
     model = ChainClassifier(
         regularization=1e-3,
         tol=0.0,
-        max_passes=100,
+        max_passes=COMPARED_PASSES if plain else 100,
+        solver_options={"cached_passes": 0} if plain else None,
         random_state=0,
         n_jobs=jobs,
         memory=memory,
@@ -112,10 +115,12 @@ def main() -> None:
     parser.add_argument("--memory", default="1GB")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--folder", type=Path, default=None)
+    parser.add_argument("--plain", action="store_true", help="two passes without cached ones")
     parser.add_argument("--train", type=Path, default=None)
     options = parser.parse_args()
     if options.train is not None:
-        train(options.train, options.memory, options.jobs)
+        warnings.simplefilter("ignore")
+        train(options.train, options.memory, options.jobs, options.plain)
         return
     print(f"# {machine()}, {time.strftime('%Y-%m-%d')}, load {os.getloadavg()[0]:.1f}")
     print(f"# memory {options.memory}, {options.jobs} threads, relative gap {RELATIVE_GAP:.0%}")
@@ -134,9 +139,8 @@ def measure(path: Path, n: int, options: argparse.Namespace) -> None:
     packed = time.perf_counter() - begin
     size = sum(file.stat().st_size for file in path.iterdir())
     command = [sys.executable, __file__, "--train", str(path), "--memory", options.memory]
-    done = subprocess.run(
-        [*command, "--jobs", str(options.jobs)], stdout=subprocess.PIPE, text=True, check=True
-    )
+    command += ["--jobs", str(options.jobs), *(["--plain"] if options.plain else [])]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found = json.loads(done.stdout)
     print(
         f"{n:8d} {size / 1e9:8.2f} {packed:7.1f} {found['opened']:7.1f} {found['seconds']:8.1f} "
