@@ -27,10 +27,10 @@ from structlearn.solvers.totals import COST as TOTAL_COST
 #: Relative rounding of sums over all blocks, far above what they show and far below any inconsistency.
 ROUNDING = 1e-8
 #: Local work of a round shall take so many times what sending and waiting does.
-WORTH = 2.0
+WORTH = 4.0
 FEWEST_ROUNDS, MOST_ROUNDS = 4, 20
 #: A pass over blocks that are worth another visit has so many times fewer rounds: its visits are cheap.
-CHEAPER = 4
+CHEAPER = 10
 #: Such passes end when one finds at most this share of the gap that the full one saw.
 ENOUGH = 0.1
 #: How much of the measured times a round replaces.
