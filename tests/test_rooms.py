@@ -33,7 +33,8 @@ MAY_IMPORT = {
     "objective": GROUND | SHAPES | {"scoring", "oracle"},
     "solvers": MIDDLE | {"files", "tensors"},
     "progress": {"solvers"},
-    "estimators": MIDDLE | {"solvers", "metrics", "files", "progress"},
+    "distributed": MIDDLE | {"solvers", "files", "data"},
+    "estimators": MIDDLE | {"solvers", "metrics", "files", "progress", "distributed"},
     "data": {"contract", "files", "structures"},
     "reports": MIDDLE | {"solvers", "metrics", "files", "estimators", "data"},
 }

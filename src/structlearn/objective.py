@@ -149,6 +149,16 @@ class Objective:
         )
 
     @property
+    def essence(self) -> tuple[Any, ...]:
+        """All that makes this objective what it is; `fingerprint` tells less, and takes less time."""
+        return (
+            *(self.regularization, self.regularizer, self.oracle.n_jobs),
+            *(type(self.penalty).__name__, *vars(self.penalty).values()),
+            *(self.structure.record, self.scoring.record, self.scoring.start),
+            *(self.gold, self.cost, self.weight, self.active),
+        )
+
+    @property
     def _n_linear(self) -> int:
         """Local parts that enter linearly: shared ones, where a structure's parts are all made local."""
         return self.structure.n_linear - self.structure.n_shared

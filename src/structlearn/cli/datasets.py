@@ -1,4 +1,4 @@
-"""`structlearn data`: list, fetch, path, pack."""
+"""`structlearn data`: list, fetch, path, pack, split."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from structlearn.cli.errors import FAILURE, manners, say
-from structlearn.cli.options import DataDir, Target, TaskName
+from structlearn.cli.options import DataDir, Seed, Target, TaskName
 
 data = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A name that list shows.", show_default=False)]
@@ -64,8 +64,37 @@ def pack(
     The folder is whole or not there. Every file in it has a hash, which train checks.
     """
     from structlearn.cli.tasks import task_named
+    from structlearn.data import pack
 
     chosen = task_named(task)
     read = chosen.read(source, target)
-    chosen.pack(read, out)
+    pack(out, chosen.check_packing(read), read.X, read.y, **chosen.kept(read))
     say(f"Packed {read.summary} into {out}.")
+
+
+@data.command()
+@manners()
+def split(
+    task: TaskName,
+    source: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Training data, as train reads it.", show_default=False)
+    ],
+    parts: Annotated[int, typer.Option(metavar="K", help="How many partitions.", show_default=False)],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to make.", show_default=False)],
+    target: Target = None,
+    seed: Seed = 0,
+) -> None:
+    """Write training data as partitions, which the workers of train --cluster read.
+
+    Examples go to partitions at random. Put DIR where all workers see it under the same name.
+    """
+    from structlearn.cli.tasks import task_named
+    from structlearn.distributed import split
+
+    chosen = task_named(task)
+    if out.exists():
+        raise FileExistsError(f"Cannot write {out}: it exists already.")
+    read = chosen.training(source, target)
+    kept = chosen.kept(read)
+    split(out, chosen.check_packing(read), read.X, read.y, parts=parts, seed=seed, **kept)
+    say(f"Split {read.summary} into {parts} partitions in {out}.")

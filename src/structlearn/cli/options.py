@@ -116,6 +116,14 @@ Memory = Annotated[
         help="Most memory to take, such as 2GB; the rest goes to files in $TMPDIR.  [default: no limit]",
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Train on a Dask cluster: its scheduler (tcp://host:8786, tls://host:8786), or local:K for K "
+        "processes here. classify, tag and match, with the solvers bcfw and sdca.  [default: here]",
+    ),
+]
 DataDir = Annotated[
     Path | None,
     typer.Option(

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from structlearn.data import Packed, open_packed, pack
+from structlearn.data import Packed, open_packed
+from structlearn.distributed import is_partitioned, open_partitions
 from structlearn.estimators.choices import LOSSES, one_of
 from structlearn.estimators.persistence import Bundle
 
@@ -83,20 +84,34 @@ class Task(ABC):
             return self.read(path, target)
         if target is not None:
             raise ValueError("--target goes with files; packed data has its target.")
+        if is_partitioned(path):
+            return self._partitioned(path)
         data = self._unpacked(path)
-        notes = dict(data.notes) or {"format": PACKED}
-        summary, parameters = f"{len(data)} packed examples", notes.pop(PARAMETERS, {})
-        return Training(data.X, data.y, notes, data.texts, summary, data.arrays, parameters)
+        return self._packed_training(data, data.X, data.y, f"{len(data)} packed examples")
 
-    def pack(self, training: Training, out: Path) -> None:
-        """Write training data as a folder, with all that `training` needs of it."""
+    def _partitioned(self, path: Path) -> Training:
+        """Partitions that `data split` wrote, which workers read."""
+        partitions = open_partitions(path)
+        first = self._checked(partitions.paths[0], partitions.first())
+        return self._packed_training(first, partitions, None, f"{len(partitions.paths)} partitions")
+
+    def _packed_training(self, data: Packed, X: Any, y: Any, summary: str) -> Training:
+        notes = dict(data.notes) or {"format": PACKED}
+        parameters = notes.pop(PARAMETERS, {})
+        return Training(X, y, notes, data.texts, summary, data.arrays, parameters)
+
+    def kept(self, training: Training) -> dict[str, Any]:
+        """What is packed beside training data, for `training` to find."""
+        own = {PARAMETERS: training.parameters} if training.parameters else {}
+        return {"notes": {**training.notes, **own}, "texts": training.texts, "arrays": training.arrays}
+
+    def check_packing(self, training: Training) -> str:
+        """The kind of packed data; ValueError if this training data cannot be packed."""
         if self.packed is None:
             raise ValueError("Training data of this task is not packed; train reads its files.")
         if getattr(training.y, "ndim", 1) > 1:
             raise ValueError("Label sets are packed from libsvm files; this table has several targets.")
-        notes = {**training.notes, **({PARAMETERS: training.parameters} if training.parameters else {})}
-        X, y, texts, arrays = training.X, training.y, training.texts, training.arrays
-        pack(out, self.packed, X, y, notes=notes, texts=texts, arrays=arrays)
+        return self.packed
 
     def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Data for a trained model, from a file or a folder."""
@@ -108,7 +123,9 @@ class Task(ABC):
         return self.reread(path, bundle, labels=labels)
 
     def _unpacked(self, path: Path) -> Packed:
-        data = open_packed(path)
+        return self._checked(path, open_packed(path))
+
+    def _checked(self, path: Path, data: Packed) -> Packed:
         if data.kind != self.packed:
             raise ValueError(f"{path} holds packed data of the kind {data.kind!r}, not {self.packed!r}.")
         return data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from structlearn.cli.options import (
     Boundaries,
     CheckpointDir,
     CheckpointSeconds,
+    Cluster,
     Columns,
     Cost,
     Edges,
@@ -99,6 +101,7 @@ def train(
     checkpoint_seconds: CheckpointSeconds = 60.0,
     resume: Resume = False,
     memory: Memory = None,
+    cluster: Cluster = None,
     target: Target = None,
     label: Label = None,
     columns: Columns = None,
@@ -176,13 +179,14 @@ def train(
         **{name: value for name, value in numbers.items() if value is not None},
         **parameters,
     )
-    training = chosen.training(data, target)
-    chosen.check_training(estimator, training)
-    say(f"Read {training.summary} from {data}.")
-    given = {"loss": loss, "cost": cost, **numbers}
-    found = training.parameters.items()
-    estimator.set_params(**{name: value for name, value in found if given.get(name) is None})
-    _fit(estimator, training)
+    with _clients(cluster, estimator, task) as client:
+        training = chosen.training(data, target)
+        chosen.check_training(estimator, training)
+        say(f"Read {training.summary} from {data}.")
+        given = {"loss": loss, "cost": cost, **numbers}
+        found = training.parameters.items()
+        estimator.set_params(**{name: value for name, value in found if given.get(name) is None})
+        _fit(estimator, training, client)
     _save(estimator, {"task": task, **training.notes}, training, out_file)
     say(f"Wrote the model to {out}.")
     if history_file is not None:
@@ -217,10 +221,25 @@ def checked_estimator(name: str, **parameters: Any) -> Any:
     return estimator
 
 
-def _fit(estimator: Any, training: Any) -> None:
+def _clients(cluster: str | None, estimator: Any, task: str) -> AbstractContextManager[Any]:
+    """A client of the cluster, if there is one, checked before data is read."""
+    if cluster is None:
+        return nullcontext()
+    if not getattr(estimator, "_packed", ""):
+        raise ValueError(f"--cluster trains classify, tag and match; the task {task} trains here.")
+    from structlearn.distributed import connected
+
+    return connected(cluster)
+
+
+def _fit(estimator: Any, training: Any, client: Any) -> None:
+    if hasattr(training.X, "paths") and client is None:
+        raise ValueError(
+            "The data is split into partitions: train on them with --cluster, or give the whole."
+        )
     try:
         with plain_warnings():
-            estimator.fit(training.X, training.y)
+            estimator.fit(training.X, training.y, **({} if client is None else {"client": client}))
     except KeyboardInterrupt:  # while compiling; later, `fit` returns the best model so far
         say("Interrupted before there was a model: nothing was written.")
         raise typer.Exit(INTERRUPTED) from None

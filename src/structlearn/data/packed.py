@@ -42,6 +42,7 @@ class Packed:
     X : ndarray or CSR matrix of mapped arrays, or `PackedExamples`
     y : ndarray, list of tuples, or `PackedLabels`, `PackedLinks`
     notes, texts, arrays : what an application keeps beside them
+    classes : ndarray of all labels, sorted; empty where there are none
     """
 
     kind: str
@@ -50,6 +51,7 @@ class Packed:
     notes: dict[str, Any] = field(default_factory=dict)
     texts: dict[str, list[str]] = field(default_factory=dict)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    classes: NDArray[Any] = field(default_factory=lambda: np.empty(0))
 
     def __len__(self) -> int:
         return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
@@ -161,7 +163,8 @@ def open_packed(path: str | Path, *, verify: bool = True) -> Packed:
     except (KeyError, IndexError, ValueError, TypeError) as error:
         raise DataError(f"{path} is damaged: its arrays do not belong together ({error}).") from None
     kept = {name.removeprefix(KEPT): array for name, array in arrays.items() if name.startswith(KEPT)}
-    return Packed(header["kind"], X, y, header["notes"], header["texts"], kept)
+    classes = np.array(header["classes"])
+    return Packed(header["kind"], X, y, header["notes"], header["texts"], kept, classes)
 
 
 def _contents(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Any]:

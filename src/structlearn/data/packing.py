@@ -24,6 +24,7 @@ class PackedWriter:
         Folder to make.
     kind : {"classes", "sets", "numbers", "chain", "matching"}
     notes, texts, arrays : what to keep beside the data: JSON, and lists of strings and arrays by name
+    classes : all labels, where some may not occur
 
     Examples
     --------
@@ -40,6 +41,7 @@ class PackedWriter:
         notes: Mapping[str, Any] | None = None,
         texts: Mapping[str, Sequence[str]] | None = None,
         arrays: Mapping[str, NDArray[Any]] | None = None,
+        classes: Any = None,
     ) -> None:
         if kind not in KINDS:
             raise ValueError(f"Unknown kind {kind!r}; valid are {', '.join(map(repr, KINDS))}.")
@@ -47,7 +49,8 @@ class PackedWriter:
         self.header: dict[str, Any] = {"notes": dict(notes or {}), "texts": dict(texts or {})}
         self._kept = dict(arrays or {})
         self._folder = FolderWriter(path)
-        self._codes: dict[Any, int] = {}
+        known = [] if classes is None else np.asarray(classes).tolist()
+        self._codes: dict[Any, int] = {label: code for code, label in enumerate(known)}
         self._ends: dict[str, int] = {}
         self._n_features: int | None = None
         self._sparse = self._vectors = False

@@ -105,15 +105,37 @@ class StructuredEstimator(Watchable, BaseEstimator):
 
     #: Losses that the structure can answer.
     _losses: ClassVar[tuple[str, ...]] = ("hinge", "perceptron", "softmax", "sparsemax")
+    #: The kind of packed data that holds such examples, where a cluster can train on them.
+    _packed: ClassVar[str] = ""
     #: What solver="auto" takes for smooth losses.
     _auto: ClassVar[str] = "sdca"
+
+    def _lay_out(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Task:
+        """Check the data and lay it out; `classes` are all labels, where y may lack some."""
+        raise NotImplementedError
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, client: Any) -> None:
+        """Train here or, where there is a client, on its cluster."""
+        if client is None:
+            self._train(self._lay_out(X, y, sample_weight))
+            return
+        from structlearn.estimators.cluster import train_on
+
+        train_on(client, self, X, y, sample_weight)
 
     def _train(self, task: Task) -> None:
         """Minimise the objective of `task`; set what every fitted estimator has."""
         solver, stopping = self._checked_parameters()
+        objective = self._objective(task)
+        warm = getattr(self, "_solution", None) if self.warm_start else None
+        if warm is not None and warm.w.size != objective.n_weights:
+            warm = None
+        self._minimise(objective, solver, stopping, self._seed(), warm)
+
+    def _objective(self, task: Task) -> Objective:
         regularizer, family = LOSSES[self.loss]
         ball = ball_of(self.solver_options)
-        objective = Objective(
+        return Objective(
             task.structure,
             task.scoring,
             task.gold,
@@ -126,10 +148,14 @@ class StructuredEstimator(Watchable, BaseEstimator):
             n_jobs=self._threads(),
             memory=task.memory,
         )
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        warm = getattr(self, "_solution", None) if self.warm_start else None
-        if warm is not None and warm.w.size != objective.n_weights:
-            warm = None
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _minimise(
+        self, objective: Any, solver: Any, stopping: Stopping, seed: int, warm: Solution | None = None
+    ) -> None:
+        """Run the solver under the eyes of the user, and keep what it finds."""
         with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
             watch = self._shown(lambda w: self._adopt(objective, w))
             solution = solve(
@@ -156,14 +182,15 @@ class StructuredEstimator(Watchable, BaseEstimator):
             self._solution = solution
         certificate = solution.certificate
         if not certificate.converged and certificate.passes >= self.max_passes:
-            warnings.warn(certificate.status, ConvergenceWarning, stacklevel=4)
+            warnings.warn(certificate.status, ConvergenceWarning, stacklevel=5)
 
     def check_parameters(self) -> None:
         """Refuse parameters that `fit` would refuse, without data: ValueError or TypeError."""
         self._checked_parameters()
         self._threads()
 
-    def _checked_parameters(self) -> tuple[Any, Stopping]:
+    def _checked_parameters(self, auto: str = "") -> tuple[Any, Stopping]:
+        """The solver and the stopping rule; `auto` is what solver="auto" takes for smooth losses here."""
         check_number("regularization", self.regularization)
         check_number("tol", self.tol)
         check_number("max_passes", self.max_passes, strict=True)
@@ -181,7 +208,7 @@ class StructuredEstimator(Watchable, BaseEstimator):
             self.solver_options,
             regularization=self.regularization,
             penalty=getattr(self, "penalty", "l2"),
-            auto=self._auto,
+            auto=auto or self._auto,
         )
         return solver, Stopping(self.tol, self.max_passes, self.max_seconds)
 

@@ -58,11 +58,20 @@ class ChainClassifier(RowWeights, StructuredEstimator):
     end: bool = False
     transition_features: Any = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ChainClassifier:
-        """Train on sequences: X a list of (length, d) arrays or CSR matrices, y a list of label arrays."""
+    _packed = "chain"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> ChainClassifier:
+        """Train on sequences: X a list of (length, d) arrays or CSR matrices, y a list of label arrays.
+
+        With a `distributed.Client` training runs on its cluster (see `structlearn.distributed`).
+        """
+        self._fit(X, y, sample_weight, client)
+        return self
+
+    def _lay_out(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Task:
         rows, shapes = stack_examples(X, ndim=2, noun="Sequence")
         lengths = shapes[:, 0]
-        self.classes_, codes, n_labels = label_codes(y, "sequence")
+        self.classes_, codes, n_labels = label_codes(y, "sequence", classes)
         check_same_length(X, y)
         odd = np.flatnonzero(lengths != n_labels)
         if odd.size:
@@ -85,8 +94,7 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         scoring = self._with_pairs(local, structure)
         outputs = Pieces(codes, lengths)
         gold, cost = gold_and_cost(structure, outputs, scoring, memory, **self._cost_options(codes))
-        self._train(Task(structure, scoring, gold, cost, weight, memory=memory))
-        return self
+        return Task(structure, scoring, gold, cost, weight, memory=memory)
 
     def _new_structure(self) -> Chain | ConditionedChain:
         if self.transition_features is None:

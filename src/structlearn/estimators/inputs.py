@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -67,10 +68,17 @@ class Stacked:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def __getitem__(self, some: slice) -> list[Any]:
-        """The rows of each of some examples."""
-        ends = np.cumsum(self.lengths)[some]
-        return [self.rows[end - length : end] for end, length in zip(ends, self.lengths[some], strict=True)]
+    def __getitem__(self, key: int | slice) -> Any:
+        """The rows of an example; of a slice, a list of them."""
+        ends, lengths = self.ends[key], self.lengths[key]
+        if not isinstance(key, slice):
+            return self.rows[ends - lengths : ends]
+        return [self.rows[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+
+    @cached_property
+    def ends(self) -> Array:
+        """Where the rows of each example end."""
+        return np.cumsum(self.lengths)
 
     @property
     def shapes(self) -> Array:
@@ -162,13 +170,24 @@ def label_arrays(y: Any, noun: str) -> tuple[list[Array], Array]:
     return arrays, np.concatenate(arrays)
 
 
-def label_codes(y: Any, noun: str) -> tuple[Array, Array, Array]:
-    """Classes, all labels end to end as positions in them, and how many labels each example has."""
+def label_codes(y: Any, noun: str, classes: Any = None) -> tuple[Array, Array, Array]:
+    """Classes, all labels end to end as positions in them, and how many labels each example has.
+
+    `classes` are all that there are, sorted, where y may lack some.
+    """
     if hasattr(y, "codes") and hasattr(y, "classes"):
         return y.classes, y.codes, y.lengths
     arrays, labels = label_arrays(y, noun)
-    classes, codes = np.unique(labels, return_inverse=True)
+    classes, codes = coded(labels, classes)
     return classes, codes, np.array([len(one) for one in arrays])
+
+
+def coded(labels: Array, classes: Any) -> tuple[Array, Array]:
+    """Classes, those of the labels unless given, and the labels as positions in them."""
+    if classes is None:
+        found, codes = np.unique(labels, return_inverse=True)
+        return found, codes
+    return classes, np.searchsorted(classes, labels)
 
 
 def canonical_examples(X: Any, codes: Array, weight: Array | None) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from structlearn.contract import Array
+from structlearn.estimators.base import Task
 from structlearn.estimators.parts import PartEstimator
 from structlearn.metrics import link_scores
 from structlearn.structures import Matching, Structure
@@ -41,15 +42,22 @@ class MatchingClassifier(PartEstimator):
 
     _noun = "Pair"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MatchingClassifier:
+    _packed = "matching"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> MatchingClassifier:
         """Train on X a list of (m, n, d) arrays of edge features, and y a list of matchings.
 
         A matching is an (m, n) 0/1 table, or a vector of m column numbers with -1 for none; `predict` answers
-        in the form of y.
+        in the form of y. With a `distributed.Client` training runs on its cluster (see
+        `structlearn.distributed`).
         """
-        self._fit_parts(X, y, sample_weight)
-        self._answers_vectors = all(np.ndim(one) == 1 for one in y)
+        self._fit(X, y, sample_weight, client)
         return self
+
+    def _lay_out(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Task:
+        task = super()._lay_out(X, y, sample_weight)
+        self._answers_vectors = all(np.ndim(one) == 1 for one in y)
+        return task
 
     def _make_structure(self) -> Structure:
         return Matching(unmatched=self.unmatched, capacities=self.capacities)

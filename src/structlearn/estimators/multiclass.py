@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from structlearn.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
 from structlearn.estimators.choices import LOSSES, cost_options, one_of
-from structlearn.estimators.inputs import canonical_examples, check_weights, summed_duplicates
+from structlearn.estimators.inputs import canonical_examples, check_weights, coded, summed_duplicates
 from structlearn.estimators.layout import gold_and_cost
 from structlearn.penalties import ElasticNet, GroupNorm, Penalty
 from structlearn.scoring import RowScoring
@@ -51,20 +51,28 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
     _losses: ClassVar[tuple[str, ...]] = ("hinge", "perceptron", "softmax", "sparsemax", "entmax15")
     _auto: ClassVar[str] = "lbfgs"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MulticlassClassifier:
-        """Train on X of shape (n, d), dense or CSR, and n labels."""
+    _packed = "classes"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> MulticlassClassifier:
+        """Train on X of shape (n, d), dense or CSR, and n labels.
+
+        With a `distributed.Client` training runs on its cluster (see `structlearn.distributed`).
+        """
+        self._fit(X, y, sample_weight, client)
+        return self
+
+    def _lay_out(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Task:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C")
         X = summed_duplicates(X)
         check_classification_targets(y)
         weight = check_weights(sample_weight, X.shape[0])
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = coded(y, classes)
         if len(self.classes_) < 2:
             raise ValueError(f"y has only one class, {self.classes_[0]}; a classifier needs at least two.")
         if self.class_weight is not None:
             by_class = compute_sample_weight(self.class_weight, y)
             weight = by_class if weight is None else weight * by_class
-        self._train(self._task(X, codes, weight))
-        return self
+        return self._task(X, codes, weight)
 
     def _task(self, X: Any, codes: Array, weight: Array | None) -> Task:
         structure, memory = Simplex(len(self.classes_)), self._memory()

@@ -51,7 +51,7 @@ class PartEstimator(PartWeights, StructuredEstimator):
     def _make_structure(self) -> Structure:
         raise NotImplementedError
 
-    def _fit_parts(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _lay_out(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Task:
         if self.class_weight is not None:
             raise ValueError(f"{type(self).__name__} has no classes to weigh; use cost or sample_weight.")
         structure = self._make_structure()
@@ -66,7 +66,7 @@ class PartEstimator(PartWeights, StructuredEstimator):
         memory = self._memory()
         gold, cost = gold_and_cost(structure, outputs, scoring, memory, **cost_options(self.cost))
         self.n_features_in_ = scoring.n_features
-        self._train(Task(structure, scoring, gold, cost, weight, memory=memory))
+        return Task(structure, scoring, gold, cost, weight, memory=memory)
 
     def _check_output(self, structure: Structure, i: int, y: Any, shape: Array, size: int) -> None:
         """Name the example whose output does not fit; the structure's own sentence says why."""

@@ -41,7 +41,7 @@ class StructuredPredictor(PartEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StructuredPredictor:
         """Train on a list of examples and a list of outputs."""
-        self._fit_parts(X, y, sample_weight)
+        self._train(self._lay_out(X, y, sample_weight))
         return self
 
     def _make_structure(self) -> Structure:

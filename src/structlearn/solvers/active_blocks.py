@@ -37,7 +37,16 @@ from structlearn.solvers.atoms import (
     mark,
 )
 from structlearn.solvers.block_frank_wolfe import LEAST_VISITS, BlockFrankWolfe, State
-from structlearn.solvers.rounds import Keep, play_nothing, play_round, round_size, rounds_of
+from structlearn.solvers.rounds import (
+    Keep,
+    Trial,
+    Visit,
+    attempt,
+    play_nothing,
+    play_round,
+    round_size,
+    rounds_of,
+)
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
@@ -115,10 +124,7 @@ class ActiveBlocks(BlockFrankWolfe):
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
         if self._is_dense(objective):
             return super().step(objective, state, rng)
-        order = state.order
-        if not order.size:
-            order = self.order.draw(rng, objective.active, state.gaps)
-            self._make_room(objective, state, order)
+        order = state.order if state.order.size else self.draw(objective, state, rng)
         now, later = order[: self.examples_at_once], order[self.examples_at_once :]
         self._visit_atoms(objective, state, now)
         answers = state.answers + (0 if state.cached else now.size)
@@ -127,7 +133,7 @@ class ActiveBlocks(BlockFrankWolfe):
 
     def _next_cached_pass(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
         """Another pass over the blocks that have a choice, while the last one found enough to do."""
-        several = objective.active[state.z.store.count[objective.active] > 1]
+        several = self._with_a_choice(objective, state)
         left = np.inf if state.cached == 0 else state.totals[CACHED_GAP]
         enough = left <= self.cached_accuracy * state.gaps.sum()
         if state.cached == self.cached_passes or enough or not several.size:
@@ -135,38 +141,81 @@ class ActiveBlocks(BlockFrankWolfe):
         state.totals[CACHED_GAP] = 0.0
         return state._replace(cached=state.cached + 1, order=rng.permutation(several))
 
-    def _visit_atoms(self, objective: Objective, state: State, order: Array) -> None:
-        def visit(order: Array, w: Array, totals: Array, lag: Array, before: Before) -> None:
-            objective.oracle.run(active_pass)(
-                objective.oracle.record,
-                objective.scoring.record,
-                objective.blocks,
-                objective.regularization,
-                Rules(int(self.steps), self.inner_steps, self.inner_accuracy, self.forget_after),
-                order,
-                state.cached > 0,
-                state.answers // objective.n_active,
-                w,
-                store,
-                state.gaps,
-                totals,
-                lag,
-                before,
-            )
+    def draw(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
+        order = super().draw(objective, state, rng)
+        if not self._is_dense(objective):
+            self._make_room(objective, state, order)
+        return order
 
-        def try_visit(order: Array, w: Array, totals: Array) -> Keep:
+    @property
+    def repeats(self) -> int:
+        return max(self.cached_passes, super().repeats)
+
+    def draw_again(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
+        if self._is_dense(objective):
+            return super().draw_again(objective, state, rng)
+        return rng.permutation(self._with_a_choice(objective, state))
+
+    def attempt(self, objective: Objective, state: State, order: Array, w: Array, again: bool) -> Trial:
+        if self._is_dense(objective):
+            return super().attempt(objective, state, order, w, again)
+        return attempt(objective, order, self._atoms_visitor(objective, state, again), w)
+
+    def answers_of(self, objective: Objective, visits: int, again: bool) -> int:
+        return 0 if again and not self._is_dense(objective) else visits
+
+    @staticmethod
+    def _with_a_choice(objective: Objective, state: State) -> Array:
+        return objective.active[state.z.store.count[objective.active] > 1]
+
+    def _atoms_visitor(self, objective: Objective, state: State, cached: bool) -> Visit:
+        store = state.z.store
+
+        def visit(order: Array, w: Array, totals: Array) -> Keep:
             before = Before.room(store, order)
-            visit(order, w, totals, w[:0], before)
+            self._visit_all(objective, state, order, cached, w, totals, w[:0], before)
             return lambda share: keep_share(store, order, before, share)
 
-        store = state.z.store
+        return visit
+
+    def _visit_all(
+        self,
+        objective: Objective,
+        state: State,
+        order: Array,
+        cached: bool,
+        w: Array,
+        totals: Array,
+        lag: Array,
+        before: Before,
+    ) -> None:
+        objective.oracle.run(active_pass)(
+            objective.oracle.record,
+            objective.scoring.record,
+            objective.blocks,
+            objective.regularization,
+            Rules(int(self.steps), self.inner_steps, self.inner_accuracy, self.forget_after),
+            order,
+            cached,
+            state.answers // objective.n_active,
+            w,
+            state.z.store,
+            state.gaps,
+            totals,
+            lag,
+            before,
+        )
+
+    def _visit_atoms(self, objective: Objective, state: State, order: Array) -> None:
+        cached = state.cached > 0
         if objective.n_jobs == 1 or not order.size:
-            visit(order, state.w, state.totals, state.lag, Before.nothing())
+            nothing = Before.nothing()
+            self._visit_all(objective, state, order, cached, state.w, state.totals, state.lag, nothing)
             if objective.n_jobs > 1:
-                play_nothing(state, lambda: keep_share(store, order, Before.nothing(), 1.0))
+                play_nothing(state, lambda: keep_share(state.z.store, order, nothing, 1.0))
             return
         for now in rounds_of(order, round_size(objective, self.rounds, LEAST_VISITS)):
-            play_round(objective, state, now, try_visit)
+            play_round(objective, state, now, self._atoms_visitor(objective, state, cached))
 
     def settle(self, objective: Objective, state: State) -> tuple[State, Any]:
         if self._is_dense(objective):

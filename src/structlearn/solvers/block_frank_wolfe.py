@@ -20,14 +20,25 @@ from structlearn.solvers.exact_blocks import Focus, exact_pass, steepness
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.orders import Order, Permutation
 from structlearn.solvers.plain_pass import plain_pass, smooth_start
-from structlearn.solvers.rounds import Keep, play_nothing, play_round, round_size, rounds_of
+from structlearn.solvers.rounds import (
+    Keep,
+    Trial,
+    Visit,
+    attempt,
+    play_nothing,
+    play_round,
+    round_size,
+    rounds_of,
+)
 from structlearn.solvers.solution import Solution
-from structlearn.solvers.totals import COST, LAG_COST, STEPS
+from structlearn.solvers.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
 _NOTHING = np.empty(0, dtype=np.int64)
 #: A round of fewer visits a thread takes longer to start than to play; exact ones are quick.
 LEAST_VISITS = 128
 LEAST_EXACT_VISITS = 1024
+#: Passes over the blocks that are awake, between two full ones on a cluster.
+MOST_REPEATS = 10
 
 
 class State(NamedTuple):
@@ -194,9 +205,7 @@ class BlockFrankWolfe:
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
         if state.steep.size:
             return self._exact_step(objective, state, rng)
-        order = state.order
-        if not order.size:
-            order = self.order.draw(rng, objective.active, state.gaps)
+        order = state.order if state.order.size else self.draw(objective, state, rng)
         now, later = order[: self.examples_at_once], order[self.examples_at_once :]
         self._visit(objective, state, now)
         return state._replace(order=later, answers=state.answers + now.size)
@@ -210,9 +219,7 @@ class BlockFrankWolfe:
             visits, awake = self._focus(objective, state, min(room, left), seed)
             focus = Focus(awake, goal, left - visits)
             return state._replace(answers=state.answers + visits, focus=focus)
-        order = state.order
-        if not order.size:
-            order = self.order.draw(rng, objective.active, state.gaps)
+        order = state.order if state.order.size else self.draw(objective, state, rng)
         now, later = order[:room], order[room:]
         self._full_pass(objective, state, now)
         focus = state.focus
@@ -238,18 +245,54 @@ class BlockFrankWolfe:
 
     def _full_pass(self, objective: Objective, state: State, order: Array) -> None:
         """One exact maximisation for each block of `order`."""
-
-        def visit(order: Array, w: Array, totals: Array) -> Keep:
-            before = Snapshot.of(objective, state.z, state.h, order)
-            own = state._replace(w=w, totals=totals, lag=w[:0])
-            self._maximize(objective, own, order.copy())
-            return lambda share: before.keep(objective, state.z, state.h, share)
-
         if objective.n_jobs == 1:
             self._maximize(objective, state, order)
             return
         for now in rounds_of(order, round_size(objective, self.rounds, LEAST_EXACT_VISITS)):
-            play_round(objective, state, now, visit)
+            play_round(objective, state, now, self._visitor(objective, state))
+
+    def draw(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
+        """The blocks of the next pass."""
+        return self.order.draw(rng, objective.active, state.gaps)
+
+    @property
+    def repeats(self) -> int:
+        """How many passes over `draw_again` are worth it after a full one."""
+        return MOST_REPEATS if self.exact and self.focus else 0
+
+    def draw_again(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
+        """Blocks worth another visit before the next full pass; with exact steps, those awake, if few."""
+        if not state.steep.size:
+            return objective.active[:0]
+        return Focus.after_full_pass(objective.active, state.gaps, self.focus, rng).awake
+
+    def attempt(self, objective: Objective, state: State, order: Array, w: Array, again: bool) -> Trial:
+        """Visit distinct blocks at any w, not just w(z): what that changes, of which a share may be kept.
+
+        The blocks are of `draw` or, where `again`, of `draw_again`; then the totals tell the gap that was
+        found. The state's w and totals stay; its blocks have moved until the trial is kept or not.
+        """
+        trial = attempt(objective, order, self._visitor(objective, state), w)
+        trial.totals[CACHED_GAP] = state.gaps[order].sum()
+        return trial
+
+    def answers_of(self, objective: Objective, visits: int, again: bool) -> int:
+        """How often so many visits ask the oracle."""
+        return visits
+
+    def _visitor(self, objective: Objective, state: State) -> Visit:
+        """Visits blocks so that a share of their way can be kept."""
+
+        def visit(order: Array, w: Array, totals: Array) -> Keep:
+            before = Snapshot.of(objective, state.z, state.h, order)
+            own = state._replace(w=w, totals=totals, lag=w[:0])
+            if state.steep.size:
+                self._maximize(objective, own, order.copy())
+            else:
+                self._plain(objective, own, order)
+            return lambda share: before.keep(objective, state.z, state.h, share)
+
+        return visit
 
     @staticmethod
     def _maximize(
@@ -274,19 +317,15 @@ class BlockFrankWolfe:
         )
 
     def _visit(self, objective: Objective, state: State, order: Array) -> None:
-        def plain(order: Array, own: State) -> None:
-            objective.oracle.run(plain_pass)(objective.oracle.record, *_problem(objective), order, *own[:6])
-
-        def visit(order: Array, w: Array, totals: Array) -> Keep:
-            before = Snapshot.of(objective, state.z, state.h, order)
-            plain(order, state._replace(w=w, totals=totals, lag=w[:0]))
-            return lambda share: before.keep(objective, state.z, state.h, share)
-
         if objective.n_jobs == 1 or not order.size:
-            plain(order, state)
+            self._plain(objective, state, order)
             return
         for now in rounds_of(order, round_size(objective, self.rounds, LEAST_VISITS)):
-            play_round(objective, state, now, visit)
+            play_round(objective, state, now, self._visitor(objective, state))
+
+    @staticmethod
+    def _plain(objective: Objective, state: State, order: Array) -> None:
+        objective.oracle.run(plain_pass)(objective.oracle.record, *_problem(objective), order, *state[:6])
 
     def progress(self, state: State) -> Progress:
         estimate = float(state.gaps.sum()) if not state.order.size else np.inf

@@ -117,12 +117,7 @@ class Keeper:
 def digest(objective: Objective, solver: Any, tol: float) -> str:
     """A hash of the data and of all that shapes the iterates; budgets and the seed are not in it."""
     found = hashlib.blake2b(digest_size=16)
-    for value in (
-        *(solver, tol, objective.regularization, objective.regularizer, objective.oracle.n_jobs),
-        *(type(objective.penalty).__name__, *vars(objective.penalty).values()),
-        *(objective.structure.record, objective.scoring.record, objective.scoring.start),
-        *(objective.gold, objective.cost, objective.weight, objective.active),
-    ):
+    for value in (solver, tol, *objective.essence):
         _update(found, value)
     return found.hexdigest()
 

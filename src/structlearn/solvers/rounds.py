@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -61,6 +61,39 @@ def play_round(objective: Objective, books: Books, order: Array, visit: Visit) -
     partly = [partial(keep, float(share)) for keep, share in zip(keeps, shares) if share < 1.0]
     if partly:
         add_gain(books, sum(team.together(partly)))
+
+
+class Own(NamedTuple):
+    """Books of a trial."""
+
+    w: Array
+    totals: Array
+    lag: Array
+
+
+class Trial(NamedTuple):
+    """What one machine has done at a w, which stays, and how a share of it is kept."""
+
+    change: Array
+    #: the scalars of `totals`, from zero
+    totals: Array
+    keep: Keep
+
+
+def attempt(objective: Objective, order: Array, visit: Visit, w: Array) -> Trial:
+    """As `play_round` on a copy of w; what threads have settled among them can be kept in part later."""
+    own, keeps = Own(w.copy(), np.zeros(4), w[:0]), []
+
+    def remembered(order: Array, w: Array, totals: Array) -> Keep:
+        keep = visit(order, w, totals)
+        keeps.append(keep)
+        return keep
+
+    if objective.n_jobs == 1 or not order.size:
+        remembered(order, own.w, own.totals)
+    else:
+        play_round(objective, own, order, remembered)
+    return Trial(own.w - w, own.totals, lambda share: sum(keep(share) for keep in keeps))
 
 
 def play_nothing(books: Books, keep: Callable[[], Any]) -> None:

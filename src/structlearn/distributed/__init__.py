@@ -1,0 +1,26 @@
+"""Training on an existing engine: partitions on workers, rounds joined by an exact line search.
+
+Nothing here imports an engine before one is asked for.
+"""
+
+from structlearn.distributed.connection import connected
+from structlearn.distributed.driver import JoinedBlocks
+from structlearn.distributed.engine import Engine, Lost
+from structlearn.distributed.partitions import Partitions, is_partitioned, open_partitions, split
+from structlearn.distributed.spread import SpreadObjective, spread_out
+from structlearn.distributed.worker import Post, Worker
+
+__all__ = [
+    "Engine",
+    "JoinedBlocks",
+    "Lost",
+    "Partitions",
+    "Post",
+    "SpreadObjective",
+    "Worker",
+    "connected",
+    "is_partitioned",
+    "open_partitions",
+    "split",
+    "spread_out",
+]

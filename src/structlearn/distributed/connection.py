@@ -1,0 +1,103 @@
+"""Connections to a Dask cluster, and clusters of processes on this machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import structlearn
+
+_LOCAL = re.compile(r"local:([1-9]\d*)")
+#: Seconds until a scheduler must have answered, and until a worker must be there.
+TIMEOUT = 10.0
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """A client of the scheduler at an address such as tcp://host:8786, checked; closed at the end.
+
+    "local:K" starts K worker processes that listen on the loopback interface alone, and stops them. For tls://
+    addresses the certificates are those of Dask's configuration (distributed.comm.tls).
+    """
+    local = _LOCAL.fullmatch(address)
+    if local is None and "://" not in address:
+        raise ValueError(
+            f"A cluster is an address such as tcp://scheduler:8786, or local:K for K processes here; got "
+            f"{address!r}."
+        )
+    opened = _local(int(local[1])) if local else _remote(address)
+    with opened as client:
+        check_cluster(client)
+        yield client
+
+
+@contextmanager
+def _local(n_workers: int) -> Iterator[Any]:
+    distributed = _distributed()
+    with (
+        distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
+            memory_limit=0,  # mapped files would count
+            silence_logs="CRITICAL",
+        ) as cluster,
+        distributed.Client(cluster, direct_to_workers=True) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def _remote(address: str) -> Iterator[Any]:
+    distributed = _distributed()
+    try:
+        client = distributed.Client(address, timeout=TIMEOUT, direct_to_workers=True)
+    except (OSError, ValueError) as error:
+        raise ConnectionError(
+            f"No scheduler answers at {address} ({_first_line(error)}); start one with `dask scheduler`."
+        ) from None
+    with client:
+        yield client
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise ValueError(
+            "A cluster needs the package distributed: pip install 'structlearn[distributed]'."
+        ) from None
+    return distributed
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def check_cluster(client: Any) -> None:
+    """Refuse a cluster without workers, or whose workers have no structlearn or another version of it."""
+    try:
+        client.wait_for_workers(1, timeout=TIMEOUT)
+    except TimeoutError:
+        address = client.scheduler.address if client.scheduler else "the address"
+        raise ConnectionError(
+            f"The scheduler at {address} has no workers: start some with `dask worker {address}`."
+        ) from None
+    found = client.get_versions(packages=["structlearn"])["workers"]
+    check_versions({address: one["packages"]["structlearn"] for address, one in found.items()})
+
+
+def check_versions(found: Mapping[str, str | None]) -> None:
+    """ValueError unless all workers have this version of structlearn."""
+    for address, version in found.items():
+        if version is None:
+            raise ValueError(f"The worker {address} has no structlearn; install {structlearn.__version__}.")
+        if version != structlearn.__version__:
+            raise ValueError(
+                f"The worker {address} has structlearn {version}, this is {structlearn.__version__}: install "
+                "the same version on all machines."
+            )

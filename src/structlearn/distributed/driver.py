@@ -1,0 +1,186 @@
+"""The driver: a solver whose step is a round of all workers.
+
+Every worker k brings back a change d_k of w and c_k of the cost of z. What is kept of them is the small
+quadratic program that threads solve, too (see `structlearn.solvers.rounds`): the dual never decreases.
+
+A certificate is the workers' exact values at the common w, never an estimate. It is made only where w is the
+sum of the workers' parts w_k, which their products with a random vector tell. Else, and after a worker was
+lost, all agree anew.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.linalg import norm
+
+from structlearn.contract import Array
+from structlearn.distributed.spread import SpreadObjective
+from structlearn.distributed.worker import Answer, Piece, Values, probe
+from structlearn.solvers.loop import Candidate, Progress
+from structlearn.solvers.rounds import Own, combine, play_nothing
+from structlearn.solvers.totals import COST as TOTAL_COST
+
+#: Relative rounding of sums over all blocks, far above what they show and far below any inconsistency.
+ROUNDING = 1e-8
+#: Local work of a round shall take so many times what sending and waiting does.
+WORTH = 4.0
+FEWEST_ROUNDS, MOST_ROUNDS = 4, 20
+#: A pass over blocks that are worth another visit has so many times fewer rounds: its visits are cheap.
+CHEAPER = 10
+#: Such passes end when one finds at most this share of the gap that the full one saw.
+ENOUGH = 0.1
+#: How much of the measured times a round replaces.
+FORGET = 0.2
+
+
+class State(NamedTuple):
+    """Arrays are changed in place."""
+
+    w: Array
+    #: see the names below
+    values: Array
+    counts: Array
+    #: the shares of the last round, which the workers commit with the next call
+    shares: Array
+
+
+#: The cost of z; what the gap may be; what the current pass has found of it; seconds of a pass, of overhead.
+COST, ESTIMATE, FOUND, WORK, OVERHEAD = range(5)
+#: The last round; oracle answers; rounds of a full pass; the next piece of the current pass, of how many, and
+#: which pass after the last full one it is.
+ROUND, ANSWERS, ROUNDS, PART, PARTS, AGAIN = range(6)
+
+
+@dataclass(frozen=True)
+class JoinedBlocks:
+    """Block-coordinate Frank-Wolfe on the workers' partitions at once.
+
+    Parameters
+    ----------
+    rounds : int
+        Into how many rounds the first pass is divided.
+    repeats : int
+        How many passes over blocks that are worth another visit may follow a full one.
+    adapt : bool
+        Whether later passes have fewer or more, by the measured times of work and of sending. Without it
+        the iterates depend on the seed and the number of partitions alone.
+    """
+
+    rounds: int = 10
+    repeats: int = 0
+    adapt: bool = True
+    certifies: ClassVar[bool] = True
+
+    def start(self, objective: SpreadObjective, rng: np.random.Generator, warm: Any) -> State:
+        state = State(
+            np.zeros(objective.n_weights),
+            np.array([0.0, np.inf, 0.0, 0.0, 0.0]),
+            np.array([0, 0, self.rounds, 0, self.rounds, 0]),
+            np.zeros(objective.n_workers),
+        )
+        return self.restored(objective, state)
+
+    def saved(self, objective: SpreadObjective, state: State) -> State:
+        return state
+
+    def restored(self, objective: SpreadObjective, state: State) -> State:
+        """Take up whatever the workers have now; what `step` needs is compiled."""
+        play_nothing(Own(state.w, np.zeros(4), state.w[:0]), lambda: None)
+        self._agree(objective, state)
+        return state
+
+    def _agree(self, objective: SpreadObjective, state: State) -> None:
+        """Drop the round under way, if any; w and the cost of z as the sum over partitions."""
+        t = int(state.counts[ROUND]) + 1
+        state.w[:], state.values[COST] = objective.agree(t, state.shares)
+        state.counts[ROUND], state.shares[:] = t, 0.0
+        self._begin_pass(state, again=0)
+
+    @staticmethod
+    def _begin_pass(state: State, again: int) -> None:
+        rounds = int(state.counts[ROUNDS])
+        state.counts[[PART, PARTS, AGAIN]] = [0, max(1, rounds // CHEAPER) if again else rounds, again]
+        state.values[FOUND] = 0.0
+
+    def step(self, objective: SpreadObjective, state: State, rng: np.random.Generator) -> State:
+        begin = time.perf_counter()
+        t = int(state.counts[ROUND]) + 1
+        part, parts, again = state.counts[[PART, PARTS, AGAIN]].tolist()
+        answers = objective.round(t, state.w, state.shares, Piece(again > 0, part, parts))
+        if answers is None:
+            self._agree(objective, state)
+            return state
+        took = time.perf_counter() - begin
+        self._join(objective, state, answers)
+        if self.adapt:
+            self._adapt(state, answers, took)
+        if state.counts[PART] == parts:
+            self._next_pass(state, any(one.visits for one in answers))
+        return state
+
+    def _next_pass(self, state: State, visited: bool) -> None:
+        """Another pass over blocks that are worth it, while the last one found enough; then a full one."""
+        again, found = int(state.counts[AGAIN]), state.values[FOUND]
+        settled = again > 0 and (found <= ENOUGH * state.values[ESTIMATE] or not visited)
+        self._begin_pass(state, 0 if settled or again == self.repeats else again + 1)
+
+    def _join(self, objective: SpreadObjective, state: State, answers: list[Answer]) -> None:
+        """Keep the best shares of what the workers have done."""
+        changes, trials = np.stack([one.change for one in answers]), np.zeros((len(answers), 4))
+        trials[:, TOTAL_COST] = [one.gain for one in answers]
+        totals = np.zeros(4)
+        shares = combine(changes, trials, objective.regularization, state.w, totals, state.w[:0])
+        state.values[COST] = sum(one.cost for one in answers) + totals[TOTAL_COST]
+        state.values[ESTIMATE] = sum(one.estimate for one in answers)
+        state.values[FOUND] += sum(one.found for one in answers)
+        state.counts[[ROUND, PART, ANSWERS]] += [1, 1, sum(one.answers for one in answers)]
+        state.shares[:] = shares
+
+    def _adapt(self, state: State, answers: list[Answer], took: float) -> None:
+        """As many rounds a pass as leave the work of each worth its sending."""
+        longest = max(one.seconds for one in answers)
+        now = np.array([longest * state.counts[ROUNDS], took - longest])
+        old = state.values[[WORK, OVERHEAD]]
+        times = now if old[0] == 0.0 else (1 - FORGET) * old + FORGET * now
+        state.values[[WORK, OVERHEAD]] = times
+        worth = times[0] / (WORTH * max(times[1], 1e-6))
+        state.counts[ROUNDS] = int(np.clip(worth, FEWEST_ROUNDS, MOST_ROUNDS))
+
+    def progress(self, state: State) -> Progress:
+        whole = not state.counts[PART]
+        estimate = float(state.values[ESTIMATE]) if whole else np.inf
+        return Progress(int(state.counts[ANSWERS]), estimate, pending=bool(state.counts[AGAIN]))
+
+    def candidates(self, objective: SpreadObjective, state: State) -> list[Candidate]:
+        for _ in range(2):
+            values = self._values(objective, state)
+            state.values[COST] = sum(one.cost for one in values)
+            primal = objective.primal(state.w, values)
+            dual = objective.dual(state.w, state.values[COST])
+            if consistent(state.w, int(state.counts[ROUND]), values, primal - dual, abs(primal) + abs(dual)):
+                return [Candidate(state.w, primal, dual, float(state.w @ state.w))]
+            self._agree(objective, state)
+        raise RuntimeError("The workers' parts do not add up to w even after all have agreed on them.")
+
+    def _values(self, objective: SpreadObjective, state: State) -> list[Values]:
+        """Every worker's part of a certificate, with all rounds committed."""
+        while True:
+            values = objective.values(int(state.counts[ROUND]), state.shares, state.w)
+            if values is not None:
+                return values
+            self._agree(objective, state)
+
+    def settle(self, objective: SpreadObjective, state: State) -> tuple[State, None]:
+        self._agree(objective, state)
+        return state, None
+
+
+def consistent(w: Array, t: int, values: list[Values], gap: float, scale: float) -> bool:
+    """Whether w is the sum of the workers' parts, as far as products show, and the gap is not negative."""
+    apart = sum(one.product for one in values) - float(w @ probe(t, w.size))
+    size = float(norm(w)) + sum(one.norm for one in values)
+    return abs(apart) <= ROUNDING * size and gap >= -ROUNDING * scale

@@ -1,0 +1,150 @@
+"""The objective of data that is spread over workers, and the calls to all of them at once.
+
+    P(w) = lambda/2 ||w||^2 + sum_k loss_k(w),   D(z) = -lambda/2 ||sum_k w_k||^2 + sum_k cost_k
+
+Every sum is over partitions. Whoever is lost is revived from its last checkpoint, or from the start. From
+then on w and the cost of z are those of other blocks: they count only after all have agreed on them anew.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from structlearn.contract import Array
+from structlearn.distributed.engine import Engine, Lost
+from structlearn.distributed.worker import Answer, Block, Facts, Piece, Post, Values, Worker
+from structlearn.memory import Memory
+from structlearn.structures import Structure
+
+#: How often in succession workers may be lost before training gives up.
+MOST_REVIVALS = 20
+
+
+class SpreadObjective:
+    """What the loop and `JoinedBlocks` ask of an objective, asked of the workers.
+
+    Parameters
+    ----------
+    engine : Engine
+    structure : Structure
+    regularization : float
+        lambda.
+    facts : list of Facts, one a worker
+    """
+
+    def __init__(
+        self, engine: Engine, structure: Structure, regularization: float, facts: Sequence[Facts]
+    ) -> None:
+        self.engine = engine
+        self.structure = structure
+        self.regularization = regularization
+        self.facts = facts
+        self.memory = Memory()
+        self.total = sum(one.weight for one in facts)
+        self.n_active = sum(one.n_active for one in facts)
+        self.n_weights = facts[0].n_weights
+        self.revivals = 0
+
+    @property
+    def n_workers(self) -> int:
+        return len(self.facts)
+
+    @property
+    def essence(self) -> tuple[Any, ...]:
+        """See `Objective.essence`."""
+        return (self.regularization, *(one.digest for one in self.facts))
+
+    #: No run goes on from another's dual point.
+    fingerprint: tuple[float, ...] = ()
+
+    def dual(self, w: Array, cost: float) -> float:
+        """D of z, from w(z) and the cost of z."""
+        return cost - self.regularization / 2 * float(w @ w)
+
+    def primal(self, w: Array, values: Sequence[Values]) -> float:
+        """P(w), from the workers' values at w."""
+        return self.regularization / 2 * float(w @ w) + sum(one.loss for one in values)
+
+    # ---- asked of all workers ------------------------------------------------------------------------
+
+    def round(self, t: int, w: Array, shares: Array, piece: Piece) -> list[Answer] | None:
+        """The workers' answers; None where one of them was lost."""
+        return self._each("round", [(t, w, float(share), piece) for share in shares])
+
+    def values(self, t: int, shares: Array, w: Array) -> list[Values] | None:
+        """The workers' parts of a certificate; None where one of them was lost."""
+        return self._each("values", [(t, float(share), w) for share in shares])
+
+    def agree(self, t: int, shares: Array) -> tuple[Array, float]:
+        """w(z) and the cost of z, as the sum over what every partition has now."""
+        found: list[Block] | None = None
+        while found is None:
+            found = self._each("agree", [(t, float(share)) for share in shares])
+        w: Array = np.sum([one.w for one in found], axis=0)
+        return w, sum(one.cost for one in found)
+
+    def close(self) -> None:
+        self.engine.open([])
+
+    def _each(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> Any:
+        answers = self.engine.call(name, dict(enumerate(arguments)))
+        lost = {number: one for number, one in answers.items() if isinstance(one, Lost)}
+        answers = {number: one for number, one in answers.items() if number not in lost}
+        raise_first(answers)
+        if lost:
+            self._revive(lost)
+            return None
+        self.revivals = 0
+        return [answers[number] for number in range(len(arguments))]
+
+    def _revive(self, lost: Mapping[int, Lost]) -> None:
+        """Make the lost anew, until all stand where their last checkpoints are."""
+        while lost:
+            self.revivals += len(lost)
+            if self.revivals > MOST_REVIVALS:
+                why = next(iter(lost.values())).why
+                raise OSError(errno.ECHILD, f"workers were lost {self.revivals} times in succession ({why})")
+            for number in lost:
+                self.engine.revive(number)
+            ready = take_up(self.engine, list(lost), self.total)
+            lost = {number: one for number, one in ready.items() if isinstance(one, Lost)}
+
+
+def raise_first(answers: Mapping[int, Any]) -> None:
+    """What went wrong in a worker goes wrong here."""
+    for one in answers.values():
+        if isinstance(one, Exception):
+            raise one
+
+
+def take_up(engine: Engine, numbers: Sequence[int], total: float | None = None) -> dict[int, Any]:
+    """Let workers load their partitions and begin: their facts, or `Lost`.
+
+    One of them begins first: what it has to compile, the others find compiled, where they share a folder.
+    """
+    answers = engine.call("load", dict.fromkeys(numbers, ()))
+    raise_first(answers)
+    there = [number for number in numbers if not isinstance(answers[number], Lost)]
+    if total is None:
+        total = sum(answers[number] for number in there)
+    for some in (there[:1], there[1:]):
+        answers.update(engine.call("begin", dict.fromkeys(some, (total,))))
+        raise_first(answers)
+    return answers
+
+
+def spread_out(
+    engine: Engine, posts: Sequence[Post], structure: Structure, regularization: float
+) -> SpreadObjective:
+    """Make a worker for each post, and the objective that they have in common."""
+    engine.open([partial(Worker, post) for post in posts])
+    facts = take_up(engine, range(len(posts)))
+    for one in facts.values():
+        if isinstance(one, Lost):
+            raise OSError(errno.ECHILD, f"a worker was lost before training began ({one.why})")
+    return SpreadObjective(engine, structure, regularization, [facts[k] for k in range(len(posts))])

@@ -1,0 +1,278 @@
+"""A worker: one partition, its block of the dual point, and local steps at the common w.
+
+With the partition's share P_k of all example weights, its own problem has lambda / P_k in place of lambda:
+then a step of a block moves w by the same p_i / lambda as on one machine, and values are P_k times its own.
+
+In round t the worker commits the share of round t - 1 that the driver kept, visits some of its blocks at the
+w that it is sent, and answers with what that would change. It refuses a round unless it stands at the one
+before, and answers a repeated one from its cache.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from traceback import format_exc
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.linalg import norm
+
+from structlearn.contract import Array
+from structlearn.data import DataError, Packed, open_packed
+from structlearn.objective import Objective
+from structlearn.solvers.checkpoint import Checkpoint, Keeper
+from structlearn.solvers.rounds import Trial
+from structlearn.solvers.totals import CACHED_GAP, COST
+from structlearn.threads import blas_threads
+
+F = TypeVar("F", bound=Callable[..., Any])
+#: What a user can do something about; anything else is a bug, whose traceback is wanted.
+_SENTENCES = (ValueError, TypeError, OSError, MemoryError)
+
+
+class Layout(Protocol):
+    """A partition's problem, checked and laid out, but for lambda."""
+
+    @property
+    def weight(self) -> float:
+        """The sum of the example weights."""
+
+    def objective(self, share: float) -> Objective:
+        """Its objective, where it has this share of all example weights."""
+
+
+class Post(NamedTuple):
+    """What a worker is told when it is made."""
+
+    number: int
+    #: the partition, a packed folder, where the worker finds it
+    path: str
+    #: makes a layout of a partition and its example weights
+    lay_out: Callable[[Packed, Array | None], Layout]
+    weight: Array | None
+    #: visits blocks: `BlockFrankWolfe` or `ActiveBlocks`
+    solver: Any
+    seed: int
+    #: where the worker writes its blocks, and how often
+    checkpoint: Checkpoint
+    tol: float
+
+
+class Facts(NamedTuple):
+    """What a worker knows of its partition."""
+
+    weight: float
+    n_active: int
+    n_weights: int
+    #: a hash of its data and of all that shapes the iterates
+    digest: str
+
+
+class Piece(NamedTuple):
+    """What to visit in a round: the part number `part` of `parts` of a pass."""
+
+    #: whether the pass is over the blocks that are worth it after a full one, see `draw_again`
+    again: bool
+    part: int
+    parts: int
+
+
+class Answer(NamedTuple):
+    """What a round would change, and what is committed."""
+
+    change: Array
+    #: the change of the cost of z, and the cost that is committed
+    gain: float
+    cost: float
+    #: what the gap may be, from each block's last visit; what the visits of another pass have found of it
+    estimate: float
+    found: float
+    #: oracle answers, and blocks that were visited
+    answers: int
+    visits: int
+    seconds: float
+
+
+class Values(NamedTuple):
+    """A partition's part of a certificate at the common w."""
+
+    #: sum_i p_i { max_z [<Phi_i w + c_i, z> - Omega(z)] + Omega(mu_i) - <Phi_i w + c_i, mu_i> }
+    loss: float
+    #: the cost of z
+    cost: float
+    #: w_k, this partition's part of w(z), times the random vector of this round; and its norm
+    product: float
+    norm: float
+
+
+class Block(NamedTuple):
+    """A partition's part of w(z) and of the cost of z, afresh from z."""
+
+    w: Array
+    cost: float
+
+
+def answered(method: F) -> F:
+    """Return what is raised: then what an engine raises can only be its own."""
+
+    @wraps(method)
+    def answer(*args: Any) -> Any:
+        try:
+            with blas_threads(1):
+                return method(*args)
+        except _SENTENCES as error:
+            return error
+        except Exception as error:
+            error.add_note(format_exc())
+            return error
+
+    return answer  # type: ignore[return-value]
+
+
+def probe(t: int, size: int) -> Array:
+    """The random vector of a round: unequal weights have, but by a miracle, unequal products with it."""
+    return np.random.default_rng(t).standard_normal(size)
+
+
+class Worker:
+    """Holds a partition; see the module."""
+
+    objective: Objective
+    keeper: Keeper
+
+    def __init__(self, post: Post) -> None:
+        self.post = post
+        self.layout: Layout | None = None
+        self.state: Any = None
+        self.rng = np.random.default_rng([post.seed, post.number])
+        #: the last round that was answered, its trial until it is committed, and its answer
+        self.at = 0
+        self.trial: Trial | None = None
+        self.answer: Answer | None = None
+        self.order: Array = np.empty(0, dtype=np.int64)
+
+    # ---- beginning -----------------------------------------------------------------------------------
+
+    @answered
+    def load(self) -> float:
+        """Open the partition; the sum of its example weights."""
+        if self.layout is None:
+            if not Path(self.post.path).is_dir():
+                raise DataError(
+                    f"A worker does not see the partition {self.post.path}: put it where all of them do "
+                    "(`structlearn data split`, or TMPDIR on a shared folder)."
+                )
+            self.layout = self.post.lay_out(open_packed(self.post.path), self.post.weight)
+        return self.layout.weight
+
+    @answered
+    def begin(self, total: float) -> Facts:
+        """Take up the partition's part of the problem, from the last checkpoint if there is one."""
+        assert self.layout is not None  # noqa: S101  (`load` came first)
+        if self.state is None:
+            self.share = self.layout.weight / total
+            self.objective = self.layout.objective(self.share)
+            self.keeper = self.post.checkpoint.open(self.objective, self.post.solver, self.post.tol)
+            self._start(self.keeper.load())
+        objective = self.objective
+        return Facts(self.layout.weight, objective.n_active, objective.n_weights, self.keeper.digest)
+
+    def _start(self, kept: Any) -> None:
+        solver = self.post.solver
+        if kept is None:
+            self.state = solver.start(self.objective, self.rng, None)
+        else:
+            self.rng.bit_generator.state = kept["random"]
+            self.at = kept["at"]
+            self.state = solver.restored(self.objective, kept["state"])
+        nothing = self.objective.active[:0]  # compiles what a round will need
+        solver.attempt(self.objective, self.state, nothing, self.state.w, False).keep(0.5)
+
+    # ---- rounds --------------------------------------------------------------------------------------
+
+    @answered
+    def round(self, t: int, w: Array, share: float, piece: Piece) -> Answer:
+        """Commit `share` of round t - 1, visit a piece of a pass at w, and say what came out."""
+        if t == self.at and self.answer is not None:
+            return self.answer
+        if t != self.at + 1:
+            raise RuntimeError(f"Worker {self.post.number} stands at round {self.at} and refuses {t}.")
+        begin = time.perf_counter()
+        self._commit(share)
+        if self.keeper.is_due():
+            self.keep()
+        self.at, self.answer = t, None
+        order = self._blocks_of(piece)
+        self.trial = self.post.solver.attempt(self.objective, self.state, order, w, piece.again)
+        answers = self.post.solver.answers_of(self.objective, order.size, piece.again)
+        self.state = self.state._replace(answers=self.state.answers + answers)
+        self.answer = Answer(
+            self.trial.change,
+            self.share * float(self.trial.totals[COST]),
+            self.cost,
+            self.share * float(self.state.gaps.sum()),
+            self.share * float(self.trial.totals[CACHED_GAP]),
+            answers,
+            order.size,
+            time.perf_counter() - begin,
+        )
+        return self.answer
+
+    @property
+    def cost(self) -> float:
+        """The cost of z, as far as it is committed."""
+        return self.share * float(self.state.totals[COST])
+
+    def _blocks_of(self, piece: Piece) -> Array:
+        """Distinct blocks to visit; the first piece of a pass draws it."""
+        if piece.part == 0:
+            solver = self.post.solver
+            draw = solver.draw_again if piece.again else solver.draw
+            self.order = draw(self.objective, self.state, self.rng)
+        at = [self.order.size * part // piece.parts for part in (piece.part, piece.part + 1)]
+        blocks = self.order[at[0] : at[1]]
+        _, first = np.unique(blocks, return_index=True)
+        return blocks if first.size == blocks.size else blocks[np.sort(first)]
+
+    def _commit(self, share: float) -> None:
+        """Keep a share of the last trial, once; state.w is w(z) of this partition alone."""
+        if self.trial is None:
+            return
+        trial, self.trial = self.trial, None
+        beyond = trial.keep(share) if share < 1.0 else 0.0
+        self.state.totals[COST] += share * trial.totals[COST] + beyond
+        w = self.state.w
+        w += share * trial.change
+
+    def keep(self) -> None:
+        """Write what is committed."""
+        state = self.post.solver.saved(self.objective, self.state)
+        self.keeper.keep({"state": state, "random": self.rng.bit_generator.state, "at": self.at})
+
+    # ---- certificates, agreement ---------------------------------------------------------------------
+
+    @answered
+    def values(self, t: int, share: float, w: Array) -> Values:
+        """Commit `share` of round t, at which this worker must stand; its part of the certificate at w."""
+        if t != self.at:
+            raise RuntimeError(f"Worker {self.post.number} stands at round {self.at}, not at {t}.")
+        self._commit(share)
+        own = self.objective
+        loss = own.primal(w) - own.penalty.value(w)
+        own_w = self.state.w
+        return Values(self.share * loss, self.cost, float(own_w @ probe(t, w.size)), float(norm(own_w)))
+
+    @answered
+    def agree(self, t: int, share: float) -> Block:
+        """Stand at round t, with `share` of t - 1 committed and what was done in t dropped.
+
+        Whoever comes from a checkpoint or from the start has nothing to commit: any mix of feasible blocks is
+        feasible, as long as w is recomputed from them.
+        """
+        self._commit(share if self.at == t - 1 else 0.0)
+        self.at, self.answer = t, None
+        self.state, _ = self.post.solver.settle(self.objective, self.state)
+        return Block(self.state.w, self.cost)

@@ -1,0 +1,128 @@
+"""Training an estimator on a cluster: its data is split, each worker lays out its own partition."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structlearn.contract import Array
+from structlearn.distributed import JoinedBlocks, Partitions, Post, split, spread_out
+from structlearn.distributed.dask_engine import DaskEngine
+from structlearn.estimators.base import Task
+from structlearn.estimators.choices import make_checkpoint
+from structlearn.estimators.inputs import check_weights
+from structlearn.objective import Objective
+from structlearn.solvers import Checkpoint
+
+#: Parameters that are the driver's alone, and what workers have in their place.
+_DRIVERS = {"verbose": 0, "callback": None, "checkpoint": None, "warm_start": False, "random_state": 0}
+_WORKERS = "workers"
+
+
+@dataclass
+class Laid:
+    """A partition's data, laid out by an estimator."""
+
+    estimator: Any
+    task: Task
+
+    @property
+    def weight(self) -> float:
+        """The sum of the example weights, of repeated rows once."""
+        weight, active = self.task.sample_weight, self.task.active
+        if weight is None:
+            return float(self.task.scoring.n_examples)
+        return float(weight.sum() if active is None else weight[active].sum())
+
+    def objective(self, share: float) -> Objective:
+        estimator = self.estimator
+        estimator.regularization /= share
+        return estimator._objective(self.task)
+
+
+@dataclass(frozen=True)
+class LayOut:
+    """Lays out a partition as the estimator of a name does, with these parameters."""
+
+    name: str
+    parameters: Mapping[str, Any]
+
+    def __call__(self, data: Any, weight: Array | None) -> Laid:
+        from structlearn import estimators
+
+        estimator = getattr(estimators, self.name)(**self.parameters)
+        return Laid(estimator, estimator._lay_out(data.X, data.y, weight, classes=data.classes))
+
+
+def train_on(client: Any, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    """Fit `estimator` on a cluster: a `distributed.Client`, or any `structlearn.distributed.Engine`.
+
+    X and y are as for `fit`, or X is a `Partitions` that the workers see and y is None.
+    """
+    solver, stopping = estimator._checked_parameters(auto="sdca")
+    _refuse(estimator, solver)
+    engine = client if hasattr(client, "revive") else DaskEngine(client)
+    if y is not None:
+        check_weights(sample_weight, len(y))
+    checkpoint = make_checkpoint(estimator.checkpoint)
+    seed = estimator._seed()
+    with _folder(checkpoint) as (folder, kept):
+        before = len(list(kept.folder.glob("*")))  # a run goes on with the partitions it had
+        partitions = _split(estimator, X, y, folder, before or engine.size, seed)
+        first = partitions.first()
+        structure = estimator._lay_out(first.X[:1], first.y[:1], None, classes=first.classes).structure
+        weights = partitions.weights(None if sample_weight is None else np.asarray(sample_weight))
+        lay_out = LayOut(type(estimator).__name__, {**estimator.get_params(deep=False), **_DRIVERS})
+        posts = [
+            Post(k, str(path), lay_out, weight, solver, seed, own, stopping.tol)
+            for k, (path, weight) in enumerate(zip(partitions.paths, weights))
+            for own in [replace(kept, folder=kept.folder / f"{k:04d}")]
+        ]
+        objective = spread_out(engine, posts, structure, estimator.regularization)
+        try:
+            estimator._minimise(objective, JoinedBlocks(repeats=solver.repeats), stopping, seed)
+        finally:
+            objective.close()
+
+
+def _refuse(estimator: Any, solver: Any) -> None:
+    """ValueError for what a cluster cannot do."""
+    if not hasattr(solver, "attempt"):
+        raise ValueError("A cluster trains with solver='bcfw' (hinge) or 'sdca' (smooth losses), or 'auto'.")
+    if solver.averaging:
+        raise ValueError("averaging is not kept on a cluster; leave it out.")
+    if estimator.class_weight is not None:
+        raise ValueError("class_weight is not known to every part of a cluster; use sample_weight or cost.")
+    if estimator.warm_start:
+        raise ValueError("warm_start does not work on a cluster; use checkpoint to go on from a run.")
+
+
+@contextmanager
+def _folder(checkpoint: Checkpoint | None) -> Iterator[tuple[Path, Any]]:
+    """Where partitions go, and how workers write their blocks: beside the driver's checkpoint, if any."""
+    scratch = Path(tempfile.mkdtemp(prefix="structlearn-"))
+    try:
+        if checkpoint is None:
+            yield scratch / "parts", Checkpoint(scratch / _WORKERS, resume=True)
+            return
+        checkpoint.check()
+        folder = Path(checkpoint.folder).absolute() / _WORKERS
+        if not checkpoint.resume:
+            shutil.rmtree(folder, ignore_errors=True)
+        yield scratch / "parts", replace(checkpoint, folder=folder, resume=True)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _split(estimator: Any, X: Any, y: Any, folder: Path, parts: int, seed: int) -> Partitions:
+    """The partitions that are given, or a split of the data."""
+    if hasattr(X, "paths"):
+        return X
+    return split(folder, estimator._packed, X, y, parts=min(parts, len(y)), seed=seed)

@@ -1,0 +1,141 @@
+"""Training on real Dask processes, on the loopback interface alone: faults, the command line, refusals."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from problems import assert_brackets, data, estimator, optimum
+
+import structlearn
+from structlearn.data import pack
+from structlearn.distributed import connected
+from structlearn.solvers import Checkpoint
+
+pytest.importorskip("distributed")
+import cloudpickle
+import sabotage
+
+cloudpickle.register_pickle_by_value(sabotage)
+WORKERS = 3
+NAME = "multiclass"  # it needs few rounds
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with connected(f"local:{WORKERS}") as client:
+        yield client
+
+
+@pytest.fixture
+def client(cluster):
+    """All workers there again: nannies start those anew that a test has killed."""
+    cluster.wait_for_workers(WORKERS, timeout=120)
+    return cluster
+
+
+def addresses(client):
+    return sorted(client.scheduler_info(n_workers=-1)["workers"])
+
+
+def train(client, tmp_path, sabotaging, at=2):
+    """Train; at the evaluation number `at`, `sabotaging(client)`."""
+
+    def callback(row):
+        if row.iteration == at:
+            sabotaging(client)
+
+    checkpoint = Checkpoint(tmp_path / "run", seconds=0.0)
+    found = estimator(NAME, checkpoint=checkpoint, callback=callback).fit(*data(NAME), client=client)
+    assert found.certificate_.converged
+    assert len(found.history_) > at + 1
+    assert_brackets(found.history_, optimum(NAME))
+    assert abs(found.certificate_.dual - optimum(NAME)) <= 1e-6
+    return found
+
+
+def kill(client, number):
+    """SIGKILL for so many workers, which stand idle."""
+    for pid in list(client.run(sabotage.process, workers=addresses(client)[:number]).values()):
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("name", ["multiclass", "matching"])
+def test_the_optimum_is_that_of_one_machine(client, name):
+    found = estimator(name).fit(*data(name), client=client)
+    assert abs(found.certificate_.dual - optimum(name)) <= 1e-6
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_workers_killed_while_idle(client, tmp_path, number):
+    train(client, tmp_path, lambda client: kill(client, number))
+
+
+@pytest.mark.parametrize("moment", [sabotage.in_the_next_round, sabotage.in_the_next_checkpoint])
+def test_a_worker_killed_at_work(client, tmp_path, moment):
+    victim = addresses(client)[1]
+    train(client, tmp_path, lambda client: client.run(moment, workers=[victim]))
+    assert victim not in addresses(client)
+
+
+def test_the_driver_killed_and_resumed(client, tmp_path):
+    pack(tmp_path / "packed", "classes", *data(NAME))
+    folder, model, history = tmp_path / "run", tmp_path / "model", tmp_path / "history.csv"
+    command = [sys.executable, "-c", "from structlearn.cli import main; main()"]
+    command += ["train", "classify", str(tmp_path / "packed"), "--out", str(model), "--tol", "0"]
+    command += ["--cluster", client.scheduler.address, "--checkpoint", str(folder)]
+    command += ["--regularization", "1.0", "--checkpoint-seconds", "0", "--max-passes", "1000000"]
+    with open(tmp_path / "talk", "w") as talk:
+        driver = subprocess.Popen(command, stderr=talk)
+        try:
+            wait_for(lambda: (folder / "checkpoint.safetensors").exists() or driver.poll() is not None)
+        finally:
+            driver.kill()
+            driver.wait()
+    assert driver.returncode == -signal.SIGKILL, (tmp_path / "talk").read_text()
+    again = [*command, "--resume", "--max-seconds", "3", "--history", str(history)]
+    done = subprocess.run(again, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    found = np.genfromtxt(history, delimiter=",", names=True)
+    assert_brackets(found, optimum(NAME))
+    assert abs(found["dual"][-1] - optimum(NAME)) <= 1e-6
+    assert model.exists()
+
+
+def wait_for(happened, seconds=120):
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_workers_without_the_package_or_with_another_version():
+    from structlearn.distributed.connection import check_versions
+
+    check_versions({"tcp://a": structlearn.__version__})
+    with pytest.raises(ValueError, match="tcp://b has no structlearn; install"):
+        check_versions({"tcp://a": structlearn.__version__, "tcp://b": None})
+    with pytest.raises(ValueError, match=r"tcp://a has structlearn 0\.0\.1, this is"):
+        check_versions({"tcp://a": "0.0.1"})
+
+
+def test_no_scheduler_and_no_workers(monkeypatch):
+    import distributed
+
+    monkeypatch.setattr("structlearn.distributed.connection.TIMEOUT", 1.0)
+    with (
+        pytest.raises(ConnectionError, match="No scheduler answers at tcp:"),
+        connected("tcp://127.0.0.1:9"),
+    ):
+        pass
+    with pytest.raises(ValueError, match="A cluster is an address such as"), connected("nonsense"):
+        pass
+    with (
+        distributed.LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as empty,
+        pytest.raises(ConnectionError, match="has no workers"),
+        connected(empty.scheduler_address),
+    ):
+        pass
