@@ -34,7 +34,7 @@ from structlearn.solvers import (
 from structlearn.structures import Simplex
 
 each_solver = pytest.mark.parametrize("solver", [runner.solver for runner in SOLVERS.values()], ids=SOLVERS)
-each_structure = pytest.mark.parametrize("name", map(marked, STRUCTURES))
+each_structure = pytest.mark.parametrize("name", [marked(name) for name in STRUCTURES])
 THOROUGH = {name: runner for name, runner in SOLVERS.items() if runner.passes}
 EXACT_STEPS = {
     name: runner.solver for name, runner in SOLVERS.items() if name == "fw" or name.startswith("bcfw")
