@@ -32,7 +32,8 @@ def cluster():
 
 @pytest.fixture
 def client(cluster):
-    """All workers there again: nannies start those anew that a test has killed."""
+    """All workers there again: nannies start those anew that a test has killed, or the cluster does."""
+    cluster.cluster.scale(WORKERS)
     cluster.wait_for_workers(WORKERS, timeout=120)
     return cluster
 
