@@ -48,7 +48,20 @@ def _local(n_workers: int) -> Iterator[Any]:
         ) as cluster,
         distributed.Client(cluster, direct_to_workers=True) as client,
     ):
+        client.register_plugin(_deaf(distributed))
         yield client
+
+
+def _deaf(distributed: Any) -> Any:
+    """A terminal's Ctrl-C reaches the workers as well, but is meant for the driver."""
+
+    class Deaf(distributed.WorkerPlugin):
+        def setup(self, worker: Any) -> None:
+            import signal
+
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    return Deaf()
 
 
 @contextmanager
