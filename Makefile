@@ -27,7 +27,7 @@ tests: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 bench: $(VENV)/.installed-test
-	for script in letters multiclass matching memory startup crf linear lasso sparsemax matching_projection scene matching_training extragradient cutting_planes cut alignment_statistics alignment own_structure; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	for script in letters multiclass matching memory startup crf linear lasso sparsemax matching_projection scene matching_training extragradient cutting_planes cut alignment_statistics alignment own_structure chunking tagging parsing threads scale cluster; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
