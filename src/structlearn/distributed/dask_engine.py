@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import time
+from asyncio import run_coroutine_threadsafe
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -95,10 +96,7 @@ class DaskEngine:
         actor = self._actors[number]
         if actor is None:
             return Lost("it could not be made")
-        try:
-            return getattr(actor, name)(*values)
-        except Exception as error:
-            return Lost(str(error))
+        return run_coroutine_threadsafe(_execute(actor, name, values), self.client.loop.asyncio_loop)
 
     def _answer(self, number: int, asked: Any) -> Any:
         try:
@@ -118,3 +116,18 @@ class DaskEngine:
                     raise
                 if self._homes[number] not in self.workers():
                     raise OSError(f"{self._homes[number]} is gone") from None
+
+
+async def _execute(actor: Any, name: str, values: tuple[Any, ...]) -> Any:
+    """Call a method of an actor; whatever goes wrong on the way is raised.
+
+    `actor.name(*values)` does the same, but for some errors never ends.
+    """
+    from distributed.protocol import to_serialize
+
+    found = await actor._worker_rpc.actor_execute(
+        function=name, actor=actor.key, args=[to_serialize(value) for value in values], kwargs={}
+    )
+    if found["status"] != "OK":
+        raise found["exception"]
+    return found["result"]
