@@ -167,6 +167,13 @@ class Objective:
     def blocks(self) -> Blocks:
         return Blocks(*self.oracle.layout, self.cost, self.weight, *self.gold, self._n_linear)
 
+    @cached_property
+    def most_entries(self) -> Array:
+        """How many entries a corner of each example may have."""
+        shapes, inverse = np.unique(self.scoring.shapes, axis=0, return_inverse=True)
+        most = [self.structure.most_entries((int(rows), int(columns))) for rows, columns in shapes]
+        return np.array(most)[inverse.ravel()]
+
     def require_gradient(self, solver: str) -> None:
         """ValueError unless P has a gradient.
 

@@ -113,10 +113,8 @@ class Oracle:
     ) -> Iterator[Any]:
         """`function` of each range of examples, in their order; a few answers a thread wait."""
         chunks = self.scoring.chunks() if chunks is None else chunks
-        if self.n_jobs == 1 or len(chunks) == 1 or not self.compiled:
-            yield from map(function, chunks)
-            return
-        with blas_threads(1), in_order(self.n_jobs) as run:
+        alone = len(chunks) == 1 or not self.compiled
+        with blas_threads(1), in_order(1 if alone else self.n_jobs) as run:
             yield from run(function, chunks)
 
 

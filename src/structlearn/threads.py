@@ -50,10 +50,27 @@ class Team:
     def __init__(self, n_jobs: int) -> None:
         self._pool = ThreadPoolExecutor(max(n_jobs - 1, 1))
 
-    def together(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
-        """What the calls return, in their order; all have ended, even where one was interrupted."""
-        others = [self._pool.submit(call) for call in calls[1:]]
+    def together(
+        self, calls: Sequence[Callable[[], Any]], stop: Callable[[], Any] = lambda: None
+    ) -> list[Any]:
+        """What the calls return, in their order; all have ended, even where one was interrupted.
+
+        Where one fails, `stop` is called: others may wait for it.
+        """
+
+        def run(call: Callable[[], Any]) -> Any:
+            try:
+                return call()
+            except BaseException:
+                stop()
+                raise
+
+        others: list[Future[Any]] = []
         try:
-            return [calls[0](), *(other.result() for other in others)]
+            others.extend(self._pool.submit(run, call) for call in calls[1:])
+            return [run(calls[0]), *(other.result() for other in others)]
+        except BaseException:
+            stop()
+            raise
         finally:
             wait(others)

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numba import njit
 
 from brute import STRUCTURES, build
 from structlearn import ChainClassifier, MulticlassClassifier
+from structlearn.barrier import make_cells, meet
 from structlearn.data import make_chains
 from structlearn.objective import Objective
 from structlearn.regularizers import Shannon, SquaredNorm, Zero
@@ -18,6 +20,7 @@ from structlearn.solvers import (
     GapSampling,
     Stopping,
     Uniform,
+    active_blocks,
     block_frank_wolfe,
     checkpoint,
     solve,
@@ -45,7 +48,7 @@ def _short_rounds(monkeypatch):
     """Rounds of one visit a thread: as little like one thread as can be."""
     for name in ("LEAST_VISITS", "LEAST_EXACT_VISITS"):
         monkeypatch.setattr(block_frank_wolfe, name, 1)
-    monkeypatch.setattr("structlearn.solvers.active_blocks.LEAST_VISITS", 1)
+    monkeypatch.setattr(active_blocks, "LEAST_VISITS", 1)
 
 
 def threaded(regularizer, family, n_jobs, **options):
@@ -102,10 +105,11 @@ def test_timing_does_not_matter(regularizer, family, solver, monkeypatch):
     first = run(objective, solver, tol=-1, passes=12)
     together = Team.together
 
-    def delayed(team, calls):
+    def delayed(team, calls, **options):
         rng = np.random.default_rng()
         pauses = rng.random(len(calls)) * 1e-3
-        return together(team, [lambda c=c, p=p: (time.sleep(p), c())[1] for c, p in zip(calls, pauses)])
+        slow = [lambda c=c, p=p: (time.sleep(p), c())[1] for c, p in zip(calls, pauses)]
+        return together(team, slow, **options)
 
     monkeypatch.setattr(Team, "together", delayed)
     again = run(objective, solver, tol=-1, passes=12)
@@ -166,6 +170,40 @@ def test_interrupted_calls_have_all_ended():
     with pytest.raises(KeyboardInterrupt):
         Team(3).together([interrupted, slow, slow])
     assert done == [1, 1]
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_no_thread_waits_for_one_that_has_failed(failing, monkeypatch):
+    """Nor does an interruption before the threads are at work leave them waiting."""
+    play = active_blocks.play_rounds
+
+    def fails(k, crew, *rest):
+        if k == failing and crew.order.size:
+            raise KeyboardInterrupt
+        play(k, crew, *rest)
+
+    objective = threaded(*SOLVERS["active sets"][:2], 3)
+    run(objective, ActiveBlocks(), passes=1)
+    monkeypatch.setattr(active_blocks, "play_rounds", fails)
+    solution = run(objective, ActiveBlocks(), tol=-1, passes=3)
+    assert solution.certificate.status.startswith("Interrupted")
+    assert solution.certificate.primal == pytest.approx(objective.primal(solution.w), abs=1e-12)
+
+
+def test_threads_that_meet_have_seen_what_the_others_wrote():
+    cells, written = make_cells(3), np.zeros((3, 2000), dtype=np.int64)
+    assert sum(Team(3).together([lambda k=k: _sum_after_meetings(cells, k, written) for k in range(3)])) == 0
+
+
+@njit(nogil=True)
+def _sum_after_meetings(cells, k, written):
+    """How often thread k did not see what another had written before they met."""
+    missed = 0
+    for r in range(written.shape[1]):
+        written[k, r] = 1
+        meet(cells, k, r + 1)
+        missed += written.shape[0] - written[:, r].sum()
+    return missed
 
 
 def test_results_of_threads_come_in_order():

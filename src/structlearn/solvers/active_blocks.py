@@ -8,47 +8,29 @@ the set on its Gram matrix. Between two passes with the oracle, *cached passes* 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array, corner, move, score, score_some, scratch, workspace
-from structlearn.kernels import kernel
+from structlearn.barrier import GONE, make_cells
+from structlearn.contract import Array
 from structlearn.objective import Objective
+from structlearn.solvers.active_pass import Before, active_pass, room_before
 from structlearn.solvers.active_set import ActiveSet
-from structlearn.solvers.active_steps import (
-    Rules,
-    Steps,
-    best_atom,
-    commit,
-    make_bench,
-    score_atoms,
-    step_within,
-)
-from structlearn.solvers.atoms import (
-    Store,
-    append,
-    atoms_of,
-    connect,
-    entries_of,
-    find,
-    forget,
-    make_place,
-    mark,
-)
-from structlearn.solvers.block_frank_wolfe import LEAST_VISITS, BlockFrankWolfe, State
-from structlearn.solvers.rounds import (
-    Keep,
-    Trial,
-    Visit,
-    attempt,
-    play_nothing,
-    play_round,
-    round_size,
-    rounds_of,
-)
+from structlearn.solvers.active_steps import Rules, Steps
+from structlearn.solvers.atom_rounds import Crew, keep_share, play_rounds
+from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe, State
+from structlearn.solvers.rounds import Keep, Own, Trial, Visit, attempt, is_distinct, round_size, rounds_of
 from structlearn.solvers.solution import Solution
-from structlearn.solvers.totals import CACHED_GAP, COST, LAG_COST, STEPS
+from structlearn.solvers.totals import CACHED_GAP, COST
+
+#: Visits of a thread in a round: at least so many, and one more for so many weights, which a round adds up.
+LEAST_VISITS = 64
+WEIGHTS_A_VISIT = 1000
+#: Blocks without room may be at most this share: they make place by forgetting or mixing, which needs no copy
+#: of all the others.
+MOST_FULL = 0.02
 
 
 @dataclass(frozen=True)
@@ -71,6 +53,8 @@ class ActiveBlocks(BlockFrankWolfe):
         They end when one has seen at most this share of the gap that the pass with the oracle saw.
     forget_after : int
         Passes after which a corner without weight is forgotten.
+    rounds : int
+        With several threads, how often a pass at most joins what they have done (see `rounds`).
     most_atoms : int
         A block that has so many corners, all with weight, mixes the lightest two to take in another.
     """
@@ -82,6 +66,7 @@ class ActiveBlocks(BlockFrankWolfe):
     cached_accuracy: float = 0.1
     forget_after: int = 3
     most_atoms: int = 256
+    rounds: int = 1000
 
     def _is_dense(self, objective: Objective) -> bool:
         exact = self.exact and objective.has_exact_blocks
@@ -100,7 +85,7 @@ class ActiveBlocks(BlockFrankWolfe):
             w, cost = z.weights(objective)
             share = warm.share(objective, w, cost)
         if share < 1.0:
-            z.shrink(objective, share, _most_entries(objective))
+            z.shrink(objective, share, objective.most_entries)
         z.connect(objective)
         state = self._first_state(objective, z, share * w, share * cost, np.empty(0))
         self._make_room(objective, state, objective.active)
@@ -119,7 +104,7 @@ class ActiveBlocks(BlockFrankWolfe):
         return state
 
     def _make_room(self, objective: Objective, state: State, order: Array) -> None:
-        state.z.make_room(order, _most_entries(objective), self.most_atoms)
+        state.z.make_room(order, objective.most_entries, self.most_atoms, MOST_FULL)
 
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
         if self._is_dense(objective):
@@ -172,11 +157,16 @@ class ActiveBlocks(BlockFrankWolfe):
         store = state.z.store
 
         def visit(order: Array, w: Array, totals: Array) -> Keep:
-            before = Before.room(store, order)
+            before = room_before(store, order)
             self._visit_all(objective, state, order, cached, w, totals, w[:0], before)
             return lambda share: keep_share(store, order, before, share)
 
         return visit
+
+    def _problem(self, objective: Objective) -> tuple[Any, Any, Any, float, Rules]:
+        rules = Rules(int(self.steps), self.inner_steps, self.inner_accuracy, self.forget_after)
+        record, scoring = objective.oracle.record, objective.scoring.record
+        return record, scoring, objective.blocks, objective.regularization, rules
 
     def _visit_all(
         self,
@@ -190,11 +180,7 @@ class ActiveBlocks(BlockFrankWolfe):
         before: Before,
     ) -> None:
         objective.oracle.run(active_pass)(
-            objective.oracle.record,
-            objective.scoring.record,
-            objective.blocks,
-            objective.regularization,
-            Rules(int(self.steps), self.inner_steps, self.inner_accuracy, self.forget_after),
+            *self._problem(objective),
             order,
             cached,
             state.answers // objective.n_active,
@@ -207,144 +193,45 @@ class ActiveBlocks(BlockFrankWolfe):
         )
 
     def _visit_atoms(self, objective: Objective, state: State, order: Array) -> None:
-        cached = state.cached > 0
-        if objective.n_jobs == 1 or not order.size:
-            nothing = Before.nothing()
-            self._visit_all(objective, state, order, cached, state.w, state.totals, state.lag, nothing)
-            if objective.n_jobs > 1:
-                play_nothing(state, lambda: keep_share(state.z.store, order, nothing, 1.0))
+        if objective.n_jobs > 1:
+            self._play(objective, state, order)
             return
-        for now in rounds_of(order, round_size(objective, self.rounds, LEAST_VISITS)):
-            play_round(objective, state, now, self._atoms_visitor(objective, state, cached))
+        nothing = Before.nothing()
+        cached = state.cached > 0
+        self._visit_all(objective, state, order, cached, state.w, state.totals, state.lag, nothing)
+
+    def _play(self, objective: Objective, state: State, order: Array) -> None:
+        """Rounds of all threads: the first changes the books of the state, the others books of their own."""
+        n = objective.n_jobs
+        least = LEAST_VISITS + objective.n_weights // WEIGHTS_A_VISIT
+        rounds = list(rounds_of(order, round_size(objective, self.rounds, least)))
+        cells, first = make_cells(n), Own(state.w, state.totals, state.lag)
+        books = [first, *(Own(*(array.copy() for array in first)) for _ in range(n - 1))]
+        crew = Crew(
+            cells,
+            np.concatenate([order[:0], *rounds]),
+            np.cumsum([0, *map(len, rounds)]),
+            not is_distinct(order),
+            np.empty((2, n, state.w.size)),
+            np.empty((2, n, state.totals.size)),
+        )
+
+        def part(k: int) -> None:
+            play_rounds(
+                k,
+                crew,
+                *self._problem(objective),
+                state.cached > 0,
+                state.answers // objective.n_active,
+                state.z.store,
+                state.gaps,
+                *books[k],
+            )
+
+        objective.team.together([partial(part, k) for k in range(n)], stop=lambda: cells.fill(GONE))
 
     def settle(self, objective: Objective, state: State) -> tuple[State, Any]:
         if self._is_dense(objective):
             return super().settle(objective, state)
         w, state.totals[COST] = state.z.weights(objective)
         return state._replace(w=w, order=state.order[:0], cached=0), state.z
-
-
-class Before(NamedTuple):
-    """Weights that the atoms of visited blocks had: those of the q-th block begin at first[q]."""
-
-    first: Array
-    weight: Array
-
-    @classmethod
-    def nothing(cls) -> Before:
-        return cls(np.empty(0, dtype=np.int64), np.empty(0))
-
-    @classmethod
-    def room(cls, store: Store, order: Array) -> Before:
-        """An atom that a visit adds finds its weight zero."""
-        first = np.zeros(order.size + 1, dtype=np.int64)
-        np.cumsum(store.atom_first[order + 1] - store.atom_first[order], out=first[1:])
-        return cls(first, np.zeros(first[-1]))
-
-
-@kernel
-def keep_share(store: Any, order: Any, before: Any, share: Any) -> Any:
-    """z_i <- old + share (z_i - old) for the blocks of `order`; the cost is linear in z: no further gain."""
-    for q in range(order.size):
-        atoms = atoms_of(store, order[q])
-        for a in range(store.count[order[q]]):
-            old = before.weight[before.first[q] + a]
-            atoms.weight[a] = old + share * (atoms.weight[a] - old)
-    return 0.0
-
-
-def _most_entries(objective: Objective) -> Array:
-    """How many entries a corner of each block may have."""
-    shapes, inverse = np.unique(objective.scoring.shapes, axis=0, return_inverse=True)
-    most = [objective.structure.most_entries((int(rows), int(columns))) for rows, columns in shapes]
-    return np.array(most)[inverse.ravel()]
-
-
-@kernel
-def active_pass(
-    structure: Any,
-    scoring: Any,
-    blocks: Any,
-    regularization: Any,
-    rules: Any,
-    order: Any,
-    cached: Any,
-    now: Any,
-    w: Any,
-    store: Any,
-    gaps: Any,
-    totals: Any,
-    lag: Any,
-    before: Any,
-) -> None:
-    """One visit for each block of `order`, with the oracle or, where `cached`, without.
-
-    Where `before` has room, it takes the weights of the atoms as they are before the visit.
-    """
-    work = workspace(structure, blocks.largest)
-    tools = scratch(scoring)
-    n_shared = scoring.n_shared
-    shared = w[w.size - n_shared :]
-    scores = np.zeros(blocks.most_parts)
-    marks = np.zeros(blocks.most_parts, dtype=np.bool_)
-    points = np.empty((2, blocks.most_parts + n_shared))
-    bench = make_bench(np.diff(store.atom_first).max())
-    for q in range(order.size):
-        i = order[q]
-        first = blocks.start[i]
-        size = blocks.start[i + 1] - first
-        p = blocks.weight[i]
-        cost = blocks.cost[first : first + size]
-        theta, wanted = scores[:size], marks[:size]
-        s, out = points[0, : size + n_shared], points[1, : size + n_shared]
-        atoms = atoms_of(store, i)
-        # 1. In a pass with the oracle: room for one more atom.
-        if not cached:
-            forget(store, i, atoms, now - rules.forget_after)
-            if store.count[i] == atoms.weight.size and store.count[i] > 1:
-                make_place(scoring, i, store, atoms, cost, s, wanted, tools, out)
-        count = store.count[i]
-        if before.weight.size:
-            for a in range(count):
-                before.weight[before.first[q] + a] = atoms.weight[a]
-        mark(atoms, count, wanted)
-        # 2. Scores of the atoms; the corner s = argmax <theta + c, s>, or the best atom; the gap.
-        if cached:
-            score_some(scoring, i, w, wanted, tools, theta)
-            here = score_atoms(atoms, count, theta, shared, bench)
-            towards = best_atom(bench, count)
-            best = bench.scores[towards]
-            totals[CACHED_GAP] += p * (best - here)
-        else:
-            score(scoring, i, w, tools, theta)
-            here = score_atoms(atoms, count, theta, shared, bench)
-            for j in range(size):
-                theta[j] += cost[j]
-            shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
-            best = corner(structure, shape, theta, shared, work, s)
-            gaps[i] = p * (best - here)
-        totals[STEPS] += 1.0
-        if best - here <= 0.0:
-            continue
-        # 3. The corner joins the atoms.
-        if not cached:
-            n_entries = entries_of(s)
-            towards = find(atoms, count, s, n_entries)
-            if towards < 0 and (
-                count == atoms.weight.size or atoms.edge[count] + n_entries > atoms.index.size
-            ):
-                towards = best_atom(bench, count)
-            if towards < 0:
-                towards = append(store, i, atoms, s, 0.0, now)
-                count += 1
-                connect(scoring, i, atoms, towards, count, cost, s, wanted, tools, out)
-                bench.scores[towards], bench.alpha[towards] = best, 0.0
-        # 4. Steps inside the set, then one move of w by all that has changed.
-        step_within(rules, atoms, count, p / regularization, towards, best - here, bench)
-        paid = commit(atoms, count, bench, towards, now, s)
-        move(scoring, i, s, -p / regularization, w, tools)
-        totals[COST] += p * paid
-        if lag.size:  # as in `plain_pass`
-            age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
-            move(scoring, i, s, -age * p / regularization, lag, tools)
-            totals[LAG_COST] += age * p * paid

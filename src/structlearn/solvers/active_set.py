@@ -97,17 +97,23 @@ class ActiveSet:
         self.make_room(every, most_entries, int(self.store.count.max()) + 1)
         mix_gold(objective.blocks, self.store, objective.scoring.n_shared, share)
 
-    def make_room(self, order: Array, most_entries: Array, most_atoms: int) -> None:
-        """Room for a new atom at each visit of `order`; regions at least double, so that copies are few."""
+    def make_room(self, order: Array, most_entries: Array, most_atoms: int, most_full: float = 0.0) -> None:
+        """Room for a new atom at each visit of `order`; regions at least double, so that copies are few.
+
+        A share `most_full` of the blocks may stay without, for the same reason.
+        """
         store = self.store
-        blocks, visits = np.unique(order, return_counts=True)
+        visits = np.bincount(order, minlength=store.count.size)
+        blocks = np.flatnonzero(visits)
+        visits = visits[blocks]
         atoms, entries = np.diff(store.atom_first), np.diff(store.entry_first)
         used = store.edge[store.atom_first[blocks] + blocks + store.count[blocks]]
         new = np.minimum(visits, most_atoms)
         wanted = np.minimum(store.count[blocks] + new, most_atoms)
         larger = _doubled(atoms[blocks], wanted, most_atoms)
         longer = _doubled(entries[blocks], used + new * most_entries[blocks], None)
-        if (larger > atoms[blocks]).any() or (longer > entries[blocks]).any():
+        short = (larger > atoms[blocks]) | (longer > entries[blocks])
+        if np.count_nonzero(short) > most_full * blocks.size:
             atoms[blocks], entries[blocks] = larger, longer
             fresh = empty_store(atoms, entries, self.memory)
             copy_all(store, fresh)

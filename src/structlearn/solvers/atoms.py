@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from structlearn.contract import Array, gram
 from structlearn.kernels import kernel
+from structlearn.prefetch import CACHE_LINE, prefetch
 
 
 class Store(NamedTuple):
@@ -55,6 +56,34 @@ def atoms_of(store: Any, i: Any) -> Any:
         store.value[e:f],
         products,
     )
+
+
+@kernel
+def most_room(store: Any, order: Any) -> Any:
+    """For how many atoms the largest of some blocks has room."""
+    most = 1
+    for i in order:
+        most = max(most, store.atom_first[i + 1] - store.atom_first[i])
+    return most
+
+
+@kernel
+def fetch_atoms(store: Any, i: Any) -> None:
+    """Bring the atoms of block i near: they will be asked for soon."""
+    a, e, g, n = store.atom_first[i], store.entry_first[i], store.gram_first[i], store.count[i]
+    room = store.atom_first[i + 1] - a
+    for j in range(a, a + n, CACHE_LINE // 8):
+        prefetch(store.weight, j)
+        prefetch(store.cost, j)
+        prefetch(store.last, j)
+        prefetch(store.edge, j + i)
+    last = store.edge[a + i + n]
+    for j in range(e, e + last, CACHE_LINE // 8):
+        prefetch(store.value, j)
+    for j in range(e, e + last, CACHE_LINE // 4):
+        prefetch(store.index, j)
+    for j in range(g, g + n * room, CACHE_LINE // 8):
+        prefetch(store.gram, j)
 
 
 @kernel
