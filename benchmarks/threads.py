@@ -2,9 +2,10 @@
 
 python benchmarks/threads.py [letters | chains] [--repeats 5] [--jobs 2]
 
-On a busy machine wall-clock time says little, so beside it stands the time that the first thread was at work:
-it does its share of every round and all that is not shared out, and is what wall-clock time would be on idle
-cores. Runs alternate; the least of each is printed.
+On a busy machine wall-clock time says little (two threads are given twice the time of one, or wait for each
+other), so beside it stand the processor times of the first thread and of all. In training the first thread
+does its share of every round and all that is not shared out: its time is what wall-clock time would be on
+idle cores. In evaluation and prediction it only collects. Runs alternate; the least of each is printed.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import argparse
 import os
 import time
 from contextlib import suppress
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from common import letters, machine
 
 from structlearn import ChainClassifier
-from structlearn.data import make_chains
+from structlearn.data import make_chains, open_packed, pack
 from structlearn.objective import Objective
 
 CHAINS = 20_000
@@ -34,17 +36,20 @@ def problem(name: str):
     return X, y, 1e-3, 0.01
 
 
-def clocked(function) -> tuple[float, float]:
-    """Seconds of wall-clock time, and of work of this thread."""
-    wall, work = time.perf_counter(), time.thread_time()
+CLOCKS = (time.perf_counter, time.thread_time, time.process_time)
+
+
+def clocked(function) -> list[float]:
+    """Seconds of wall-clock time, of work of this thread, and of all threads."""
+    begin = [clock() for clock in CLOCKS]
     function()
-    return time.perf_counter() - wall, time.thread_time() - work
+    return [clock() - before for clock, before in zip(CLOCKS, begin)]
 
 
-def least(functions, repeats: int) -> list[tuple[float, float]]:
-    """The least of both clocks for each function, one after the other, again and again."""
+def least(functions, repeats: int) -> list[tuple[float, ...]]:
+    """The least of each clock for each function, one after the other, again and again."""
     times = [[clocked(function) for function in functions] for _ in range(repeats)]
-    return [tuple(min(row[k][clock] for row in times) for clock in (0, 1)) for k in range(len(functions))]
+    return [tuple(min(row[k][clock] for row in times) for clock in range(3)) for k in range(len(functions))]
 
 
 def objective_of(model, X, y):
@@ -77,6 +82,7 @@ def main() -> None:
     parser.add_argument("data", nargs="?", default="chains")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="without training")
     options = parser.parse_args()
     X, y, regularization, tol = problem(options.data)
     print(f"# {machine()}, {time.strftime('%Y-%m-%d')}, load {os.getloadavg()[0]:.1f}")
@@ -93,6 +99,12 @@ def main() -> None:
     predictors = [fitted if n == 1 else _copy(fitted, n) for n in threads]
     report("gap evaluation", least([lambda o=o: o.primal(w) for o in objectives], options.repeats))
     report("prediction", least([lambda m=m: m.predict(X) for m in predictors], options.repeats))
+    with TemporaryDirectory() as folder:
+        pack(f"{folder}/packed", "chain", X, y)
+        packed = open_packed(f"{folder}/packed").X
+        report("... packed", least([lambda m=m: m.predict(packed) for m in predictors], options.repeats))
+    if options.quick:
+        return
     report("training", least([lambda m=m: m.fit(X, y) for m in models], max(1, options.repeats // 2)))
     for n, model in zip(threads, models):
         certificate = model.certificate_
@@ -109,12 +121,11 @@ def _copy(model, n_jobs: int):
 
 
 def report(what: str, times) -> None:
-    (wall, work), (wall_many, work_many) = times
-    print(
-        f"{what:15s} wall {wall:7.3f} s -> {wall_many:7.3f} s ({wall / wall_many:4.2f}x); "
-        f"first thread {work:7.3f} s -> {work_many:7.3f} s ({work / work_many:4.2f}x)",
-        flush=True,
-    )
+    parts = [
+        f"{name} {alone:7.3f} -> {together:7.3f} s ({alone / together:4.2f}x)"
+        for name, alone, together in zip(("wall", "first thread", "all threads"), *times)
+    ]
+    print(f"{what:15s}", "; ".join(parts), flush=True)
 
 
 if __name__ == "__main__":

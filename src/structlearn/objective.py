@@ -124,11 +124,11 @@ class Objective:
     @property
     def n_jobs(self) -> int:
         """Threads for passes over blocks: one where the structure is plain Python."""
-        return self.oracle.n_jobs if self.oracle.compiled else 1
+        return self.team.n_jobs
 
-    @cached_property
+    @property
     def team(self) -> Team:
-        return Team(self.n_jobs)
+        return self.oracle.team
 
     @property
     def n_active(self) -> int:

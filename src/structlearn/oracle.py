@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,10 @@ import numpy as np
 from structlearn.contract import Array, corner, peak, workspace
 from structlearn.kernels import kernel
 from structlearn.scoring.base import Scoring
-from structlearn.threads import blas_threads, in_order
+from structlearn.threads import Team, blas_threads, in_order
+
+#: Parts that a thread scores and asks for their value at a time: they stay near the processor.
+PARTS_DEALT = 1 << 15
 
 
 class Layout(NamedTuple):
@@ -77,23 +80,31 @@ class Oracle:
             shared = self.scoring.shared(w)
             return self.run(peak_chunk)(self.record, self.layout, weight, *chunk, theta, shared)
 
-        return float(sum(self.each_chunk(one)))
+        return float(sum(self._all_chunks(one, PARTS_DEALT)))
 
     def corners(
         self, w: Array, cost: Array | None, weight: Array, chunks: list[tuple[int, int]] | None = None
     ) -> Iterator[Corners]:
         """p_i argmax_z <Phi_i w + c_i, z>, a range of examples at a time (all, unless given)."""
+        return self.each_chunk(lambda chunk: self._corners(w, cost, weight, *chunk), chunks)
 
-        def one(chunk: tuple[int, int]) -> Corners:
-            theta = self._scores(w, cost, *chunk)
-            shared = self.scoring.shared(w)
-            vertices, shared_sum = np.empty(theta.size), np.zeros(shared.size)
-            value = self.run(corner_chunk)(
-                self.record, self.layout, weight, *chunk, theta, shared, vertices, shared_sum
-            )
-            return Corners(*chunk, vertices, shared_sum, float(value))
+    def _corners(self, w: Array, cost: Array | None, weight: Array, first: int, last: int) -> Corners:
+        theta = self._scores(w, cost, first, last)
+        shared = self.scoring.shared(w)
+        vertices, shared_sum = np.empty(theta.size), np.zeros(shared.size)
+        value = self.run(corner_chunk)(
+            self.record, self.layout, weight, first, last, theta, shared, vertices, shared_sum
+        )
+        return Corners(first, last, vertices, shared_sum, float(value))
 
-        return self.each_chunk(one, chunks)
+    def read(self, w: Array, reader: Callable[[Array], Any]) -> list[tuple[int, int, Any]]:
+        """(first, last, what `reader` makes of argmax_z <Phi_i w, z>) of every range of examples."""
+        ones = np.ones(self.scoring.n_examples)
+
+        def one(chunk: tuple[int, int]) -> tuple[int, int, Any]:
+            return *chunk, reader(self._corners(w, None, ones, *chunk).vertices)
+
+        return self._all_chunks(one)
 
     def predict(self, w: Array, shift: Array | None = None) -> Iterator[tuple[int, Array]]:
         """(i, local parts of argmax_z <Phi_i w + shift_i, z>) for every example."""
@@ -116,6 +127,26 @@ class Oracle:
         alone = len(chunks) == 1 or not self.compiled
         with blas_threads(1), in_order(1 if alone else self.n_jobs) as run:
             yield from run(function, chunks)
+
+    @cached_property
+    def team(self) -> Team:
+        """Threads that stay: as many as may work for this structure."""
+        return Team(self.n_jobs if self.compiled else 1)
+
+    def _all_chunks(
+        self, function: Callable[[tuple[int, int]], Any], parts_at_once: int = 1 << 17
+    ) -> list[Any]:
+        """`function` of each range of examples, all kept; ranges are dealt out to the threads in turn."""
+        chunks = self.scoring.chunks(parts_at_once)
+        results: list[Any] = [None] * len(chunks)
+        n = min(self.team.n_jobs, len(chunks))
+
+        def part(k: int) -> None:
+            results[k::n] = [function(chunk) for chunk in chunks[k::n]]
+
+        with blas_threads(1):
+            self.team.together([partial(part, k) for k in range(n)])
+        return results
 
 
 @kernel

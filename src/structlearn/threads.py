@@ -48,6 +48,7 @@ class Team:
     """Threads that stay, for work that is over in a moment: calls made together, one of them here."""
 
     def __init__(self, n_jobs: int) -> None:
+        self.n_jobs = n_jobs
         self._pool = ThreadPoolExecutor(max(n_jobs - 1, 1))
 
     def together(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from structlearn.estimators.inputs import (
 )
 from structlearn.estimators.layout import Pieces, gold_and_cost
 from structlearn.metrics import sequence_accuracy
+from structlearn.oracle import Oracle
 from structlearn.scoring import JointScoring, RowScoring, Scoring
 from structlearn.structures import Chain, ConditionedChain
 
@@ -137,8 +139,18 @@ class ChainClassifier(RowWeights, StructuredEstimator):
     def predict(self, X: Any) -> list[Array]:
         """The best label sequence of each example."""
         scoring = self._scoring(X)
-        answers = self._decide(scoring)
-        return [self.classes_[np.argmax(self._unary(parts), axis=1)] for _, parts in answers]
+        if self._n_pair_weights:
+            answers = self._decide(scoring)
+            return [self._labels(parts) for _, parts in answers]
+        oracle = Oracle(self.structure_.record, scoring, n_jobs=self._threads())
+        found: list[Array] = []
+        for first, last, labels in oracle.read(self.weights_, self._labels):
+            edges = scoring.start[first : last + 1] // len(self.classes_)
+            found += [labels[a:b] for a, b in pairwise((edges - edges[0]).tolist())]
+        return found
+
+    def _labels(self, parts: Array) -> Array:
+        return self.classes_[np.argmax(self._unary(parts), axis=1)]
 
     def predict_marginals(self, X: Any) -> list[Array]:
         """Probabilities of the labels, of shape (length, n_classes) each; sparse after sparsemax."""

@@ -101,12 +101,12 @@ def stack_examples(X: Any, *, ndim: int, noun: str) -> tuple[Any, Array]:
     if odd.size:
         raise ValueError(f"{noun} {odd[0]} has {widths[odd[0]]} features but {noun} 0 has {widths[0]}.")
     shapes = np.array([x.shape[:-1] for x in examples], dtype=np.int64)
-    if any(sparse.issparse(x) for x in examples):
+    if set(map(type, examples)) != {np.ndarray}:
         rows = sparse.vstack([sparse.csr_matrix(x) for x in examples], format="csr")
         rows.sum_duplicates()
         values = rows.data
     else:
-        rows = np.concatenate([x.reshape(-1, widths[0]) for x in examples])
+        rows = np.concatenate(examples if ndim == 2 else [x.reshape(-1, widths[0]) for x in examples])
         values = rows
     if not np.isfinite(values).all():
         bad = next(i for i, x in enumerate(examples) if not np.isfinite(getattr(x, "data", x)).all())
@@ -124,6 +124,8 @@ def _laid_out(X: Any, ndim: int, noun: str) -> tuple[Any, Array]:
 
 
 def _one_example(x: Any, ndim: int, name: str) -> Any:
+    if type(x) is np.ndarray and x.ndim == ndim and x.size and x.dtype.char in "df":
+        return x  # the usual case, of which there may be a million
     if sparse.issparse(x) and ndim == 2:
         x = x.tocsr()
     else:
