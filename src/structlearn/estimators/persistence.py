@@ -87,7 +87,8 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
         "scoring": getattr(estimator, "scoring", None) is not None,
         "structure": describe(estimator.structure_),
         "fitted": {
-            name: _to_json(getattr(estimator, name)) for name in _fitted_names(estimator) - large.keys()
+            name: _to_json(getattr(estimator, name))
+            for name in sorted(_fitted_names(estimator) - large.keys())
         },
         "certificate": estimator.certificate_.as_dict(),
         "notes": bundle.notes,
@@ -247,7 +248,7 @@ def stored_parameters(estimator: Any) -> dict[str, Any]:
 
 def _large_arrays(estimator: Any) -> dict[str, Array]:
     """Arrays of numbers that `fit` has set and that would make the header long."""
-    found = {name: getattr(estimator, name) for name in _fitted_names(estimator)}
+    found = {name: getattr(estimator, name) for name in sorted(_fitted_names(estimator))}
     return {
         name: np.ascontiguousarray(value)
         for name, value in found.items()
