@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import cvxpy
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 
 from own_structures import ChooseTwo, CompiledChooseTwo, choose_two
 from structlearn.objective import Objective
-from structlearn.scoring import PartScoring, RowScoring
+from structlearn.scoring import JointScoring, PartScoring, RowScoring
 from structlearn.solvers import (
     ActiveBlocks,
     BlockFrankWolfe,
@@ -40,6 +41,8 @@ from structlearn.structures import (
     Cut,
     LabelGraph,
     Matching,
+    NonProjectiveTree,
+    ProjectiveTree,
     Simplex,
     as_structure,
 )
@@ -64,6 +67,8 @@ class Family(NamedTuple):
     rowwise: bool
     #: all corners of a shape, where some are no outputs
     corners: Callable[[tuple[int, int]], np.ndarray] | None = None
+    #: how many of the columns are pairs of labels, scored by features of their own
+    n_pairs: int = 0
 
     @property
     def structure(self):
@@ -145,7 +150,8 @@ def conditioned_chain(n_labels, lengths):
         return np.array([*unary, *(float(pair == (j, k)) for pair in pairs for j in labels for k in labels)])
 
     structure = ConditionedChain(n_labels)
-    return Family(structure, [(n, structure.n_columns) for n in lengths], outputs, write, False)
+    shapes = [(n, structure.n_columns) for n in lengths]
+    return Family(structure, shapes, outputs, write, True, n_pairs=n_labels**2)
 
 
 def matching(shapes, *, unmatched=True, capacities=(1, 1)):
@@ -232,6 +238,11 @@ STRUCTURES = {
     "full many-to-many": matching([(3, 3), (2, 3)], unmatched=False, capacities=(2, 2)),
     "cut": cuts([make_graph(4, [(0, 1), (2, 1), (2, 0), (3, 2), (0, 1)])]),
     "cuts": cuts([grid_graph(2, 2), grid_graph(2, 3), make_graph(2, []), make_graph(3, [(2, 0)])]),
+    "conditioned chain": conditioned_chain(2, [3, 1, 2]),
+    "projective tree": trees(ProjectiveTree(), [4, 1, 2], projective=True),
+    "projective tree, several roots": trees(ProjectiveTree(single_root=False), [3, 1, 2], projective=True),
+    "tree": trees(NonProjectiveTree(), [4, 1, 2], projective=False),
+    "tree, several roots": trees(NonProjectiveTree(single_root=False), [3, 1, 2], projective=False),
     "own, plain Python": two_of(ChooseTwo(), [4, 3]),
     "own, compiled": two_of(CompiledChooseTwo(), [4, 3]),
     "own, a function": two_of(choose_two, [4, 3]),
@@ -329,10 +340,7 @@ def build(
     sizes = [shape[0] if family.rowwise else structure.n_local(shape) for shape in shapes]
     rows = [0.8 * rng.normal(size=(size, d)) for size in sizes]
     if family.rowwise:
-        lengths = np.array([m for m, _ in shapes])
-        scoring = RowScoring(
-            np.concatenate(rows), lengths, shapes[0][1], n_shared=structure.n_shared, intercept=intercept
-        )
+        scoring = row_scoring(family, rows, shapes, intercept)
     else:
         scoring = PartScoring(np.concatenate(rows), np.array(shapes), sizes=sizes, intercept=intercept)
     gold = structure.encode_many(outputs, scoring.shapes)
@@ -356,16 +364,25 @@ def build(
     return Problem(objective, Phi, vertices, mu, padded, weight / weight.sum())
 
 
+def row_scoring(family, rows, shapes, intercept):
+    """Rows score labels; all their features but the first score pairs of labels, where there are any."""
+    X, lengths = np.concatenate(rows), np.array([m for m, _ in shapes])
+    n_labels, n_shared = shapes[0][1] - family.n_pairs, family.structure.n_shared
+    local = RowScoring(X, lengths, n_labels, n_shared=n_shared, intercept=intercept)
+    if not family.n_pairs:
+        return local
+    return JointScoring(local, RowScoring(X[:, 1:].copy(), lengths, family.n_pairs, intercept=intercept))
+
+
 def dense_map(family, x, shape, intercept):
     """Phi_i: feature j of row t scores label k by the weight (j, k); shared parts are weights themselves."""
     if intercept:
         x = np.column_stack([x, np.ones(len(x))])
     if not family.rowwise:
         return x
-    local = np.kron(x, np.eye(shape[1]))
-    shared = np.eye(family.structure.n_shared)
-    corner = np.zeros((len(local), len(shared)))
-    return np.block([[local, corner], [np.zeros((len(shared), local.shape[1])), shared]])
+    local = np.kron(x, np.eye(shape[1] - family.n_pairs))
+    pairs = np.kron(x[:, 1:], np.eye(family.n_pairs))
+    return block_diag(local, pairs, np.eye(family.structure.n_shared))
 
 
 def log_likelihood(problem, w):

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from cli_cases import values
 
+from structlearn import load
+from structlearn.apps.alignment.aligner import Aligner
 from structlearn.apps.alignment.corpus import load_corpus
 from structlearn.apps.alignment.links import parse_pharaoh, write_naacl
 
@@ -85,6 +87,10 @@ def test_show(run, files, model, tmp_path):
     assert 0 < float(values(result.stdout)["aer"]) < 1
     assert page.read_text().count('<section class="pair">') == N_GOLD
     assert "aer" not in values(run("align", "show", model, *sides(files, "gold"), "--out", page).stdout)
+
+
+def test_the_library_loads_aligners(model):
+    assert type(load(model)) is Aligner
 
 
 def test_refusals(run, refused, files, model, write, tmp_path):

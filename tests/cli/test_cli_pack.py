@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from cli_cases import values
 
-from structlearn import load
 from structlearn.data import make_matchings
+from structlearn.estimators.persistence import load_bundle
 
 
 @pytest.fixture
@@ -21,8 +21,17 @@ def npz(tmp_path):
     return path
 
 
+@pytest.fixture
+def words(write):
+    """Chunks of words with their tags."""
+    noun, verb = "the D B-NP\n{} N I-NP\n", "{} V B-VP\n"
+    pairs = [("dog", "runs"), ("cat", "sees"), ("dog", "sees"), ("bird", "runs")]
+    return write("\n".join(noun.format(a) + verb.format(b) + ", , O\n" for a, b in pairs), "words.txt")
+
+
 @pytest.mark.parametrize(
-    ("task", "data"), [("classify", "libsvm"), ("tag", "tags"), ("match", "npz"), ("regress", "real")]
+    ("task", "data"),
+    [("classify", "libsvm"), ("tag", "tags"), ("chunk", "words"), ("match", "npz"), ("regress", "real")],
 )
 def test_packed_data_trains_the_same_model(run, task, data, tmp_path, request):
     file, folder = request.getfixturevalue(data), tmp_path / "packed"
@@ -30,11 +39,11 @@ def test_packed_data_trains_the_same_model(run, task, data, tmp_path, request):
     run("data", "pack", task, file, "--out", folder)
     run("train", task, file, "--out", tmp_path / "a.st", *options)
     run("train", task, folder, "--out", tmp_path / "b.st", *options)
-    models = [load(tmp_path / name).weights_ for name in ("a.st", "b.st")]
+    models = [load_bundle(tmp_path / name).estimator.weights_ for name in ("a.st", "b.st")]
     assert models[0].tobytes() == models[1].tobytes()
     # the model knows the file's format, and reads both
     answers = [run("predict", tmp_path / "b.st", one).stdout for one in (file, folder)]
-    if task == "tag":  # a file comes back whole, packed data as its labels
+    if task in ("tag", "chunk"):  # a file comes back whole, packed data as its labels
         answers[0] = "".join(line.split()[-1] + "\n" if line else "\n" for line in answers[0].splitlines())
     assert answers[0].strip() == answers[1].strip()
     figures = values(run("evaluate", tmp_path / "b.st", folder).stdout)

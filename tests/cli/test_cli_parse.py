@@ -3,6 +3,8 @@
 import pytest
 from cli_cases import values
 
+from structlearn import TreeParser, load
+
 SENTENCE = (
     "# text = the {noun} {verb}\n"
     "1-2\tthe{noun}\t_\t_\t_\t_\t_\t_\t_\t_\n"
@@ -40,6 +42,10 @@ def test_from_a_treebank_to_a_page(run, conllu, tmp_path):
     out = tmp_path / "out.conllu"
     run("predict", model, bare, "--out", out)
     assert out.read_bytes() == text.encode()
+    parser = load(model)
+    assert type(parser) is TreeParser
+    tree = parser.predict([[("the", "DET", "DT"), ("dog", "NOUN", "NN"), ("runs", "VERB", "VBZ")]])[0]
+    assert (tree.heads.tolist(), tree.labels.tolist()) == ([2, 3, 0], ["det", "nsubj", "root"])
     # 2. Confidences join the last column.
     lines = run("predict", model, conllu, "--marginals").stdout.splitlines()
     assert lines[3].startswith("2\tdog\tdog\tNOUN\tNN\t_\t3\tnsubj\t_\tSpaceAfter=No|ArcConf=0.")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cli_cases import values
 
+from structlearn import ChainClassifier, load
 from structlearn.apps.tagging import Tagger
 from structlearn.data import read_tokens
 
@@ -32,7 +33,7 @@ def conllu(sentences):
     for i, one in enumerate(sentences):
         lines += [f"# sent_id = {i}", "1-2\tof the\t_\t_\t_\t_\t_\t_\t_\t_"]
         lines += [f"{k}\t{w}\t_\t{t}\t{y}\t_\t_\t_\t_\t_" for k, (w, t, y) in enumerate(one, 1)]
-        lines += ["9.1\tempty\t_\t_\t_\t_\t_\t_\t_\t_", ""]
+        lines += [f"{len(one)}.1\tempty\t_\t_\t_\t_\t_\t_\t_\t_", ""]
     return "\n".join(lines) + "\n"
 
 
@@ -93,10 +94,27 @@ def test_marginals_are_confidences(run, chunker, chunks):
     assert [line[3] for line in lines] == [f"{share:.4f}" for share in table.max(axis=1)]
 
 
+def test_what_was_trained_tags_text_in_python(run, chunker, write):
+    sentences = phrases(5, seed=1)
+    written = run("predict", chunker, write(plain(sentences, n_columns=2), "bare.txt")).stdout
+    tagger = load(chunker)
+    assert type(tagger) is Tagger
+    found = tagger.predict([[token[:2] for token in one] for one in sentences])
+    labels = [label for one in found for label in one.tolist()]
+    assert labels == [line.split()[2] for line in written.splitlines() if line]
+    assert "estimator: ChainClassifier" in run("info", chunker).stdout
+
+
+def test_models_of_own_features_are_chains(run, tags, tmp_path):
+    run("train", "tag", tags, "--out", tmp_path / "model.st", "--tol", "0.1")
+    assert type(load(tmp_path / "model.st")) is ChainClassifier
+
+
 def test_upos_of_conllu(run, write, tmp_path):
     text, out = conllu(phrases()), tmp_path / "upos.st"
     data = write(text, "train.conllu")
     run("train", "tag", data, "--label", "upos", "--out", out, *QUICK)
+    assert load(out).predict([["the", "dog"]])[0].tolist() == ["D", "N"]
     blank = write(text.replace("\tN\t", "\t_\t").replace("\tV\t", "\t_\t"), "blank.conllu")
     assert run("predict", out, blank).stdout == text
     assert values(run("evaluate", out, data).stdout)["accuracy"] == "1"

@@ -59,9 +59,9 @@ def test_sentences_from_lists():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (CONLLU.replace("\tcase\t_\t_", "\tcase\t_"), "line 7: 9 columns, but line 3 has 10"),
-        (CONLLU.replace("2.1\t", "2,1\t"), "line 6: '2,1' is no number of a CoNLL-U token"),
-        (CONLLU.replace("3\tal\tal", "3 al\tal"), "line 7: 9 columns, but line 3 has 10"),
+        (CONLLU.replace("\tcase\t_\t_", "\tcase\t_"), "line 7: 9 columns; CoNLL-U has ten"),
+        (CONLLU.replace("2.1\t", "2,1\t"), "line 6: '2,1' cannot be here: expected a word"),
+        (CONLLU.replace("3\tal\tal", "3 al\tal"), "line 7: 9 columns; CoNLL-U has ten"),
         ("a\tb\tX\nc d Y\n", "line 2: cells are separated by spaces, but those of line 1 by tabs"),
     ],
 )

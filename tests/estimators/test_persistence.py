@@ -198,6 +198,11 @@ def test_missing_files_are_named(path):
     [
         (lambda header, tensors: header.update(version=99), "model format 99.*: upgrade structlearn"),
         (lambda header, tensors: header.update(estimator="os"), "holds a 'os', which this version"),
+        (
+            lambda header, tensors: header["notes"].update(application="os"),
+            "holds a 'os', which this version",
+        ),
+        (lambda header, tensors: header.update(notes=[]), "damaged: its notes are none"),
         (lambda header, tensors: header["structure"].update(name="Unknown"), "Unknown structure 'Unknown'"),
         (lambda header, tensors: tensors.pop("weights"), "is damaged: it lacks weights"),
         (lambda header, tensors: header.pop("certificate"), "damaged"),
@@ -207,6 +212,8 @@ def test_missing_files_are_named(path):
     ids=[
         "newer version",
         "estimator",
+        "application",
+        "notes",
         "structure",
         "no weights",
         "no certificate",

@@ -227,6 +227,9 @@ WEIGHTED = {
     "many-to-one": [(LINKS, wrong_links)],
     "cut": [(None, count_wrong), (BY_LABEL[K2], missed_by_label)],
     "cuts": [(BY_LABEL[K2], missed_by_label)],
+    "conditioned chain": [(None, count_wrong), (BY_LABEL[K2], missed_by_label)],
+    "projective tree": [(None, count_wrong)],
+    "tree, several roots": [(None, count_wrong)],
     "own, plain Python": [(None, count_wrong)],
     "own, compiled": [(None, count_wrong)],
 }
@@ -398,6 +401,8 @@ def test_arguments_make_the_same_structure_again():
         STRUCTURES["many-to-one"],
         STRUCTURES["label tree"],
         STRUCTURES["cut"],
+        STRUCTURES["conditioned chain"],
+        STRUCTURES["tree, several roots"],
     ):
         again = type(family.structure)(**family.structure.arguments())
         theta = random_scores(family)[0]

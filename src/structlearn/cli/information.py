@@ -41,16 +41,12 @@ def _installation() -> Iterator[tuple[str, object]]:
 
 def _model(path: Path) -> Iterator[tuple[str, object]]:
     """From the header alone, which also a model with a structure of the user's own has."""
-    from safetensors import safe_open
+    from structlearn.estimators.persistence import read_model
 
-    from structlearn.estimators.persistence import read_header
-
-    header = read_header(path)
-    with safe_open(path, framework="numpy") as file:
-        n_weights = file.get_slice("weights").get_shape()[0]
+    header, tensors = read_model(path)
     try:
         yield from _described(header)
-        yield "weights", n_weights
+        yield "weights", tensors["weights"].size
         yield from _classes(header)
         yield "parameters", _parameters(header)
         yield from header["certificate"].items()

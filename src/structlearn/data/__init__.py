@@ -1,6 +1,7 @@
 """Readers and writers of data files, and problems to try the library on."""
 
 from structlearn.data.columns import Sequences, read_columns, sequences_of, split_rows, write_columns
+from structlearn.data.conllu import CONLLU
 from structlearn.data.digits import digit_sequences, train_test_digit_sequences
 from structlearn.data.download import fetch
 from structlearn.data.errors import DataError
@@ -13,7 +14,7 @@ from structlearn.data.rewriting import filled
 from structlearn.data.synthetic import make_chains, make_matchings, make_multilabel, make_segmentations
 from structlearn.data.table import Table, read_csv, read_csv_features
 from structlearn.data.text import Lines, check_there, numbered_lines, open_text, write_lines, written_text
-from structlearn.data.tokens import CONLLU, Column, Tokens, read_tokens
+from structlearn.data.tokens import Column, Tokens, read_tokens
 from structlearn.data.triplets import digit_triplets, pair_features, read_triplets
 from structlearn.data.vocabulary import FeatureVocabulary, has_own_features
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from structlearn.data.errors import DataError
-from structlearn.data.tokens import Layout, Tokens, content
+from structlearn.data.text import content
+from structlearn.data.tokens import Layout, Tokens
 
 _CELL = re.compile(r"[^ ]+")
 _EMPTY = "_"

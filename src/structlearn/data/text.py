@@ -101,3 +101,14 @@ def numbered_lines(name: str, stream: IO[bytes], *, whole: bool = False) -> Line
         raise DataError.at(name, number, f"byte {error.start + 1} is not UTF-8 text.") from error
     except (OSError, EOFError, zlib.error) as error:
         raise DataError.at(name, number + 1, f"the file cannot be read further ({error}).") from error
+
+
+def content(line: str, number: int) -> str:
+    """A whole line without its end and, if it is the first, without a byte order mark."""
+    line = line.removesuffix("\n").removesuffix("\r")
+    return line.removeprefix("\ufeff") if number == 1 else line
+
+
+def is_blank(line: str) -> bool:
+    """Whether a line is a border of sentences."""
+    return not line.strip(" \t")

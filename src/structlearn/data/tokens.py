@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
 from structlearn.data.errors import DataError
-from structlearn.data.text import Lines, open_text
+from structlearn.data.text import Lines, content, is_blank, open_text
 
-CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-_CONLLU_ID = re.compile(r"[0-9]+([-.][0-9]+)?")
 _CELL = re.compile(r"[^ ]+")
 
 Array = NDArray[Any]
@@ -62,19 +61,18 @@ class Layout(NamedTuple):
             raise ValueError(f"there is no column {name!r}; there are {', '.join(self.names)}.")
         return self.names.index(name)
 
-    def cells(self, path: str, number: int, line: str) -> list[str] | None:
-        """The cells of a token's line; none of a line to pass over; None for a blank line."""
+    def cells(self, path: str, number: int, line: str, n_before: int) -> list[str] | None:
+        """The cells of a token's line; none of a line to pass over; None for a blank line.
+
+        `n_before` is how many tokens its sentence has before it.
+        """
         if is_blank(line):
             return None
-        if self.conllu and line.startswith("#"):
-            return []
+        if self.conllu:
+            return word_cells(path, number, line, n_before)
         cells = split_cells(line, self.separator)
         if len(cells) != len(self.names) or (self.separator == " " and "\t" in line):
             raise DataError.at(path, number, self._problem(line, len(cells)))
-        if self.conllu and not cells[0].isdecimal():
-            if not _CONLLU_ID.fullmatch(cells[0]):
-                raise DataError.at(path, number, f"{cells[0]!r} is no number of a CoNLL-U token.")
-            return []
         return cells
 
     def _problem(self, line: str, n_cells: int) -> str:
@@ -188,7 +186,8 @@ def read_tokens(path: str | os.PathLike[str], choice: Choice | None = None, *, t
     Raises
     ------
     DataError
-        A number of columns that changes, tabs mixed with spaces, a file without tokens or not in UTF-8.
+        A number of columns that changes, tabs mixed with spaces, a file without tokens or not in UTF-8; in
+        CoNLL-U, numbers of words that are not 1, 2, 3 ...
     """
     name = os.fspath(path)
     kept: list[str] = []
@@ -199,7 +198,7 @@ def read_tokens(path: str | os.PathLike[str], choice: Choice | None = None, *, t
         for number, line in chain(head, lines):
             if text:
                 kept.append(line)
-            cells.take(number, layout.cells(name, number, content(line, number)))
+            cells.take(number, layout.cells(name, number, content(line, number), cells.n_open))
     if not cells.numbers:
         raise DataError(f"{name} holds no tokens.")
     where = np.frombuffer(cells.numbers, dtype=np.int64)
@@ -221,13 +220,18 @@ class _Cells:
         self._parts = [(name, place, _Interned(), array("i")) for name, place in places.items()]
         self.numbers, self._ends = array("q"), array("q", [0])
 
+    @property
+    def n_open(self) -> int:
+        """How many tokens of an unfinished sentence there are."""
+        return len(self.numbers) - self._ends[-1]
+
     def take(self, number: int, cells: list[str] | None) -> None:
         """The cells of a token; none of a line to pass over; None at the end of a sentence."""
         if cells:
             self.numbers.append(number)
             for _, place, table, codes in self._parts:
                 codes.append(table[cells[place]])
-        elif cells is None and self._ends[-1] < len(self.numbers):
+        elif cells is None and self.n_open:
             self._ends.append(len(self.numbers))
 
     def lengths(self) -> Array:
@@ -238,12 +242,6 @@ class _Cells:
         return {name: Column(_ints(codes), list(table)) for name, _, table, codes in self._parts}
 
 
-def content(line: str, number: int) -> str:
-    """A line without its end and, if it is the first, without a byte order mark."""
-    line = line.removesuffix("\n").removesuffix("\r")
-    return line.removeprefix("\ufeff") if number == 1 else line
-
-
 def _head(lines: Lines) -> Iterator[tuple[int, str]]:
     """The first lines, up to one that can be no comment."""
     for number, line in lines:
@@ -252,19 +250,13 @@ def _head(lines: Lines) -> Iterator[tuple[int, str]]:
             return
 
 
-def is_blank(line: str) -> bool:
-    """Whether a line is a border of sentences."""
-    return not line.strip(" \t")
-
-
 def _layout(name: str, head: list[tuple[int, str]]) -> Layout:
     """CoNLL-U by the first line that is no comment; else columns, as the first line has them."""
     tokens = [(number, text) for number, line in head if not is_blank(text := content(line, number))]
     if not tokens:
         raise DataError(f"{name} holds no tokens.")
     number, line = tokens[-1]
-    cells = line.split("\t")
-    if len(cells) == len(CONLLU) and _CONLLU_ID.fullmatch(cells[0]):
+    if looks_like_conllu(line):
         return Layout("\t", CONLLU, number)
     number, line = tokens[0]
     separator = "\t" if "\t" in line else " "

@@ -6,8 +6,10 @@ import errno
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,14 @@ import structlearn
 from structlearn import structures
 from structlearn.contract import Array
 from structlearn.estimators.base import StructuredEstimator
+from structlearn.estimators.compact import pack, unpack
 from structlearn.files import written_aside
 from structlearn.solvers import Certificate, History, Row
 from structlearn.structures.whole import Whole
 
 FORMAT = "structlearn-model"
-VERSION = 1
+#: Since 2, arrays may be written compactly (see `compact`).
+VERSION = 2
 _KEY = "structlearn"
 _MOST_IN_HEADER = 10_000
 _STRUCTURES = (
@@ -39,6 +43,8 @@ _STRUCTURES = (
     "ProjectiveTree",
     "NonProjectiveTree",
 )
+#: What a file may say that it holds, beside estimators, and the module whose class of that name reads it.
+_APPLICATIONS = {"Tagger": "structlearn.apps.tagging", "Aligner": "structlearn.apps.alignment.aligner"}
 
 
 @dataclass(frozen=True)
@@ -57,11 +63,17 @@ def save(estimator: StructuredEstimator, path: str | Path) -> None:
 
 
 def load(path: str | Path, structure: Any = None, scoring: Any = None) -> Any:
-    """Read an estimator from `path`.
+    """Read an estimator from `path`, or the application that keeps one there: a `Tagger` or an `Aligner`.
 
     `structure` (and `scoring`) must be given for a `StructuredPredictor` whose structure is the user's own:
     code is not stored in model files.
     """
+    header = read_header(path)
+    name = str(header["notes"].get("application", header["estimator"]))
+    if name in _APPLICATIONS:
+        return getattr(import_module(_APPLICATIONS[name]), name).load(path)
+    if name not in structlearn.estimators.__all__:
+        raise _unknown(path, name)
     return load_bundle(path, structure, scoring).estimator
 
 
@@ -75,7 +87,8 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
         "scoring": getattr(estimator, "scoring", None) is not None,
         "structure": describe(estimator.structure_),
         "fitted": {
-            name: _to_json(getattr(estimator, name)) for name in _fitted_names(estimator) - large.keys()
+            name: _to_json(getattr(estimator, name))
+            for name in sorted(_fitted_names(estimator) - large.keys())
         },
         "certificate": estimator.certificate_.as_dict(),
         "notes": bundle.notes,
@@ -93,10 +106,12 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
 
 def write_model(path: str | Path, header: dict[str, Any], tensors: dict[str, Array]) -> None:
     """Write a model file: JSON metadata and named arrays, whole or not at all."""
+    packed, shapes = pack(tensors)
     header = {"format": FORMAT, "version": VERSION, "library": structlearn.__version__, **header}
+    header["sparse"] = shapes
     with written_aside(path) as aside:
         try:
-            save_file(tensors, aside, metadata={_KEY: json.dumps(header)})
+            save_file(packed, aside, metadata={_KEY: json.dumps(header)})
         except SafetensorError as error:
             raise _os_error(error, path) from None
 
@@ -105,7 +120,7 @@ def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) ->
     header, tensors = read_model(path)
     kind = header["estimator"]
     if kind not in structlearn.estimators.__all__:
-        raise ValueError(f"{path} holds a {kind!r}, which this version of structlearn does not know.")
+        raise _unknown(path, kind)
     estimator = getattr(structlearn.estimators, kind)()
     estimator.set_params(**{k: _from_json(v) for k, v in header["parameters"].items()})
     if kind == "StructuredPredictor":
@@ -144,20 +159,40 @@ def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) ->
 
 def read_header(path: str | Path) -> dict[str, Any]:
     """The JSON metadata of a model file."""
-    return read_model(path)[0]
+    with _opened(path) as file:
+        return _header(path, file)
 
 
 def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """The JSON metadata and the arrays of a model file; ValueError if it is none."""
+    with _opened(path) as file:
+        header = _header(path, file)
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    try:
+        tensors = unpack(tensors, header.get("sparse", {}))
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
+    _check_there(path, {"weights", "history"} - tensors.keys())
+    return header, tensors
+
+
+@contextmanager
+def _opened(path: str | Path) -> Iterator[Any]:
+    """A safetensors file; ValueError if it is none."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"Model file {path} does not exist.")
     try:
         with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            header = json.loads(metadata.get(_KEY, "null"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, ValueError, OSError) as error:
+            yield file
+    except (SafetensorError, OSError) as error:
+        raise ValueError(f"{path} is not a structlearn model, or it is damaged ({error}).") from None
+
+
+def _header(path: str | Path, file: Any) -> dict[str, Any]:
+    try:
+        header = json.loads((file.metadata() or {}).get(_KEY, "null"))
+    except ValueError as error:
         raise ValueError(f"{path} is not a structlearn model, or it is damaged ({error}).") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{path} is a safetensors file but not a structlearn model.")
@@ -169,10 +204,19 @@ def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
             f"{VERSION}: upgrade structlearn."
         )
     needed = {"estimator", "parameters", "structure", "fitted", "certificate", "notes"}
-    missing = ({"weights", "history"} - tensors.keys()) | (needed - header.keys())
+    _check_there(path, needed - header.keys())
+    if not isinstance(header["notes"], dict):
+        raise ValueError(f"{path} is damaged: its notes are none.")
+    return header
+
+
+def _check_there(path: str | Path, missing: set[str]) -> None:
     if missing:
         raise ValueError(f"{path} is damaged: it lacks {', '.join(sorted(missing))}.")
-    return header, tensors
+
+
+def _unknown(path: str | Path, kind: Any) -> ValueError:
+    return ValueError(f"{path} holds a {kind!r}, which this version of structlearn does not know.")
 
 
 def _os_error(error: SafetensorError, path: str | Path) -> OSError:
@@ -204,7 +248,7 @@ def stored_parameters(estimator: Any) -> dict[str, Any]:
 
 def _large_arrays(estimator: Any) -> dict[str, Array]:
     """Arrays of numbers that `fit` has set and that would make the header long."""
-    found = {name: getattr(estimator, name) for name in _fitted_names(estimator)}
+    found = {name: getattr(estimator, name) for name in sorted(_fitted_names(estimator))}
     return {
         name: np.ascontiguousarray(value)
         for name, value in found.items()

@@ -84,6 +84,8 @@ def plain_pass(
             if bend > 0.0:
                 slope = along - across
                 steep += square
+                if slope <= 0.0:  # a gap of rounding errors alone
+                    continue
         gamma = slope / steep if steep > slope else 1.0
         # line 7: z_i and w move together
         paid = 0.0

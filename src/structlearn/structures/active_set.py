@@ -27,6 +27,9 @@ from structlearn.kernels import answer, kernel, question
 MOST_ATOMS = 512
 #: The optimality at which we stop, relative to the atoms' scores: 10^4 rounding errors.
 TOLERANCE = 1e-12
+#: The same where more atoms than `MOST_ATOMS` would be needed, relative also to the square of a corner: flat
+#: scores of trees of more than about 30 words are such a case.
+ROUGH_TOLERANCE = 1e-4
 #: An atom is dependent if its squared distance from the others' affine hull is less, relative to its own.
 DEPENDENT = 1e-11
 #: Weights below this are rounding errors.
@@ -109,7 +112,11 @@ def make_atoms(most: Any, n_parts: Any) -> Any:
 
 @kernel
 def active_set_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
-    """Answers `nearest`: exact but for rounding, after finitely many corners."""
+    """Answers `nearest`: exact but for rounding, after finitely many corners.
+
+    Where atoms must be merged it ends at `ROUGH_TOLERANCE`; the maximum is then an upper bound, so that what
+    is certified by it holds.
+    """
     atoms = work.atoms
     mean = work.mean[: theta.size]
     gradient = work.gradient[: theta.size]
@@ -120,6 +127,8 @@ def active_set_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work
     first, scale = _score(theta, shared, point)
     n = _start(atoms, point, theta.size)
     new_factor = True
+    full = False
+    missing, square = 0.0, _inner(point[: theta.size], point)
     for _ in range(100 * (theta.size + 10)):
         # 2. The corner that is best at the gradient; done where it is no better than the mixture.
         level = _climb(atoms, n, theta, mean, gradient)
@@ -127,7 +136,9 @@ def active_set_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work
         score, size = _score(theta, shared, point)
         scale = max(scale, size)
         gain = score - first - _inner(mean, point) - level
-        if gain <= TOLERANCE * (1.0 + scale):
+        missing = gain if gain > TOLERANCE * (1.0 + scale) else 0.0
+        full = full or n == atoms.slot.size
+        if missing == 0.0 or (full and gain <= ROUGH_TOLERANCE * (1.0 + scale + square)):
             break
         # 3. Take it in and find the best weights. Where that leads nowhere, rounding errors have the upper
         #    hand: once more with a new factor, then no more.
@@ -141,7 +152,7 @@ def active_set_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work
                 break
             n, _ = _best_weights(atoms, _refactor(atoms, n, theta.size))
         new_factor = not entered
-    return first + _mix(atoms, n, theta.size, point)
+    return first + _mix(atoms, n, theta.size, point) + missing
 
 
 @kernel

@@ -73,7 +73,7 @@ def best_arborescence(n: Any, single_root: Any, theta: Any, work: Any, vertex: A
             if theta[h, m] > -np.inf and h != m + 1:
                 low, high = min(low, theta[h, m]), max(high, theta[h, m])
     handicap = 1.0 + 2.0 * n * (high - low)
-    work.shifted[:] = theta
+    work.shifted[: n + 1, :n] = theta
     for m in range(n):
         work.shifted[0, m] -= handicap
     value, roots = _grow(n, work.shifted, work, vertex)

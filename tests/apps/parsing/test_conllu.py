@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from structlearn.apps.parsing import parsing_scores, read_conllu
-from structlearn.data import DataError
+from structlearn.data import DataError, read_tokens
 
 SAMPLE = (
     "# sent_id = 1\n"
@@ -68,16 +68,22 @@ def test_only_heads_labels_and_notes_change(tmp_path):
     assert changed[7].split("\t")[9] == "ArcConf=1"
 
 
+LINES = [
+    ("3\ta\ta\tADP\tE\t_\t5\tcase\t_\t_", "3\ta\ta\tADP\tE\t_\t5\tcase\t_", 8, "9 columns"),
+    ("3\ta\ta\tADP\tE\t_\t5\tcase\t_\t_", "3 a a ADP E _ 5 case _ _", 8, "no tabs"),
+    ("3\ta\ta\tADP", "3\ta\t\tADP", 8, "column 3 is empty"),
+    ("4\tel", "5\tel", 9, "word number 5; expected 4"),
+    ("4\tel", "x\tel", 9, "'x' cannot be here"),
+    ("2.1\t", "3.1\t", 6, "'3.1' cannot be here"),
+    ("3-4\t", "4-5\t", 7, "'4-5' cannot be here"),
+]
+each_change = ("old", "new", "line", "message")
+
+
 @pytest.mark.parametrize(
-    ("old", "new", "line", "message"),
+    each_change,
     [
-        ("3\ta\ta\tADP\tE\t_\t5\tcase\t_\t_", "3\ta\ta\tADP\tE\t_\t5\tcase\t_", 8, "9 columns"),
-        ("3\ta\ta\tADP\tE\t_\t5\tcase\t_\t_", "3 a a ADP E _ 5 case _ _", 8, "no tabs"),
-        ("3\ta\ta\tADP", "3\ta\t\tADP", 8, "column 3 is empty"),
-        ("4\tel", "5\tel", 9, "word number 5; expected 4"),
-        ("4\tel", "x\tel", 9, "'x' cannot be here"),
-        ("2.1\t", "3.1\t", 6, "'3.1' cannot be here"),
-        ("3-4\t", "4-5\t", 7, "'4-5' cannot be here"),
+        *LINES,
         ("\t5\tcase", "\t6\tcase", 8, "head 6 is outside of the sentence, which has 5 words"),
         ("\t5\tcase", "\t-1\tcase", 8, "must be a word's number or 0; got '-1'"),
         ("\t5\tcase", "\t_\tcase", 8, "must be a word's number or 0; got '_'"),
@@ -92,6 +98,16 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, old, new, line, message)
     assert f"bad.conllu, line {line}: " in str(error.value)
     assert message in str(error.value)
     assert str(error.value).endswith(".")
+
+
+@pytest.mark.parametrize(each_change, LINES)
+def test_taggers_refuse_the_same_lines(tmp_path, old, new, line, message):
+    path = written(tmp_path / "bad.conllu", SAMPLE.replace(old, new, 1))
+    with pytest.raises(DataError) as error:
+        read_conllu(path)
+    with pytest.raises(DataError) as other:
+        read_tokens(path)
+    assert str(other.value) == str(error.value)
 
 
 def test_several_roots_are_no_mistake_where_they_may_be(tmp_path):

@@ -49,6 +49,23 @@ def test_arcs_over_the_same_words_have_different_heights():
     assert len(set(heights)) == len(heights) == 2
 
 
+def test_all_is_inside_the_picture_and_labels_are_no_wider_than_their_arcs():
+    """A short word with many arcs, at either end of the sentence."""
+    for heads in ([0, 1, 1, 1, 1, 1, 1], [7, 7, 7, 7, 7, 7, 0]):
+        arcs = arcs_of((np.array(heads), ["relation"] * 7))
+        svg = ElementTree.fromstring(draw_tree("abcdefg", "ABCDEFG", arcs))  # noqa: S314  (ours)
+        width = float(svg.get("width"))
+        for group in (one for one in svg if one.tag == "g"):
+            label = group.find("text")
+            half = 10 * 0.6 * len(label.text) / 2  # of a monospaced 10px font
+            ends = [float(x) for x in re.findall(r"[MQ]([-0-9.]+) ", group.find("path").get("d"))]
+            middle = float(label.get("x"))
+            assert min(middle - half, *ends) >= 0
+            assert max(middle + half, *ends) <= width
+            if len(set(ends)) > 1:
+                assert max(ends) - min(ends) >= 2 * half
+
+
 def test_the_worst_sentence_comes_first_and_the_limit_holds():
     good, bad = parsed(["a", "b"], [0, 1], gold=[0, 1]), parsed(["c", "d"], [2, 0], gold=[0, 1])
     page = tree_page([good, bad], limit=1).html()

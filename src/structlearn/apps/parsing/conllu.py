@@ -6,24 +6,21 @@ know which lines are their words.
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 
 from structlearn.contract import Array
-from structlearn.data import DataError
-from structlearn.data.text import check_there
+from structlearn.data import CONLLU, DataError
+from structlearn.data.conllu import word_cells
+from structlearn.data.text import content, is_blank, open_text
 
-COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-_ID, _HEAD, _DEPREL, _MISC = (COLUMNS.index(name) for name in ("id", "head", "deprel", "misc"))
-_WORD = re.compile(r"[1-9][0-9]*")
-_RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
-_EMPTY_NODE = re.compile(r"(0|[1-9][0-9]*)\.[1-9][0-9]*")
+_HEAD, _DEPREL, _MISC = (CONLLU.index(name) for name in ("head", "deprel", "misc"))
+_NUMBER = re.compile(r"0|[1-9][0-9]*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +45,7 @@ class Sentence:
 
     def tokens(self, columns: Sequence[str] = ("form", "upos", "xpos")) -> list[tuple[str, ...]]:
         """The named cells of each word, as `TreeParser` takes them."""
-        places = [COLUMNS.index(name) for name in columns]
+        places = [CONLLU.index(name) for name in columns]
         return [tuple(row[place] for place in places) for row in self.rows]
 
     @property
@@ -78,7 +75,7 @@ class Sentence:
 
     def _head(self, k: int) -> int:
         cell = self.rows[k][_HEAD]
-        if cell != "0" and not _WORD.fullmatch(cell):
+        if not _NUMBER.fullmatch(cell):
             raise self._error(k, f"the head (column 7) must be a word's number or 0; got {cell!r}.")
         head = int(cell)
         if head > len(self.rows):
@@ -148,21 +145,19 @@ def read_conllu(path: str | os.PathLike[str]) -> Document:
         Cells that are not ten, numbers of words that are not 1, 2, 3 ..., text that is not UTF-8, no words.
     """
     name = os.fspath(path)
-    lines = _lines(name)
+    lines: list[str] = []
     sentences: list[Sentence] = []
     numbers: list[int] = []
     rows: list[list[str]] = []
-    for number, line in enumerate(lines, 1):
-        text = line.removesuffix("\n").removesuffix("\r")
-        if number == 1:
-            text = text.removeprefix("\ufeff")
-        if not text.strip():
-            if rows:
-                sentences.append(Sentence(name, numbers, rows))
-                numbers, rows = [], []
-        elif not text.startswith("#"):
-            cells = _cells(name, number, text)
-            if _is_word(name, number, cells[_ID], len(rows)):
+    with closing(open_text(name, whole=True)) as stream:
+        for number, line in stream:
+            lines.append(line)
+            text = content(line, number)
+            if is_blank(text):
+                if rows:
+                    sentences.append(Sentence(name, numbers, rows))
+                    numbers, rows = [], []
+            elif cells := word_cells(name, number, text, len(rows)):
                 numbers.append(number)
                 rows.append(cells)
     if rows:
@@ -170,55 +165,6 @@ def read_conllu(path: str | os.PathLike[str]) -> Document:
     if not sentences:
         raise DataError(f"{name} holds no sentences.")
     return Document(name, lines, sentences)
-
-
-def _lines(name: str) -> list[str]:
-    check_there(name)
-    number = 0
-    try:
-        with gzip.open(name, "rb") if name.lower().endswith(".gz") else open(name, "rb") as stream:
-            found: list[str] = []
-            for raw in stream:
-                number = len(found) + 1
-                found.append(raw.decode("utf-8"))
-            return found
-    except UnicodeDecodeError as error:
-        raise DataError.at(name, number, f"byte {error.start + 1} is not UTF-8 text.") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError.at(name, number + 1, f"the file cannot be read further ({error}).") from error
-
-
-def _cells(name: str, number: int, text: str) -> list[str]:
-    cells = text.split("\t")
-    if len(cells) == len(COLUMNS):
-        if not all(cells):
-            empty = cells.index("") + 1
-            raise DataError.at(name, number, f"column {empty} is empty; CoNLL-U writes _ there.")
-        return cells
-    if len(cells) == 1 and len(text.split()) > 1:
-        raise DataError.at(name, number, "no tabs; the ten columns of CoNLL-U are separated by tabs.")
-    columns = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
-    raise DataError.at(name, number, f"{columns}; CoNLL-U has ten.")
-
-
-def _is_word(name: str, number: int, cell: str, n_before: int) -> bool:
-    """Whether a number is the next word's; False for a multiword token or an empty node, which have none."""
-    if _WORD.fullmatch(cell):
-        if int(cell) != n_before + 1:
-            raise DataError.at(name, number, f"word number {cell}; expected {n_before + 1}.")
-        return True
-    several = _RANGE.fullmatch(cell)
-    if several is not None and int(several[1]) == n_before + 1 <= int(several[2]):
-        return False
-    node = _EMPTY_NODE.fullmatch(cell)
-    if node is not None and int(node[1]) == n_before:
-        return False
-    raise DataError.at(
-        name,
-        number,
-        f"{cell!r} cannot be here: expected a word ({n_before + 1}), a multiword token that begins with it "
-        f"({n_before + 1}-{n_before + 2}) or an empty node ({n_before}.1).",
-    )
 
 
 def _with_note(misc: str, note: str) -> str:

@@ -96,13 +96,17 @@ def swatch(kind: str) -> str:
 
 
 def _centres(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) -> tuple[list[float], float]:
-    """Where the middle of each word is; and the whole width. Labels of short arcs need room too."""
-    labels = [0.0] * len(words)
+    """Where the middle of each word is; and the whole width. Arcs and labels of short ones need room, too."""
+    labels, n_arcs = [0.0] * len(words), [0] * len(words)
     for arc in arcs:
-        if abs(arc.head - arc.word) == 1 or not arc.head:
-            labels[arc.word - 1] = max(labels[arc.word - 1], _SMALL * text_columns(arc.label))
-    sizes = zip(words, tags, labels)
-    widths = [max(_CHARACTER * text_columns(w), _SMALL * text_columns(t), n) + _GAP for w, t, n in sizes]
+        for word in {arc.head, arc.word} - {0}:
+            n_arcs[word - 1] += 1
+            if abs(arc.head - arc.word) == 1 or not arc.head:
+                labels[word - 1] = max(labels[word - 1], _SMALL * text_columns(arc.label))
+    widths = [
+        max(_CHARACTER * text_columns(word), _SMALL * text_columns(tag), _APART * n + label) + _GAP
+        for word, tag, n, label in zip(words, tags, n_arcs, labels)
+    ]
     ends = list(accumulate(widths, initial=4.0))
     return [(a + b) / 2 for a, b in pairwise(ends)], ends[-1] + 4
 

@@ -182,8 +182,8 @@ def with_transitions(templates: Any, transitions: Any) -> tuple[Template, ...]:
 
 
 def feature_notes(features: TextFeatures) -> dict[str, Any]:
-    """What a model file says of its features, beside the templates."""
-    return {"min_count": features.min_count, "hash_bits": features.hash_bits}
+    """What a model file says of its features, beside the templates; and that a `Tagger` can read it."""
+    return {"application": "Tagger", "min_count": features.min_count, "hash_bits": features.hash_bits}
 
 
 def features_of(bundle: Bundle) -> TextFeatures:

@@ -1,0 +1,125 @@
+"""Mostly-zero arrays in model files: bit for bit as they were, small, and refused where they are damaged."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from scipy import sparse
+
+from structlearn import MulticlassClassifier, load
+from structlearn.estimators.compact import LEAST, pack, unpack
+
+MODELS = Path(__file__).parent / "models"
+VALUES = {
+    "f": st.sampled_from([0.0, -0.0, 1.5, -2e-30, np.inf, np.nan]),
+    "i": st.integers(-3, 3),
+    "u": st.integers(0, 3),
+}
+
+
+def wide(n=40, d=700, seed=0):
+    """Examples with one feature each of many: most weights stay zero."""
+    rng = np.random.default_rng(seed)
+    used = rng.integers(60, size=n)
+    return sparse.csr_matrix((np.ones(n), (np.arange(n), 10 * used)), shape=(n, d)), used % 3
+
+
+def trained():
+    return MulticlassClassifier(regularization=0.01, tol=0.05, fit_intercept=False, random_state=0).fit(
+        *wide()
+    )
+
+
+@pytest.fixture
+def path(tmp_path):
+    trained().save(tmp_path / "model.st")
+    return tmp_path / "model.st"
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_what_is_read_is_what_was_written(data):
+    dtype = np.dtype(data.draw(st.sampled_from(["f8", "f4", "i8", "i4", "u8", "u4"])))
+    shape = data.draw(st.sampled_from([(2 * LEAST,), (LEAST, 3), (7, 11, 29), (LEAST - 1,), (0,)]))
+    array = data.draw(arrays(dtype, shape, elements=VALUES[dtype.kind], fill=st.just(dtype.type(0))))
+    packed, shapes = pack({"a": array, "b": np.arange(3)})
+    found = unpack(packed, json.loads(json.dumps(shapes)))
+    assert found.keys() == {"a", "b"}
+    assert (found["a"].dtype, found["a"].shape) == (dtype, shape)
+    assert found["a"].tobytes() == array.tobytes()
+    # A third is the most that is worth it.
+    n_present = np.count_nonzero(array.view(f"u{dtype.itemsize}"))
+    assert ("a" in shapes) == (array.size >= LEAST and 3 * n_present < array.size)
+
+
+def test_models_are_as_large_as_what_they_know(path):
+    model = trained()
+    assert 0 < np.count_nonzero(model.weights_) < model.weights_.size / 10
+    assert path.stat().st_size < 8 * model.weights_.size
+    again = load(path)
+    assert again.weights_.tobytes() == model.weights_.tobytes()
+    assert again.weights_.flags.writeable
+    assert (again.predict(wide(seed=1)[0]) == model.predict(wide(seed=1)[0])).all()
+
+
+def test_models_of_format_2_keep_loading():
+    model = load(MODELS / "v2-sparse.safetensors")
+    expected = json.loads((MODELS / "v2-sparse.json").read_text())
+    assert model.predict(wide()[0]).tolist() == expected["y"]
+    assert model.certificate_.primal == expected["primal"]
+    found = np.flatnonzero(model.weights_)
+    assert found.tolist() == expected["index"]
+    assert model.weights_[found].tolist() == expected["value"]
+
+
+def without_order(header, tensors):
+    tensors["weights:index"] = tensors["weights:index"][::-1].copy()
+
+
+def with_a_double(header, tensors):
+    tensors["weights:index"][1] = tensors["weights:index"][0]
+
+
+def out_of_range(header, tensors):
+    tensors["weights:index"][-1] = np.prod(header["sparse"]["weights"])
+
+
+def too_short(header, tensors):
+    tensors["weights:index"] = tensors["weights:index"][:-1]
+
+
+def signed(header, tensors):
+    tensors["weights:index"] = tensors["weights:index"].astype(np.int64) - 5
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (without_order, "the positions of the array weights do not increase"),
+        (with_a_double, "the positions of the array weights do not increase"),
+        (out_of_range, r"the array weights has a value at 2100, outside of its shape \[2100\]"),
+        (too_short, r"the array weights has \d+ positions \(uint32\) but \d+ values"),
+        (signed, r"the array weights has \d+ positions \(int64\)"),
+        (lambda header, tensors: tensors.pop("weights:index"), "it lacks weights:index"),
+        (lambda header, tensors: tensors.pop("weights:value"), "it lacks weights:value"),
+        (lambda header, tensors: header["sparse"].pop("weights"), "it lacks weights"),
+        (lambda header, tensors: header["sparse"].update(weights=[-1]), r"has the shape \[-1\]"),
+        (lambda header, tensors: header["sparse"].update(weights=[1 << 40]), "has the shape"),
+        (lambda header, tensors: header["sparse"].update(weights="much"), "has the shape 'much'"),
+        (lambda header, tensors: header.update(sparse=[1]), "its list of mostly-zero arrays is none"),
+    ],
+)
+def test_damaged_positions_are_refused(path, change, sentence):
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["structlearn"])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    change(header, tensors)
+    save_file(tensors, path, metadata={"structlearn": json.dumps(header)})
+    with pytest.raises(ValueError, match=rf"model\.st is damaged: .*{sentence}"):
+        load(path)
