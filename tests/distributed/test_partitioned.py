@@ -16,13 +16,13 @@ from structlearn.solvers import ActiveBlocks, Checkpoint
 from structlearn.structures import Chain
 
 
-def spread_chains(folder, engine, solver=None, seconds=1e9):
+def spread_chains(folder, engine, solver=None, seconds=1e9, caution=1.0):
     """The chains on the workers of an engine."""
     X, y = chains()
     parts = split(folder / "parts", "chain", X, y, parts=engine.size)
     lay_out = LayOut("ChainClassifier", {"regularization": 1.0, "random_state": 0})
     posts = [
-        Post(k, str(path), lay_out, None, solver or ActiveBlocks(), 0, kept, TOL)
+        Post(k, str(path), lay_out, None, solver or ActiveBlocks(), 0, kept, TOL, caution)
         for k, path in enumerate(parts.paths)
         for kept in [Checkpoint(folder / f"worker{k}", seconds=seconds, resume=True)]
     ]
@@ -52,8 +52,10 @@ def test_the_optimum_is_that_of_one_machine(name):
     assert found.score(X, y) == pytest.approx(alone.score(X, y), abs=0.05)
 
 
-def test_the_dual_never_decreases_and_is_that_of_the_blocks(tmp_path):
-    objective, solver = spread_chains(tmp_path, Here(3)), JoinedBlocks(3, 4, adapt=False)
+@pytest.mark.parametrize("caution", [1.0, 3.0])
+def test_the_dual_never_decreases_and_is_that_of_the_blocks(caution, tmp_path):
+    objective = spread_chains(tmp_path, Here(3), caution=caution)
+    solver = JoinedBlocks(3, 4, adapt=False)
     state, last = solver.start(objective, np.random.default_rng(0), None), 0.0
     for _ in range(60):
         state = run(solver, objective, state, 1)

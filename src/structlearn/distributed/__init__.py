@@ -4,7 +4,7 @@ Nothing here imports an engine before one is asked for.
 """
 
 from structlearn.distributed.connection import connected
-from structlearn.distributed.driver import JoinedBlocks
+from structlearn.distributed.driver import JoinedBlocks, caution_of
 from structlearn.distributed.engine import Engine, Lost
 from structlearn.distributed.partitions import Partitions, is_partitioned, open_partitions, split
 from structlearn.distributed.spread import SpreadObjective, spread_out
@@ -18,6 +18,7 @@ __all__ = [
     "Post",
     "SpreadObjective",
     "Worker",
+    "caution_of",
     "connected",
     "is_partitioned",
     "open_partitions",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from copy import copy
 from functools import wraps
 from pathlib import Path
 from traceback import format_exc
@@ -59,6 +60,8 @@ class Post(NamedTuple):
     #: where the worker writes its blocks, and how often
     checkpoint: Checkpoint
     tol: float
+    #: how many times its own steps weigh in its view of w: as though others took as many more alike
+    caution: float = 1.0
 
 
 class Facts(NamedTuple):
@@ -188,8 +191,10 @@ class Worker:
             self.rng.bit_generator.state = kept["random"]
             self.at = kept["at"]
             self.state = solver.restored(self.objective, kept["state"])
+        self.cautious = copy(self.objective)  # with less lambda the same step moves w further
+        self.cautious.regularization /= self.post.caution
         nothing = self.objective.active[:0]  # compiles what a round will need
-        solver.attempt(self.objective, self.state, nothing, self.state.w, False).keep(0.5)
+        self._attempt(nothing, self.state.w, False).keep(0.5)
 
     # ---- rounds --------------------------------------------------------------------------------------
 
@@ -206,7 +211,7 @@ class Worker:
             self.keep()
         self.at, self.answer = t, None
         order = self._blocks_of(piece)
-        self.trial = self.post.solver.attempt(self.objective, self.state, order, w, piece.again)
+        self.trial = self._attempt(order, w, piece.again)
         answers = self.post.solver.answers_of(self.objective, order.size, piece.again)
         self.state = self.state._replace(answers=self.state.answers + answers)
         self.answer = Answer(
@@ -220,6 +225,11 @@ class Worker:
             time.perf_counter() - begin,
         )
         return self.answer
+
+    def _attempt(self, order: Array, w: Array, again: bool) -> Trial:
+        """Visit blocks with caution (Ma et al. 2015); the change is what has truly changed."""
+        trial = self.post.solver.attempt(self.cautious, self.state, order, w, again)
+        return trial._replace(change=trial.change / self.post.caution)
 
     @property
     def cost(self) -> float:

@@ -60,7 +60,7 @@ class State(NamedTuple):
     answers: int = 0
     #: the number of the current cached pass; zero in a pass with the oracle
     cached: int = 0
-    #: p ||x_i||^2 / lambda of each block where steps are exact, else empty
+    #: p ||x_i||^2 of each block where steps are exact, else empty
     steep: Array = _NOTHING
     #: between full passes of exact steps, the rounds over awake blocks
     focus: Focus = Focus.nothing(_NOTHING)
@@ -128,7 +128,7 @@ class BlockFrankWolfe:
             w, cost = share * w, share * cost
         state = self._first_state(objective, z, w, cost, h)
         if self.exact and objective.has_exact_blocks:
-            state = state._replace(steep=steepness(*_problem(objective)))
+            state = state._replace(steep=steepness(objective.scoring.record, objective.blocks))
         return self.restored(objective, state)
 
     def saved(self, objective: Objective, state: State) -> State:

@@ -69,14 +69,14 @@ class Focus(NamedTuple):
 
 
 @kernel
-def steepness(scoring: Any, blocks: Any, regularization: Any) -> Any:
-    """p ||x_i||^2 / lambda of each block: ||Phi^T e||^2 of a unit vector e is ||x||^2."""
+def steepness(scoring: Any, blocks: Any) -> Any:
+    """p ||x_i||^2 of each block: ||Phi^T e||^2 of a unit vector e is ||x||^2."""
     tools = scratch(scoring)
     unit = np.zeros(blocks.most_parts)
     unit[0] = 1.0
     steep = np.empty(blocks.weight.size)
     for i in range(steep.size):
-        steep[i] = blocks.weight[i] * squared_norm(scoring, i, unit, tools) / regularization
+        steep[i] = blocks.weight[i] * squared_norm(scoring, i, unit, tools)
     return steep
 
 
@@ -161,7 +161,7 @@ def exact_pass(
             order[kept] = i
             kept += 1
             total += p * gap
-            a = steep[i]
+            a = steep[i] / regularization
             if a + bend == 0.0:  # no features: the scores are the costs, whatever w is
                 corner(regularized, shape, theta, shared, work, delta)
             else:
