@@ -121,7 +121,7 @@ def test_threads_change_nothing(monkeypatch, rng):
     objective = problem("chain").objective
     chunks = objective.scoring.chunks(4)
     assert len(chunks) > 2
-    monkeypatch.setattr(objective.scoring, "chunks", lambda: chunks)
+    monkeypatch.setattr(objective.scoring, "chunks", lambda *_: chunks)
     single, threaded = reweighted(objective, n_jobs=1), reweighted(objective, n_jobs=2)
     w = random_weights(rng, objective)
     assert threaded.primal(w) == single.primal(w)

@@ -148,8 +148,7 @@ def test_files(aligner, rule, pairs, tmp_path):
         assert found.certificate_ == one.certificate_
         assert found.history_.rows == one.history_.rows
         assert found.predict_scores(pairs[:30]) == one.predict_scores(pairs[:30])
-    with pytest.raises(ValueError, match="'Aligner'"):
-        structlearn.load(tmp_path / "0.st")
+        assert structlearn.load(tmp_path / f"{k}.st").predict(pairs[:3]) == one.predict(pairs[:3])
 
 
 def test_vectors_add_cosines(rule, pairs, links, tmp_path):
