@@ -10,11 +10,12 @@ import pytest
 import structlearn
 
 PACKAGE = Path(structlearn.__file__).parent
-GROUND = {"contract", "kernels", "memory", "prefetch", "threads"}
+GROUND = {"barrier", "contract", "kernels", "memory", "prefetch", "threads"}
 SHAPES = {"structures", "regularizers", "penalties"}
 MIDDLE = GROUND | SHAPES | {"scoring", "oracle", "objective"}
 #: What each room may import of the package, beside itself.
 MAY_IMPORT = {
+    "barrier": {"contract", "kernels"},
     "contract": {"kernels"},
     "kernels": set(),
     "prefetch": set(),
