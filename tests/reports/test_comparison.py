@@ -224,7 +224,7 @@ def test_peak_memory_counts_what_is_freed_again_but_not_what_is_aside():
     del garbage
     with memory.aside():
         kept = np.ones(12_000_000)
-    assert memory.bytes == after_one
+    assert memory.bytes == pytest.approx(after_one, abs=1e6)
     np.ones(8_000_000).sum()
     assert 60e6 < memory.bytes < 90e6
     assert kept.size
