@@ -69,6 +69,13 @@ def _remote(address: str) -> Iterator[Any]:
     distributed = _distributed()
     try:
         client = distributed.Client(address, timeout=TIMEOUT, direct_to_workers=True)
+    except TypeError as error:
+        if not address.startswith("tls://"):
+            raise
+        raise ConnectionError(
+            f"{address} needs certificates: name them under distributed.comm.tls in Dask's configuration "
+            f"({_first_line(error)})."
+        ) from None
     except (OSError, ValueError) as error:
         raise ConnectionError(
             f"No scheduler answers at {address} ({_first_line(error)}); start one with `dask scheduler`."
