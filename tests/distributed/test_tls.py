@@ -20,9 +20,10 @@ def certificate(tmp_path_factory):
     """The files of a certificate that signs itself, and of its key."""
     folder = tmp_path_factory.mktemp("tls")
     names = folder / "certificate.pem", folder / "key.pem"
-    request = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=structlearn".split()
-    where = ["-addext", "subjectAltName=IP:127.0.0.1", "-out", names[0], "-keyout", names[1]]
-    subprocess.run([*request, *where], check=True, capture_output=True)
+    request = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
+    about = ["-subj", "/CN=structlearn", "-addext", "subjectAltName=IP:127.0.0.1"]
+    where = ["-out", names[0], "-keyout", names[1]]
+    subprocess.run([*request, *about, *where], check=True, capture_output=True)
     return tuple(map(str, names))
 
 
