@@ -38,7 +38,8 @@ def cluster(certificate):
         host="127.0.0.1",
         protocol="tls://",
         security=security,
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
+        worker_dashboard_address="127.0.0.1:0",
         memory_limit=0,
     ) as found:
         yield found
