@@ -69,7 +69,7 @@ class Team:
         others: list[Future[Any]] = []
         try:
             others.extend(self._pool.submit(run, call) for call in calls[1:])
-            return [run(calls[0]), *(other.result() for other in others)]
+            return [calls[0](), *(other.result() for other in others)]
         except BaseException:
             stop()
             raise
