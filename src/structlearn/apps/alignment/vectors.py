@@ -10,6 +10,7 @@ space is embedded in the larger one, or the larger one projected, so that cosine
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from structlearn.data.errors import DataError
 from structlearn.data.text import open_text
 
 Words = tuple[Sequence[str], Sequence[str]]
+_COUNT = re.compile(r"[0-9]{1,9}")
 #: Words scored at once by `precision_at_1`.
 _CHUNK = 512
 #: One pair of a dictionary in so many is held out to see how good the map is.
@@ -108,7 +110,7 @@ def read_vectors(path: str | os.PathLike[str], words: Collection[str] | None = N
 
 def _header(path: str | os.PathLike[str], line: str) -> tuple[int, int]:
     fields = line.split()
-    if len(fields) != 2 or not all(field.isdigit() for field in fields) or int(fields[1]) < 1:
+    if len(fields) != 2 or not all(map(_COUNT.fullmatch, fields)) or int(fields[1]) < 1:
         raise DataError.at(path, 1, f"the first line is 'count dimension', two integers; got {line[:40]!r}.")
     return int(fields[0]), int(fields[1])
 

@@ -20,7 +20,7 @@ from structlearn.data.conllu import word_cells
 from structlearn.data.text import content, is_blank, open_text
 
 _HEAD, _DEPREL, _MISC = (CONLLU.index(name) for name in ("head", "deprel", "misc"))
-_NUMBER = re.compile(r"0|[1-9][0-9]*")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True, eq=False)
