@@ -31,7 +31,7 @@ def in_a_child(command, meddle=None):
         warnings.simplefilter("ignore", DeprecationWarning)  # no other thread holds what the child needs
         child = os.fork()
     if not child:
-        _tell(command, writing)
+        _tell(command, writing, whole=meddle is not None)
     os.close(writing)
     if meddle is not None:
         meddle(child)
@@ -50,7 +50,7 @@ def _heard(reading, child):
         return pipe.read()
 
 
-def _tell(command, writing):
+def _tell(command, writing, *, whole):
     """In the child: run the command, tell what it did through the pipe, and end without any cleaning up."""
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -58,12 +58,12 @@ def _tell(command, writing):
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)
         with open(writing, "wb") as pipe:
-            pipe.write(json.dumps(_measured(command)).encode())
+            pipe.write(json.dumps(_measured(command, whole=whole)).encode())
     finally:
         os._exit(0)
 
 
-def _measured(command):
+def _measured(command, *, whole):
     warnings.resetwarnings()
     warnings.simplefilter("ignore", DeprecationWarning)
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -71,7 +71,7 @@ def _measured(command):
     compiling = _Compiling()
     event.register("numba:compiler_lock", compiling)
     memory, begin = _peak(), time.process_time()
-    result = bases.invoke(command)
+    result = bases.invoke(command, whole=whole)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     seconds = time.process_time() - begin - compiling.seconds
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

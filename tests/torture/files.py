@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from torture import bases
+from torture.cases import CASES
 from torture.children import in_a_child
 
 #: what a command may take beyond the start of the process and the compilation of kernels
@@ -38,16 +39,17 @@ def run(seed):
 def placed(seed, work):
     """Write the damaged file of a seed into the folder `work`: its label, and the command that reads it."""
     rng = random.Random(seed)
-    case = rng.choice(bases.CASES)
+    case = rng.choice(CASES)
     path = case.place(rng, work)
     command = rng.choice(case.commands).format(f=path, w=work, b=bases.folder()).split()
-    return f"{case.label}: {' '.join(command[:2])}", command
+    name = " ".join(word for word in command[:2] if word.isalpha())
+    return f"{case.label} / {name}", command
 
 
 @cache
 def _warm():
     """Import and compile what the commands need: each of them once, on the valid file."""
-    for case in bases.CASES:
+    for case in CASES:
         for command in case.commands:
             work = Path(tempfile.mkdtemp(prefix="f"))
             whole = bases.folder() / case.name

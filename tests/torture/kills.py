@@ -86,7 +86,7 @@ def _filled(command, work):
 def _outputs(rng, work):
     """A new file or folder, or a file in the place of an old one."""
     command, essence = rng.choice(OUTPUTS)
-    label = f"outputs: {' '.join(command.split()[:2])}"
+    label = f"outputs / {' '.join(command.split()[:2])}"
     whole, seconds, file = _reference(command, essence)
     old = rng.random() < 0.5 and file.is_file()
     if old:
@@ -149,7 +149,7 @@ CHECKPOINTS = (
 def _checkpoints(rng, work):
     """A training that is ended up to three times and then goes on to its end: the same weights."""
     command = rng.choice(CHECKPOINTS)
-    label = f"checkpoints: {' '.join(command.split()[:2])}"
+    label = f"checkpoints / {' '.join(command.split()[:2])}"
     whole, seconds, _ = _reference(command, _weights)
     for _ in range(rng.randint(1, 3)):
         sent = rng.choice(SIGNALS)
@@ -173,7 +173,7 @@ _ANSWER = "0.0 0.25 0.75 0.0"
 
 def _kernels(rng, work):
     """Compilation that is ended while it writes to its cache, which may then be damaged: the next works."""
-    label, cached = "kernels: compile", work / "cache"
+    label, cached = "kernels / compile", work / "cache"
     with _compiling(cached) as process:
         time.sleep(rng.uniform(0.5, 4.0))
         process.send_signal(rng.choice(SIGNALS[:3]))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from structlearn.data.errors import DataError
 
 #: So many bytes from fewer than one in `_MOST` bytes of archive are no data: text shrinks to a tenth or so.
-_WINDOW = 1 << 21
+_WINDOW = 1 << 20
 _MOST = 250
 _READ_AT_ONCE = 1 << 11
 _PIECE = 1 << 24
@@ -58,7 +58,7 @@ class _Sips:
     """A file that is read by little and little, and how much of it was."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self.taken = 0
+        self.taken = -io.DEFAULT_BUFFER_SIZE  # read ahead, once
         self._file = file
 
     def read(self, size: int) -> bytes:
