@@ -179,7 +179,7 @@ class CheckedFiles:
         known, index = content[:_HASH_BYTES], content[_HASH_BYTES:]
         if known != self._hash(index):
             return {}
-        return pickle.loads(index)  # type: ignore[no-any-return]  # noqa: S301  (as above)
+        return pickle.loads(index)  # noqa: S301  (as above)
 
 
 def _read(path: Path) -> bytes | None:
