@@ -23,6 +23,7 @@ import numpy as np
 from structlearn.contract import Array
 from structlearn.data.errors import DataError
 from structlearn.data.text import open_text
+from structlearn.wording import quoted
 
 Words = tuple[Sequence[str], Sequence[str]]
 _COUNT = re.compile(r"[0-9]{1,9}")
@@ -111,7 +112,9 @@ def read_vectors(path: str | os.PathLike[str], words: Collection[str] | None = N
 def _header(path: str | os.PathLike[str], line: str) -> tuple[int, int]:
     fields = line.split()
     if len(fields) != 2 or not all(map(_COUNT.fullmatch, fields)) or int(fields[1]) < 1:
-        raise DataError.at(path, 1, f"the first line is 'count dimension', two integers; got {line[:40]!r}.")
+        raise DataError.at(
+            path, 1, f"the first line is 'count dimension', two integers; got {quoted(line, 40)}."
+        )
     return int(fields[0]), int(fields[1])
 
 
@@ -243,6 +246,6 @@ def read_dictionary(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     for number, line in open_text(path):
         fields = line.split("\t") if "\t" in line else line.split()
         if len(fields) != 2:
-            raise DataError.at(path, number, f"a line holds a word and its translation; got {line[:60]!r}.")
+            raise DataError.at(path, number, f"a line holds a word and its translation; got {quoted(line)}.")
         pairs.append((fields[0].strip(), fields[1].strip()))
     return pairs
