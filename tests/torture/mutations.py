@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import zipfile
+from contextlib import suppress
 from functools import cache
 
 import numpy as np
@@ -285,10 +286,11 @@ def _holders(tree):
             yield from _holders(one)
 
 
-def tensors(rng, data, restamp):
-    """A safetensors file: bytes damaged, its header or the metadata in it twisted, or its numbers changed.
+def tensors(rng, data):
+    """A safetensors file: bytes damaged, its header or the notes in it twisted, or its numbers changed.
 
-    `restamp` makes check sums right again, so that what is behind them is tried, too.
+    Mostly its hashes are made right again, or it becomes a file of the formats that have none, so that what
+    is behind them is tried, too.
     """
     kind = rng.randrange(10)
     if kind < 2:
@@ -296,22 +298,44 @@ def tensors(rng, data, restamp):
     size = int.from_bytes(data[:8], "little")
     header, body = json.loads(data[8 : 8 + size]), data[8 + size :]
     if kind == 2:
-        return joined(twisted(rng, header), body)
-    if kind == 3:
-        return joined(header, _changed_numbers(rng, body))
-    if kind == 4:
         deep = "[" * 100_000 if rng.random() < 0.5 else '{"a":' * 100_000
         return len(deep).to_bytes(8, "little") + deep.encode() + body
-    metadata = header["__metadata__"]
-    key = rng.choice(sorted(metadata))
-    if kind == 5:
-        metadata[key] = rng.choice(("[" * 100_000, "", "null", "3", "[]", "{}", "NaN", metadata[key][:-3]))
-        return joined(header, body)
-    if kind == 6:
+    if kind == 3:
+        header = twisted(rng, header)
+    elif kind < 6:
         body = _changed_numbers(rng, body)
-    elif metadata[key][:1] == "{":
-        metadata[key] = json.dumps(twisted(rng, json.loads(metadata[key])))
-    return restamp(header, body) if rng.random() < 0.8 else joined(header, body)
+    else:
+        metadata = header["__metadata__"]
+        metadata["structlearn"] = _twisted_text(rng, metadata["structlearn"])
+    return joined(_hashed(rng, header, body), body)
+
+
+def _twisted_text(rng, text):
+    if rng.random() < 0.2:
+        return rng.choice(("[" * 100_000, "", "null", "3", "[]", "{}", "NaN", text[:-3]))
+    return json.dumps(twisted(rng, json.loads(text)))
+
+
+def _hashed(rng, header, body):
+    """The header with hashes that are right, with none, or as it is."""
+    kind = rng.randrange(10)
+    metadata = header.get("__metadata__") if isinstance(header, dict) else None
+    if kind == 0 or not isinstance(metadata, dict) or not isinstance(metadata.get("structlearn"), str):
+        return header
+    entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
+    if kind < 4:
+        notes = metadata["structlearn"].replace('"version": 3', '"version": 2', 1)
+        return {"__metadata__": {"structlearn": notes}, **entries}
+    with suppress(KeyError, TypeError, ValueError):  # an entry is none any more
+        parts = {name: body[slice(*entry["data_offsets"])] for name, entry in entries.items()}
+        said = {**metadata, "hashes": json.dumps({name: _hash(part) for name, part in parts.items()})}
+        whole = json.dumps([said["structlearn"], said["hashes"], entries], sort_keys=True)
+        return {"__metadata__": {**said, "hash": _hash(whole.encode())}, **entries}
+    return header
+
+
+def _hash(data):
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def joined(header, body):

@@ -148,7 +148,8 @@ def _read_binary(path: str | os.PathLike[str], words: Collection[str] | None) ->
 
 def unit_rows(matrix: Array) -> Array:
     """The rows at length 1; rows of zeros stay."""
-    length = np.linalg.norm(matrix, axis=1, keepdims=True)
+    # In double: squares of floats may overflow.
+    length = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))[:, None]
     return np.divide(matrix, length, out=np.zeros_like(matrix), where=length > 0)
 
 
