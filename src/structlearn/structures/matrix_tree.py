@@ -25,7 +25,7 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.kernels import kernel
-from structlearn.structures.regularized import UNIT
+from structlearn.rounding import UNIT
 
 _LOG2_E, _LN2 = 1.4426950408889634, 0.6931471805599453
 _SMALLEST = -1100.0  # a power of two below this, added to a number of size one, changes nothing

@@ -9,8 +9,6 @@ from __future__ import annotations
 from math import log
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from structlearn.contract import (
     corner,
     curvature,
@@ -25,10 +23,7 @@ from structlearn.contract import (
     workspace,
 )
 from structlearn.kernels import answer, kernel
-
-
-#: Half of the distance from 1 to the next number: the largest relative error of one operation.
-UNIT = float(np.finfo(np.float64).eps) / 2
+from structlearn.rounding import UNIT
 
 
 class Entropic(NamedTuple):

@@ -66,6 +66,7 @@ class Whole(Structure):
     def __init__(self, inner: Structure) -> None:
         self.inner = inner
         self.exact = inner.exact
+        self.accuracy = inner.accuracy
         self.part_ndim = inner.part_ndim
         self.threshold = inner.threshold
         self.no_marginals = inner.no_marginals
