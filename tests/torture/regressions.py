@@ -69,7 +69,8 @@ def random_regression(seed: int, **options: Any) -> Regression:
     X = np.where(U == 0, 0.0, X) if rng.random() < 0.5 else X + drawn["shift"]
     X = X.astype(drawn["dtype"])
     weight = rng.choice([0.1, 1.0, 3.0], size=n) if drawn["weighted"] else None
-    parameters = {**_parameters(rng, X.astype(np.float64), y), **options}
+    penalty = options.pop("penalty", str(rng.choice(PENALTIES)))
+    parameters = {**_parameters(rng, X.astype(np.float64), y, penalty), **options}
     given = sparse.csr_matrix(X) if drawn["kind"] == "csr" else X
     return Regression(LinearRegressor(**parameters), given, y, weight, f"seed {seed}: {drawn} {parameters}")
 
@@ -86,8 +87,7 @@ def _columns(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     return U
 
 
-def _parameters(rng: np.random.Generator, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    penalty = str(rng.choice(PENALTIES))
+def _parameters(rng: np.random.Generator, X: np.ndarray, y: np.ndarray, penalty: str) -> dict[str, Any]:
     largest = float(np.abs((X - X.mean(0)).T @ (y - y.mean())).max()) / len(y)
     strength = largest if rng.random() < 0.7 else 1.0
     regularization = strength * 10.0 ** rng.uniform(-8, 0.1)
