@@ -13,12 +13,14 @@ from scipy import optimize, stats
 
 from structlearn.contract import Array
 from structlearn.estimators.design import Design
-from structlearn.estimators.ridge import EPSILON, singular
+from structlearn.estimators.ridge import EPSILON, projections
 
 #: Distance of the points between which a maximum is looked for, as a difference of log(alpha/beta).
 STEP = 0.25
 #: alpha/beta goes up to so many times the largest eigenvalue: beyond, the weights are zero to all digits.
 FARTHEST = 1e12
+#: And down to this share of the least: below, a ridge solution is that of least squares to all digits.
+NEAREST = EPSILON / 100
 
 
 # ---- evidence --------------------------------------------------------------------------------------
@@ -62,14 +64,19 @@ class _Profile(NamedTuple):
         fall = float(np.sum(self.squares * share * (t / (t + self.values))))
         return float(np.sum(share)) - self.n * fall / self.misfit(t)
 
-    def stationary(self) -> list[float]:
-        """All maxima over t, and the ends of the range beyond which the evidence falls or is flat."""
-        lowest, highest = self.values.min() * EPSILON / 100, self.values.max() * FARTHEST
+    def candidates(self) -> list[float]:
+        """All maxima over t, and the ends of the range beyond which the evidence falls or is flat.
+
+        Where the weights can fit whatever y is (rest = 0), the evidence of centred data has no bound towards
+        t = 0, no noise at all, which means nothing: then an end counts only if there is no maximum.
+        """
+        lowest, highest = self.values.min() * NEAREST, self.values.max() * FARTHEST
         log_t = np.arange(np.log(lowest), np.log(highest) + STEP, STEP)
         slopes = np.array([self.slope(one) for one in log_t])
         tops = np.flatnonzero((slopes[:-1] > 0) & (slopes[1:] <= 0))
         found = [optimize.brentq(self.slope, log_t[k], log_t[k + 1], xtol=1e-14) for k in tops]
-        return [float(np.exp(one)) for one in (log_t[0], *found, log_t[-1])]
+        ends = [] if found and self.rest == 0 else [log_t[0], log_t[-1]]
+        return [float(np.exp(one)) for one in (*found, *ends)]
 
 
 def maximise_evidence(A: Design, y: Array, n: float) -> Evidence:
@@ -82,17 +89,16 @@ def maximise_evidence(A: Design, y: Array, n: float) -> Evidence:
 
     n : the number of examples, or the sum of their weights
     """
-    s, V, left = singular(A)
-    squares = n * left(y) ** 2
+    s, V, along, rest = projections(A, y)
     variance = float(y @ y)
-    rest = max(n * variance - float(squares.sum()), n * variance * EPSILON)
-    profile = _Profile(n * s**2, squares, rest, n)
+    free = A.shape[0] - A.centred - s.size
+    profile = _Profile(n * s**2, n * along**2, n * max(rest, variance * EPSILON) if free > 0 else 0.0, n)
     if variance == 0 or not s.size:  # nothing to explain, or nothing to explain it with
         alpha, beta = 1.0, 1 / variance if variance > 0 else 1.0
         spread = float(np.sum(np.log1p(beta / alpha * profile.values)))
         path = np.array([n * np.log(beta / (2 * np.pi)) - beta * n * variance - spread]) / 2
     else:
-        candidates = profile.stationary()
+        candidates = profile.candidates()
         values = np.array([profile.log_evidence(t) for t in candidates])
         t, path = candidates[int(values.argmax())], np.maximum.accumulate(values)
         beta = n / profile.misfit(t)

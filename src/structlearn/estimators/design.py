@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from structlearn.contract import Array
 
@@ -49,19 +49,23 @@ class Design:
             return
         if self.is_sparse:
             self._centre_sparse(p)
-        else:  # the second time finds the nearest float64: a constant column becomes zero
-            self.means += self._mean(p)
-            self.means += self._mean(p)
-            self._left = self._mean(p)
+        else:
+            self._centre_dense(p)
 
-    def _mean(self, p: Array) -> Array:
-        total = np.zeros(self.shape[1])
-        for rows in chunks(self.shape[0]):
-            total += p[rows] @ self._block(rows)
-        return total
+    def _centre_dense(self, p: Array) -> None:
+        """The nearest float64 to each mean, and what that leaves."""
+        near = weighted_mean(self.X, p)
+        self.means = near
+        beyond = np.sum([p[rows] @ self._block(rows) for rows in chunks(self.shape[0])], axis=0)
+        self.means = near + beyond
+        left = (near - self.means) + beyond
+        noise = (self.shape[0] + 16) * np.finfo(np.float64).eps * np.abs(beyond)
+        self._left = np.where(np.abs(left) > noise, left, 0.0)  # a constant column becomes zero
 
     def _block(self, rows: slice = slice(None), columns: slice = slice(None)) -> Array:
-        """x_i - mean, for dense X."""
+        """x_i - mean, laid out."""
+        if self.is_sparse:
+            return self.X[rows, columns].toarray() - self._left[columns]
         return (_float64(self.X[rows, columns]) - self.means[columns]) - self._left[columns]
 
     def _centre_sparse(self, p: Array) -> None:
@@ -142,8 +146,15 @@ class Design:
 
     def laid_out(self) -> Array:
         """A itself."""
-        block = self.X.toarray() - self._left if self.is_sparse else self._block()
-        return self.root[:, None] * block
+        return self.root[:, None] * self._block()
+
+    def triangle(self, y: Array) -> Array:
+        """R of a QR decomposition of A with y as one more column, which is never laid out as a whole."""
+        R = np.zeros((0, self.shape[1] + 1))
+        for rows in chunks(self.shape[0], max(AT_ONCE, 2 * self.shape[1])):
+            block = np.c_[self.root[rows, None] * self._block(rows), y[rows]]
+            R = linalg.qr(np.concatenate([R, block]), mode="r", check_finite=False)[0][: R.shape[1]]
+        return R
 
     def columns(self, weighted: bool) -> tuple[Any, Array]:
         """Columns for coordinate descent, sqrt(n) A without and with what is to be subtracted along sqrt(p).
@@ -167,14 +178,21 @@ def times(X: Any, w: Array) -> Array:
     return np.concatenate([_float64(X[rows]) @ w for rows in chunks(X.shape[0])])
 
 
+def weighted_mean(X: Array, p: Array) -> Array:
+    """sum_i p_i x_i, to the rounding of float64."""
+    if X.dtype == np.float64:
+        return p @ X
+    return np.sum([p[rows] @ _float64(X[rows]) for rows in chunks(X.shape[0])], axis=0)
+
+
 def centred(y: Array, p: Array) -> tuple[Array, float]:
     """Y minus its weighted mean, and the mean."""
     design = Design(y[:, None], p, True)
     return design._block()[:, 0], float(design.means[0])
 
 
-def chunks(n: int) -> Iterator[slice]:
-    return (slice(a, min(a + AT_ONCE, n)) for a in range(0, n, AT_ONCE))
+def chunks(n: int, size: int = AT_ONCE) -> Iterator[slice]:
+    return (slice(a, min(a + size, n)) for a in range(0, n, size))
 
 
 def _float64(block: Array) -> Array:

@@ -209,7 +209,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         self.certificate_ = Certificate(*row[4:], row.passes, passes, seconds, text, converged=converged)
         with watched(Stopping(self.tol), verbose=self.verbose, callback=self.callback) as callback:
             callback(row)
-        if not converged and bounds.bounded:
+        if not converged and (bounds.bounded or passes >= self.max_passes):
             warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
     def _fit_iterative(self, data: Data, solver: str) -> None:
@@ -356,7 +356,8 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         for rows in chunks(X.shape[0]):
             block = X[rows].toarray() if sparse.issparse(X) else X[rows]
             block = block - self._feature_means
-            variance[rows] += np.einsum("ij,ij->i", block @ self.posterior_covariance_, block)
+            spread = np.einsum("ij,ij->i", block @ self.posterior_covariance_, block)
+            variance[rows] += np.maximum(spread, 0.0)  # rounding, where there is almost no noise
         return variance + (self.noise_variance_ / self._n_examples if self.fit_intercept else 0.0)
 
     def __sklearn_tags__(self) -> Any:

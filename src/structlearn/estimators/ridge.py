@@ -76,21 +76,26 @@ def ridge(A: Design, y: Array, regularization: float, *, max_iterations: int, se
     if A.is_sparse and min(A.shape) > LARGEST_GRAM:
         return _iterative(A, y, regularization, max_iterations, seed)
     factors = _factors(A, regularization)
-    w = np.zeros(A.shape[1])
-    best = certify(A, y, w, regularization, factors.curvature)
+    w, r = np.zeros(A.shape[1]), y
+    best = certify(A, y, w, r, regularization, factors.curvature)
     for _ in range(CORRECTIONS):
-        changed = w + factors.correct(w, A.residual(y, w))
-        bounds = certify(A, y, changed, regularization, factors.curvature)
+        if best.gap <= 2 * best.rounding:
+            break
+        changed = w + factors.correct(w, r)
+        residual = A.residual(y, changed)
+        bounds = certify(A, y, changed, residual, regularization, factors.curvature)
         if bounds.gap >= best.gap:
             break
-        w, best = changed, bounds
+        w, r, best = changed, residual, bounds
     return Ridge(w, factors.trace, best)
 
 
-def certify(A: Design, y: Array, w: Array, regularization: float, curvature: float = 0.0) -> Bounds:
-    """P(w) and the bounds of the module's first lines, enlarged by what rounding may have done to them."""
+def certify(A: Design, y: Array, w: Array, r: Array, regularization: float, curvature: float = 0.0) -> Bounds:
+    """P(w) and the bounds of the module's first lines, enlarged by what rounding may have done to them.
+
+    r : the residual of w
+    """
     n, d = A.shape
-    r = A.residual(y, w)
     unit, size_r, weights = EPSILON / 2, float(np.linalg.norm(r)), np.abs(w)
     of_residual = unit * (d + 16) * (float(np.linalg.norm(y)) + float(weights @ A.sizes))
     noise = unit * ((n + 16) * A.sizes * size_r + 4 * regularization * weights)
@@ -121,13 +126,13 @@ def status(found: Ridge, tol: float, max_passes: float) -> str:
     if bounds.gap <= tol:
         return f"Solved directly: the duality gap is {bounds.gap:.3g}."
     left = f"gap {bounds.gap:.3g} above tol={tol:g}"
-    if not bounds.bounded:
-        return (
-            "Solved directly, without a dual bound: regularization=0 has one only where the columns of X are "
-            "independent beyond rounding; for a certificate raise regularization."
-        )
     if found.iterations >= max_passes:
         return f"Stopped after max_passes={max_passes:g} with {left}: raise it, tol or regularization."
+    if not bounds.bounded:
+        return (
+            "Solved directly, without a dual bound: regularization=0 has one only where columns are "
+            "independent beyond rounding, and X is dense or small; for a certificate raise regularization."
+        )
     return (
         f"Solved directly, with {left}: float64 cannot certify that; scale the columns of X, or raise tol or "
         "regularization."
@@ -236,6 +241,21 @@ def singular(A: Design) -> Singular:
     return Singular(s, vectors, lambda r: (vectors.T @ A.pull(r)) / s)
 
 
+def projections(A: Design, y: Array) -> tuple[Array, Array, Array, float]:
+    """The singular values, V and U^T y of `singular`, and what is left of ||y||^2; without U where n > d."""
+    n, d = A.shape
+    if n <= d or not _fits(A):
+        s, V, left = singular(A)
+        along = left(y)
+        return s, V, along, max(float(y @ y) - float(along @ along), 0.0)
+    R = A.triangle(y)
+    U, s, Vt = linalg.svd(R[:d, :d], check_finite=False)
+    along = U.T @ R[:d, d]
+    kept = s > EPSILON * n * s.max(initial=0.0)
+    rest = float(np.sum(R[d:, d] ** 2)) + float(np.sum(along[~kept] ** 2))
+    return s[kept], Vt[kept].T, along[kept], rest
+
+
 def _singular_factors(A: Design, regularization: float) -> Factors:
     s, V, left = singular(A)
 
@@ -281,5 +301,5 @@ def _iterative(A: Design, y: Array, regularization: float, max_iterations: int, 
     rng = np.random.default_rng(seed)
     signs = rng.choice([-1.0, 1.0], size=(PROBES, n))
     trace = np.mean([v @ A.times(solve(v, 1e-4)[0]) for v in signs])
-    bounds = certify(A, y, w, regularization)
+    bounds = certify(A, y, w, A.residual(y, w), regularization)
     return Ridge(w, float(np.clip(trace, 0.0, min(A.shape))), bounds, iterations)
