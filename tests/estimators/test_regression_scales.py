@@ -1,7 +1,5 @@
 """LinearRegressor on data of hostile scales and shifts: certificates against extended precision."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -68,15 +66,14 @@ def test_float32_columns_far_from_zero(kind):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_scales_and_shifts(kind, dtype, penalty):
-    sizes = (1e-6, 1.0, 1e6)
-    for seed, (scale, shift) in enumerate(product(sizes, (0.0, *sizes))):
+    for seed, (scale, shift) in enumerate([(1e-6, 1e6), (1.0, 1e6), (1e6, 1e-6), (1e6, 0.0)]):
         data = {"kind": kind, "dtype": dtype, "scale": scale, "shift": shift}
         check_regression(random_regression(seed, penalty=penalty, **data))
 
 
 @needs_extended
 def test_random_regressions():
-    found = [check_regression(random_regression(seed)) for seed in range(1000, 1050)]
+    found = [check_regression(random_regression(seed)) for seed in range(1000, 1025)]
     assert np.mean([one.converged for one in found]) > 0.5
 
 
