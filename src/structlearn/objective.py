@@ -261,8 +261,8 @@ class Objective:
     def _primal_from(self, w: Array, losses: Losses) -> float:
         if losses.least < -MATERIAL:
             raise OracleError(
-                f"The answer for example {losses.example} is not maximal: its gold output has a higher score; "
-                "correct `maximize`, or the output."
+                f"The answer for example {losses.example} is not maximal: its gold output has a higher "
+                "score; correct `maximize`, or the output."
             )
         return self.penalty.value(w) + losses.total
 

@@ -92,7 +92,9 @@ def test_rounding_bounds_the_error_of_the_objective(kind, penalty):
     for size in 10.0 ** np.arange(-3, 4):
         w = size * rng.normal(size=4) / [1e-3, 1.0, 1e3, 1.0]
         assert (
-            abs(LONG(objective.primal(w)) - exact.value(w)) <= objective.rounding(w) <= 1e-10 * exact.value(w)
+            abs(LONG(objective.primal(w)) - exact.value(w))
+            <= objective.primal_rounding(w, objective.primal(w))
+            <= 1e-10 * exact.value(w)
         )
 
 

@@ -206,7 +206,9 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         row = Row(0, float(passes), passes, seconds, bounds.primal, bounds.dual, bounds.gap)
         text, converged = status(found, tol, self.max_passes), bool(bounds.gap <= tol)
         self.weights_, self.history_ = found.w, History([row])
-        self.certificate_ = Certificate(*row[4:], row.passes, passes, seconds, text, converged=converged)
+        self.certificate_ = Certificate(
+            *row[4:], row.passes, passes, seconds, text, converged=converged, rounding=bounds.rounding
+        )
         with watched(Stopping(self.tol), verbose=self.verbose, callback=self.callback) as callback:
             callback(row)
         if not converged and (bounds.bounded or passes >= self.max_passes):

@@ -9,6 +9,7 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.kernels import kernel
+from structlearn.rounding import Bound
 from structlearn.solvers.least_squares import Iterate, LeastSquares, Problem, Values, along, evaluate, retreat
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
@@ -129,8 +130,8 @@ class CoordinateDescent:
         return Progress(state.sweeps, 0.0)
 
     def candidates(self, objective: LeastSquares, state: DescentState) -> list[Candidate]:
-        n, primal = objective.n, state.values.primal
-        return [Candidate(state.at.w, primal / n, min(state.values.dual, primal) / n)]
+        n, values = objective.n, state.values
+        return [Candidate(state.at.w, values.primal / n, Bound(values.dual / n))]
 
     def settle(self, objective: LeastSquares, state: DescentState) -> tuple[DescentState, None]:
         return state, None

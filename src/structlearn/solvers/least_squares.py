@@ -28,9 +28,7 @@ from structlearn.contract import Array
 from structlearn.kernels import kernel
 from structlearn.objective import Answers
 from structlearn.penalties import Penalty
-
-#: The relative rounding of one operation.
-UNIT = float(np.finfo(np.float64).eps) / 2
+from structlearn.rounding import UNIT, Bound
 
 # ---- columns: dense or sparse ----------------------------------------------------------------------
 
@@ -359,12 +357,11 @@ class LeastSquares:
     def _primal(self, w: Array, r: Array) -> float:
         return self.penalty.value(w) + float(r @ r) / (2 * self.n)
 
-    def rounding(self, w: Array) -> float:
-        """A bound of the error of `primal(w)`; the duals below are lower bounds as they are."""
-        r = self.residual(w)
+    def primal_rounding(self, w: Array, value: float) -> float:
+        """A bound of the error of `primal(w)`, whose value was found; ||r||^2 <= 2 n P."""
         many = self.unit + w.size * UNIT
         in_r = many * (float(np.linalg.norm(self.y)) + float(np.abs(w) @ self.sizes))
-        return in_r * (float(np.linalg.norm(r)) + in_r) / self.n + many * self._primal(w, r)
+        return in_r * (np.sqrt(2 * self.n * max(value, 0.0)) + in_r) / self.n + many * value
 
     def answers(self, w: Array) -> Answers:
         """The pull X^T r / n and the cost (<y, r> - 1/2 ||r||^2)/n of the dual point r = y - X w."""
@@ -376,7 +373,7 @@ class LeastSquares:
         cost = float(self.y @ r) - squared / 2 - lost
         return Answers(pull / self.n, cost / self.n, self._primal(w, r))
 
-    def dual_of_pull(self, pull: Array, cost: float) -> float:
+    def dual_of_pull(self, pull: Array, cost: float) -> Bound:
         """D of a share of the dual point: the cost is concave and zero at 0 (see `Objective`).
 
         The pull is taken as large as rounding may hide: n cost <= ||y|| ||r|| - 1/2 ||r||^2 bounds ||r||.
@@ -386,4 +383,4 @@ class LeastSquares:
         enlarged = np.abs(pull) + self.unit * length / self.n * self.sizes
         share = self.penalty.shrink(enlarged)
         lost = (self.unit + pull.size * UNIT) * abs(cost)
-        return share * cost - self.penalty.conjugate(share * enlarged) - lost
+        return Bound(share * cost - self.penalty.conjugate(share * enlarged) - lost, lost)
