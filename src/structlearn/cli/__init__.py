@@ -19,6 +19,7 @@ from structlearn.cli.information import info
 from structlearn.cli.prediction import evaluate, predict
 from structlearn.cli.showing import show
 from structlearn.cli.training import train
+from structlearn.compilation import announced
 
 app = typer.Typer(
     add_completion=False,
@@ -46,6 +47,7 @@ def root(
     ] = False,
 ) -> None:
     """Structured prediction with a certificate: train, apply and judge models of label sequences and sets."""
+    context.with_resource(announced())
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

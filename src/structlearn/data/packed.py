@@ -24,6 +24,7 @@ from scipy import sparse
 
 from structlearn.data.errors import DataError
 from structlearn.data.folder import read_folder
+from structlearn.data.packed_checks import check_arrays, check_header
 
 FORMAT = "structlearn-packed"
 VERSION = 1
@@ -159,6 +160,8 @@ def open_packed(path: str | Path, *, verify: bool = True) -> Packed:
             "pack it again."
         )
     try:
+        check_header(header)
+        check_arrays(header, arrays, contents=verify)
         X, y = _contents(header, arrays)
     except (KeyError, IndexError, ValueError, TypeError) as error:
         raise DataError(f"{path} is damaged: its arrays do not belong together ({error}).") from None

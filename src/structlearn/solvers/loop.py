@@ -111,9 +111,12 @@ def solve(
         warm = replace(warm, state=None)
     with blas_threads(1):
         stopping = stopping or Stopping()
-        keeper = None if checkpoint is None else checkpoint.open(objective, solver, stopping.tol)
         run = _Run(objective, solver, stopping, callback, watch)
-        return _solve(run, np.random.default_rng(seed), warm, keeper)
+        rng = np.random.default_rng(seed)
+        if checkpoint is None:
+            return _solve(run, rng, warm, None)
+        with checkpoint.open(objective, solver, stopping.tol) as keeper:
+            return _solve(run, rng, warm, keeper)
 
 
 def _solve(run: _Run, rng: np.random.Generator, warm: Solution | None, keeper: Keeper | None) -> Solution:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from model_files import rewrite
 from structlearn import ChainClassifier
 from structlearn.apps.tagging import Tagger, default_templates
 from structlearn.apps.text import TextFeatures
@@ -106,3 +107,36 @@ def test_refusals(text, tmp_path):
     chain.save(tmp_path / "chain.st")
     with pytest.raises(ValueError, match="holds no tagger of words"):
         Tagger.load(tmp_path / "chain.st")
+
+
+def notes(**values):
+    return lambda header, tensors: header["notes"].update(values)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (notes(aliases="word"), "notes.aliases must be dict, not 'word'"),
+        (notes(aliases={"word": 5}), r"notes.aliases\['word'\] must be str"),
+        (notes(aliases={"word": "nowhere"}), "there is no column 'nowhere'"),
+        (notes(names=["0", 1, "2"]), r"notes.names\[1\] must be str"),
+        (notes(names=[]), "notes.label must be one of notes.names"),
+        (notes(label=None), "notes.label must be str"),
+        (notes(templates=7), "notes.templates must be str"),
+        (notes(templates="word.nothing"), "nothing"),
+        (notes(min_count="1"), "notes.min_count must be int"),
+        (notes(hash_bits=29), "it has 536870912 features, not"),
+        (lambda header, tensors: header["notes"].pop("templates"), "it lacks notes.templates"),
+        (lambda header, tensors: tensors.update({"array:features": np.zeros(3)}), "no vector of keys"),
+        (
+            lambda header, tensors: tensors.update({"array:features": np.ones(3, dtype=np.uint64)}),
+            "it has 3 features, not",
+        ),
+    ],
+)
+def test_damaged_taggers_are_refused(tagger, tmp_path, change, why):
+    path = tmp_path / "tagger.st"
+    tagger.save(path)
+    rewrite(path, change)
+    with pytest.raises(ValueError, match=f"tagger.st is damaged: .*{why}"):
+        Tagger.load(path)

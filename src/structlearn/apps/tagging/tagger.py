@@ -18,13 +18,16 @@ from structlearn.contract import Array
 from structlearn.data import Tokens
 from structlearn.estimators import ChainClassifier
 from structlearn.estimators.inputs import Stacked
+from structlearn.estimators.model_file import damaged
 from structlearn.estimators.persistence import Bundle, load_bundle, save_bundle
+from structlearn.schema import check_form
 
 #: the name of the vocabulary in a model file
 FEATURES = "features"
 TOL = 0.01
 #: of the hinge: mistakes count the same in long sentences and in short ones
 COST = "count"
+_NOTES = {"templates": str, "min_count": int, "hash_bits": int | None, "transitions?": str | None}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -149,9 +152,13 @@ class Tagger(BaseEstimator):
         bundle = load_bundle(path)
         if FEATURES not in bundle.arrays:
             raise ValueError(f"{path} holds no tagger of words; use structlearn.load.")
-        chain, features = bundle.estimator, features_of(bundle)
+        try:
+            columns, features = Plan.from_notes(bundle.notes).columns, features_of(bundle)
+        except ValueError as error:
+            raise damaged(path, error) from None
+        chain = bundle.estimator
         self = cls(
-            columns=Plan.from_notes(bundle.notes).columns,
+            columns=columns,
             templates=bundle.notes["templates"],
             transitions=bundle.notes.get("transitions"),
             min_count=features.min_count,
@@ -187,7 +194,12 @@ def feature_notes(features: TextFeatures) -> dict[str, Any]:
 
 
 def features_of(bundle: Bundle) -> TextFeatures:
-    """The features of a model file."""
-    notes = bundle.notes
-    features = TextFeatures(notes["templates"], notes["min_count"], notes["hash_bits"])
-    return features.with_keys(np.ascontiguousarray(bundle.arrays[FEATURES], dtype=np.uint64))
+    """The features of a model file; ValueError if they are not those of its weights."""
+    notes, keys = bundle.notes, bundle.arrays[FEATURES]
+    check_form(notes, _NOTES, "notes")
+    if keys.ndim != 1 or keys.dtype != np.uint64:
+        raise ValueError("its features are no vector of keys")
+    features = TextFeatures(notes["templates"], notes["min_count"], notes["hash_bits"]).with_keys(keys)
+    if features.n_features != bundle.estimator.n_features_in_:
+        raise ValueError(f"it has {features.n_features} features, not {bundle.estimator.n_features_in_}")
+    return features
