@@ -135,8 +135,8 @@ def test_convergence_warnings_are_sentences(run, libsvm, tmp_path):
     result = run(
         "train", "classify", libsvm, "--out", tmp_path / "model.st", "--max-passes", "1", "--tol", "1e-9"
     )
-    (warning,) = [line for line in result.stderr.splitlines() if "max_passes" in line]
-    assert warning.startswith("Warning: Stopped after max_passes=1 ")
+    (warning,) = [line for line in result.stderr.splitlines() if "max-passes" in line]
+    assert warning.startswith("Warning: Stopped after --max-passes 1 ")
     assert "converged: False" in result.stdout
 
 

@@ -18,6 +18,7 @@ from typing import IO, Any
 from structlearn.data.errors import DataError
 from structlearn.data.registry import DataSet, Source, by_hand, data_folder, data_set, located
 from structlearn.files import make_folder
+from structlearn.wording import quoted
 
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, tarfile.TarError, zipfile.BadZipFile)
@@ -171,4 +172,4 @@ def unpack(archive: Path, folder: Path, limit: int = _LARGEST) -> None:
 def _check_member(name: str, *, plain: bool) -> None:
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in name or not plain:
-        raise DataError(f"The archive holds {name!r}, a link or a path elsewhere; nothing was kept.")
+        raise DataError(f"The archive holds {quoted(name)}, a link or a path elsewhere; nothing was kept.")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
 from structlearn.data.errors import DataError
 from structlearn.data.text import Lines, content, is_blank, open_text
+from structlearn.wording import listed
 
 _CELL = re.compile(r"[^ ]+")
 
@@ -58,7 +59,7 @@ class Layout(NamedTuple):
     def place(self, name: str) -> int:
         """Where the column of a name is; ValueError if there is none."""
         if name not in self.names:
-            raise ValueError(f"there is no column {name!r}; there are {', '.join(self.names)}.")
+            raise ValueError(f"there is no column {name!r}; there are {listed(self.names)}.")
         return self.names.index(name)
 
     def cells(self, path: str, number: int, line: str, n_before: int) -> list[str] | None:
@@ -141,7 +142,7 @@ class Tokens:
         """The column of a name, an alias or a number; DataError if there is none."""
         name = self.aliases.get(name, name)
         if name not in self.columns:
-            raise self.error(f"there is no column {name!r}; there are {', '.join(self.columns)}.")
+            raise self.error(f"there is no column {name!r}; there are {listed(self.columns)}.")
         return self.columns[name]
 
     def filled_cells(self, name: str) -> Array:
