@@ -273,9 +273,10 @@ class Objective:
         chunks = scoring.chunks()
         largest = np.zeros((2, scoring.n_examples))
         for first, last in chunks:
-            parts = slice(scoring.start[first], scoring.start[last])
+            own = first + np.flatnonzero(self._sizes[first:last])
+            begin, parts = scoring.start[first], slice(scoring.start[first], scoring.start[last])
             for row, values in zip(largest, (scoring.part_norms(first, last), np.abs(self.cost[parts]))):
-                np.maximum.at(row, np.repeat(np.arange(first, last), self._sizes[first:last]), values)
+                row[own] = np.maximum.reduceat(values, scoring.start[own] - begin) if own.size else 0.0
         entries = self.most_entries + scoring.shapes[:, 0]  # an entry of shared parts may be as large as rows
         mass = self.weight * entries
         reach = float(mass @ np.maximum(largest[0], 1.0 if scoring.n_shared else 0.0))
