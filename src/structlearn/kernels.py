@@ -41,11 +41,11 @@ def cache_folder(source: Path = Path(__file__)) -> Path:
 
     Numba's own cache only watches the file of the function itself, so an edit in another file of the
     package could give a stale answer. The hash is over the file, the structures and scorings, whose answers
-    are compiled into whatever asks them, and all that these import. ``STRUCTLEARN_CACHE`` overrides the
-    parent folder.
+    are compiled into whatever asks them, and all that these import; and whether indices are checked
+    (``NUMBA_BOUNDSCHECK=1``). ``STRUCTLEARN_CACHE`` overrides the parent folder.
     """
     answering = (path for room in _ANSWERING for path in (_PACKAGE / room).rglob("*.py"))
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(b"checked" if numba.config.BOUNDSCHECK else b"")
     for path in sorted(_with_imports({source, *answering})):
         name = path.relative_to(_PACKAGE) if path.is_relative_to(_PACKAGE) else path.name
         digest.update(str(name).encode())

@@ -11,6 +11,7 @@ import numpy as np
 from structlearn.contract import Array, corner, peak, workspace
 from structlearn.kernels import kernel
 from structlearn.scoring.base import Scoring
+from structlearn.structures.base import Structure
 from structlearn.threads import Team, blas_threads, in_order
 
 #: Parts that a thread scores and asks for their value at a time: they stay near the processor.
@@ -48,11 +49,15 @@ class Oracle:
     record : Any
         What answers `corner`: a structure's record, regularised or not.
     scoring : Scoring
+    structure : Structure
+        Whose record it is. It checks the shapes of all examples: no other way leads from a data set to
+        compiled answers.
     n_jobs : int
         Threads; examples are shared out in ranges, and sums do not depend on it.
     """
 
-    def __init__(self, record: Any, scoring: Scoring, *, n_jobs: int = 1) -> None:
+    def __init__(self, record: Any, scoring: Scoring, *, structure: Structure, n_jobs: int = 1) -> None:
+        structure.check_examples(scoring.shapes, np.diff(scoring.start), scoring.n_shared)
         self.record = record
         self.scoring = scoring
         self.n_jobs = n_jobs
@@ -134,7 +139,7 @@ class Oracle:
         return Team(self.n_jobs if self.compiled else 1)
 
     def _all_chunks(
-        self, function: Callable[[tuple[int, int]], Any], parts_at_once: int = 1 << 17
+        self, function: Callable[[tuple[int, int]], Any], parts_at_once: int | None = None
     ) -> list[Any]:
         """`function` of each range of examples, all kept; ranges are dealt out to the threads in turn."""
         chunks = self.scoring.chunks(parts_at_once)

@@ -76,7 +76,7 @@ def plain_pass(
         if h.size:
             for j in range(size):
                 along += theta[j] * delta[j]
-            for j in range(size - blocks.n_linear):
+            for j in range(blocks.curved[i]):
                 across += z_i[j] * delta[j]
                 square += delta[j] * delta[j]
             for j in range(n_shared):
@@ -125,5 +125,5 @@ def smooth_start(structure: Any, blocks: Any, n_shared: Any, share: Any, z: Any,
             for j in range(size + n_shared):
                 z_i[j] += share * (middle[j] - z_i[j])
         else:
-            for j in range(size - blocks.n_linear):
+            for j in range(blocks.curved[i]):
                 h[i] -= z_i[j] * z_i[j] / 2.0
