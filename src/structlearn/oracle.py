@@ -145,6 +145,8 @@ class Oracle:
         chunks = self.scoring.chunks(parts_at_once)
         results: list[Any] = [None] * len(chunks)
         n = min(self.team.n_jobs, len(chunks))
+        if not chunks:
+            return results
 
         def part(k: int) -> None:
             results[k::n] = [function(chunk) for chunk in chunks[k::n]]

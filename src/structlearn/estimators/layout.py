@@ -46,6 +46,6 @@ def gold_and_cost(
         begin, end = end, end + part.index.size
         gold.start[first + 1 : last + 1] = begin + part.start[1:]
         gold.index[begin:end], gold.value[begin:end] = part.index, part.value
-        some = structure.some_options(options, first, last)
-        cost[start[first] : start[last]] = structure.cost_many(part, shapes[first:last], **some)
+        own = structure.some_options(options, slice(first, last), len(shapes))
+        cost[start[first] : start[last]] = structure.cost_many(part, shapes[first:last], **own)
     return gold._replace(index=gold.index[:end], value=gold.value[:end]), cost

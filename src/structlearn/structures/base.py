@@ -148,10 +148,12 @@ class Structure(ABC):
             costs.append(self.cost(mu, nodes=nodes[i], **options).ravel()[:n_local])
         return np.concatenate(costs)
 
-    def some_options(self, options: dict[str, Any], first: int, last: int) -> dict[str, Any]:
-        """Options of `cost_many` for examples first .. last - 1 of those that `options` are for."""
+    def some_options(self, options: dict[str, Any], some: slice, n_examples: int) -> dict[str, Any]:
+        """Options of `cost_many` for some of the examples that `options` are for."""
         nodes = options.get("nodes")
-        return options if nodes is None else {**options, "nodes": nodes[first:last]}
+        if nodes is None:
+            return options
+        return {**options, "nodes": one_each(nodes, n_examples, "nodes")[some]}
 
     def maximize(self, theta: Any) -> Any:
         """argmax_{z in M} <theta, z>, a corner.

@@ -22,6 +22,7 @@ _LARGE, _LARGE_FOR_FLOW = 8.0, 1e3
 _HUGE, _HANDICAP = 100.0, 1.5
 
 _WEIGHTS = ("missed", "spurious", "possible")
+_MASKS = "Masks of possible links"
 
 
 class MatchingRecord(NamedTuple):
@@ -327,7 +328,7 @@ class Matching(Structure):
         """`cost` for many examples, end to end; `nodes` and "possible" are then lists, one an example."""
         weights = options.pop("weights", None)
         nodes = one_each(options.pop("nodes", None), len(shapes), "nodes")
-        masks = one_each(_masks(weights), len(shapes), "Masks of possible links")
+        masks = one_each(_masks(weights), len(shapes), _MASKS)
         costs = []
         for i, (m, n) in enumerate(shapes):
             mu = gold.dense(i, m * n).reshape(m, n)
@@ -335,12 +336,13 @@ class Matching(Structure):
             costs.append(self.cost(mu, weights=one, nodes=nodes[i], **options).ravel())
         return np.concatenate(costs)
 
-    def some_options(self, options: dict[str, Any], first: int, last: int) -> dict[str, Any]:
-        options = super().some_options(options, first, last)
+    def some_options(self, options: dict[str, Any], some: slice, n_examples: int) -> dict[str, Any]:
+        options = super().some_options(options, some, n_examples)
         masks = _masks(options.get("weights"))
         if masks is None:
             return options
-        return {**options, "weights": {**options["weights"], "possible": masks[first:last]}}
+        own = one_each(masks, n_examples, _MASKS)[some]
+        return {**options, "weights": {**options["weights"], "possible": own}}
 
 
 def _masks(weights: Any) -> Any:

@@ -158,9 +158,11 @@ def test_strings_in_place_of_words_are_refused(rule, given):
 
 
 def test_words_that_are_no_strings_are_refused(rule):
-    for word in (3, None, ("the",)):
-        with pytest.raises(TypeError, match="Words are strings; got"):
+    for word in (3, None, ("the",), {"w": "the"}, ["the"]):
+        with pytest.raises(ValueError, match='A word is a string, such as "house"'):
             rule.predict([([word], ["la"])])
+        with pytest.raises(ValueError, match='A word is a string, such as "house"'):
+            Aligner().fit([([word], ["la"])])
 
 
 def test_words_are_looked_up_in_lower_case_and_without_accents(rule, pairs):

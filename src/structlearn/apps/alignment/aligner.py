@@ -320,7 +320,10 @@ class Aligner(BaseEstimator):
     def _written(self, pair: Words) -> tuple[list[str], list[str]]:
         """The words as the statistics have them."""
         lower, strip = self.lowercase, self.strip_accents
-        source, target = ([_written(word, lower, strip) for word in side] for side in checked_pair(pair))
+        try:
+            source, target = ([_written(word, lower, strip) for word in side] for side in checked_pair(pair))
+        except TypeError:
+            raise ValueError('A word is a string, such as "house"; a pair has something else.') from None
         return source, target
 
     # ---- files --------------------------------------------------------------------------------------
@@ -343,6 +346,6 @@ class Aligner(BaseEstimator):
 @lru_cache(maxsize=1 << 18)
 def _written(word: str, lowercase: bool, strip_accents: bool) -> str:
     if not isinstance(word, str):
-        raise TypeError(f"Words are strings; got {type(word).__name__}.")
+        raise TypeError(type(word))
     word = word.lower() if lowercase else word
     return without_accents(word) if strip_accents else word
