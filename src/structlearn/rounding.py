@@ -13,7 +13,7 @@ norm of w. Worst cases: the true errors are some orders of magnitude smaller.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,6 +63,27 @@ class Magnitude(NamedTuple):
         """At least the error of D(z), where ||dD/du|| <= slope, after so many steps that changed w and z."""
         roundings = 2 * (self.depth + steps / max(self.n_examples, 1)) + FEW
         return UNIT * (roundings * self.size(slope) + 2 * (self.n_weights + steps) * abs(penalty))
+
+    @classmethod
+    def of_examples(
+        cls, scoring: Any, entries: Array, cost: Array, weight: Array, accuracy: float
+    ) -> Magnitude:
+        """That of a data set whose outputs add up at most so many parts, with these costs and weights."""
+        chunks = scoring.chunks()
+        largest = np.zeros((2, scoring.n_examples))
+        for first, last in chunks:
+            parts = slice(scoring.start[first], scoring.start[last])
+            own = first + np.flatnonzero(np.diff(scoring.start[first : last + 1]))
+            for row, values in zip(largest, (scoring.part_norms(first, last), np.abs(cost[parts]))):
+                row[own] = np.maximum.reduceat(values, scoring.start[own] - parts.start) if own.size else 0.0
+        mass = weight * entries
+        reach = float(mass @ np.maximum(largest[0], 1.0 if scoring.n_shared else 0.0))
+        depth = len(chunks) + max(int(scoring.start[last] - scoring.start[first]) for first, last in chunks)
+        n_examples = int(np.count_nonzero(weight))
+        return cls(
+            *(reach, float(mass @ largest[1]), float(mass.sum())),
+            *(scoring.n_terms, int(entries.max()), depth, scoring.n_weights, n_examples, accuracy),
+        )
 
     @classmethod
     def of_parts(cls, parts: Sequence[Magnitude], shares: Sequence[float]) -> Magnitude:

@@ -7,6 +7,7 @@ from sklearn.base import clone
 import structlearn
 from model_files import rewrite
 from structlearn.apps.alignment.aligner import Aligner
+from structlearn.apps.alignment.bitext import Bitext
 from structlearn.apps.alignment.corpus import load_corpus
 from structlearn.apps.alignment.features import STRONG, edge_features, feature_names
 from structlearn.apps.alignment.learning import gold_of
@@ -132,6 +133,37 @@ def test_empty_sides_have_no_links(aligner, pairs):
     batch = [([], ["x"]), pairs[0], ([], []), (["x"], [])]
     assert aligner.predict(batch) == [frozenset(), aligner.predict([pairs[0]])[0], frozenset(), frozenset()]
     assert aligner.predict([]) == aligner.predict(batch[:1])[1:] == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [("the house", "la maison")],
+        [(["the", "house"], "la maison")],
+        [("the house", ["la", "maison"])],
+        (["the", "house"], ["la", "maison"]),
+        ["the house ||| la maison"],
+        [{"source": ["the"], "target": ["la"]}],
+        [({"the": 1}, ["la"])],
+        [(["the"], ["la"], ["more"])],
+        [(3, ["la"])],
+    ],
+)
+def test_strings_in_place_of_words_are_refused(rule, given):
+    said = r'A pair is two lists of words.*"the house".split\(\), "la maison".split\(\)'
+    for ask in (rule.predict, rule.predict_scores, rule.confidences, rule.unknown_words, Aligner().fit):
+        with pytest.raises(ValueError, match=said):
+            ask(given)
+    with pytest.raises(ValueError, match=said):
+        Bitext.from_pairs(given)
+
+
+def test_words_that_are_no_strings_are_refused(rule):
+    for word in (3, None, ("the",), {"w": "the"}, ["the"]):
+        with pytest.raises(ValueError, match='A word is a string, such as "house"'):
+            rule.predict([([word], ["la"])])
+        with pytest.raises(ValueError, match='A word is a string, such as "house"'):
+            Aligner().fit([([word], ["la"])])
 
 
 def test_words_are_looked_up_in_lower_case_and_without_accents(rule, pairs):
