@@ -26,7 +26,7 @@ from structlearn.memory import Memory
 from structlearn.oracle import Gold, Losses, Oracle
 from structlearn.penalties import Penalty, SquaredL2
 from structlearn.regularizers import Regularizer, Zero
-from structlearn.rounding import Bound, Magnitude, norm
+from structlearn.rounding import MATERIAL, Bound, Magnitude, norm
 from structlearn.scoring.base import Scoring
 from structlearn.structures.base import Corners, Structure
 from structlearn.threads import Team
@@ -46,10 +46,6 @@ class Blocks(NamedTuple):
     gold_value: Array
     #: how many local parts, the first of each example, the squared norm covers
     curved: Array
-
-
-#: A loss this far below zero, over the scores that it is a difference of, is no rounding error.
-MATERIAL = 1e-6
 
 
 class Answers(NamedTuple):
@@ -122,9 +118,7 @@ class Objective:
         self.weight = np.zeros(n)
         self.weight[self.active] = weight[self.active] / weight[self.active].sum()
         if cost.shape != (scoring.start[-1],) or not self._gold_fits():
-            raise ValueError(
-                "Gold corners and costs must be those of the examples' parts, one after the other."
-            )
+            raise ValueError("Gold corners and costs must be those of the examples' parts, end to end.")
 
     # ---- sizes -------------------------------------------------------------------------------------
 

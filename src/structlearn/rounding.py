@@ -21,6 +21,8 @@ from structlearn.contract import Array
 
 #: Half of the distance from 1 to the next number: the largest relative error of one operation.
 UNIT = float(np.finfo(np.float64).eps) / 2
+#: A loss this far below zero, over the scores that it is a difference of, is no rounding error.
+MATERIAL = 1e-6
 #: Operations on a number that no sum counts: products, exponentials, what a kernel does beside adding up.
 FEW = 32
 
@@ -79,11 +81,8 @@ class Magnitude(NamedTuple):
         mass = weight * entries
         reach = float(mass @ np.maximum(largest[0], 1.0 if scoring.n_shared else 0.0))
         depth = len(chunks) + max(int(scoring.start[last] - scoring.start[first]) for first, last in chunks)
-        n_examples = int(np.count_nonzero(weight))
-        return cls(
-            *(reach, float(mass @ largest[1]), float(mass.sum())),
-            *(scoring.n_terms, int(entries.max()), depth, scoring.n_weights, n_examples, accuracy),
-        )
+        counts = [scoring.n_terms, int(entries.max()), depth, scoring.n_weights, np.count_nonzero(weight)]
+        return cls(reach, float(mass @ largest[1]), float(mass.sum()), *map(int, counts), accuracy)  # type: ignore[arg-type]
 
     @classmethod
     def of_parts(cls, parts: Sequence[Magnitude], shares: Sequence[float]) -> Magnitude:

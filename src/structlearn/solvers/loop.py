@@ -14,8 +14,8 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.errors import OracleError
-from structlearn.objective import MATERIAL, Objective
-from structlearn.rounding import Bound
+from structlearn.objective import Objective
+from structlearn.rounding import MATERIAL, Bound
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.clock import Stopwatch
 from structlearn.solvers.refutation import refutation
