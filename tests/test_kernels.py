@@ -300,3 +300,39 @@ def test_many_processes_may_write_at_once(tmp_path):
 
 def test_checked_bounds_have_a_folder_of_their_own(run):
     assert run(FOLDER) != run(FOLDER, NUMBA_BOUNDSCHECK="1")
+
+
+# ---- what is said of it ---------------------------------------------------------------------------------
+
+COUNTED = """
+import sys
+from numba.core import event
+from structlearn.cli import app
+
+class Count(event.Listener):
+    n = 0
+    def on_start(self, event):
+        self.n += 1
+    def on_end(self, event):
+        pass
+
+count = Count()
+with event.install_listener("numba:compile", count):
+    app({command!r}, standalone_mode=False)
+print("compiled", count.n)
+"""
+
+
+def test_the_shell_says_so_if_and_only_if_something_is_compiled(start, tmp_path):
+    data, model = tmp_path / "data.csv", tmp_path / "model.safetensors"
+    data.write_text("a,b,y\n" + "1,0,p\n0,1,q\n" * 5)
+    train = ["train", "classify", str(data), "--out", str(model), "--loss", "softmax"]
+    predict = ["predict", str(model), str(data), "--marginals"]
+    counts = []
+    for command in (train, train, predict, predict):
+        done = start(COUNTED.format(command=command))
+        counts.append(int(done.stdout.split()[-1]))
+        said = done.stderr.count("structlearn: compiling for the first use (cached afterwards) ...")
+        assert said == (counts[-1] > 0)
+    assert counts[0] > 0
+    assert counts[1] == counts[3] == 0

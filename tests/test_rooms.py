@@ -10,18 +10,21 @@ import pytest
 import structlearn
 
 PACKAGE = Path(structlearn.__file__).parent
-GROUND = {"barrier", "contract", "kernels", "memory", "prefetch", "threads"}
+GROUND = {"barrier", "contract", "errors", "kernels", "memory", "prefetch", "rounding", "threads", "wording"}
 SHAPES = {"structures", "regularizers", "penalties"}
 MIDDLE = GROUND | SHAPES | {"scoring", "oracle", "objective"}
 #: What each room may import of the package, beside itself.
 MAY_IMPORT = {
     "barrier": {"contract", "kernels"},
     "contract": {"kernels"},
+    "errors": set(),
+    "rounding": {"contract"},
     "compilation": set(),
     "kernel_cache": {"compilation"},
     "kernels": {"kernel_cache"},
     "prefetch": set(),
     "threads": set(),
+    "wording": set(),
     "files": set(),
     "memory": set(),
     "locks": set(),
@@ -33,14 +36,15 @@ MAY_IMPORT = {
     "penalties": GROUND,
     "regularizers": GROUND | {"structures"},
     "losses": GROUND | {"structures", "regularizers"},
-    "torch": GROUND | {"structures", "regularizers", "losses"},
+    "derivatives": GROUND | {"structures", "regularizers", "losses"},
+    "torch": GROUND | {"structures", "regularizers", "losses", "derivatives"},
     "oracle": GROUND | {"scoring", "structures"},
     "objective": GROUND | SHAPES | {"scoring", "oracle"},
     "solvers": MIDDLE | {"files", "locks", "tensors"},
     "progress": {"compilation", "solvers"},
     "distributed": MIDDLE | {"solvers", "files", "data"},
     "estimators": MIDDLE | {"solvers", "metrics", "files", "progress", "schema", "tensors", "distributed"},
-    "data": {"contract", "files", "schema", "structures"},
+    "data": {"contract", "files", "schema", "structures", "wording"},
     "reports": MIDDLE | {"solvers", "metrics", "files", "estimators", "data"},
 }
 

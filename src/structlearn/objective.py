@@ -20,11 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.contract import Array, curvature, gram, nearest
+from structlearn.errors import OracleError
 from structlearn.kernels import is_answered, kernel
 from structlearn.memory import Memory
-from structlearn.oracle import Oracle
+from structlearn.oracle import Gold, Losses, Oracle
 from structlearn.penalties import Penalty, SquaredL2
 from structlearn.regularizers import Regularizer, Zero
+from structlearn.rounding import MATERIAL, Bound, Magnitude, norm
 from structlearn.scoring.base import Scoring
 from structlearn.structures.base import Corners, Structure
 from structlearn.threads import Team
@@ -42,8 +44,8 @@ class Blocks(NamedTuple):
     gold_start: Array
     gold_index: Array
     gold_value: Array
-    #: how many local parts, the last of each example, the squared norm leaves out
-    n_linear: int
+    #: how many local parts, the first of each example, the squared norm covers
+    curved: Array
 
 
 class Answers(NamedTuple):
@@ -104,7 +106,8 @@ class Objective:
         self.scoring = scoring
         self.regularizer = regularizer or Zero()
         self.penalty = penalty or SquaredL2(float(regularization))
-        self.oracle = Oracle(self.regularizer.record(structure), scoring, n_jobs=n_jobs)
+        record = self.regularizer.record(structure)
+        self.oracle = Oracle(record, scoring, structure=structure, n_jobs=n_jobs)
         self.gold = gold
         self.cost = cost
         self.regularization = float(regularization)
@@ -114,6 +117,8 @@ class Objective:
         self.active = active[weight[active] > 0]
         self.weight = np.zeros(n)
         self.weight[self.active] = weight[self.active] / weight[self.active].sum()
+        if cost.shape != (scoring.start[-1],) or not self._gold_fits():
+            raise ValueError("Gold corners and costs must be those of the examples' parts, end to end.")
 
     # ---- sizes -------------------------------------------------------------------------------------
 
@@ -158,14 +163,14 @@ class Objective:
             *(self.gold, self.cost, self.weight, self.active),
         )
 
-    @property
-    def _n_linear(self) -> int:
-        """Local parts that enter linearly: shared ones, where a structure's parts are all made local."""
-        return self.structure.n_linear - self.structure.n_shared
+    @cached_property
+    def _curved(self) -> Array:
+        """How many local parts of each example, the first ones, the squared norm covers."""
+        return np.asarray(self.structure.n_curved(self.scoring.shapes.T), dtype=np.int64)
 
     @cached_property
     def blocks(self) -> Blocks:
-        return Blocks(*self.oracle.layout, self.cost, self.weight, *self.gold, self._n_linear)
+        return Blocks(*self.oracle.layout, self.cost, self.weight, *self.gold, self._curved)
 
     @cached_property
     def most_entries(self) -> Array:
@@ -177,13 +182,13 @@ class Objective:
     def require_gradient(self, solver: str) -> None:
         """ValueError unless P has a gradient.
 
-        The squared norm leaves shared parts out: their prediction jumps where corners tie.
+        The squared norm leaves pairs of labels out: their prediction jumps where corners tie.
         """
         bent = curvature(self.oracle.record) > 0
-        if not self.regularizer.smooth or (bent and self.structure.n_linear):
+        if not self.regularizer.smooth or (bent and self.structure.has_linear_parts):
             raise ValueError(
                 f"Solver {solver!r} needs a smooth loss; that of {type(self.structure).__name__} with "
-                f"{self.regularizer} is not, in its shared parts: use solver='sdca'."
+                f"{self.regularizer} is not, in its pairs of labels: use solver='sdca'."
             )
 
     @property
@@ -199,6 +204,18 @@ class Objective:
         return is_answered(gram, self.scoring.record)
 
     # ---- gold --------------------------------------------------------------------------------------
+
+    def _gold_fits(self) -> bool:
+        """Whether the gold corners have no parts but those of their examples: compiled code relies on it."""
+        gold, sizes = self.gold, np.diff(self.point_start)
+        if gold.start.size != sizes.size + 1 or not gold.start[-1] == gold.index.size == gold.value.size:
+            return False
+        for first, last in self.scoring.chunks():
+            index = gold.index[gold.start[first] : gold.start[last]]
+            most = np.repeat(sizes[first:last], np.diff(gold.start[first : last + 1]))
+            if ((index < 0) | (index >= most)).any():
+                return False
+        return True
 
     @cached_property
     def gold_pull(self) -> Array:
@@ -223,7 +240,7 @@ class Objective:
     @cached_property
     def gold_omega(self) -> float:
         """sum_i p_i Omega(mu_i)."""
-        values = self.regularizer.of_gold(self.gold, np.diff(self.scoring.start) - self._n_linear)
+        values = self.regularizer.of_gold(self.gold, self._curved)
         return float(self.weight @ values)
 
     def _spread(self, corners: Corners, first: int, last: int) -> tuple[Array, Array]:
@@ -241,19 +258,43 @@ class Objective:
         )
         return parts, shared
 
+    @cached_property
+    def _compared(self) -> Gold:
+        """The gold vertices as the oracle compares answers with them."""
+        return Gold(*self.gold, self._curved)
+
     # ---- values ------------------------------------------------------------------------------------
 
     def primal(self, w: Array) -> float:
         """P(w), by one oracle value an example."""
-        return self._primal_from(w, self.oracle.peaks(w, self.cost, self.weight))
+        return self._primal_from(w, self.oracle.losses(w, self.cost, self.weight, self._compared))
 
-    def _primal_from(self, w: Array, peaks: float) -> float:
-        loss = peaks + self.gold_omega - float(w @ self.gold_pull) - self.gold_cost
-        return self.penalty.value(w) + loss
+    def _primal_from(self, w: Array, losses: Losses) -> float:
+        if losses.least < -MATERIAL:
+            raise OracleError(
+                f"The answer for example {losses.example} is not maximal: its gold output has a higher "
+                "score; correct `maximize`, or the output."
+            )
+        return self.penalty.value(w) + losses.total
 
-    def dual(self, w: Array, cost: float) -> float:
-        """D of any dual point z, from w(z) and the cost of z; for the squared norm."""
-        return cost - self.regularization / 2 * float(w @ w)
+    @cached_property
+    def magnitude(self) -> Magnitude:
+        """What P and D add up, for bounds of their rounding errors."""
+        entries = self.most_entries + self.scoring.shapes[:, 0]  # an entry may be as large as there are rows
+        return Magnitude.of_examples(self.scoring, entries, self.cost, self.weight, self.structure.accuracy)
+
+    def primal_rounding(self, w: Array, value: float) -> float:
+        """At least the rounding error of P(w), whose value was found."""
+        return self.magnitude.primal(w, value)
+
+    def dual(self, w: Array, cost: float, steps: float = 0.0) -> Bound:
+        """D of any dual point z, from w(z) and the cost of z; for the squared norm.
+
+        Lowered by what rounding may have added, in `steps` single steps if w and z were changed so often.
+        """
+        penalty = self.regularization / 2 * float(w @ w)
+        rounding = self.magnitude.dual(norm(w), penalty, steps)
+        return Bound(cost - penalty - rounding, rounding)
 
     def best_share(self, w: Array, cost: float) -> float:
         """argmax_{0 <= s <= 1} s cost - s^2 lambda/2 ||w||^2: how far from mu towards z the dual is best.
@@ -263,26 +304,28 @@ class Objective:
         steep = self.regularization * float(w @ w)
         return 1.0 if steep <= cost else max(cost, 0.0) / steep
 
-    def dual_of_pull(self, pull: Array, cost: float) -> float:
+    def dual_of_pull(self, pull: Array, cost: float) -> Bound:
         """D of z, or of the furthest point from mu towards z where D is finite, from the pull and cost of z.
 
         The cost is concave in z and zero at mu, so that a share s of the way costs at least s of it.
         """
         share = self.penalty.shrink(pull)
-        return share * cost - self.penalty.conjugate(share * pull)
+        penalty = self.penalty.conjugate(share * pull)
+        rounding = self.magnitude.dual(self.penalty.slope(pull, cost), penalty)
+        return Bound(share * cost - penalty - rounding, rounding)
 
     def answers(self, w: Array) -> Answers:
         """Ask the oracle of every example at w."""
         pulled = self.gold_pull.copy()
         shared = self.scoring.shared(pulled)
-        total = 0.0
-        for first, last, vertices, shared_sum, value in self.oracle.corners(w, self.cost, self.weight):
+        start, cost, losses = self.scoring.start, -self.gold_cost, Losses()
+        asked = self.oracle.corners(w, self.cost, self.weight, gold=self._compared)
+        for first, last, vertices, shared_sum, found in asked:
+            cost += float(vertices @ self.cost[start[first] : start[last]])
             self.scoring.pullback(-vertices, first, last, pulled)
             shared -= shared_sum
-            total += value
-        # the answers' values are <theta_i + c_i, s_i> - Omega(s_i); what is not <theta_i, s_i> is their cost
-        cost = total - float(w @ (self.gold_pull - pulled)) - self.gold_cost + self.gold_omega
-        return Answers(pulled, cost, self._primal_from(w, total))
+            losses += found
+        return Answers(pulled, cost + losses.gain, self._primal_from(w, losses))
 
     # ---- single examples ---------------------------------------------------------------------------
 
@@ -330,10 +373,9 @@ class Objective:
 
     def weights_from(self, spread: Callable[[int, int, Array, Array], Any]) -> tuple[Array, float]:
         """The same where `spread(first, last, local, shared)` does to a dual point as `pull_shared` does."""
-        start = self.scoring.start
+        start, cost = self.scoring.start, -self.gold_cost
         pulled = self.gold_pull.copy()
         shared = self.scoring.shared(pulled)
-        cost = -self.gold_cost
         for first, last in self.scoring.chunks():
             local = np.empty(start[last] - start[first])
             spread(first, last, local, shared)

@@ -18,11 +18,11 @@ def read_json(text: str | bytes) -> Any:
         value = json.loads(text, object_pairs_hook=_unique)
     except RecursionError:
         raise ValueError("it nests too deeply") from None
-    level, depth = [value], 0
-    while level := [one for inner in level for one in _inside(inner)]:
-        depth += 1
-        if depth > _DEEPEST:
-            raise ValueError("it nests too deeply")
+    level = _inside([value])
+    for _ in range(_DEEPEST):
+        level = [one for inner in level for one in _inside(inner)]
+    if level:
+        raise ValueError("it nests too deeply")
     return value
 
 

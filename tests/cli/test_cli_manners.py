@@ -181,7 +181,8 @@ def test_pipes_are_read_once(run, libsvm, csv, tmp_path):
         assert run("evaluate", out, piped(data)).stdout == run("evaluate", out, data).stdout
 
 
-def test_closed_pipe(start, model, libsvm):
+def test_closed_pipe(run, start, model, libsvm):
+    run("predict", model, libsvm)  # so that all is compiled, and nothing is said of it
     process = start("predict", model, libsvm)
     process.stdout.close()
     assert process.stderr.read() == ""

@@ -9,6 +9,7 @@ import pytest
 from cli_cases import rows, table
 from safetensors.numpy import save_file
 
+from model_files import rewrite
 from structlearn.data import write_libsvm
 
 
@@ -208,6 +209,49 @@ def test_files_that_are_no_models(refused, model, libsvm, tmp_path):
         assert "damaged" in refused(*command)
 
 
+def notes(**values):
+    return lambda header, tensors: header["notes"].update(values)
+
+
+def without(name):
+    return lambda header, tensors: header["notes"].pop(name)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (notes(format=3), "notes.format must be"),
+        (notes(n_features="4"), "notes.n_features must be int"),
+        (notes(n_features=10**9), "notes tell of 1000000000 features, not of 4"),
+        (notes(format="csv"), "it lacks notes.features"),
+        (without("n_features"), "it lacks notes.n_features"),
+        (notes(task="tag"), "the task tag has a ChainClassifier"),
+        (notes(task=["classify"]), "does not say how to read data files"),
+    ],
+)
+def test_damaged_notes_are_a_sentence(refused, model, libsvm, tmp_path, change, why):
+    path = tmp_path / "other.st"
+    path.write_bytes(model.read_bytes())
+    rewrite(path, change)
+    for command in ("predict", "evaluate"):
+        assert why in refused(command, path, libsvm)
+
+
+def test_damaged_notes_of_a_table_are_a_sentence(run, refused, csv, tmp_path):
+    path = tmp_path / "table.st"
+    run("train", "classify", csv, "--out", path)
+    whole = path.read_bytes()
+    for change, why in (
+        (without("features"), "it lacks notes.features"),
+        (notes(features="abcd"), "notes.features must be list"),
+        (notes(features=["a", "b", 3, "d"]), "notes.features[2] must be str, not 3"),
+        (notes(targets=[]), "notes.targets must be 1 names"),
+    ):
+        path.write_bytes(whole)
+        rewrite(path, change)
+        assert why in refused("predict", path, csv)
+
+
 def test_models_saved_from_python_are_described_but_not_applied(run, refused, libsvm, tmp_path):
     from structlearn import MulticlassClassifier
 
@@ -226,7 +270,7 @@ def raising(error):
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), MemoryError()])
 def test_failures_exit_with_1(run, libsvm, tmp_path, monkeypatch, error):
-    monkeypatch.setattr("structlearn.estimators.persistence.save_file", raising(error))
+    monkeypatch.setattr("structlearn.tensors.written_aside", raising(error))
     result = run("train", "classify", libsvm, "--out", tmp_path / "model.st", code=1)
     assert result.stdout == ""
     assert result.stderr.splitlines()[-1] in ("Error: No space left on device.", "Error: Out of memory.")

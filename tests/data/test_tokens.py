@@ -52,7 +52,10 @@ def test_sentences_from_lists():
     tokens = Tokens.from_sentences([[("a", "X"), ("b", "Y")], [("a", "Y")]], ["word", "pos"])
     assert (cells(tokens, "word"), cells(tokens, "pos")) == (["a", "b", "a"], ["X", "Y", "Y"])
     assert cells(Tokens.from_sentences([["a", "b"]]), "word") == ["a", "b"]
-    with pytest.raises(ValueError, match="Sentence 1 has a token of 3 columns; expected 2"):
+    with pytest.raises(
+        ValueError,
+        match=r"Sentence 1 has a token of 3 columns; a token is a tuple of 2 strings \(word, pos\)",
+    ):
         Tokens.from_sentences([[("a", "X")], [("a", "b", "c")]], ["word", "pos"])
 
 

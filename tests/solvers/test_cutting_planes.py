@@ -107,7 +107,7 @@ def test_a_mixture_of_planes_has_the_dual_value_of_the_mixed_answers(name):
     shares = [1 - alpha.sum(), *alpha]
     z = [sum(share * s for share, s in zip(shares, of_one)) for of_one in zip(known.mu, *points)]
     np.testing.assert_allclose(w, known.weights(z), atol=1e-10)
-    assert dual == pytest.approx(known.dual(z), abs=1e-10)
+    assert dual.value == pytest.approx(known.dual(z), abs=1e-10)
 
 
 @pytest.mark.parametrize("solver", [CuttingPlane(forget_after=2), NSlack(forget_after=1)], ids=["1", "n"])
@@ -140,7 +140,7 @@ def test_n_slack_returns_the_dual_point_of_its_bound(name):
     known = problem(name)
     solution = run(known.objective, NSlack(examples_at_once=4), passes=5)
     z = np.split(solution.z, known.objective.point_start[1:-1])
-    assert known.dual(z) == pytest.approx(solution.state.dual, abs=1e-7)
+    assert known.dual(z) == pytest.approx(solution.state.dual.value, abs=1e-7)
     np.testing.assert_allclose(known.weights(z), solution.state.w, atol=1e-5)
     for z_i, V in zip(z, known.vertices):
         assert mixes(z_i, V)

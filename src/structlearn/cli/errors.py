@@ -18,6 +18,7 @@ from typing import Any
 import typer
 
 from structlearn.cli.flags import in_flags
+from structlearn.errors import OracleError
 from structlearn.wording import plain
 
 MISUSE = 2
@@ -55,8 +56,9 @@ def stop_listening() -> None:
 def manners() -> Iterator[None]:
     """Turn the library's refusals into a sentence and an exit code (as a decorator, of a whole command).
 
-    Misuse and bad input (ValueError, TypeError, OSError) exit with 2, failures (memory, a full disk) with 1,
-    and so does a closed pipe, silently; Ctrl-C with 130. Other exceptions are bugs and keep their traceback.
+    Misuse and bad input (ValueError, TypeError, OSError) exit with 2, failures (memory, a full disk, answers
+    that are not maximal) with 1, and so does a closed pipe, silently; Ctrl-C with 130. Other exceptions are
+    bugs and keep their traceback.
     """
     try:
         with _warnings_as_lines():
@@ -73,6 +75,8 @@ def manners() -> Iterator[None]:
         raise _exit(f"Out of memory. {_sentence(error)}".strip(), FAILURE) from error
     except OSError as error:
         raise _exit(_sentence(error), FAILURE if error.errno in _FAILURES else MISUSE) from error
+    except OracleError as error:
+        raise _exit(_sentence(error), FAILURE) from error
     except (ValueError, TypeError) as error:
         raise _exit(_sentence(error), MISUSE) from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from structlearn.data.errors import DataError
-from structlearn.wording import quoted
+from structlearn.wording import plain, quoted
 
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _ANY_NUMBER = re.compile(r"[0-9]+([-.][0-9]+)?")
@@ -60,7 +60,7 @@ def _is_word(path: str, number: int, cell: str, n_before: int) -> bool:
     """Whether a number is the next word's; False for a multiword token or an empty node, which have none."""
     if _WORD.fullmatch(cell):
         if int(cell) != n_before + 1:
-            raise DataError.at(path, number, f"word number {quoted(cell)}; expected {n_before + 1}.")
+            raise DataError.at(path, number, f"word number {plain(cell, 60)}; expected {n_before + 1}.")
         return True
     several = _RANGE.fullmatch(cell)
     if several is not None and int(several[1]) == n_before + 1 <= int(several[2]):

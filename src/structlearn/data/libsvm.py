@@ -16,7 +16,7 @@ from scipy import sparse
 from structlearn.data.errors import DataError
 from structlearn.data.scalars import number_problem, parse_labels
 from structlearn.data.text import open_text, write_lines
-from structlearn.wording import quoted
+from structlearn.wording import plain, quoted
 
 _INDEX = re.compile(r"[+-]?[0-9]+")
 _LARGEST_INDEX = 2**31 - 1
@@ -187,7 +187,7 @@ def _wrong_entry(tokens: Sequence[str]) -> str:
         if not _INDEX.fullmatch(index):
             return f"feature index {quoted(index)} is not an integer."
         if len(index) > 18:
-            return f"feature index {quoted(index)} is too large (at most {_LARGEST_INDEX})."
+            return f"feature index {plain(index, 60)} is too large (at most {_LARGEST_INDEX})."
         problem = number_problem(value)
         if problem:
             return f"the value of feature {index} {problem}."

@@ -25,7 +25,7 @@ from scipy import sparse
 from structlearn.data.errors import DataError
 from structlearn.data.folder import read_folder
 from structlearn.data.packed_checks import check_arrays, check_header
-from structlearn.wording import quoted
+from structlearn.wording import plain
 
 FORMAT = "structlearn-packed"
 VERSION = 1
@@ -157,7 +157,7 @@ def open_packed(path: str | Path, *, verify: bool = True) -> Packed:
         raise DataError(f"{path} is no packed data of structlearn.")
     if header.get("version") != VERSION:
         raise DataError(
-            f"{path} has format {quoted(header.get('version'))}, but this version of structlearn reads "
+            f"{path} has format {plain(header.get('version'), 60)}, but this version of structlearn reads "
             f"{VERSION}; pack it again."
         )
     try:

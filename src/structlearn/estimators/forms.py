@@ -60,7 +60,12 @@ _FITTED: dict[str, dict[str, Any]] = {
         "contrast_": number,
         "_n_edge_features": count,
     },
-    "TreeParser": {"templates_": list[str], "known_": codes, "labels_": labels_if_any},
+    "TreeParser": {
+        "templates_": list[str],
+        "known_": codes,
+        "labels_": labels_if_any,
+        "label_weights_?": numbers,
+    },
     "LinearRegressor": {
         "n_features_in_": count,
         "intercept_": number,
@@ -129,11 +134,12 @@ def check_sizes(estimator: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
         raise ValueError(f"it has {size} weights, not {' or '.join(map(str, sorted(possible)))}")
     if isinstance(estimator, estimators.BinaryClassifier) and len(estimator.classes_) != 2:
         raise ValueError(f"it has {len(estimator.classes_)} classes, not 2")
+    known = {**_shapes_of(estimator), **shapes}
     if isinstance(estimator, estimators.TreeParser) and estimator.labels_ is not None:
-        _check_shape(shapes, "label_weights_", (1 << estimator.label_bits, len(estimator.labels_)))
+        _check_shape(known, "label_weights_", (1 << estimator.label_bits, len(estimator.labels_)))
     if isinstance(estimator, estimators.LinearRegressor) and hasattr(estimator, "posterior_covariance_"):
-        _check_shape(_shapes_of(estimator), "posterior_covariance_", (size, size))
-        _check_shape(_shapes_of(estimator), "_feature_means", (size,))
+        _check_shape(known, "posterior_covariance_", (size, size))
+        _check_shape(known, "_feature_means", (size,))
 
 
 def _check_shape(shapes: Mapping[str, tuple[int, ...]], name: str, shape: tuple[int, ...]) -> None:

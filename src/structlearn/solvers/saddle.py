@@ -85,7 +85,8 @@ class Saddle:
         #: each example scores its shared parts itself, after its local ones
         self.apart = scoring.n_shared > 0 and (full or geometry.separates)
         record = geometry.record(objective.structure, self.apart)
-        self.oracle = Oracle(record, scoring, n_jobs=objective.oracle.n_jobs)
+        n_jobs = objective.oracle.n_jobs
+        self.oracle = Oracle(record, scoring, structure=objective.structure, n_jobs=n_jobs)
         self.layout = self.oracle.layout
         if self.apart:
             most = self.layout.most_parts + scoring.n_shared
@@ -205,7 +206,10 @@ class Saddle:
         weighted, shared_sum = np.empty(theta.size), np.zeros(shared.size)
         ask = self.oracle.run(corner_chunk)
         weight = self.objective.weight
-        value = ask(self.oracle.record, self.layout, weight, *chunk, theta, shared, weighted, shared_sum)
+        gold = self.oracle.no_gold
+        value, *_ = ask(
+            self.oracle.record, self.layout, gold, weight, *chunk, theta, shared, weighted, shared_sum
+        )
         local = weighted
         if self.apart:
             start = self.objective.scoring.start

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log1p
+from math import exp, log, log1p
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from structlearn.contract import (
     Array,
     Shape,
     corner,
+    entropy,
     gibbs,
     gibbs_workspace,
     log_partition,
@@ -20,7 +21,7 @@ from structlearn.contract import (
     workspace,
 )
 from structlearn.kernels import answer, kernel, leaf
-from structlearn.structures.base import Structure
+from structlearn.structures.base import Structure, label_count
 from structlearn.structures.switches import encode_switches, switch_costs
 
 
@@ -41,7 +42,7 @@ class Cube(Structure):
     threshold = 0.5
 
     def __init__(self, n_labels: int) -> None:
-        self.n_labels = n_labels
+        self.n_labels = label_count(n_labels, "A cube")
 
     @property
     def record(self) -> CubeRecord:
@@ -51,6 +52,9 @@ class Cube(Structure):
         if theta.size != self.n_labels:
             raise ValueError(f"A cube of {self.n_labels} labels has as many parts; got {theta.size}.")
         return 1, self.n_labels
+
+    def fits(self, shape: Any) -> Any:
+        return (shape[0] == 1) & (shape[1] == self.n_labels)
 
     def encode(self, y: Any, shape: Shape | None = None) -> Array:
         """The 0/1 vector `y` itself, checked."""
@@ -102,6 +106,20 @@ def sigmoid(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean
         mean[k] = (1.0 if theta[k] >= 0.0 else small) / (1.0 + small)
         value += max(theta[k], 0.0) + log1p(small)
     return value
+
+
+@answer(entropy, CubeRecord)
+@leaf
+def cube_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    """H = sum_k log(1 + exp -|theta_k|) + |theta_k| / (1 + exp |theta_k|): no term is negative."""
+    value = 0.0
+    for k in range(theta.size):
+        small = exp(-abs(theta[k]))
+        if small > 0.0:
+            value += log1p(small) + abs(theta[k]) * small / (1.0 + small)
+    return min(value, theta.size * log(2.0))
 
 
 @answer(log_partition, CubeRecord)

@@ -15,6 +15,7 @@ from structlearn.contract import (
     Array,
     Shape,
     corner,
+    entropy,
     gibbs,
     gibbs_workspace,
     log_partition,
@@ -23,7 +24,7 @@ from structlearn.contract import (
 )
 from structlearn.kernels import answer, kernel
 from structlearn.structures.active_set import register
-from structlearn.structures.base import Structure
+from structlearn.structures.base import Structure, label_count
 from structlearn.structures.tree_kbest import k_best
 from structlearn.structures.trees import Tree
 
@@ -50,10 +51,8 @@ class LabelledTree(Structure):
     part_ndim = 3
 
     def __init__(self, inner: Tree, n_labels: int) -> None:
-        if n_labels < 1:
-            raise ValueError(f"Arcs need at least one label; got n_labels={n_labels}.")
         self.inner = inner
-        self.n_labels = n_labels
+        self.n_labels = label_count(n_labels, "An arc")
 
     @property
     def record(self) -> LabelledTreeRecord:
@@ -65,6 +64,10 @@ class LabelledTree(Structure):
             raise ValueError(f"Labelled arcs are an (n + 1, n, {self.n_labels}) table; got shape {found}.")
         rows, n = self.inner.shape(theta[:, :, 0])
         return rows, n * self.n_labels
+
+    def fits(self, shape: Any) -> Any:
+        n = shape[1] // self.n_labels
+        return (shape[1] == n * self.n_labels) & self.inner.fits((shape[0], n))
 
     def most_entries(self, shape: Shape) -> int:
         return shape[0] - 1
@@ -205,6 +208,22 @@ def labelled_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: An
         for j in range(a * k, (a + 1) * k):
             mean[j] = shares[a] * exp(theta[j] - arcs[a]) if shares[a] > 0.0 else 0.0
     return total
+
+
+@answer(entropy, LabelledTreeRecord)
+@kernel
+def labelled_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    """H(tree) + sum over arcs of p(arc) H(label | arc)."""
+    inner, k = _words(structure, shape), structure.n_labels
+    n_arcs = inner[0] * inner[1]
+    arcs, shares = work.arcs[:n_arcs], work.answer[:n_arcs]
+    value = entropy(structure.inner, inner, arcs, shared, work.inner, shares, log_z)
+    for j in range(n_arcs * k):
+        if mean[j] > 0.0:
+            value += mean[j] * max(arcs[j // k] - theta[j], 0.0)
+    return min(value, inner[1] * log(inner[0] * k))
 
 
 register(LabelledTreeRecord)

@@ -11,6 +11,7 @@ from structlearn.contract import (
     Array,
     Shape,
     corner,
+    entropy,
     gibbs,
     gibbs_workspace,
     log_partition,
@@ -20,7 +21,7 @@ from structlearn.contract import (
     workspace,
 )
 from structlearn.kernels import answer, kernel, leaf
-from structlearn.structures.base import Corners, Structure
+from structlearn.structures.base import Corners, Structure, label_count
 from structlearn.structures.rows import encode_rows, label_indices, row_costs, single_label
 from structlearn.structures.sparsemax import largest, sparsemax
 
@@ -40,7 +41,7 @@ class Simplex(Structure):
     """
 
     def __init__(self, n_labels: int) -> None:
-        self.n_labels = n_labels
+        self.n_labels = label_count(n_labels, "A simplex")
 
     @property
     def record(self) -> SimplexRecord:
@@ -50,6 +51,9 @@ class Simplex(Structure):
         if theta.size != self.n_labels:
             raise ValueError(f"A simplex of {self.n_labels} labels has as many parts; got {theta.size}.")
         return 1, self.n_labels
+
+    def fits(self, shape: Any) -> Any:
+        return (shape[0] == 1) & (shape[1] == self.n_labels)
 
     def most_entries(self, shape: Shape) -> int:
         return 1
@@ -118,6 +122,21 @@ def softmax(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean
     for k in range(theta.size):
         mean[k] /= total
     return top + log(total)
+
+
+@answer(entropy, SimplexRecord)
+@leaf
+def simplex_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    """H = log(1 / mean_best) + sum_k mean_k (theta_best - theta_k): no term is negative."""
+    top = largest(theta)
+    best = value = 0.0
+    for k in range(theta.size):
+        best = max(best, mean[k])
+        if mean[k] > 0.0:
+            value += mean[k] * (top - theta[k])
+    return min(value - log(best), log(theta.size)) if best > 0.0 else 0.0
 
 
 @answer(log_partition, SimplexRecord)

@@ -17,7 +17,7 @@ from structlearn.apps.text import Template, TextFeatures, parse_templates
 from structlearn.contract import Array
 from structlearn.data import Tokens
 from structlearn.estimators import ChainClassifier
-from structlearn.estimators.inputs import Stacked
+from structlearn.estimators.inputs import Stacked, for_no_examples
 from structlearn.estimators.model_file import damaged
 from structlearn.estimators.persistence import Bundle, load_bundle, save_bundle
 from structlearn.schema import check_form
@@ -99,18 +99,22 @@ class Tagger(BaseEstimator):
         self.chain_.fit(self._rows(tokens), y)
         return self
 
+    @for_no_examples
     def predict(self, X: Any) -> list[Array]:
-        """The best labels of each sentence."""
+        """The best labels of each sentence; none of a sentence without words."""
         return self._asked().predict(self._rows(X))
 
+    @for_no_examples
     def predict_marginals(self, X: Any) -> list[Array]:
         """Probabilities of the labels, of shape (length, n_classes) each."""
         return self._asked().predict_marginals(self._rows(X))
 
+    @for_no_examples
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[tuple[Array, float]]]:
         """The k best label sequences of each sentence with their scores, best first."""
         return self._asked().predict_kbest(self._rows(X), k)
 
+    @for_no_examples
     def sample(self, X: Any, n: int = 1, random_state: Any = None) -> list[Array]:
         """n label sequences of each sentence, of shape (n, length), from the model's distribution."""
         return self._asked().sample(self._rows(X), n, random_state)
