@@ -6,6 +6,7 @@ that reverse text, and a million characters; file names hold the same, and bytes
 
 import os
 import re
+import warnings
 
 import numpy as np
 import pytest

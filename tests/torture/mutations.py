@@ -263,7 +263,7 @@ def _twist(rng, tree):
         return rng.choice(VALUES)
     holder = rng.choice(holders)
     key = rng.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))
-    old, kind = holder[key], rng.randrange(8)
+    old, kind = holder[key], rng.randrange(9)
     if kind == 0:
         del holder[key]
     elif kind == 1 and isinstance(holder, dict):
@@ -274,6 +274,11 @@ def _twist(rng, tree):
         holder[key] = rng.choice((old + 1, old - 1, -old, old * 10**6, str(old)))
     elif kind == 4 and isinstance(old, str):
         holder[key] = rng.choice((old + "x", old[:-1], old.upper(), old * 1000))
+    elif kind == 5:  # what stands elsewhere
+        other = rng.choice(holders)
+        holder[key] = json.loads(
+            json.dumps(rng.choice(list(other.values() if isinstance(other, dict) else other)))
+        )
     else:
         holder[key] = rng.choice(VALUES)
     return tree
