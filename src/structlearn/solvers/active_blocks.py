@@ -21,6 +21,7 @@ from structlearn.solvers.active_set import ActiveSet
 from structlearn.solvers.active_steps import Rules, Steps
 from structlearn.solvers.atom_rounds import Crew, keep_share, play_rounds
 from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe, State
+from structlearn.solvers.kept_blocks import check_blocks
 from structlearn.solvers.rounds import Keep, Own, Trial, Visit, attempt, is_distinct, round_size, rounds_of
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.totals import CACHED_GAP, COST
@@ -99,6 +100,7 @@ class ActiveBlocks(BlockFrankWolfe):
     def restored(self, objective: Objective, state: State) -> State:
         if self._is_dense(objective):
             return super().restored(objective, state)
+        check_blocks(objective, state)
         state = state._replace(z=ActiveSet(state.z, objective))
         self._visit_atoms(objective, state, objective.active[:0])
         return state

@@ -17,6 +17,7 @@ from structlearn.objective import Objective
 from structlearn.regularizers import Regularizer
 from structlearn.solvers.dense_rounds import Snapshot
 from structlearn.solvers.exact_blocks import Focus, exact_pass, steepness
+from structlearn.solvers.kept_blocks import check_blocks
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.orders import Order, Permutation
 from structlearn.solvers.plain_pass import plain_pass, smooth_start
@@ -129,7 +130,8 @@ class BlockFrankWolfe:
         return state
 
     def restored(self, objective: Objective, state: State) -> State:
-        """The state as it was; what `step` needs is compiled."""
+        """The state as it was, checked; what `step` needs is compiled."""
+        check_blocks(objective, state)
         nothing = objective.active[:0]
         (self._maximize if state.steep.size else self._visit)(objective, state, nothing)
         if objective.n_jobs > 1:
