@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 DEMO := demo-output
 
-.PHONY: demo test lint types tests docs bench clean
+.PHONY: demo test lint types tests torture docs bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/structlearn demo --out $(DEMO)
@@ -25,6 +25,11 @@ types: $(VENV)/.installed-test
 
 tests: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# Random fits against certificates recomputed, and damaged files: N fits, half as many files.
+N ?= 10000
+torture: $(VENV)/.installed-test
+	$(BIN)/python -m tests.torture -n $(N)
 
 bench: $(VENV)/.installed-test
 	for script in letters multiclass matching memory startup crf linear lasso sparsemax matching_projection scene matching_training extragradient cutting_planes cut alignment_statistics alignment own_structure chunking tagging parsing threads scale cluster; do $(BIN)/python benchmarks/$$script.py || exit 1; done
