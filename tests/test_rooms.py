@@ -10,13 +10,15 @@ import pytest
 import structlearn
 
 PACKAGE = Path(structlearn.__file__).parent
-GROUND = {"barrier", "contract", "kernels", "memory", "prefetch", "threads"}
+GROUND = {"barrier", "contract", "errors", "kernels", "memory", "prefetch", "rounding", "threads"}
 SHAPES = {"structures", "regularizers", "penalties"}
 MIDDLE = GROUND | SHAPES | {"scoring", "oracle", "objective"}
 #: What each room may import of the package, beside itself.
 MAY_IMPORT = {
     "barrier": {"contract", "kernels"},
     "contract": {"kernels"},
+    "errors": set(),
+    "rounding": {"contract"},
     "kernels": set(),
     "prefetch": set(),
     "threads": set(),

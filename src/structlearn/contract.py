@@ -68,6 +68,27 @@ def log_partition(structure: Any, shape: Shape, theta: Array, shared: Array, wor
     """log Z, where the marginals are not needed; `mean` is scratch."""
 
 
+@question
+def entropy(
+    structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, mean: Array, log_z: float
+) -> Any:
+    """H of the distribution that `gibbs` has just answered with, at the same arguments; never above it.
+
+    At scores of 1e16 the difference log Z - <theta, mean> is all rounding, so that structures add up terms
+    that are not negative. Within [0, log of the number of outputs].
+    """
+
+
+@question
+def omega(
+    structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, z: Array, value: float
+) -> Any:
+    """Omega(z) of the answer z that `corner` has just given, with its value; never below it.
+
+    Zero unless answered. Of the squared norm (`curvature`) a solver takes account itself.
+    """
+
+
 @request
 def nearest_workspace(structure: Any, shape: Shape) -> Any:
     """Scratch memory for `nearest`, as `workspace` is for `corner`."""

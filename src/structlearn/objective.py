@@ -21,10 +21,12 @@ import numpy as np
 
 from structlearn.contract import Array, curvature, gram, nearest
 from structlearn.kernels import is_answered, kernel
+from structlearn.errors import OracleError
 from structlearn.memory import Memory
-from structlearn.oracle import Oracle
+from structlearn.oracle import Gold, Losses, Oracle
 from structlearn.penalties import Penalty, SquaredL2
 from structlearn.regularizers import Regularizer, Zero
+from structlearn.rounding import Bound, Magnitude, norm
 from structlearn.scoring.base import Scoring
 from structlearn.structures.base import Corners, Structure
 from structlearn.threads import Team
@@ -44,6 +46,10 @@ class Blocks(NamedTuple):
     gold_value: Array
     #: how many local parts, the last of each example, the squared norm leaves out
     n_linear: int
+
+
+#: A loss this far below zero, over the scores that it is a difference of, is no rounding error.
+MATERIAL = 1e-6
 
 
 class Answers(NamedTuple):
@@ -241,19 +247,61 @@ class Objective:
         )
         return parts, shared
 
+    @cached_property
+    def _compared(self) -> Gold:
+        """The gold vertices as the oracle compares answers with them."""
+        return Gold(*self.gold, np.diff(self.scoring.start) - self._n_linear)
+
     # ---- values ------------------------------------------------------------------------------------
 
     def primal(self, w: Array) -> float:
         """P(w), by one oracle value an example."""
-        return self._primal_from(w, self.oracle.peaks(w, self.cost, self.weight))
+        return self._primal_from(w, self.oracle.losses(w, self.cost, self.weight, self._compared))
 
-    def _primal_from(self, w: Array, peaks: float) -> float:
-        loss = peaks + self.gold_omega - float(w @ self.gold_pull) - self.gold_cost
-        return self.penalty.value(w) + loss
+    def _primal_from(self, w: Array, losses: Losses) -> float:
+        if losses.least < -MATERIAL:
+            raise OracleError(
+                f"The answer for example {losses.example} is not maximal: its gold output has a higher score. "
+                "Correct `maximize`, or the output."
+            )
+        return self.penalty.value(w) + losses.total
 
-    def dual(self, w: Array, cost: float) -> float:
-        """D of any dual point z, from w(z) and the cost of z; for the squared norm."""
-        return cost - self.regularization / 2 * float(w @ w)
+    @cached_property
+    def magnitude(self) -> Magnitude:
+        """What P and D add up, for bounds of their rounding errors."""
+        scoring = self.scoring
+        chunks = scoring.chunks()
+        largest = np.zeros((2, scoring.n_examples))
+        for first, last in chunks:
+            parts = slice(scoring.start[first], scoring.start[last])
+            for row, values in zip(largest, (scoring.part_norms(first, last), np.abs(self.cost[parts]))):
+                np.maximum.at(row, np.repeat(np.arange(first, last), self._sizes[first:last]), values)
+        entries = self.most_entries + scoring.shapes[:, 0]  # an entry of shared parts may be as large as rows
+        mass = self.weight * entries
+        reach = float(mass @ np.maximum(largest[0], 1.0 if scoring.n_shared else 0.0))
+        depth = len(chunks) + max(int(scoring.start[last] - scoring.start[first]) for first, last in chunks)
+        return Magnitude(
+            *(reach, float(mass @ largest[1]), float(mass.sum())),
+            *(scoring.n_terms, int(entries.max()), depth, self.n_weights, self.n_active),
+            self.structure.accuracy,
+        )
+
+    @property
+    def _sizes(self) -> Array:
+        return np.diff(self.scoring.start)
+
+    def primal_rounding(self, w: Array, value: float) -> float:
+        """At least the rounding error of P(w), whose value was found."""
+        return self.magnitude.primal(w, value)
+
+    def dual(self, w: Array, cost: float, steps: float = 0.0) -> Bound:
+        """D of any dual point z, from w(z) and the cost of z; for the squared norm.
+
+        Lowered by what rounding may have added, in `steps` single steps if w and z were changed so often.
+        """
+        penalty = self.regularization / 2 * float(w @ w)
+        rounding = self.magnitude.dual(norm(w), penalty, steps)
+        return Bound(cost - penalty - rounding, rounding)
 
     def best_share(self, w: Array, cost: float) -> float:
         """argmax_{0 <= s <= 1} s cost - s^2 lambda/2 ||w||^2: how far from mu towards z the dual is best.
@@ -263,26 +311,28 @@ class Objective:
         steep = self.regularization * float(w @ w)
         return 1.0 if steep <= cost else max(cost, 0.0) / steep
 
-    def dual_of_pull(self, pull: Array, cost: float) -> float:
+    def dual_of_pull(self, pull: Array, cost: float) -> Bound:
         """D of z, or of the furthest point from mu towards z where D is finite, from the pull and cost of z.
 
         The cost is concave in z and zero at mu, so that a share s of the way costs at least s of it.
         """
         share = self.penalty.shrink(pull)
-        return share * cost - self.penalty.conjugate(share * pull)
+        penalty = self.penalty.conjugate(share * pull)
+        rounding = self.magnitude.dual(self.penalty.slope(pull, cost), penalty)
+        return Bound(share * cost - penalty - rounding, rounding)
 
     def answers(self, w: Array) -> Answers:
         """Ask the oracle of every example at w."""
         pulled = self.gold_pull.copy()
         shared = self.scoring.shared(pulled)
-        total = 0.0
-        for first, last, vertices, shared_sum, value in self.oracle.corners(w, self.cost, self.weight):
+        start, cost, losses = self.scoring.start, -self.gold_cost, Losses()
+        asked = self.oracle.corners(w, self.cost, self.weight, gold=self._compared)
+        for first, last, vertices, shared_sum, found in asked:
+            cost += float(vertices @ self.cost[start[first] : start[last]])
             self.scoring.pullback(-vertices, first, last, pulled)
             shared -= shared_sum
-            total += value
-        # the answers' values are <theta_i + c_i, s_i> - Omega(s_i); what is not <theta_i, s_i> is their cost
-        cost = total - float(w @ (self.gold_pull - pulled)) - self.gold_cost + self.gold_omega
-        return Answers(pulled, cost, self._primal_from(w, total))
+            losses += found
+        return Answers(pulled, cost + losses.gain, self._primal_from(w, losses))
 
     # ---- single examples ---------------------------------------------------------------------------
 
@@ -330,10 +380,9 @@ class Objective:
 
     def weights_from(self, spread: Callable[[int, int, Array, Array], Any]) -> tuple[Array, float]:
         """The same where `spread(first, last, local, shared)` does to a dual point as `pull_shared` does."""
-        start = self.scoring.start
+        start, cost = self.scoring.start, -self.gold_cost
         pulled = self.gold_pull.copy()
         shared = self.scoring.shared(pulled)
-        cost = -self.gold_cost
         for first, last in self.scoring.chunks():
             local = np.empty(start[last] - start[first])
             spread(first, last, local, shared)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, corner, peak, workspace
+from structlearn.contract import Array, corner, curvature, omega, peak, workspace
 from structlearn.kernels import kernel
 from structlearn.scoring.base import Scoring
 from structlearn.threads import Team, blas_threads, in_order
@@ -27,6 +27,38 @@ class Layout(NamedTuple):
     most_parts: int
 
 
+class Gold(NamedTuple):
+    """Gold vertices, written sparsely as `structures.base.Corners` are, and what the squared norm covers."""
+
+    start: Array
+    index: Array  # type: ignore[assignment]
+    value: Array
+    #: how many local parts, the first of each example, count in the squared norm
+    n_bent: Array
+
+    @classmethod
+    def nothing(cls, n_examples: int) -> Gold:
+        """For questions that no gold vertex is compared with."""
+        none = np.zeros(n_examples + 1, dtype=np.int64)
+        return cls(none, none[:0], np.empty(0), none[:-1])
+
+
+class Losses(NamedTuple):
+    """What examples add up to: sum_i p_i loss_i, loss_i = Omega*(theta_i) + Omega(mu_i) - <theta_i, mu_i>."""
+
+    total: float = 0.0
+    #: sum_i p_i { Omega(mu_i) - Omega(s_i) }, where answers s_i were asked for
+    gain: float = 0.0
+    #: the least loss, over the scores that it is a difference of, and whose it is; never negative but by
+    #: rounding, unless mu_i beats the answer that should be maximal
+    least: float = np.inf
+    example: int = -1
+
+    def __add__(self, other: Losses) -> Losses:  # type: ignore[override]
+        least = min(self[2:], other[2:])
+        return Losses(self.total + other.total, self.gain + other.gain, *least)
+
+
 class Corners(NamedTuple):
     """Weighted answers p_i s_i of a range of examples."""
 
@@ -36,8 +68,7 @@ class Corners(NamedTuple):
     vertices: Array
     #: shared parts, summed over the examples
     shared: Array
-    #: sum_i p_i <theta_i, s_i>
-    value: float
+    losses: Losses
 
 
 class Oracle:
@@ -72,37 +103,50 @@ class Oracle:
         largest = (int(shapes[:, 0].max()), int(shapes[:, 1].max()))
         return Layout(shapes, start, largest, int(np.diff(start).max()))
 
-    def peaks(self, w: Array, cost: Array, weight: Array) -> float:
-        """sum_i p_i max_z <Phi_i w + c_i, z>."""
+    @cached_property
+    def no_gold(self) -> Gold:
+        return Gold.nothing(self.scoring.n_examples)
 
-        def one(chunk: tuple[int, int]) -> float:
+    def losses(self, w: Array, cost: Array, weight: Array, gold: Gold) -> Losses:
+        """sum_i p_i loss_i at the scores Phi_i w + c_i."""
+
+        def one(chunk: tuple[int, int]) -> Losses:
             theta = self._scores(w, cost, *chunk)
             shared = self.scoring.shared(w)
-            return self.run(peak_chunk)(self.record, self.layout, weight, *chunk, theta, shared)
+            found = self.run(loss_chunk)(self.record, self.layout, gold, weight, *chunk, theta, shared)
+            return Losses(*found)
 
-        return float(sum(self._all_chunks(one, PARTS_DEALT)))
+        return sum(self._all_chunks(one, PARTS_DEALT), Losses())
 
     def corners(
-        self, w: Array, cost: Array | None, weight: Array, chunks: list[tuple[int, int]] | None = None
+        self,
+        w: Array,
+        cost: Array | None,
+        weight: Array,
+        chunks: list[tuple[int, int]] | None = None,
+        gold: Gold | None = None,
     ) -> Iterator[Corners]:
         """p_i argmax_z <Phi_i w + c_i, z>, a range of examples at a time (all, unless given)."""
-        return self.each_chunk(lambda chunk: self._corners(w, cost, weight, *chunk), chunks)
+        gold = self.no_gold if gold is None else gold
+        return self.each_chunk(lambda chunk: self._corners(w, cost, weight, gold, *chunk), chunks)
 
-    def _corners(self, w: Array, cost: Array | None, weight: Array, first: int, last: int) -> Corners:
+    def _corners(
+        self, w: Array, cost: Array | None, weight: Array, gold: Gold, first: int, last: int
+    ) -> Corners:
         theta = self._scores(w, cost, first, last)
         shared = self.scoring.shared(w)
         vertices, shared_sum = np.empty(theta.size), np.zeros(shared.size)
-        value = self.run(corner_chunk)(
-            self.record, self.layout, weight, first, last, theta, shared, vertices, shared_sum
+        found = self.run(corner_chunk)(
+            self.record, self.layout, gold, weight, first, last, theta, shared, vertices, shared_sum
         )
-        return Corners(first, last, vertices, shared_sum, float(value))
+        return Corners(first, last, vertices, shared_sum, Losses(*found))
 
     def read(self, w: Array, reader: Callable[[Array], Any]) -> list[tuple[int, int, Any]]:
         """(first, last, what `reader` makes of argmax_z <Phi_i w, z>) of every range of examples."""
         ones = np.ones(self.scoring.n_examples)
 
         def one(chunk: tuple[int, int]) -> tuple[int, int, Any]:
-            return *chunk, reader(self._corners(w, None, ones, *chunk).vertices)
+            return *chunk, reader(self._corners(w, None, ones, self.no_gold, *chunk).vertices)
 
         return self._all_chunks(one)
 
@@ -150,28 +194,53 @@ class Oracle:
 
 
 @kernel
-def peak_chunk(
-    structure: Any, layout: Any, weight: Any, first: Any, last: Any, theta: Any, shared: Any
+def against_gold(gold: Any, i: Any, bend: Any, theta: Any, shared: Any, best: Any) -> Any:
+    """loss_i, from the scores of one example: large ones cancel exactly. What rounding leaves below 0 is 0.
+
+    Returns the loss, how far below zero it was over the scores that it is a difference of (infinite where it
+    was not), and Omega(mu_i), which is zero unless it is the squared norm.
+    """
+    known = square = 0.0
+    for e in range(gold.start[i], gold.start[i + 1]):
+        j, entry = gold.index[e], gold.value[e]
+        known += entry * (theta[j] if j < theta.size else shared[j - theta.size])
+        if j < gold.n_bent[i]:
+            square += entry * entry
+    omega_known = bend * square / 2.0
+    loss = best - known + omega_known
+    if gold.index.size and loss < 0.0:
+        return 0.0, loss / (abs(best) + abs(known) + omega_known), omega_known
+    return loss, np.inf, omega_known
+
+
+@kernel
+def loss_chunk(
+    structure: Any, layout: Any, gold: Any, weight: Any, first: Any, last: Any, theta: Any, shared: Any
 ) -> Any:
-    """sum_i p_i max_z <theta_i, z> over a range of examples."""
+    """The fields of `Losses` of a range of examples."""
     work = workspace(structure, layout.largest)
     vertex = np.empty(layout.most_parts + shared.size)
+    bend = curvature(structure)
     offset = layout.start[first]
-    total = 0.0
+    total, least, example = 0.0, np.inf, -1
     for i in range(first, last):
         if weight[i] == 0.0:
             continue
         a, b = layout.start[i] - offset, layout.start[i + 1] - offset
         shape = (layout.shapes[i, 0], layout.shapes[i, 1])
-        scratch = vertex[: b - a + shared.size]
-        total += weight[i] * peak(structure, shape, theta[a:b], shared, work, scratch)
-    return total
+        best = peak(structure, shape, theta[a:b], shared, work, vertex[: b - a + shared.size])
+        loss, share, at_gold = against_gold(gold, i, bend, theta[a:b], shared, best)
+        if share < least:
+            least, example = share, i
+        total += weight[i] * loss
+    return total, 0.0, least, example
 
 
 @kernel
 def corner_chunk(
     structure: Any,
     layout: Any,
+    gold: Any,
     weight: Any,
     first: Any,
     last: Any,
@@ -180,11 +249,12 @@ def corner_chunk(
     vertices: Any,
     shared_sum: Any,
 ) -> Any:
-    """Weighted corners p_i s_i of a range of examples; returns their weighted values."""
+    """Weighted corners p_i s_i of a range of examples; returns the fields of `Losses`."""
     work = workspace(structure, layout.largest)
     vertex = np.empty(layout.most_parts + shared.size)
+    bend = curvature(structure)
     offset = layout.start[first]
-    total = 0.0
+    total, gain, least, example = 0.0, 0.0, np.inf, -1
     for i in range(first, last):
         a, b = layout.start[i] - offset, layout.start[i + 1] - offset
         size = b - a
@@ -194,9 +264,20 @@ def corner_chunk(
             continue
         s = vertex[: size + shared.size]
         shape = (layout.shapes[i, 0], layout.shapes[i, 1])
-        total += p * corner(structure, shape, theta[a:b], shared, work, s)
+        best = corner(structure, shape, theta[a:b], shared, work, s)
+        loss, share, at_gold = against_gold(gold, i, bend, theta[a:b], shared, best)
+        if share < least:
+            least, example = share, i
+        total += p * loss
+        square = 0.0
+        for j in range(gold.n_bent[i]):
+            square += s[j] * s[j]
+        there = bend * square / 2.0
+        if bend == 0.0:
+            there = omega(structure, shape, theta[a:b], shared, work, s, best)
+        gain += p * (at_gold - there)
         for j in range(size):
             vertices[a + j] = p * s[j]
         for j in range(shared.size):
             shared_sum[j] += p * s[size + j]
-    return total
+    return total, gain, least, example

@@ -30,6 +30,9 @@ class Penalty(Protocol):
     def conjugate(self, u: Array) -> float:
         """R*(u) = max_w <w, u> - R(w), where it is finite."""
 
+    def slope(self, u: Array, cost: float) -> float:
+        """At least the slope in u of D = s cost - R*(s u), s = shrink(u)."""
+
 
 @runtime_checkable
 class RadialPenalty(Penalty, Protocol):
@@ -67,6 +70,9 @@ class SquaredL2:
     def conjugate(self, u: Array) -> float:
         return float(u @ u) / (2 * self.strength) if self.strength > 0 else 0.0
 
+    def slope(self, u: Array, cost: float) -> float:
+        return float(np.linalg.norm(u)) / self.strength if self.strength > 0 else 0.0
+
     def weights_of(self, u: Array) -> Array:
         return u / self.strength
 
@@ -92,6 +98,9 @@ class Ball:
 
     def conjugate(self, u: Array) -> float:
         return self.radius * float(np.linalg.norm(u))
+
+    def slope(self, u: Array, cost: float) -> float:
+        return self.radius
 
     def weights_of(self, u: Array) -> Array:
         length = float(np.linalg.norm(u))
@@ -129,6 +138,12 @@ class ElasticNet:
         beyond = np.maximum(np.abs(u) - self.strength * self.ratio, 0.0)
         return float(beyond @ beyond) / (2 * self.strength * (1 - self.ratio))
 
+    def slope(self, u: Array, cost: float) -> float:
+        if self.ratio < 1 and self.strength > 0:
+            beyond = np.maximum(np.abs(u) - self.strength * self.ratio, 0.0)
+            return float(np.linalg.norm(beyond)) / (self.strength * (1 - self.ratio))
+        return abs(cost) / self.strength if self.strength > 0 else 0.0
+
 
 @dataclass(frozen=True)
 class GroupNorm:
@@ -157,3 +172,6 @@ class GroupNorm:
 
     def conjugate(self, u: Array) -> float:
         return 0.0
+
+    def slope(self, u: Array, cost: float) -> float:
+        return abs(cost) / self.strength if self.strength > 0 else 0.0

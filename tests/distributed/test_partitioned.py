@@ -59,7 +59,7 @@ def test_the_dual_never_decreases_and_is_that_of_the_blocks(caution, tmp_path):
     state, last = solver.start(objective, np.random.default_rng(0), None), 0.0
     for _ in range(60):
         state = run(solver, objective, state, 1)
-        dual = objective.dual(state.w, state.values[COST])
+        dual = objective.dual(state.w, state.values[COST]).value
         assert dual >= last - 1e-12
         last = dual
     w, cost = state.w.copy(), state.values[COST]
@@ -177,7 +177,7 @@ def test_a_driver_that_goes_on_with_an_old_w_does_not_report_a_false_certificate
     # What one gets who keeps w where blocks have moved on (or came back from elsewhere).
     stale = np.zeros_like(state.w)
     values = objective.values(t, state.shares, stale)
-    assert objective.dual(stale, sum(one.cost for one in values)) > value + 1e-3
+    assert objective.dual(stale, sum(one.cost for one in values)).value > value + 1e-3
     state.w[:] = stale
     (candidate,) = solver.candidates(objective, state)
     assert candidate.dual <= value <= candidate.primal

@@ -140,7 +140,7 @@ def test_n_slack_returns_the_dual_point_of_its_bound(name):
     known = problem(name)
     solution = run(known.objective, NSlack(examples_at_once=4), passes=5)
     z = np.split(solution.z, known.objective.point_start[1:-1])
-    assert known.dual(z) == pytest.approx(solution.state.dual, abs=1e-7)
+    assert known.dual(z) == pytest.approx(solution.state.dual.value, abs=1e-7)
     np.testing.assert_allclose(known.weights(z), solution.state.w, atol=1e-5)
     for z_i, V in zip(z, known.vertices):
         assert mixes(z_i, V)

@@ -70,7 +70,7 @@ def test_the_full_form_returns_the_dual_point_of_its_average(name, geometry, var
     assert known.dual(z) <= solution.certificate.dual + 1e-10
     assert known.dual(z) == pytest.approx(solution.certificate.dual, abs=0.1)
     go_on = solve(known.objective, BlockFrankWolfe(), Stopping(tol=1e-3), seed=0, warm=solution)
-    assert go_on.history.dual[0] == pytest.approx(max(known.dual(z), 0.0), abs=1e-10)
+    assert go_on.history.dual[0] == pytest.approx(max(known.dual(z), 0.0), abs=1e-9)
 
 
 def test_the_full_euclidean_form_starts_from_a_dual_point():
@@ -254,7 +254,7 @@ def test_a_start_where_most_parts_are_off_is_found(name):
     state = Extragradient(ENTROPIC).start(objective, np.random.default_rng(0), None)
     zero = np.zeros(objective.n_weights)
     assert 0 < state.saddle.kappa < 40
-    assert objective.dual_of_pull(state.v.pull, state.v.cost) >= -objective.primal(zero)
+    assert objective.dual_of_pull(state.v.pull, state.v.cost).value >= -objective.primal(zero)
 
 
 @each_geometry

@@ -161,8 +161,9 @@ class JoinedBlocks:
             values = self._values(objective, state)
             state.values[COST] = sum(one.cost for one in values)
             primal = objective.primal(state.w, values)
-            dual = objective.dual(state.w, state.values[COST])
-            if consistent(state.w, int(state.counts[ROUND]), values, primal - dual, abs(primal) + abs(dual)):
+            dual = objective.dual(state.w, state.values[COST], float(state.counts[ANSWERS]))
+            scale = abs(primal) + abs(dual.value)
+            if consistent(state.w, int(state.counts[ROUND]), values, primal - dual.value, scale):
                 return [Candidate(state.w, primal, dual, float(state.w @ state.w))]
             self._agree(objective, state)
         raise RuntimeError("The workers' parts do not add up to w even after all have agreed on them.")

@@ -19,6 +19,7 @@ from structlearn.contract import Array
 from structlearn.distributed.engine import Engine, Lost
 from structlearn.distributed.worker import Answer, Block, Facts, Piece, Post, Values, Worker
 from structlearn.memory import Memory
+from structlearn.rounding import Bound, Magnitude, norm
 from structlearn.structures import Structure
 
 #: How often in succession workers may be lost before training gives up.
@@ -48,6 +49,8 @@ class SpreadObjective:
         self.total = sum(one.weight for one in facts)
         self.n_active = sum(one.n_active for one in facts)
         self.n_weights = facts[0].n_weights
+        shares = [one.weight / self.total for one in facts]
+        self.magnitude = Magnitude.of_parts([one.magnitude for one in facts], shares)
         self.revivals = 0
 
     @property
@@ -62,9 +65,15 @@ class SpreadObjective:
     #: No run goes on from another's dual point.
     fingerprint: tuple[float, ...] = ()
 
-    def dual(self, w: Array, cost: float) -> float:
-        """D of z, from w(z) and the cost of z."""
-        return cost - self.regularization / 2 * float(w @ w)
+    def dual(self, w: Array, cost: float, steps: float = 0.0) -> Bound:
+        """D of z, from w(z) and the cost of z; see `Objective.dual`."""
+        penalty = self.regularization / 2 * float(w @ w)
+        rounding = self.magnitude.dual(norm(w), penalty, steps)
+        return Bound(cost - penalty - rounding, rounding)
+
+    def primal_rounding(self, w: Array, value: float) -> float:
+        """At least the rounding error of P(w), whose value was found."""
+        return self.magnitude.primal(w, value)
 
     def primal(self, w: Array, values: Sequence[Values]) -> float:
         """P(w), from the workers' values at w."""

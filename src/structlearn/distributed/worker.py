@@ -24,6 +24,7 @@ from numpy.linalg import norm
 from structlearn.contract import Array
 from structlearn.data import DataError, Packed, open_packed
 from structlearn.objective import Objective
+from structlearn.rounding import Magnitude
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.rounds import Trial
 from structlearn.solvers.totals import CACHED_GAP, COST
@@ -72,6 +73,7 @@ class Facts(NamedTuple):
     n_weights: int
     #: a hash of its data and of all that shapes the iterates
     digest: str
+    magnitude: Magnitude
 
 
 class Piece(NamedTuple):
@@ -181,7 +183,8 @@ class Worker:
             self.keeper = self.post.checkpoint.open(self.objective, self.post.solver, self.post.tol)
             self._start(self.keeper.load())
         objective = self.objective
-        return Facts(self.layout.weight, objective.n_active, objective.n_weights, self.keeper.digest)
+        sizes = objective.n_active, objective.n_weights
+        return Facts(self.layout.weight, *sizes, self.keeper.digest, objective.magnitude)
 
     def _start(self, kept: Any) -> None:
         solver = self.post.solver

@@ -65,6 +65,13 @@ class ArcScoring(Scoring):
         arc_norms(self.record, first, last, norms)
         return norms
 
+    @property
+    def n_terms(self) -> int:
+        """A feature has an integer count: the largest squared norm is no less than the number of terms."""
+        longest = int(np.argmax(self.shapes[:, 1]))
+        most = float(self.part_norms(longest, longest + 1).max(initial=1.0)) ** 2
+        return 4 * round(most)
+
     def features_of(self, heads: Array) -> csr_matrix:
         """Counts of the hashed features of the arc into each word, given all words' heads, end to end."""
         heads = np.ascontiguousarray(heads, dtype=np.int64)

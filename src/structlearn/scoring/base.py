@@ -47,6 +47,11 @@ class Scoring(ABC):
         """||Phi_i^T e_j|| of the local parts j of examples first .. last - 1, end to end. Shared: 1."""
 
     @property
+    def n_terms(self) -> int:
+        """At most how many products the score of a local part adds up."""
+        return self.n_weights
+
+    @property
     def n_examples(self) -> int:
         return len(self.shapes)
 

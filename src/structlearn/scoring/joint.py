@@ -70,11 +70,17 @@ class JointScoring(Scoring):
         joint_pull_range(self._bare_record, self.start, first, last, delta, out)
 
     def part_norms(self, first: int, last: int) -> Array:
-        norms = np.empty(self.start[last] - self.start[first])
-        for i in range(first, last):
-            own = norms[self.start[i] - self.start[first] : self.start[i + 1] - self.start[first]]
-            own[:] = np.concatenate([self.local.part_norms(i, i + 1), self.pairs.part_norms(i, i + 1)])
-        return norms
+        labels, pairs = self.local.part_norms(first, last), self.pairs.part_norms(first, last)
+        norms = [
+            norms[one.start[i] - one.start[first] : one.start[i + 1] - one.start[first]]
+            for i in range(first, last)
+            for one, norms in ((self.local, labels), (self.pairs, pairs))
+        ]
+        return np.concatenate(norms)
+
+    @property
+    def n_terms(self) -> int:
+        return max(self.local.n_terms, self.pairs.n_terms)
 
 
 @kernel

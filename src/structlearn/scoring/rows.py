@@ -89,6 +89,11 @@ class RowScoring(Scoring):
         fill_gram(record)
         return record
 
+    @property
+    def n_terms(self) -> int:
+        stored = np.diff(self.X.indptr).max(initial=0) if sparse.issparse(self.X) else self.X.shape[1]
+        return int(stored) + self.intercept
+
     def label_weights(self, w: Array) -> Array:
         """W of shape (d, K) or, with an intercept, (d + 1, K), as a view of `w`."""
         return w[: self.n_weights - self.n_shared].reshape(-1, self.n_labels)

@@ -99,8 +99,9 @@ class BlockFrankWolfe:
     focus : float
         With exact steps, how many passes' worth of visits may follow each full pass to go to blocks that had
         a gap when last visited, alone; 0 makes every pass a full one.
-    smoothing : float
-        With the entropy, how far from the gold corner, where its slope is infinite, towards uniform z starts.
+    smoothing : float, optional
+        With the entropy, how far from the gold corner, where its slope is infinite, towards uniform z starts;
+        unless given, as far as is best for the dual, which is then positive from the start.
     examples_at_once : int
         How many examples one compiled call visits; time limits and Ctrl-C act between calls.
     rounds : int
@@ -111,21 +112,13 @@ class BlockFrankWolfe:
     averaging: bool = False
     exact: bool = True
     focus: float = 8.0
-    smoothing: float = 0.02
+    smoothing: float | None = None
     examples_at_once: int = 16384
     rounds: int = 80
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        before = None if warm is None else self._warm_point(objective, warm)
-        z, h = before or self._first_point(objective)
-        w, cost = np.zeros(objective.n_weights), 0.0
-        if h.size or before is not None:
-            w, cost = self._afresh(objective, z, h)
-        if warm is not None and before is not None:
-            share = warm.share(objective, w, cost)
-            self._shrink(objective, share, z, h)
-            w, cost = share * w, share * cost
+        z, h, w, cost = self._first_point(objective, warm)
         state = self._first_state(objective, z, w, cost, h)
         if self.exact and objective.has_exact_blocks:
             state = state._replace(steep=steepness(objective.scoring.record, objective.blocks))
@@ -150,13 +143,32 @@ class BlockFrankWolfe:
         totals = np.array([cost, 0.0, 0.0, 0.0])
         return State(w, z, gaps, totals, h, np.zeros(w.size if self.averaging else 0), objective.active[:0])
 
-    def _first_point(self, objective: Objective) -> tuple[Array, Array]:
-        """z = mu, moved a little towards argmin Omega where its slope at corners is infinite; and h."""
-        z = objective.gold_point()
-        h = np.zeros(objective.scoring.n_examples if objective.regularizer.smooth else 0)
-        if h.size:
-            self._fill(objective, 0.0 if curvature(objective.oracle.record) else self.smoothing, z, h)
-        return z, h
+    def _first_point(
+        self, objective: Objective, warm: Solution | None
+    ) -> tuple[Array, Array, Array, float]:
+        """z, h, w(z) and the cost of z: from mu towards another run's point, or towards argmin Omega.
+
+        The latter where Omega is steep at corners. With w_1 = w(uniform), D at a share s of the way is at
+        least s mean_i log |Y_i| - s^2 lambda/2 ||w_1||^2, whose best s is taken.
+        """
+        before = None if warm is None else self._warm_point(objective, warm)
+        z, h = before or (objective.gold_point(), np.zeros(self._n_bounds(objective)))
+        steep = bool(h.size) and not curvature(objective.oracle.record)
+        if before is None and h.size:
+            self._fill(objective, 1.0 if steep else 0.0, z, h)
+        if before is None and not steep:
+            return z, h, np.zeros(objective.n_weights), 0.0
+        w, cost = self._afresh(objective, z, h)
+        if before is not None and warm is not None:
+            share = warm.share(objective, w, cost)
+        else:
+            share = objective.best_share(w, cost) if self.smoothing is None else self.smoothing
+        self._shrink(objective, share, z, h)
+        return z, h, share * w, share * cost
+
+    @staticmethod
+    def _n_bounds(objective: Objective) -> int:
+        return objective.scoring.n_examples if objective.regularizer.smooth else 0
 
     def _warm_point(self, objective: Objective, warm: Solution) -> tuple[Array, Array] | None:
         """Another run's z, with bounds h where Omega needs them; None if there is none that fits."""
@@ -338,7 +350,7 @@ class BlockFrankWolfe:
             scale = 2.0 / (steps * (steps + 1))
             w = state.w - scale * state.lag
             pairs.append((w, state.totals[COST] - scale * state.totals[LAG_COST]))
-        return [Candidate(w, None, float(objective.dual(w, cost)), float(w @ w)) for w, cost in pairs]
+        return [Candidate(w, None, objective.dual(w, cost, steps), float(w @ w)) for w, cost in pairs]
 
     def settle(self, objective: Objective, state: State) -> tuple[State, Any]:
         """w, h and the cost afresh from z: no drift of rounding, no half-made step."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.objective import Answers, Objective
+from structlearn.rounding import Bound
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.master import idle_for, mixture_of_gram
 from structlearn.solvers.solution import Solution
@@ -57,7 +58,7 @@ class Mixture(NamedTuple):
     alpha: Array
     w: Array
     #: D of the mixture of answers
-    dual: float
+    dual: Bound
 
 
 class State(NamedTuple):
@@ -68,7 +69,7 @@ class State(NamedTuple):
     best: Array
     best_primal: float
     planes: Planes
-    dual: float
+    dual: Bound
     answers: int
 
 
@@ -102,12 +103,12 @@ class CuttingPlane:
         return State(w, here, w, here.primal, planes, dual, 0)
 
     @staticmethod
-    def _first_planes(objective: Objective, warm: Solution | None) -> tuple[Planes, float]:
+    def _first_planes(objective: Objective, warm: Solution | None) -> tuple[Planes, Bound]:
         """A dual point is a plane; only the hinge knows its cost from z alone."""
         if warm is None or warm.z is None or objective.regularizer.smooth:
-            return Planes(), 0.0
+            return Planes(), Bound(0.0)
         if warm.z.size != objective.point_start[-1]:
-            return Planes(), 0.0
+            return Planes(), Bound(0.0)
         w, cost = objective.weights_of(warm.z)
         planes = Planes().add(objective.regularization * w, cost)
         return planes, solve_master(objective, planes).dual
@@ -129,7 +130,7 @@ class CuttingPlane:
         )
 
     def progress(self, state: State) -> Progress:
-        return Progress(state.answers, state.best_primal - state.dual)
+        return Progress(state.answers, state.best_primal - state.dual.value)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
         return [Candidate(state.best, state.best_primal, state.dual)]

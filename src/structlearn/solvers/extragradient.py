@@ -201,7 +201,7 @@ def first_iterate(saddle: Saddle, at_zero: float, warm: Solution | None) -> tupl
         return w, saddle.point_at(z) if usable and z is not None else point
     saddle.kappa = 0.0
     point = saddle.first_point()
-    while objective.dual_of_pull(point.pull, point.cost) < -at_zero and saddle.kappa < STEEPEST:
+    while objective.dual_of_pull(point.pull, point.cost).value < -at_zero and saddle.kappa < STEEPEST:
         saddle.kappa += 1.0
         point = saddle.first_point()
     return w, point
@@ -264,7 +264,7 @@ def _begun_afresh(state: State) -> State:
     (found,) = state.found
     assert found.primal is not None  # noqa: S101
     assert found.dual is not None  # noqa: S101
-    epoch, gap = state.epoch, found.primal - found.dual
+    epoch, gap = state.epoch, found.primal - found.dual.value
     first = gap if np.isinf(epoch.first_gap) else epoch.first_gap
     halved = gap <= HALVED * first
     rising = gap <= ENOUGH * first and gap > epoch.last_gap

@@ -37,7 +37,7 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.objective import Objective
-from structlearn.oracle import peak_chunk
+from structlearn.oracle import loss_chunk
 from structlearn.penalties import radial
 from structlearn.solvers.extragradient import SaddleSolver, first_iterate, make_saddle
 from structlearn.solvers.loop import Candidate, Progress
@@ -141,6 +141,7 @@ def farthest(saddle: Saddle, point: Point) -> float:
         theta = np.full(scoring.start[chunk[1]] - scoring.start[chunk[0]], e)
         start, h = scoring.start, saddle.geometry.centre
         add_gold(objective.gold, start, start, *chunk, -saddle.kappa, h, theta)
-        return oracle.run(peak_chunk)(oracle.record, oracle.layout, objective.weight, *chunk, theta, shared)
+        ask = oracle.run(loss_chunk)
+        return ask(oracle.record, oracle.layout, oracle.no_gold, objective.weight, *chunk, theta, shared)[0]
 
     return point.value + float(sum(oracle.each_chunk(one)))

@@ -9,6 +9,7 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.objective import Answers, Objective
+from structlearn.rounding import Bound
 from structlearn.solvers.lbfgs import answered
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
@@ -80,7 +81,7 @@ class ProximalState(NamedTuple):
     momentum: float
     eta: float
     answers: int
-    dual: float
+    dual: Bound
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ A solver is an immutable record of its options with four methods. It neither pri
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -14,8 +13,12 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from structlearn.contract import Array
-from structlearn.objective import Objective
+from structlearn.errors import OracleError
+from structlearn.objective import MATERIAL, Objective
+from structlearn.rounding import Bound
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
+from structlearn.solvers.clock import Stopwatch
+from structlearn.solvers.refutation import refutation
 from structlearn.solvers.solution import Certificate, History, Row, Solution
 from structlearn.threads import blas_threads
 
@@ -26,8 +29,8 @@ class Candidate(NamedTuple):
     w: Array
     #: P(w) where the solver knows it already
     primal: float | None = None
-    #: D of a dual feasible point z, where the solver has one
-    dual: float | None = None
+    #: D of a dual feasible point z, where the solver has one, as the objective bounds it
+    dual: Bound | None = None
     #: ||w(z)||^2, where the solver says so
     dual_norm: float = np.nan
     #: further columns for the history
@@ -78,7 +81,7 @@ class Solver(Protocol):
 
 @dataclass(frozen=True)
 class Stopping:
-    """When to stop: at a gap, or when a budget is spent."""
+    """When to stop: at a gap, or when a budget is spent. Seconds are those of the clock, but compilation."""
 
     tol: float = 1e-3
     max_passes: float = 1000
@@ -119,17 +122,40 @@ def _solve(run: _Run, rng: np.random.Generator, warm: Solution | None, keeper: K
     state = solver.start(objective, rng, warm) if kept is None else run.resume(kept, rng)
     try:
         if kept is None:
-            run.certify(state)  # compiles the evaluation as well
-            run.begin()
+            run.certify(state)
         while not run.reason(state):
             state = solver.step(objective, state, rng)
             if run.due(state):
                 run.certify(state)
+                state = run.confirmed(state)
             if keeper is not None and (keeper.is_due() or run.reason(state)):
                 keeper.keep(run.books(state, rng))
     except KeyboardInterrupt:
         run.interrupted = True
     return run.finish(*solver.settle(objective, state))
+
+
+class Best(NamedTuple):
+    """The best of each side so far."""
+
+    w: Array
+    primal: float
+    #: at least the rounding error of `primal`
+    rounding: float
+    #: z = mu is feasible, D(mu) = 0 and w(mu) = 0
+    dual: Bound = Bound(0.0)
+    dual_norm: float = 0.0
+    #: the largest dual value as it was computed, with its rounding errors
+    rough_dual: float = 0.0
+
+    @property
+    def bound(self) -> float:
+        """The dual value less the rounding errors of both sides: certainly no more than `primal`."""
+        return self.dual.value - self.rounding
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.bound
 
 
 class _Run:
@@ -144,17 +170,12 @@ class _Run:
         self.callback = callback
         self.watch = watch
         self.history = History()
-        self.primal = np.inf
-        self.dual, self.dual_norm = 0.0, 0.0  # z = mu is feasible, D(mu) = 0 and w(mu) = 0
-        self.w: Array | None = None
+        self.best: Best | None = None
         self.extra: dict[str, float] = {}
         self.next_check = 0.0
-        self.clock = time.perf_counter()
+        self.clock = Stopwatch()
         self.called_off = False
         self.interrupted = False
-
-    def begin(self) -> None:
-        self.clock = time.perf_counter()
 
     def books(self, state: Any, rng: np.random.Generator) -> dict[str, Any]:
         """All that is needed to go on from here."""
@@ -162,9 +183,10 @@ class _Run:
         return {
             "state": state if saved is None else saved(self.objective, state),
             "random": rng.bit_generator.state,
-            "best": (self.primal, self.dual, self.dual_norm, self.w, self.extra),
+            "best": self.best,
+            "extra": self.extra,
             "next_check": self.next_check,
-            "seconds": time.perf_counter() - self.clock,
+            "seconds": self.clock.seconds,
             "rows": self.history.rows,
             "columns": self.history.extra,
         }
@@ -172,13 +194,13 @@ class _Run:
     def resume(self, books: Mapping[str, Any], rng: np.random.Generator) -> Any:
         """Go on from `books`; the state they were of."""
         rng.bit_generator.state = books["random"]
-        self.primal, self.dual, self.dual_norm, self.w, self.extra = books["best"]
+        self.best, self.extra = books["best"], books["extra"]
         self.next_check = books["next_check"]
         self.history = History(books["rows"])
         self.history.extra = {name: list(values) for name, values in books["columns"].items()}
         restored = getattr(self.solver, "restored", None)
         state = books["state"] if restored is None else restored(self.objective, books["state"])
-        self.clock = time.perf_counter() - books["seconds"]
+        self.clock = Stopwatch(books["seconds"])
         return state
 
     def passes(self, state: Any) -> float:
@@ -195,49 +217,97 @@ class _Run:
 
     def certify(self, state: Any) -> None:
         """Evaluate the state, add a row to the history, and show it to the callback."""
-        self._evaluate(state)
-        row = self._row(state)
+        best = self._evaluate(state)
+        row = self._row(state, best)
         self.next_check = row.passes + max(1.0, self._share(state, row.passes) * row.passes)
         self.history.append(row, **self.extra)
         if self.callback is not None and self.callback(row):
             self.called_off = True
         if self.watch is not None:
-            begin = time.perf_counter()
-            self.watch(row, self.w)
-            self.clock += time.perf_counter() - begin
+            begin = self.clock.seconds
+            self.watch(row, best.w)
+            self.clock.set_back(begin)
+
+    def confirmed(self, state: Any) -> Any:
+        """Where the gap is closed, make sure of it: what a solver has added up step by step is added up afresh.
+
+        If it is open then, training goes on from there.
+        """
+        best = self.best
+        if best is None or not (self.solver.certifies and best.gap <= self.stopping.tol):
+            return state
+        state, _ = self.solver.settle(self.objective, state)
+        self._settled(state)
+        return state
+
+    def _settled(self, state: Any) -> Best:
+        """Certify a state that has been made consistent, by its values alone: they have no drift."""
+        if self.best is not None and self.solver.certifies:
+            self.best = self.best._replace(dual=Bound(0.0), dual_norm=0.0, rough_dual=0.0)
+        return self._evaluate(state)
 
     def _share(self, state: Any, passes: float) -> float:
         """How much further to go until the next evaluation: at first as far again, where tol is far."""
         far = 10 * self.stopping.tol < self.solver.progress(state).estimate < np.inf
         return 1.0 if far and passes < 10 else 0.1
 
-    def _evaluate(self, state: Any) -> None:
-        """Keep the best of each side among the candidates."""
-        for candidate in self.solver.candidates(self.objective, state):
+    def _evaluate(self, state: Any) -> Best:
+        """Keep the best of each side among the candidates; w = 0 is always one where P means something."""
+        candidates = self.solver.candidates(self.objective, state)
+        if self.best is None and self.solver.certifies and candidates[0].w.any():
+            candidates = [Candidate(np.zeros_like(candidates[0].w)), *candidates]
+        best = self.best
+        for candidate in candidates:
             known = candidate.primal
             primal = self.objective.primal(candidate.w) if known is None else known
-            if primal < self.primal or not self.solver.certifies:
-                self.primal = primal
-                self.w = candidate.w.copy()
-            if candidate.dual is not None and candidate.dual > self.dual:
-                self.dual, self.dual_norm = float(candidate.dual), candidate.dual_norm
+            if best is None or primal < best.primal or not self.solver.certifies:
+                kept = (best.dual, best.dual_norm, best.rough_dual) if best is not None else ()
+                rounding = self.objective.primal_rounding(candidate.w, primal) if self.solver.certifies else 0.0
+                best = Best(candidate.w.copy(), float(primal), rounding, *kept)
+            if candidate.dual is not None:
+                rough = max(best.rough_dual, sum(candidate.dual))
+                best = best._replace(rough_dual=rough)
+                if candidate.dual.value > best.dual.value:
+                    best = best._replace(dual=candidate.dual, dual_norm=candidate.dual_norm)
             self.extra.update(candidate.extra)
+        assert best is not None  # noqa: S101  (there is a candidate)
+        self.best = self._trusted(best, state) if self.solver.certifies else best
+        return self.best
 
-    def _row(self, state: Any) -> Row:
+    def _trusted(self, best: Best, state: Any) -> Best:
+        """A gap below zero is a proof that an answer of the oracle was not maximal: OracleError.
+
+        One that may come of the tolerance of an oracle of one's own counts as a rounding error.
+        """
+        if not best.gap < 0.0:
+            return best
+        if best.gap < -MATERIAL * (abs(best.primal) + abs(best.bound)):
+            _, point = self.solver.settle(self.objective, state)
+            z = None if point is None else np.asarray(point)
+            raise OracleError(refutation(self.objective, best.w, z, best.gap))
+        return best._replace(rounding=best.rounding - best.gap)
+
+    def _row(self, state: Any, best: Best) -> Row:
         answers = self.solver.progress(state).answers
-        seconds = time.perf_counter() - self.clock if len(self.history) else 0.0
-        gap = self.primal - self.dual
-        return Row(len(self.history), self.passes(state), answers, seconds, self.primal, self.dual, gap)
+        bound, gap = (best.bound, best.gap) if self.solver.certifies else (best.dual.value, best.primal)
+        seconds = self.clock.seconds
+        return Row(len(self.history), self.passes(state), answers, seconds, best.primal, bound, gap)
 
     def reason(self, state: Any) -> str:
         """Why to stop now, as a sentence; empty to go on."""
-        stop, gap = self.stopping, self.primal - self.dual
+        stop, best = self.stopping, self.best
+        assert best is not None  # noqa: S101  (`certify` comes first)
         progress = self.solver.progress(state)
-        if gap <= stop.tol and self.solver.certifies:
-            return f"Converged: the duality gap {gap:.3g} is within tol={stop.tol:g}."
+        if best.gap <= stop.tol and self.solver.certifies:
+            return f"Converged: the duality gap {best.gap:.3g} is within tol={stop.tol:g}."
         if progress.finished:
             return progress.finished
-        left = f"gap {gap:.3g} above tol={stop.tol:g}" if self.solver.certifies else "mistakes left"
+        if self.solver.certifies and best.primal - best.rough_dual <= stop.tol:
+            return (
+                f"Stopped with gap {best.gap:.3g}, which is within tol={stop.tol:g} but for possible rounding "
+                "errors of large scores: float64 cannot certify more; scale the features, or raise tol."
+            )
+        left = f"gap {best.gap:.3g} above tol={stop.tol:g}" if self.solver.certifies else "mistakes left"
         if self.called_off:
             return f"Stopped by the callback with {left}."
         spent = self._spent(progress)
@@ -246,7 +316,7 @@ class _Run:
     def _spent(self, progress: Progress) -> str:
         """The budget that is spent, if one is."""
         stop = self.stopping
-        if stop.max_seconds is not None and time.perf_counter() - self.clock >= stop.max_seconds:
+        if stop.max_seconds is not None and self.clock.seconds >= stop.max_seconds:
             return f"max_seconds={stop.max_seconds:g}"
         if progress.pending:
             return ""
@@ -258,34 +328,32 @@ class _Run:
 
     def finish(self, state: Any, point: Any) -> Solution:
         """Certify the settled state, whose values replace those of a row for the same pass."""
-        seconds = time.perf_counter() - self.clock
-        self._evaluate(state)
-        last = self._row(state)
+        seconds = self.clock.seconds
+        best = self._settled(state)
+        last = self._row(state, best)
         if len(self.history) and self.history.rows[-1].passes == last.passes:
             last = last._replace(iteration=last.iteration - 1, seconds=self.history.pop().seconds)
         self.history.append(last, **self.extra)
-        assert self.w is not None  # noqa: S101  (_evaluate has set it)
-        gap = last.gap
         finished = self.solver.progress(state).finished
         if self.interrupted:
-            status = f"Interrupted with gap {gap:.3g}: this is the best model so far."
+            status = f"Interrupted with gap {last.gap:.3g}: this is the best model so far."
         else:
             status = self.reason(state)
-        converged = bool(finished or (self.solver.certifies and gap <= self.stopping.tol))
+        converged = bool(finished or (self.solver.certifies and last.gap <= self.stopping.tol))
         certificate = Certificate(
-            primal=float(self.primal),
-            dual=float(self.dual),
-            gap=float(gap),
+            primal=last.primal,
+            dual=last.dual,
+            gap=last.gap,
             passes=last.passes,
             oracle_calls=last.oracle_calls,
             seconds=seconds,
             status=status,
             exact=self.objective.structure.exact,
             converged=converged,
+            rounding=best.rounding + best.dual.rounding,
         )
-        return Solution(
-            self.w, certificate, self.history, point, state, self.objective.fingerprint, self.dual_norm
-        )
+        fingerprint, dual_norm = self.objective.fingerprint, best.dual_norm
+        return Solution(best.w, certificate, self.history, point, state, fingerprint, dual_norm)
 
 
 def _is_whole(passes: float) -> bool:

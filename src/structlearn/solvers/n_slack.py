@@ -15,6 +15,7 @@ from scipy import sparse
 
 from structlearn.contract import Array
 from structlearn.objective import Objective
+from structlearn.rounding import Bound
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.master import idle_for, mixture_of_rows
 from structlearn.solvers.solution import Solution
@@ -53,7 +54,7 @@ class State(NamedTuple):
     """The weights and dual value of the last master problem, and its constraints."""
 
     w: Array
-    dual: float
+    dual: Bound
     constraints: Constraints
     #: what is left of the current pass
     order: Array
@@ -87,7 +88,7 @@ class NSlack:
         if warm is not None and isinstance(warm.state, State):
             return warm.state._replace(answers=0)
         nothing = objective.active[:0]
-        state = State(np.zeros(objective.n_weights), 0.0, gather(objective, []), nothing, 0)
+        state = State(np.zeros(objective.n_weights), Bound(0.0), gather(objective, []), nothing, 0)
         if warm is None:
             return state
         if warm.z is not None and warm.z.size == objective.point_start[-1]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import corner, curvature, move, score, scratch, squared_norm, workspace
+from structlearn.contract import corner, curvature, move, omega, score, scratch, squared_norm, workspace
 from structlearn.kernels import kernel
 from structlearn.solvers.totals import COST, LAG_COST, STEPS
 
@@ -55,15 +55,24 @@ def plain_pass(
             theta[j] += cost[j]
         shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
         best = corner(structure, shape, theta, shared, work, delta)
+        rise = 0.0  # of -Omega, from z_i to s
+        if h.size and bend == 0.0:
+            rise = -omega(structure, shape, theta, shared, work, delta, best) - h[i]
         # line 5: delta = s - z_i and the block gap g = <theta + c, delta> - Omega(s) + Omega(z_i)
-        here = 0.0
+        along = 0.0
         for j in range(size):
-            here += theta[j] * z_i[j]
             delta[j] -= z_i[j]
+            along += theta[j] * delta[j]
         for j in range(n_shared):
-            here += shared[j] * z_i[size + j]
             delta[size + j] -= z_i[size + j]
-        gap = best - here - (h[i] if h.size else 0.0)
+            along += shared[j] * delta[size + j]
+        across = square = 0.0
+        if bend > 0.0:
+            for j in range(size - blocks.n_linear):
+                across += z_i[j] * delta[j]
+                square += delta[j] * delta[j]
+            rise = -across - square / 2.0
+        gap = along + rise
         gaps[i] = p * gap
         totals[STEPS] += 1.0
         if gap <= 0.0:
@@ -72,20 +81,9 @@ def plain_pass(
         norm = squared_norm(scoring, i, delta, tools)
         slope = gap
         steep = p * norm / regularization
-        along = across = square = 0.0
-        if h.size:
-            for j in range(size):
-                along += theta[j] * delta[j]
-            for j in range(size - blocks.n_linear):
-                across += z_i[j] * delta[j]
-                square += delta[j] * delta[j]
-            for j in range(n_shared):
-                along += shared[j] * delta[size + j]
-            if bend > 0.0:
-                slope = along - across
-                steep += square
-                if slope <= 0.0:  # a gap of rounding errors alone
-                    continue
+        if bend > 0.0:
+            slope = along - across
+            steep += square
         gamma = slope / steep if steep > slope else 1.0
         # line 7: z_i and w move together
         paid = 0.0
@@ -96,9 +94,9 @@ def plain_pass(
         move(scoring, i, delta, length, w, tools)
         change = gamma * paid
         if h.size:  # -Omega is concave: between z_i and s it is at least the mixture of its values there
-            gain = -gamma * across - gamma * gamma * square / 2.0
-            if bend == 0.0:
-                gain = gamma * (best - here - along - h[i])
+            gain = gamma * rise
+            if bend > 0.0:
+                gain = -gamma * across - gamma * gamma * square / 2.0
             h[i] += gain
             change += gain
         totals[COST] += p * change

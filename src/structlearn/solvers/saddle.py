@@ -205,7 +205,10 @@ class Saddle:
         weighted, shared_sum = np.empty(theta.size), np.zeros(shared.size)
         ask = self.oracle.run(corner_chunk)
         weight = self.objective.weight
-        value = ask(self.oracle.record, self.layout, weight, *chunk, theta, shared, weighted, shared_sum)
+        gold = self.oracle.no_gold
+        value, *_ = ask(
+            self.oracle.record, self.layout, gold, weight, *chunk, theta, shared, weighted, shared_sum
+        )
         local = weighted
         if self.apart:
             start = self.objective.scoring.start

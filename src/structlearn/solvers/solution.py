@@ -95,10 +95,12 @@ class Certificate:
     """How far from optimal the returned weights are: their objective exceeds the optimum by at most `gap`.
 
     primal : P of the returned weights
-    dual : the best lower bound seen
+    dual : the best lower bound seen, less all rounding errors that the two values may have
     passes, oracle_calls, seconds : what it took (without compilation)
     status : a sentence on why training ended and what to do next
     exact : False where the oracle was a relaxation, whose problem is then the one certified
+    converged : whether the gap is within tol, or the solver is done
+    rounding : the bound on rounding errors by which `dual` was lowered (see docs/trust.md)
     """
 
     primal: float
@@ -110,6 +112,7 @@ class Certificate:
     status: str
     exact: bool = True
     converged: bool = True
+    rounding: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

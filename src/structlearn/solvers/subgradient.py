@@ -13,6 +13,7 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.objective import Answers, Objective
+from structlearn.rounding import Bound
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.steps import PegasosStep, StepRule
@@ -30,7 +31,7 @@ class DualAverage(NamedTuple):
         rho = weight / total
         return DualAverage(self.pull + rho * (pull - self.pull), self.cost + rho * (cost - self.cost), total)
 
-    def value(self, objective: Objective) -> float | None:
+    def value(self, objective: Objective) -> Bound | None:
         """D of the average; without a regulariser there is no dual."""
         if objective.regularization <= 0 or self.weight == 0:
             return None

@@ -60,6 +60,8 @@ class Structure(ABC):
 
     #: False where `maximize` answers a relaxation (an outer polytope, with fractional corners).
     exact: bool = True
+    #: Relative error of the values of `maximize`, beyond rounding, where it is not exact.
+    accuracy: float = 0.0
     #: How many of the parts, at the end of the part vector, are shared by all examples.
     n_shared: int = 0
     #: Where an output may leave parts off, the probability from which on a part is worth taking.

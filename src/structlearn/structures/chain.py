@@ -10,6 +10,7 @@ from structlearn.contract import (
     Array,
     Shape,
     corner,
+    entropy,
     gibbs,
     gibbs_workspace,
     log_partition,
@@ -20,11 +21,12 @@ from structlearn.kernels import answer, kernel
 from structlearn.structures.active_set import register
 from structlearn.structures.base import Corners, Structure, nothing_allowed
 from structlearn.structures.chain_kbest import k_best
+from structlearn.structures.chain_logarithms import log_forward
 from structlearn.structures.chain_marginals import (
+    chain_entropy,
     chain_gibbs,
     chain_gibbs_workspace,
     chain_log_partition,
-    log_forward,
 )
 from structlearn.structures.chain_sampling import sample_backward
 from structlearn.structures.rows import encode_rows, label_indices, node_weights, row_costs
@@ -275,6 +277,7 @@ def chain_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, v
 
 answer(gibbs_workspace, ChainRecord)(chain_gibbs_workspace)
 answer(gibbs, ChainRecord)(chain_gibbs)
+answer(entropy, ChainRecord)(chain_entropy)
 answer(log_partition, ChainRecord)(chain_log_partition)
 
 

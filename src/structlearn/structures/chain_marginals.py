@@ -15,6 +15,9 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.kernels import kernel
+from structlearn.structures.chain_logarithms import LOWEST, log_backward, log_forward
+from structlearn.rounding import UNIT
+from structlearn.structures.regularized import clipped
 
 _LANES = 4  # rows are padded with zeros to a multiple, so that vector loops have no remainder
 _MORE = 7  # positions after the last, so that eight can be taken at a time
@@ -57,14 +60,18 @@ class ChainScratch(NamedTuple):
 
     known : (K * K,) the transition scores that `step` and `facts` are made of; a new w changes them.
     facts : (3,) their largest, the span of the finite ones, and whether some are -inf.
-    step : (P, P) exp(transition - largest). unary : (L, P) exp(unary - largest of the position).
+    found : (2,) log Z less all that is the largest, NaN after the recursion in logarithms; its entropy.
+    step : (P, P) exp(transition - largest). below : (L, P) unary - largest of the position.
+    unary : (L, P) its exponential.
     ahead : (L + 7, P) p(y_t | what is up to t). back : (L + 7, P) unary_t times what comes after t given y_t.
     row : (P,) for one position. The recursion in logarithms uses the last four in its own way.
     """
 
     known: Array
     facts: Array
+    found: Array
     step: Array
+    below: Array
     unary: Array
     ahead: Array
     back: Array
@@ -78,7 +85,9 @@ def chain_gibbs_workspace(structure: Any, shape: Any) -> Any:
     return ChainScratch(
         np.full(n * n, np.nan),
         np.zeros(3),
+        np.zeros(2),
         np.zeros((padded, padded)),
+        np.zeros((length, padded)),
         np.zeros((length, padded)),
         np.zeros((length + _MORE, padded)),
         np.zeros((length + _MORE, padded)),
@@ -97,8 +106,9 @@ def chain_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, 
         _scaled_backward(n, length, work, local, transitions)
     elif np.isnan(value):
         value = log_forward(structure, length, theta, shared, work)
+        work.found[0] = np.nan
         if value > -np.inf:
-            _log_backward(n, length, shared, work, local, transitions)
+            work.found[1] = log_backward(n, length, shared, work, local, transitions)
     if value == -np.inf:
         mean[:] = 0.0
         return value
@@ -117,6 +127,29 @@ def chain_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, wor
     return value
 
 
+@kernel
+def chain_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    """H after `chain_gibbs`: log Z - <theta, mean> with every largest score taken off, or what it has left.
+
+    What is left of a score lies within [-708 - S, 0] wherever `mean` is not zero, so that the difference has
+    an absolute error of some units in the last place of 708 L, which are subtracted.
+    """
+    length, n = shape[0], structure.n_labels
+    if np.isnan(work.found[0]):
+        return clipped(work.found[1], length * np.log(n))
+    inner = 0.0
+    for t in range(length):
+        for k in range(n):
+            inner += max(work.below[t, k], LOWEST) * mean[t * n + k]
+    if length > 1:
+        for j in range(n * n):
+            inner += max(shared[j] - work.facts[0], LOWEST) * mean[length * n + j]
+    size = abs(work.found[0]) - inner + length
+    return clipped(work.found[0] - inner - 8.0 * (length + n) * UNIT * size, length * np.log(n))
+
+
 # ---- scaled probabilities --------------------------------------------------------------------------
 
 
@@ -126,7 +159,7 @@ def _scaled_forward(structure: Any, length: Any, theta: Any, shared: Any, work: 
     n = structure.n_labels
     unary, ahead, step = work.unary, work.ahead, work.step
     padded = step.shape[0]
-    log_z = 0.0
+    log_z = rest = 0.0
     masked = False
     if length > 1:
         _exponentiate_transitions(n, shared, work)
@@ -134,7 +167,7 @@ def _scaled_forward(structure: Any, length: Any, theta: Any, shared: Any, work: 
         if work.facts[1] > (_WIDEST_MASKED_SPAN if masked else _WIDEST_SPAN):
             return np.nan
         log_z = (length - 1) * work.facts[0]
-    log_z += _exponentiate_unary(structure, length, masked, theta, shared, unary)
+    log_z += _exponentiate_unary(structure, length, masked, theta, shared, work.below, unary)
     if not log_z > -np.inf:
         return log_z
     product = 1.0  # of the sums, so that a logarithm is taken only now and then
@@ -172,9 +205,10 @@ def _scaled_forward(structure: Any, length: Any, theta: Any, shared: Any, work: 
             return np.nan
         product *= total
         if product < 1e-20 or product > 1e100:
-            log_z += np.log(product)
+            rest += np.log(product)
             product = 1.0
-    return log_z + np.log(product)
+    work.found[0] = rest + np.log(product)
+    return log_z + work.found[0]
 
 
 @kernel
@@ -273,8 +307,10 @@ def _extremes(scores: Any) -> Any:
 
 
 @kernel
-def _exponentiate_unary(structure: Any, length: Any, masked: Any, theta: Any, shared: Any, unary: Any) -> Any:
-    """unary_t <- exp(score - largest_t), start and end scores included; returns the sum of the largest.
+def _exponentiate_unary(
+    structure: Any, length: Any, masked: Any, theta: Any, shared: Any, below: Any, unary: Any
+) -> Any:
+    """unary_t <- exp(below_t), below_t <- score - largest_t, start and end included; the sum of the largest.
 
     -inf where a position allows no label; NaN where `masked` asks for more care than it can give.
     """
@@ -301,11 +337,11 @@ def _exponentiate_unary(structure: Any, length: Any, masked: Any, theta: Any, sh
         if masked and _any_between(unary[t], -np.inf, largest - _WIDEST_MASKED_SPAN):
             return np.nan
         for k in range(padded):
-            unary[t, k] -= largest
+            below[t, k] = unary[t, k] - largest
         value += largest
-    flat = unary.reshape(unary.size)
+    flat, scores = unary.reshape(unary.size), below.reshape(below.size)
     for i in range(length * padded):
-        flat[i] = exponential(flat[i])
+        flat[i] = exponential(scores[i])
     return value
 
 
@@ -316,84 +352,3 @@ def _any_between(values: Any, low: Any, high: Any) -> Any:
     for i in range(values.size):
         found += (values[i] > low) & (values[i] < high)
     return found > 0
-
-
-# ---- logarithms ------------------------------------------------------------------------------------
-
-
-@kernel
-def log_forward(structure: Any, length: Any, theta: Any, shared: Any, work: Any) -> Any:
-    """ahead_t[k] <- unary_t[k] + log sum_j exp(ahead_(t-1)[j] + transition[j, k]), less its largest.
-
-    Returns log Z. Leaves in back_t[k] the largest exponent of that sum (0 where all are -inf), and in
-    unary_t[k] the sum of the exponentials of the others relative to it.
-    """
-    n = structure.n_labels
-    ahead, largest, total = work.ahead, work.back, work.unary
-    step = shared[: n * n].reshape(n, n)
-    log_z = 0.0
-    for t in range(length):
-        for k in range(n):
-            ahead[t, k] = theta[t * n + k]
-        if structure.start and t == 0:
-            for k in range(n):
-                ahead[0, k] += shared[n * n + k]
-        if t > 0:
-            for k in range(n):
-                largest[t, k] = -np.inf
-                total[t, k] = 0.0
-            for j in range(n):
-                for k in range(n):
-                    largest[t, k] = max(largest[t, k], ahead[t - 1, j] + step[j, k])
-            for k in range(n):
-                largest[t, k] = largest[t, k] if largest[t, k] > -np.inf else 0.0
-            for j in range(n):
-                for k in range(n):
-                    total[t, k] += np.exp(ahead[t - 1, j] + step[j, k] - largest[t, k])
-            for k in range(n):
-                ahead[t, k] += largest[t, k] + np.log(total[t, k])
-        if structure.end and t == length - 1:
-            for k in range(n):
-                ahead[t, k] += shared[shared.size - n + k]
-        best = ahead[t, :n].max()
-        if best == -np.inf:
-            return best
-        log_z += best
-        for k in range(n):
-            ahead[t, k] -= best
-    return log_z + np.log(np.exp(ahead[length - 1, :n]).sum())
-
-
-@kernel
-def _log_backward(n: Any, length: Any, shared: Any, work: Any, local: Any, transitions: Any) -> None:
-    """p(y_(t-1) = j, y_t = k) = p_t(k) p(j | k),   p(j | k) = exp(ahead_(t-1)[j] + transition[j, k] - ...).
-
-    Backward smoothing: only ratios within one sum are taken, so large scores cost no accuracy.
-    """
-    ahead, largest, total, row = work.ahead, work.back, work.unary, work.row
-    step = shared[: n * n].reshape(n, n)
-    for k in range(n):
-        local[length - 1, k] = np.exp(ahead[length - 1, k])
-    _normalize(local[length - 1])
-    transitions[:] = 0.0
-    for t in range(length - 1, 0, -1):
-        for k in range(n):
-            row[k] = local[t, k] / total[t, k] if local[t, k] > 0.0 else 0.0
-        for j in range(n):
-            through = 0.0
-            for k in range(n):
-                pair = row[k] * np.exp(ahead[t - 1, j] + step[j, k] - largest[t, k])
-                transitions[j, k] += pair
-                through += pair
-            local[t - 1, j] = through
-        _normalize(local[t - 1])
-    for j in range(n):
-        for k in range(n):
-            transitions[j, k] = min(transitions[j, k], length - 1.0)
-
-
-@kernel
-def _normalize(probabilities: Any) -> None:
-    scale = 1.0 / probabilities.sum()
-    for k in range(probabilities.size):
-        probabilities[k] = min(probabilities[k] * scale, 1.0)

@@ -10,6 +10,7 @@ from structlearn.contract import (
     Array,
     Shape,
     corner,
+    entropy,
     gibbs,
     gibbs_workspace,
     log_partition,
@@ -20,8 +21,10 @@ from structlearn.kernels import answer, kernel
 from structlearn.structures.active_set import register
 from structlearn.structures.base import Corners, Structure, nothing_allowed
 from structlearn.structures.chain_kbest import k_best
+from structlearn.structures.chain_logarithms import LOWEST, normalize
 from structlearn.structures.chain_marginals import exponential
 from structlearn.structures.chain_sampling import sample_backward
+from structlearn.structures.regularized import clipped
 from structlearn.structures.rows import encode_rows, label_indices, node_weights, row_costs
 
 
@@ -181,19 +184,24 @@ def conditioned_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: 
 
 
 class ConditionedScratch(NamedTuple):
-    """Scratch memory of forward-backward, in logarithms: what `_log_forward` leaves, and one position."""
+    """Scratch memory of forward-backward, in logarithms: what `_log_forward` leaves, and one position.
+
+    found : (1,) the entropy, which the way back adds up.
+    """
 
     ahead: Array
     largest: Array
     total: Array
     row: Array
+    found: Array
 
 
 @answer(gibbs_workspace, ConditionedRecord)
 @kernel
 def conditioned_gibbs_workspace(structure: Any, shape: Any) -> Any:
     size = (shape[0], structure.n_labels)
-    return ConditionedScratch(np.empty(size), np.empty(size), np.empty(size), np.empty(structure.n_labels))
+    row = np.empty(structure.n_labels)
+    return ConditionedScratch(np.empty(size), np.empty(size), np.empty(size), row, np.zeros(1))
 
 
 @kernel
@@ -236,7 +244,10 @@ def _log_forward(structure: Any, length: Any, theta: Any, work: Any) -> Any:
 @answer(gibbs, ConditionedRecord)
 @kernel
 def conditioned_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
-    """p(y_(t-1) = j, y_t = k) = p_t(k) p(j | k): backward smoothing, so large scores cost no accuracy."""
+    """p(y_(t-1) = j, y_t = k) = p_t(k) p(j | k): backward smoothing, so large scores cost no accuracy.
+
+    Leaves the entropy in `found`, by the chain rule (see `chain_logarithms`).
+    """
     n, length = structure.n_labels, shape[0]
     value = _log_forward(structure, length, theta, work)
     mean[:] = 0.0
@@ -248,19 +259,34 @@ def conditioned_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work:
     pairs = mean[length * n :].reshape(length, n, n)
     for k in range(n):
         local[length - 1, k] = np.exp(ahead[length - 1, k])
-    _normalize(local[length - 1])
+    found = np.log(local[length - 1].sum())
+    normalize(local[length - 1])
+    for k in range(n):
+        found -= max(ahead[length - 1, k], LOWEST) * local[length - 1, k]
     for t in range(length - 1, 0, -1):
         for k in range(n):
             row[k] = local[t, k] / total[t, k] if local[t, k] > 0.0 else 0.0
+            found += local[t, k] * np.log(total[t, k]) if local[t, k] > 0.0 else 0.0
         for j in range(n):
             through = 0.0
             for k in range(n):
-                pair = row[k] * exponential(ahead[t - 1, j] + steps[t, j, k] - largest[t, k])
+                below = ahead[t - 1, j] + steps[t, j, k] - largest[t, k]
+                pair = row[k] * exponential(below)
+                found -= max(below, LOWEST) * pair
                 pairs[t, j, k] = min(pair, 1.0)
                 through += pair
             local[t - 1, j] = through
-        _normalize(local[t - 1])
+        normalize(local[t - 1])
+    work.found[0] = found
     return value
+
+
+@answer(entropy, ConditionedRecord)
+@kernel
+def conditioned_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    return clipped(work.found[0], shape[0] * np.log(structure.n_labels))
 
 
 @answer(log_partition, ConditionedRecord)
@@ -269,13 +295,6 @@ def conditioned_log_partition(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any
 ) -> Any:
     return _log_forward(structure, shape[0], theta, work)
-
-
-@kernel
-def _normalize(probabilities: Any) -> None:
-    scale = 1.0 / probabilities.sum()
-    for k in range(probabilities.size):
-        probabilities[k] = min(probabilities[k] * scale, 1.0)
 
 
 register(ConditionedRecord)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log1p
+from math import exp, log, log1p
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from structlearn.contract import (
     Array,
     Shape,
     corner,
+    entropy,
     gibbs,
     gibbs_workspace,
     log_partition,
@@ -102,6 +103,20 @@ def sigmoid(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean
         mean[k] = (1.0 if theta[k] >= 0.0 else small) / (1.0 + small)
         value += max(theta[k], 0.0) + log1p(small)
     return value
+
+
+@answer(entropy, CubeRecord)
+@leaf
+def cube_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    """H = sum_k log(1 + exp -|theta_k|) + |theta_k| / (1 + exp |theta_k|): no term is negative."""
+    value = 0.0
+    for k in range(theta.size):
+        small = exp(-abs(theta[k]))
+        if small > 0.0:
+            value += log1p(small) + abs(theta[k]) * small / (1.0 + small)
+    return min(value, theta.size * log(2.0))
 
 
 @answer(log_partition, CubeRecord)

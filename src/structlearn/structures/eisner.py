@@ -21,6 +21,7 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.kernels import kernel
+from structlearn.structures.chain_logarithms import LOWEST
 
 
 class Spans(NamedTuple):
@@ -183,50 +184,76 @@ def _log_sum(terms: Any, size: Any) -> Any:
 
 
 @kernel
-def outside(n: Any, single_root: Any, theta: Any, spans: Any, log_total: Any, slopes: Any, mean: Any) -> None:
-    """mean <- d log Z / d theta, from filled spans. `slopes` is scratch like the spans."""
+def outside(n: Any, single_root: Any, theta: Any, spans: Any, slopes: Any, mean: Any) -> Any:
+    """mean <- d log Z / d theta, from filled spans. `slopes` is scratch like the spans.
+
+    Returns the entropy: a tree is a sequence of choices of where to split a span, so that it is the sum of
+    the entropies of the choices, each as often as its span is expected.
+    """
     first = 1 if single_root else 0
     right, left = spans.right, spans.left
+    terms = np.empty(n + 1)
     for s in range(first, n + 1):
         for t in range(s, n + 1):
             slopes.joined[s, t] = slopes.right[s, t] = slopes.left[s, t] = 0.0
             slopes.rightward[s, t] = slopes.leftward[s, t] = 0.0
     mean[:] = 0.0
+    entropy = 0.0
     if single_root:
         for r in range(1, n + 1):
-            share = exp(left[1, r] + right[r, n] + theta[0, r - 1] - log_total)
-            mean[0, r - 1] = min(share, 1.0)
-            slopes.left[1, r] += share
-            slopes.right[r, n] += share
+            terms[r - 1] = left[1, r] + right[r, n] + theta[0, r - 1]
+        entropy += _share_out(terms[:n], 1.0)
+        for r in range(1, n + 1):
+            mean[0, r - 1] = min(terms[r - 1], 1.0)
+            slopes.left[1, r] += terms[r - 1]
+            slopes.right[r, n] += terms[r - 1]
     else:
         slopes.right[0, n] = 1.0
     for s in range(first, n + 1):  # outer spans first
         for t in range(n, s, -1):
-            slope = slopes.left[s, t]
-            if slope > 0.0:
+            own = terms[: t - s]
+            if slopes.left[s, t] > 0.0:
                 for r in range(s, t):
-                    share = slope * exp(left[s, r] + spans.leftward[r, t] - left[s, t])
-                    slopes.left[s, r] += share
-                    slopes.leftward[r, t] += share
-            slope = slopes.right[s, t]
-            if slope > 0.0:
+                    own[r - s] = left[s, r] + spans.leftward[r, t]
+                entropy += _share_out(own, slopes.left[s, t])
+                for r in range(s, t):
+                    slopes.left[s, r] += own[r - s]
+                    slopes.leftward[r, t] += own[r - s]
+            if slopes.right[s, t] > 0.0:
                 for r in range(s + 1, t + 1):
-                    share = slope * exp(spans.rightward[s, r] + right[r, t] - right[s, t])
-                    slopes.rightward[s, r] += share
-                    slopes.right[r, t] += share
-            _close_span(n, s, t, spans, slopes, mean)
+                    own[r - s - 1] = spans.rightward[s, r] + right[r, t]
+                entropy += _share_out(own, slopes.right[s, t])
+                for r in range(s + 1, t + 1):
+                    slopes.rightward[s, r] += own[r - s - 1]
+                    slopes.right[r, t] += own[r - s - 1]
+            # the arcs that join s and t, and the two halves between
+            there, back = slopes.rightward[s, t], slopes.leftward[s, t]
+            mean[s, t - 1] = min(there, 1.0)
+            if s > 0:
+                mean[t, s - 1] = min(back, 1.0)
+            if there + back > 0.0:
+                for r in range(s, t):
+                    own[r - s] = right[s, r] + left[r + 1, t]
+                entropy += _share_out(own, there + back)
+                for r in range(s, t):
+                    slopes.right[s, r] += own[r - s]
+                    slopes.left[r + 1, t] += own[r - s]
+    return entropy
 
 
 @kernel
-def _close_span(n: Any, s: Any, t: Any, spans: Any, slopes: Any, mean: Any) -> None:
-    """The arcs that join s and t, and the two halves between."""
-    there, back = slopes.rightward[s, t], slopes.leftward[s, t]
-    mean[s, t - 1] = min(there, 1.0)
-    if s > 0:
-        mean[t, s - 1] = min(back, 1.0)
-    slope = there + back
-    if slope > 0.0:
-        for r in range(s, t):
-            share = slope * exp(spans.right[s, r] + spans.left[r + 1, t] - spans.joined[s, t])
-            slopes.right[s, r] += share
-            slopes.left[r + 1, t] += share
+def _share_out(terms: Any, slope: Any) -> Any:
+    """terms <- slope * softmax(terms), which adds up to `slope` however large they are; slope times its entropy."""
+    top = terms[0]
+    for k in range(1, terms.size):
+        top = max(top, terms[k])
+    total = below = 0.0
+    for k in range(terms.size):
+        weight = exp(terms[k] - top)
+        below -= max(terms[k] - top, LOWEST) * weight
+        total += weight
+        terms[k] = weight
+    scale = slope / total
+    for k in range(terms.size):
+        terms[k] *= scale
+    return slope * (log(total) + below / total)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from math import exp, log1p, sqrt
+from math import exp, expm1, log, log1p, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, corner, gibbs, peak, workspace
+from structlearn.contract import Array, corner, entropy, gibbs, omega, peak, workspace
 from structlearn.kernels import answer, kernel
 from structlearn.structures.simplex import Simplex, SimplexRecord
 from structlearn.structures.sparsemax import largest, sparsemax
@@ -87,6 +87,20 @@ def tsallis_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: An
     n = _candidates(theta, top, 1.0 / rate, work)
     shift = _shift_by_heap(work, n) if alpha == 1.5 else _shift_by_newton(work, n, rate)
     return top + _written(theta, top, shift, rate, vertex)
+
+
+@answer(omega, Tsallis)
+@kernel
+def tsallis_omega(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any) -> Any:
+    """sum_k z_k (z_k^rate - 1) / (alpha rate): every term has one sign, so that nothing cancels."""
+    alpha, rate = structure.alpha, structure.alpha - 1.0
+    if rate == 0.0:
+        return -entropy(structure.inner, shape, theta, shared, work, z, value)
+    total = 0.0
+    for k in range(z.size):
+        if z[k] > 0.0:
+            total += z[k] * expm1(rate * log(z[k]))
+    return total / (alpha * rate)
 
 
 @kernel

@@ -10,6 +10,7 @@ from structlearn.contract import (
     Array,
     Shape,
     corner,
+    entropy,
     gibbs,
     gibbs_workspace,
     log_partition,
@@ -18,7 +19,9 @@ from structlearn.contract import (
 )
 from structlearn.kernels import answer, kernel
 from structlearn.structures.active_set import register
+from structlearn.structures.chain_logarithms import LOWEST
 from structlearn.structures.chain_marginals import exponential
+from structlearn.structures.regularized import clipped
 
 
 class EnumerationRecord(NamedTuple):
@@ -44,10 +47,10 @@ def enumeration_record(n_labels: int, edges: Array) -> EnumerationRecord:
 @answer(gibbs_workspace, EnumerationRecord)
 @answer(workspace, EnumerationRecord)
 @kernel
-def enumeration_workspace(graph: EnumerationRecord, shape: Shape) -> tuple[Array, Array]:
-    """Room for a score of each labelling of all labels, and of all labels but the last."""
+def enumeration_workspace(graph: EnumerationRecord, shape: Shape) -> tuple[Array, Array, Array]:
+    """Room for a score of each labelling of all labels, of all labels but the last, and for the entropy."""
     n_labels = shape[1]
-    return np.empty(1 << n_labels), np.empty(1 << (n_labels - 1))
+    return np.empty(1 << n_labels), np.empty(1 << (n_labels - 1)), np.zeros(1)
 
 
 @answer(corner, EnumerationRecord)
@@ -57,7 +60,7 @@ def enumeration_corner(
     shape: Shape,
     theta: Array,
     shared: Array,
-    work: tuple[Array, Array],
+    work: tuple[Array, Array, Array],
     vertex: Array,
 ) -> float:
     value = enumeration_peak(graph, shape, theta, shared, work, vertex)
@@ -83,7 +86,7 @@ def enumeration_peak(
     shape: Shape,
     theta: Array,
     shared: Array,
-    work: tuple[Array, Array],
+    work: tuple[Array, Array, Array],
     vertex: Array,
 ) -> float:
     total = work[0]
@@ -101,19 +104,33 @@ def enumeration_log_partition(
     shape: Shape,
     theta: Array,
     shared: Array,
-    work: tuple[Array, Array],
+    work: tuple[Array, Array, Array],
     mean: Array,
 ) -> float:
-    """log sum_y exp <theta, y>; leaves exp(<theta, y> - the largest) in work[0], by code."""
+    """log sum_y exp <theta, y>; leaves exp(<theta, y> - the largest) in work[0], by code.
+
+    And in work[2] the entropy, log(1 / p_best) + sum_y p(y) (the largest - <theta, y>).
+    """
     largest = enumeration_peak(graph, shape, theta, shared, work, mean)
     if largest == -np.inf:
         return largest
     weight = work[0]
-    total = 0.0
+    total = below = 0.0
     for code in range(1 << shape[1]):
-        weight[code] = exponential(weight[code] - largest)
+        score = weight[code] - largest
+        weight[code] = exponential(score)
         total += weight[code]
+        below -= max(score, LOWEST) * weight[code]
+    work[2][0] = np.log(total) + below / total
     return largest + np.log(total)
+
+
+@answer(entropy, EnumerationRecord)
+@kernel
+def enumeration_entropy(
+    graph: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    return clipped(work[2][0], theta.size * np.log(2.0))
 
 
 @answer(gibbs, EnumerationRecord)
@@ -123,7 +140,7 @@ def enumeration_gibbs(
     shape: Shape,
     theta: Array,
     shared: Array,
-    work: tuple[Array, Array],
+    work: tuple[Array, Array, Array],
     mean: Array,
 ) -> float:
     """The doubling backwards: labels leave one by one, each with the weights of its pairs with those left.
@@ -135,7 +152,7 @@ def enumeration_gibbs(
     mean[:] = 0.0
     if value == -np.inf:
         return value
-    weight, half = work
+    weight, half = work[0], work[1]
     for k in range(n_labels - 1, -1, -1):
         size = 1 << k
         for y in range(2):

@@ -10,6 +10,7 @@ from structlearn.contract import (
     Array,
     Shape,
     corner,
+    entropy,
     gibbs,
     gibbs_workspace,
     log_partition,
@@ -18,6 +19,7 @@ from structlearn.contract import (
 )
 from structlearn.kernels import answer, kernel
 from structlearn.structures.active_set import register
+from structlearn.structures.regularized import clipped
 
 
 class TreeRecord(NamedTuple):
@@ -62,7 +64,8 @@ def tree_record(n_labels: int, edges: Array) -> TreeRecord:
 @answer(workspace, TreeRecord)
 @kernel
 def tree_workspace(tree: TreeRecord, shape: Shape) -> Array:
-    return np.empty((shape[1], 2))
+    """Two numbers a label; `tree_gibbs` leaves the entropy after them."""
+    return np.empty((shape[1] + 1, 2))
 
 
 @answer(corner, TreeRecord)
@@ -128,17 +131,22 @@ def tree_log_partition(tree: Any, shape: Any, theta: Any, shared: Any, work: Any
 def tree_gibbs(
     tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, mean: Array
 ) -> float:
-    """p(y_k, y_parent) = p(y_k | y_parent) p(y_parent), from the roots down: ratios only, so it is safe."""
+    """p(y_k, y_parent) = p(y_k | y_parent) p(y_parent), from the roots down: ratios only, so it is safe.
+
+    So is the entropy, sum_k sum_y p(y_parent = y) H(y_k | y).
+    """
     value = tree_log_partition(tree, shape, theta, shared, work, mean)
     n_labels = shape[1]
     mean[:] = 0.0
     if value == -np.inf:
         return value
+    found = 0.0
     for k in tree.order:
         above = tree.parent[k]
         if above < 0:
             off = share(work[k, 0], work[k, 1])
             on = share(work[k, 1], work[k, 0])
+            found += choice_entropy(work[k, 0], work[k, 1])
         else:
             off = on = 0.0
             for y in range(2):
@@ -146,6 +154,7 @@ def tree_gibbs(
                     continue
                 score_off = work[k, 0] + shared[tree.place[k, 0, y]]
                 score_on = work[k, 1] + shared[tree.place[k, 1, y]]
+                found += work[above, y] * choice_entropy(score_off, score_on)
                 pair_off = work[above, y] * share(score_off, score_on)
                 pair_on = work[above, y] * share(score_on, score_off)
                 mean[n_labels + tree.place[k, 0, y]] = pair_off
@@ -154,7 +163,21 @@ def tree_gibbs(
                 on += pair_on
         work[k, 0], work[k, 1] = min(off, 1.0), min(on, 1.0)  # from here on the label's own marginals
         mean[k] = work[k, 1]
+    work[n_labels, 0] = found
     return value
+
+
+@answer(entropy, TreeRecord)
+@kernel
+def tree_entropy(tree: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any) -> Any:
+    return clipped(work[shape[1], 0], theta.size * np.log(2.0))
+
+
+@kernel
+def choice_entropy(a: float, b: float) -> float:
+    """The entropy of a choice between two scores: log(1 + exp -d) + d / (1 + exp d), d = |a - b|."""
+    small = np.exp(-abs(a - b))
+    return np.log1p(small) + abs(a - b) * small / (1.0 + small) if small > 0.0 else 0.0
 
 
 @kernel

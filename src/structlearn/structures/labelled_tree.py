@@ -15,6 +15,7 @@ from structlearn.contract import (
     Array,
     Shape,
     corner,
+    entropy,
     gibbs,
     gibbs_workspace,
     log_partition,
@@ -205,6 +206,22 @@ def labelled_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: An
         for j in range(a * k, (a + 1) * k):
             mean[j] = shares[a] * exp(theta[j] - arcs[a]) if shares[a] > 0.0 else 0.0
     return total
+
+
+@answer(entropy, LabelledTreeRecord)
+@kernel
+def labelled_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    """H(tree) + sum over arcs of p(arc) H(label | arc)."""
+    inner, k = _words(structure, shape), structure.n_labels
+    n_arcs = inner[0] * inner[1]
+    arcs, shares = work.arcs[:n_arcs], work.answer[:n_arcs]
+    value = entropy(structure.inner, inner, arcs, shared, work.inner, shares, log_z)
+    for j in range(n_arcs * k):
+        if mean[j] > 0.0:
+            value += mean[j] * max(arcs[j // k] - theta[j], 0.0)
+    return min(value, inner[1] * log(inner[0] * k))
 
 
 register(LabelledTreeRecord)

@@ -8,72 +8,111 @@ its arcs to what is left,
 
     S_k = r_k + sum_j W(j, k);   W(j, i) <- W(j, i) + W(k, i) W(j, k) / S_k,   r_i <- r_i + W(k, i) r_k / S_k
 
-with the arcs' weights W and the root's r, all in logarithms. Z = prod_k S_k. With a single root, r is taken
-to first order only: it is left out of S_k, and the last word's pivot is its r. The marginals are the
-derivatives of log Z in theta, by going back through the elimination.
+with the arcs' weights W and the root's r. Z = prod_k S_k. With a single root, r is taken to first order only:
+it is left out of S_k, and the last word's pivot is its r. The marginals are the derivatives of log Z in
+theta, by going back through the elimination.
+
+A weight is written m 2^e, 1/2 <= m < 1: every operation has the relative error of one rounding, however large
+the scores are. Logarithms would lose as many digits as the scores have before the point.
 """
 
 from __future__ import annotations
 
-from math import exp, log1p
+from math import exp, frexp, ldexp, log
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from structlearn.contract import Array
 from structlearn.kernels import kernel
+from structlearn.rounding import UNIT
+
+_LOG2_E, _LN2 = 1.4426950408889634, 0.6931471805599453
+_SMALLEST = -1100.0  # a power of two below this, added to a number of size one, changes nothing
 
 
 class EliminationWork(NamedTuple):
-    """Scratch memory: logarithms of the weights before each elimination, by word k; and their slopes."""
+    """Scratch memory: the weights before each elimination, by word k; and their slopes."""
 
-    #: arcs[k, j, i], j = 0 the root: what W(j, i) was when k was eliminated
+    #: arcs[k, j, i], j = 0 the root: m of what W(j, i) was when k was eliminated; `power` is its e
     arcs: Array
+    power: Array
+    #: (n + 1, 2): m and e of S_k
     pivot: Array
     slope: Array
+    #: scores by order of elimination, less each word's largest
+    score: Array
     #: order of elimination: word order[k] is eliminated at k, from n down to 1
     order: Array
 
 
 @kernel
 def elimination_work(n: Any) -> Any:
+    size = (n + 1, n + 1)
     return EliminationWork(
-        np.empty((n + 1, n + 1, n + 1)), np.empty(n + 1), np.empty((n + 1, n + 1)), np.empty(n + 1, np.int64)
+        np.empty((n + 1, n + 1, n + 1)),
+        np.empty((n + 1, n + 1, n + 1)),
+        np.empty((n + 1, 2)),
+        np.empty(size),
+        np.empty(size),
+        np.empty(n + 1, np.int64),
     )
 
 
 @kernel
-def _log_add(a: Any, b: Any) -> Any:
-    if a < b:
-        a, b = b, a
-    return a if b == -np.inf else a + log1p(exp(b - a))
+def _normal(m: Any, e: Any) -> Any:
+    if m == 0.0:
+        return 0.0, 0.0
+    m, more = frexp(m)
+    return m, e + more
+
+
+@kernel
+def _exponential(x: Any) -> Any:
+    """exp(x), that is exp(r) 2^k with r = x - k log 2; of what rounding leaves of a huge x nothing is kept."""
+    if x == -np.inf:
+        return 0.0, 0.0
+    k = np.rint(x * _LOG2_E)
+    return _normal(exp(min(max(x - k * _LN2, -1.0), 1.0)), k)
+
+
+@kernel
+def _sum(m: Any, e: Any, m2: Any, e2: Any) -> Any:
+    if m2 == 0.0 or (m > 0.0 and e2 - e < _SMALLEST):
+        return m, e
+    if m == 0.0 or e - e2 < _SMALLEST:
+        return m2, e2
+    high = max(e, e2)
+    return _normal(ldexp(m, int(e - high)) + ldexp(m2, int(e2 - high)), high)
 
 
 @kernel
 def eliminate(n: Any, single_root: Any, theta: Any, work: Any) -> Any:
     """log Z of the (n + 1, n) table theta."""
     _set_order(n, single_root, theta, work)
-    top = _first_level(n, theta, work)
-    total = top
+    total = _first_level(n, theta, work)
+    if total == -np.inf:
+        return total
     for k in range(n, 0, -1):
-        now = work.arcs[k]
+        arcs, power = work.arcs[k], work.power[k]
         low = 1 if single_root and k > 1 else 0
-        pivot = -np.inf
+        m = e = 0.0
         for j in range(low, k):
-            pivot = _log_add(pivot, now[j, k])
-        work.pivot[k] = pivot
-        total += pivot
-        if pivot == -np.inf:
-            return pivot
+            m, e = _sum(m, e, arcs[j, k], power[j, k])
+        if m == 0.0:
+            return -np.inf
+        work.pivot[k, 0], work.pivot[k, 1] = m, e
+        total += log(m) + e * _LN2
         if k == 1:
             break
-        after = work.arcs[k - 1]
         for j in range(k):
-            share = now[j, k] - pivot
+            share, less = arcs[j, k] / m, power[j, k] - e
             for i in range(1, k):
-                after[j, i] = now[j, i]
+                a, b = arcs[j, i], power[j, i]
                 if i != j:
-                    after[j, i] = _log_add(now[j, i], now[k, i] + share)
+                    through, at = _normal(arcs[k, i] * share, power[k, i] + less)
+                    a, b = _sum(a, b, through, at)
+                work.arcs[k - 1, j, i], work.power[k - 1, j, i] = a, b
     return total
 
 
@@ -104,19 +143,19 @@ def _set_order(n: Any, single_root: Any, theta: Any, work: Any) -> None:
 
 @kernel
 def _first_level(n: Any, theta: Any, work: Any) -> Any:
-    """The arcs' logarithms, each word's largest moved out; returns the sum of those."""
-    now = work.arcs[n]
+    """The arcs' weights, each word's largest score moved out; returns the sum of those."""
     total = 0.0
     for i in range(1, n + 1):
         word = work.order[i] - 1
         top = -np.inf
         for j in range(n + 1):
-            now[j, i] = -np.inf if j == i else theta[work.order[j], word]
-            top = max(top, now[j, i])
+            work.score[j, i] = -np.inf if j == i else theta[work.order[j], word]
+            top = max(top, work.score[j, i])
         if top == -np.inf:
             return top
         for j in range(n + 1):
-            now[j, i] -= top
+            work.score[j, i] -= top
+            work.arcs[n, j, i], work.power[n, j, i] = _exponential(work.score[j, i])
         total += top
     return total
 
@@ -127,26 +166,45 @@ def go_back(n: Any, single_root: Any, work: Any, mean: Any) -> None:
     slope = work.slope
     slope[:] = 0.0
     for k in range(1, n + 1):
-        now = work.arcs[k]
+        arcs, power = work.arcs[k], work.power[k]
         low = 1 if single_root and k > 1 else 0
-        pivot = work.pivot[k]
+        m, e = work.pivot[k, 0], work.pivot[k, 1]
         # 1. Through W(j, i) + W(k, i) W(j, k) / S_k, for the words before k
         left = 1.0
-        if k > 1:
-            after = work.arcs[k - 1]
-            for j in range(k):
-                for i in range(1, k):
-                    if i == j or slope[j, i] == 0.0 or after[j, i] == -np.inf:
-                        continue
-                    through = now[k, i] + now[j, k] - pivot
-                    share = slope[j, i] * exp(through - after[j, i])
-                    slope[j, i] -= share
-                    slope[k, i] += share
-                    slope[j, k] += share
-                    left -= share
+        for j in range(k):
+            for i in range(1, k):
+                after, at = work.arcs[k - 1, j, i], work.power[k - 1, j, i]
+                if i == j or slope[j, i] == 0.0 or after == 0.0:
+                    continue
+                through = max(power[k, i] + power[j, k] - e - at, _SMALLEST)
+                share = slope[j, i] * ldexp(arcs[k, i] * arcs[j, k] / (m * after), int(through))
+                slope[j, i] -= share
+                slope[k, i] += share
+                slope[j, k] += share
+                left -= share
         # 2. Through the pivot, a sum over j
         for j in range(low, k):
-            slope[j, k] += left * exp(now[j, k] - pivot)
+            slope[j, k] += left * ldexp(arcs[j, k] / m, int(max(power[j, k] - e, _SMALLEST)))
     for j in range(n + 1):
         for i in range(1, n + 1):
             mean[work.order[j], work.order[i] - 1] = min(max(slope[j, i], 0.0), 1.0)
+
+
+@kernel
+def elimination_entropy(n: Any, work: Any) -> Any:
+    """log Z - <theta, mean> after `go_back`, with each word's largest score moved out of both.
+
+    Less what rounding may have added: marginals are differences here, so that even a part without any may
+    have some roundings of the whole, and counts with its whole score.
+    """
+    value, size = 0.0, 1.0 * n
+    for k in range(1, n + 1):
+        pivot = log(work.pivot[k, 0]) + work.pivot[k, 1] * _LN2
+        value += pivot
+        size += abs(pivot)
+    for i in range(1, n + 1):
+        for j in range(n + 1):
+            if work.score[j, i] > -np.inf and work.slope[j, i] > 0.0:
+                value -= work.score[j, i] * work.slope[j, i]
+                size -= work.score[j, i]
+    return value - 8.0 * n * n * UNIT * size

@@ -6,20 +6,24 @@ projection. So whatever asks for corners, one at a time or for a whole data set,
 
 from __future__ import annotations
 
+from math import log
 from typing import Any, NamedTuple
 
 from structlearn.contract import (
     corner,
     curvature,
+    entropy,
     gibbs,
     gibbs_workspace,
     log_partition,
     nearest,
     nearest_workspace,
+    omega,
     peak,
     workspace,
 )
 from structlearn.kernels import answer, kernel
+from structlearn.rounding import UNIT
 
 
 class Entropic(NamedTuple):
@@ -63,6 +67,31 @@ def unit_curvature(structure: Any) -> Any:
     return 1.0
 
 
+@answer(omega, object)
+@kernel
+def no_omega(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any) -> Any:
+    return 0.0
+
+
+@answer(entropy, object)
+@kernel
+def difference(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any) -> Any:
+    """log Z - <theta, mean>, less what rounding may have added; 0/1 parts have at most 2^parts outputs."""
+    inner, size = 0.0, abs(log_z)
+    for j in range(mean.size):
+        if mean[j] > 0.0:
+            score = theta[j] if j < theta.size else shared[j - theta.size]
+            inner += score * mean[j]
+            size += abs(score)
+    return clipped(log_z - inner - 8.0 * mean.size * UNIT * size, theta.size * log(2.0))
+
+
+@kernel
+def clipped(entropy: Any, most: Any) -> Any:
+    """An entropy within [0, most], whatever rounding has made of it."""
+    return min(max(entropy, 0.0), most)
+
+
 @answer(workspace, Entropic)
 @kernel
 def entropic_workspace(structure: Any, shape: Any) -> Any:
@@ -73,6 +102,14 @@ def entropic_workspace(structure: Any, shape: Any) -> Any:
 @kernel
 def entropic_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     return gibbs(structure.inner, shape, theta, shared, work, vertex)
+
+
+@answer(omega, Entropic)
+@kernel
+def negative_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any
+) -> Any:
+    return -entropy(structure.inner, shape, theta, shared, work, z, value)
 
 
 @answer(peak, Entropic)

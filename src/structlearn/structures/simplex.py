@@ -11,6 +11,7 @@ from structlearn.contract import (
     Array,
     Shape,
     corner,
+    entropy,
     gibbs,
     gibbs_workspace,
     log_partition,
@@ -118,6 +119,21 @@ def softmax(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean
     for k in range(theta.size):
         mean[k] /= total
     return top + log(total)
+
+
+@answer(entropy, SimplexRecord)
+@leaf
+def simplex_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    """H = log(1 / mean_best) + sum_k mean_k (theta_best - theta_k): no term is negative."""
+    top = largest(theta)
+    best = value = 0.0
+    for k in range(theta.size):
+        best = max(best, mean[k])
+        if mean[k] > 0.0:
+            value += mean[k] * (top - theta[k])
+    return min(value - log(best), log(theta.size)) if best > 0.0 else 0.0
 
 
 @answer(log_partition, SimplexRecord)

@@ -11,6 +11,7 @@ from structlearn.contract import (
     Array,
     Shape,
     corner,
+    entropy,
     gibbs,
     gibbs_workspace,
     log_partition,
@@ -22,7 +23,8 @@ from structlearn.structures.active_set import register
 from structlearn.structures.arborescence import arborescence_work, best_arborescence
 from structlearn.structures.base import Structure, nothing_allowed
 from structlearn.structures.eisner import best_tree, inside, make_spans, outside
-from structlearn.structures.matrix_tree import eliminate, elimination_work, go_back
+from structlearn.structures.matrix_tree import eliminate, elimination_entropy, elimination_work, go_back
+from structlearn.structures.regularized import clipped
 from structlearn.structures.tree_kbest import k_best
 from structlearn.structures.tree_sampling import sample_spans, sample_words
 
@@ -208,7 +210,8 @@ def projective_corner(structure: Any, shape: Any, theta: Any, shared: Any, work:
 @answer(gibbs_workspace, ProjectiveTreeRecord)
 @kernel
 def projective_gibbs_workspace(structure: Any, shape: Any) -> Any:
-    return make_spans(shape[1]), make_spans(shape[1])
+    """Spans, their slopes, and the entropy."""
+    return make_spans(shape[1]), make_spans(shape[1]), np.zeros(1)
 
 
 @answer(log_partition, ProjectiveTreeRecord)
@@ -229,8 +232,16 @@ def projective_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: 
     if total == -np.inf:
         mean[:] = 0.0
     else:
-        outside(n, structure.single_root, table, work[0], total, work[1], out)
+        work[2][0] = outside(n, structure.single_root, table, work[0], work[1], out)
     return total
+
+
+@answer(entropy, ProjectiveTreeRecord)
+@kernel
+def projective_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    return clipped(work[2][0], shape[1] * np.log(shape[0]))
 
 
 register(ProjectiveTreeRecord)
@@ -302,6 +313,14 @@ def nonprojective_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, wor
     else:
         go_back(n, structure.single_root, work, mean.reshape(n + 1, n))
     return total
+
+
+@answer(entropy, NonProjectiveTreeRecord)
+@kernel
+def nonprojective_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    return clipped(elimination_entropy(shape[1], work), shape[1] * np.log(shape[0]))
 
 
 register(NonProjectiveTreeRecord)

@@ -13,6 +13,7 @@ from structlearn.contract import (
     Array,
     Shape,
     corner,
+    entropy,
     gibbs,
     gibbs_workspace,
     log_partition,
@@ -65,6 +66,7 @@ class Whole(Structure):
     def __init__(self, inner: Structure) -> None:
         self.inner = inner
         self.exact = inner.exact
+        self.accuracy = inner.accuracy
         self.part_ndim = inner.part_ndim
         self.threshold = inner.threshold
         self.no_marginals = inner.no_marginals
@@ -130,6 +132,15 @@ def whole_gibbs_workspace(structure: Any, shape: Any) -> Any:
 def whole_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     n_local = shape[0] * shape[1]
     return gibbs(structure.inner, shape, theta[:n_local], theta[n_local:], work, mean)
+
+
+@answer(entropy, WholeRecord)
+@kernel
+def whole_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    n_local = shape[0] * shape[1]
+    return entropy(structure.inner, shape, theta[:n_local], theta[n_local:], work, mean, log_z)
 
 
 @answer(log_partition, WholeRecord)
