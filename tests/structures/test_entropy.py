@@ -86,7 +86,9 @@ def test_entropy_of_labelled_trees(scale):
     for _ in range(20):
         theta = near_ties(rng, (n + 1, n, n_labels), scale)
         found = answered_entropy(structure, theta, structure.shape(theta))
-        assert found == pytest.approx(enumerated_entropy(theta, np.array(vertices)), abs=1e-11 + 4e-15 * scale)
+        assert found == pytest.approx(
+            enumerated_entropy(theta, np.array(vertices)), abs=1e-11 + 4e-15 * scale
+        )
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e6, 1e12])
@@ -97,4 +99,6 @@ def test_omega_of_entmax_is_that_of_its_answer(alpha, scale):
     work = workspace(record, shape)
     value = corner(record, shape, theta, theta[:0], work, z)
     assert np.array_equal(z, entmax(theta, alpha))
-    assert omega(record, shape, theta, theta[:0], work, z, value) == pytest.approx(tsallis(z, alpha), abs=1e-14)
+    assert omega(record, shape, theta, theta[:0], work, z, value) == pytest.approx(
+        tsallis(z, alpha), abs=1e-14
+    )

@@ -143,9 +143,7 @@ class BlockFrankWolfe:
         totals = np.array([cost, 0.0, 0.0, 0.0])
         return State(w, z, gaps, totals, h, np.zeros(w.size if self.averaging else 0), objective.active[:0])
 
-    def _first_point(
-        self, objective: Objective, warm: Solution | None
-    ) -> tuple[Array, Array, Array, float]:
+    def _first_point(self, objective: Objective, warm: Solution | None) -> tuple[Array, Array, Array, float]:
         """z, h, w(z) and the cost of z: from mu towards another run's point, or towards argmin Omega.
 
         The latter where Omega is steep at corners. With w_1 = w(uniform), D at a share s of the way is at

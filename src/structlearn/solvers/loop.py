@@ -262,7 +262,9 @@ class _Run:
             primal = self.objective.primal(candidate.w) if known is None else known
             if best is None or primal < best.primal or not self.solver.certifies:
                 kept = (best.dual, best.dual_norm, best.rough_dual) if best is not None else ()
-                rounding = self.objective.primal_rounding(candidate.w, primal) if self.solver.certifies else 0.0
+                rounding = (
+                    self.objective.primal_rounding(candidate.w, primal) if self.solver.certifies else 0.0
+                )
                 best = Best(candidate.w.copy(), float(primal), rounding, *kept)
             if candidate.dual is not None:
                 rough = max(best.rough_dual, sum(candidate.dual))
