@@ -1,8 +1,8 @@
 """`python -m tests.torture`: thousands of seeded tests in a few processes; exit 1 if one fails.
 
 A part is a module beside this one with `run(seed)`, which answers (label, failure or None) and perhaps
-whether the package refused the problem, as it may; `groups(seeds)`, where there is one, tells which seeds are
-best run by one process.
+whether the package refused the problem, as it may. `groups(seeds)`, where there is one, tells which seeds are
+best run by one process, and `describe(seed)` what a test is.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> int:
     sys.path.insert(0, str(Path(__file__).parents[1]))  # as pytest does
     parts = [name for name in arguments.part or PARTS if find_spec(f"torture.{name}")]
     if arguments.seed is not None:
-        return show(run_seeds(parts[0], [arguments.seed]))
+        return one_seed(parts[0], arguments.seed)
     begin, outcomes = time.perf_counter(), []
     total = sum(int(PARTS[name] * arguments.n) for name in parts)
     for part in parts:
@@ -64,6 +64,14 @@ def parsed() -> Any:
     parser.add_argument("--first", type=int, default=0, help="where seeds begin")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     return parser.parse_args()
+
+
+def one_seed(part: str, seed: int) -> int:
+    """Run one test in this process and say what it is."""
+    describe = getattr(import_module(f"torture.{part}"), "describe", None)
+    found = run_seeds(part, [seed])
+    print(*([describe(seed)] if describe else []), found[0], sep="\n")
+    return show(found)
 
 
 def run_seeds(part: str, seeds: Iterable[int]) -> list[Outcome]:

@@ -29,12 +29,22 @@ class Report(NamedTuple):
     refused: bool = False
 
 
+def drawn(seed: int) -> tuple[Kind, Problem, Any]:
+    """The kind, the problem and the model, not yet trained, of a seed."""
+    kind, rng = KINDS[seed % len(KINDS)], generator(seed)
+    problem = draw_problem(rng, kind)
+    return kind, problem, problem.model(**draw_settings(rng, kind), warm_start=bool(rng.random() < 0.15))
+
+
+def describe(seed: int) -> str:
+    """The problem of a seed, as it would be typed in."""
+    _, problem, model = drawn(seed)
+    return f"{model}\nX = {problem.X!r}\ny = {problem.y!r}\nsample_weight = {problem.sample_weight!r}"
+
+
 def run(seed: int) -> Report:
     """Train the problem of a seed, and check what the certificate says."""
-    kind = KINDS[seed % len(KINDS)]
-    rng = generator(seed)
-    problem = draw_problem(rng, kind)
-    model = problem.model(**draw_settings(rng, kind), warm_start=bool(rng.random() < 0.15))
+    kind, problem, model = drawn(seed)
     try:
         train(model, problem)
     except (ValueError, TypeError) as error:

@@ -106,8 +106,10 @@ def _options(rng: Rng, kind: Kind) -> dict[str, Callable[[], Any]]:
     def one_of(*values: Any) -> Callable[[], Any]:
         return lambda: values[rng.integers(len(values))]
 
+    def eta() -> float:
+        return float(10.0 ** rng.uniform(-6, 1))
+
     order, averaging = one_of(*ORDERS), one_of(True, False)
-    eta = lambda: float(10.0 ** rng.uniform(-6, 1))  # noqa: E731
     blocks = {"order": order, "averaging": averaging}
     steps = {"step": one_of("constant", "diminishing", "pegasos"), "eta": eta, "averaging": averaging}
     active = {
@@ -169,4 +171,4 @@ def draw_problem(rng: Rng, kind: Kind) -> some.Problem:
 
 
 def generator(seed: int) -> Rng:
-    return np.random.default_rng([seed, 12])
+    return np.random.default_rng(seed)
