@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.contract import Array, curvature, gram, nearest
-from structlearn.kernels import is_answered, kernel
 from structlearn.errors import OracleError
+from structlearn.kernels import is_answered, kernel
 from structlearn.memory import Memory
 from structlearn.oracle import Gold, Losses, Oracle
 from structlearn.penalties import Penalty, SquaredL2
@@ -261,8 +261,8 @@ class Objective:
     def _primal_from(self, w: Array, losses: Losses) -> float:
         if losses.least < -MATERIAL:
             raise OracleError(
-                f"The answer for example {losses.example} is not maximal: its gold output has a higher score. "
-                "Correct `maximize`, or the output."
+                f"The answer for example {losses.example} is not maximal: its gold output has a higher "
+                "score; correct `maximize`, or the output."
             )
         return self.penalty.value(w) + losses.total
 

@@ -229,7 +229,7 @@ def loss_chunk(
         a, b = layout.start[i] - offset, layout.start[i + 1] - offset
         shape = (layout.shapes[i, 0], layout.shapes[i, 1])
         best = peak(structure, shape, theta[a:b], shared, work, vertex[: b - a + shared.size])
-        loss, share, at_gold = against_gold(gold, i, bend, theta[a:b], shared, best)
+        loss, share, _ = against_gold(gold, i, bend, theta[a:b], shared, best)
         if share < least:
             least, example = share, i
         total += weight[i] * loss

@@ -9,7 +9,7 @@ from sklearn.linear_model import BayesianRidge, ElasticNet, Lasso, LinearRegress
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import structlearn
-from structlearn.estimators import bayes
+from structlearn.estimators import ridge
 from structlearn.estimators.regressor import LinearRegressor
 
 PENALTIES = ("l2", "l1", "elasticnet", "group")
@@ -212,13 +212,13 @@ def test_least_squares_of_dependent_columns_has_the_least_norm():
 def test_large_sparse_problems_are_solved_without_a_gram_matrix(monkeypatch):
     X, y = problem(60, 30, density=0.2)
     direct = LinearRegressor(regularization=0.1).fit(sparse.csr_matrix(X), y)
-    monkeypatch.setattr(bayes, "LARGEST_GRAM", 5)
-    monkeypatch.setattr(bayes, "PROBES", 300)
+    monkeypatch.setattr(ridge, "LARGEST_GRAM", 5)
+    monkeypatch.setattr(ridge, "PROBES", 300)
     model = LinearRegressor(regularization=0.1, random_state=0).fit(sparse.csr_matrix(X), y)
     np.testing.assert_allclose(model.coef_, direct.coef_, atol=1e-8)
     assert model.certificate_.gap <= 1e-10
     assert model.noise_variance_ == pytest.approx(direct.noise_variance_, rel=0.1)
-    with pytest.warns(ConvergenceWarning, match="raise max_passes"):
+    with pytest.warns(ConvergenceWarning, match="max_passes=1 .* raise it"):
         LinearRegressor(regularization=0.1, max_passes=1, tol=1e-9).fit(sparse.csr_matrix(X), y)
 
 

@@ -107,7 +107,7 @@ def test_a_mixture_of_planes_has_the_dual_value_of_the_mixed_answers(name):
     shares = [1 - alpha.sum(), *alpha]
     z = [sum(share * s for share, s in zip(shares, of_one)) for of_one in zip(known.mu, *points)]
     np.testing.assert_allclose(w, known.weights(z), atol=1e-10)
-    assert dual == pytest.approx(known.dual(z), abs=1e-10)
+    assert dual.value == pytest.approx(known.dual(z), abs=1e-10)
 
 
 @pytest.mark.parametrize("solver", [CuttingPlane(forget_after=2), NSlack(forget_after=1)], ids=["1", "n"])

@@ -90,7 +90,7 @@ def test_the_dual_never_decreases_and_is_that_of_the_point(regularizer, family, 
     for _ in range(40):
         state = solver.step(objective, state, rng)
         w, kept = state.w.copy(), state.totals[COST]
-        dual = solver.candidates(objective, state)[0].dual
+        dual = sum(solver.candidates(objective, state)[0].dual)
         assert dual >= before - 1e-13
         before = dual
         fresh, _ = solver.settle(objective, state)

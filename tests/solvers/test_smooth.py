@@ -101,7 +101,7 @@ def test_the_dual_of_sdca_never_decreases(known):
     before = -np.inf
     for _ in range(60):
         state = solver.step(objective, state, rng)
-        now = solver.candidates(objective, state)[0].dual
+        now = sum(solver.candidates(objective, state)[0].dual)
         assert now >= before - 1e-12
         before = now
 
@@ -160,7 +160,7 @@ def test_sdca_starts_from_the_dual_point_of_another_loss_where_omega_can_be_told
     )  # part of the way from mu
     assert start @ way > 0
     assert (state.h <= minus_omega(objective, state.z) + 1e-12).all()
-    assert solver.candidates(objective, state)[0].dual >= 0
+    assert sum(solver.candidates(objective, state)[0].dual) >= 0
 
 
 def test_sdca_starts_afresh_where_omega_cannot_be_told():

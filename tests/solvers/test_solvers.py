@@ -96,7 +96,7 @@ def test_exact_steps_never_lower_the_dual(solver, name):
     objective = problem(name).objective
     if isinstance(solver, BlockFrankWolfe):
         solver = replace(solver, examples_at_once=1)
-    duals = [solver.candidates(objective, state)[0].dual for state in steps(objective, solver, 100)]
+    duals = [sum(solver.candidates(objective, state)[0].dual) for state in steps(objective, solver, 100)]
     assert (np.diff(duals) >= -1e-14).all()
     assert duals[-1] > 0
 

@@ -16,20 +16,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from structlearn.contract import Array
-from structlearn.estimators.bayes import (
-    Design,
-    GaussianPrediction,
-    central_interval,
-    chunks,
-    maximise_evidence,
-    ridge,
-    ridge_values,
-    times,
-    weighted_means,
-)
+from structlearn.estimators.bayes import GaussianPrediction, central_interval, maximise_evidence
 from structlearn.estimators.choices import check_number, one_of
+from structlearn.estimators.design import Design, centred, chunks, times
 from structlearn.estimators.groups import group_ids
 from structlearn.estimators.inputs import check_weights
+from structlearn.estimators.ridge import Ridge, ridge, status
 from structlearn.penalties import ElasticNet, GroupNorm
 from structlearn.progress import Watchable, watched
 from structlearn.solvers import Certificate, History, Proximal, Row, Solution, Stopping, solve
@@ -54,12 +46,12 @@ OF_POSTERIOR = (
 
 
 class Data(NamedTuple):
-    """A checked data set, centred in thought: X stays as it is, y does not."""
+    """A checked data set, centred where there is an intercept."""
 
-    X: Any
+    A: Design
+    #: times sqrt(p), like the rows of A
     y: Array
-    p: Array
-    means: Array | None
+    #: the mean of y
     intercept: float
     #: the number of examples, or the sum of their weights
     n: float
@@ -68,7 +60,7 @@ class Data(NamedTuple):
     @property
     def at_zero(self) -> float:
         """P(0)."""
-        return float(self.p @ self.y**2) / 2
+        return float(self.y @ self.y) / 2
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -93,7 +85,8 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
     ----------
     penalty : {"l2", "l1", "elasticnet", "group"}
     regularization : float
-        lambda. 0 is ordinary least squares (the solution of least norm). Not used by `posterior`.
+        lambda. 0 is ordinary least squares (the solution of least norm), which has a dual bound only where
+        the columns of X are independent beyond rounding. Not used by `posterior`.
     l1_ratio : float
         For "elasticnet": 1 is "l1", 0 is "l2".
     groups : array of shape (n_features,), or list of lists of feature indices
@@ -127,7 +120,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
     weights_, n_features_in_, certificate_, history_
     posterior_mean_, posterior_covariance_ : of the weights, for posterior="gaussian", as are the following
     prior_precision_, noise_precision_ : alpha and beta; certificate_ is for lambda = alpha/(beta n)
-    log_evidence_, evidence_path_ : log p(y | alpha, beta), at the end and at each iteration
+    log_evidence_, evidence_path_ : log p(y | alpha, beta), at its maximum and the best so far of all maxima
     """
 
     penalty: str = "l2"
@@ -172,67 +165,54 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
     def _place(self, data: Data, w: Array) -> None:
         """Set the weights, and the intercept that goes with them."""
         self.weights_ = w
-        self.intercept_ = data.intercept - (float(data.means @ w) if data.means is not None else 0.0)
+        self.intercept_ = data.intercept - float(data.A.means @ w)
 
     def _data(self, X: Any, y: Array, weight: Array | None) -> Data:
         n = X.shape[0]
         p = np.full(n, 1 / n) if weight is None else weight / weight.sum()
         total = float(n) if weight is None else float(weight.sum())
-        if not self.fit_intercept:
-            return Data(X, y, p, None, 0.0, total, weight is not None)
-        centre = float(p @ y)
-        return Data(X, y - centre, p, weighted_means(X, p), centre, total, weight is not None)
+        A, mean = Design(X, p, self.fit_intercept), 0.0
+        if self.fit_intercept:
+            y, mean = centred(y, p)
+        return Data(A, A.project(np.sqrt(p) * y), mean, total, weight is not None)
 
     def _fit_posterior(self, data: Data) -> None:
-        A, y = Design(data.X, data.p, data.means), np.sqrt(data.p) * data.y
         begin = time.perf_counter()
-        found = maximise_evidence(A, y, data.n)
+        found = maximise_evidence(data.A, data.y, data.n)
         alpha, beta = found.prior_precision, found.noise_precision
         self.posterior_covariance_ = found.covariance
         self.prior_precision_, self.noise_precision_ = alpha, beta
         self.log_evidence_, self.evidence_path_ = float(found.path[-1]), found.path
         self.noise_variance_ = 1 / beta
         self._n_examples = data.n
-        self._feature_means = np.zeros(data.X.shape[1]) if data.means is None else data.means
-        if not found.converged:
-            warnings.warn(
-                "The evidence still rises: the precisions have not converged.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        self._certify_direct(A, y, found.mean, alpha / (beta * data.n), len(found.path), begin)
+        self._feature_means = data.A.means
+        strength = alpha / (beta * data.n)
+        self._certify_direct(data, self._ridge(data, strength), strength, begin)
 
     def _fit_direct(self, data: Data) -> None:
-        A, y = Design(data.X, data.p, data.means), np.sqrt(data.p) * data.y
         begin = time.perf_counter()
-        found = self._ridge(A, y)
-        self._certify_direct(A, y, found.w, self.regularization, found.iterations, begin)
+        found = self._ridge(data, self.regularization)
+        self._certify_direct(data, found, self.regularization, begin)
         self._estimate_noise(data, found.trace)
 
-    def _ridge(self, A: Design, y: Array) -> Any:
+    def _ridge(self, data: Data, regularization: float) -> Ridge:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         most = int(min(self.max_passes, np.iinfo(np.int32).max))
-        return ridge(A, y, self.regularization, max_iterations=most, seed=seed)
+        return ridge(data.A, data.y, regularization, max_iterations=most, seed=seed)
 
-    def _certify_direct(
-        self, A: Design, y: Array, w: Array, regularization: float, passes: int, begin: float
-    ) -> None:
-        primal, dual = ridge_values(A, y, w, regularization)
-        seconds, at_zero = time.perf_counter() - begin, float(y @ y) / 2
-        row = Row(0, float(passes), passes, seconds, primal, dual, primal - dual)
-        converged = row.gap <= max(self.tol, 1e-8) * at_zero
-        status = f"Solved directly: the duality gap is {row.gap:.3g}."
-        if not converged:
-            left = f"gap {row.gap:.3g} above tol={self.tol * at_zero:g}"
-            status = f"Stopped with {left}: raise max_passes or regularization."
-        self.weights_, self.history_ = w, History([row])
+    def _certify_direct(self, data: Data, found: Ridge, regularization: float, begin: float) -> None:
+        seconds, tol, bounds = time.perf_counter() - begin, self.tol * data.at_zero, found.bounds
+        passes = max(found.iterations, 1)
+        row = Row(0, float(passes), passes, seconds, bounds.primal, bounds.dual, bounds.gap)
+        text, converged = status(found, tol, self.max_passes), bool(bounds.gap <= tol)
+        self.weights_, self.history_ = found.w, History([row])
         self.certificate_ = Certificate(
-            primal, dual, row.gap, row.passes, passes, seconds, status, converged=converged
+            *row[4:], row.passes, passes, seconds, text, converged=converged, rounding=bounds.rounding
         )
         with watched(Stopping(self.tol), verbose=self.verbose, callback=self.callback) as callback:
             callback(row)
-        if not converged:
-            warnings.warn(status, ConvergenceWarning, stacklevel=4)
+        if not converged and (bounds.bounded or passes >= self.max_passes):
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
     def _fit_iterative(self, data: Data, solver: str) -> None:
         objective = self._objective(data)
@@ -250,7 +230,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         certificate = self.certificate_ = solution.certificate
         if self.penalty == "l2":
             with blas_threads(1):
-                used = self._ridge(Design(data.X, data.p, data.means), np.sqrt(data.p) * data.y).trace
+                used = self._ridge(data, self.regularization).trace
         else:
             used = float(np.count_nonzero(solution.w))
         self._estimate_noise(data, used)
@@ -258,22 +238,12 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
             warnings.warn(certificate.status, ConvergenceWarning, stacklevel=3)
 
     def _objective(self, data: Data) -> LeastSquares:
-        """Rows times sqrt(n p_i), minus the means (dense), or with what is to be subtracted (sparse)."""
-        X, n, means = data.X, data.X.shape[0], data.means
-        root = np.sqrt(n * data.p)
-        y = root * data.y
+        """Rows times sqrt(n p_i), minus the means, or with what of them is to be subtracted from products."""
+        X, means = data.A.columns(data.weighted)
         penalty, l1, l2, groups = self._penalty(X.shape[1])
-        if sparse.issparse(X):
-            if data.weighted:
-                values = X.data * root.astype(X.dtype)[X.indices]
-                X = sparse.csc_matrix((values, X.indices, X.indptr), shape=X.shape)
-            along = None if means is None else np.sqrt(n) * means
-            return LeastSquares(X, y, penalty, l1, l2, means=along, groups=groups)
-        if means is not None:
-            X = X - means.astype(X.dtype)
-        if data.weighted:
-            X = X * root.astype(X.dtype)[:, None]
-        return LeastSquares(X, y, penalty, l1, l2, groups=groups)
+        axis = data.A.root if self.fit_intercept else None
+        y = np.sqrt(X.shape[0]) * data.y
+        return LeastSquares(X, y, penalty, l1, l2, means=means, axis=axis, groups=groups)
 
     def _penalty(self, n_features: int) -> tuple[Any, float, float, Any]:
         strength = float(self.regularization)
@@ -286,10 +256,9 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         return ElasticNet(strength, ratio), strength * ratio, strength * (1 - ratio), None
 
     def _estimate_noise(self, data: Data, used: float) -> None:
-        shift = 0.0 if data.means is None else float(data.means @ self.weights_)
-        residual = data.y - (times(data.X, self.weights_) - shift)
+        residual = data.A.residual(data.y, self.weights_)
         freedom = max(data.n - used - self.fit_intercept, 1.0)
-        self.noise_variance_ = data.n * float(data.p @ residual**2) / freedom
+        self.noise_variance_ = data.n * float(residual @ residual) / freedom
 
     # ---- parameters --------------------------------------------------------------------------------
 
@@ -389,7 +358,8 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         for rows in chunks(X.shape[0]):
             block = X[rows].toarray() if sparse.issparse(X) else X[rows]
             block = block - self._feature_means
-            variance[rows] += np.einsum("ij,ij->i", block @ self.posterior_covariance_, block)
+            spread = np.einsum("ij,ij->i", block @ self.posterior_covariance_, block)
+            variance[rows] += np.maximum(spread, 0.0)  # rounding, where there is almost no noise
         return variance + (self.noise_variance_ / self._n_examples if self.fit_intercept else 0.0)
 
     def __sklearn_tags__(self) -> Any:

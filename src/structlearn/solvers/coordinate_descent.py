@@ -9,6 +9,7 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.kernels import kernel
+from structlearn.rounding import Bound
 from structlearn.solvers.least_squares import Iterate, LeastSquares, Problem, Values, along, evaluate, retreat
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
@@ -47,7 +48,7 @@ def _move(columns: Any, members: Array, bound: float, l1: float, w: Array, r: Ar
 def _descend(problem: Problem, work: Array, at: Iterate, aim: float, max_sweeps: int) -> int:
     """Sweep over the blocks in `work` until the gap of their problem is at most `aim`; the sweeps it took."""
     columns, _, _, blocks, norms = problem
-    start, members, bound = blocks
+    start, members, bound, _ = blocks
     w, r, pull, _ = at
     for sweep in range(1, max_sweeps + 1):
         fall = 0.0
@@ -108,12 +109,12 @@ class CoordinateDescent:
 
     def start(self, objective: LeastSquares, rng: np.random.Generator, warm: Solution | None) -> DescentState:
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
-        start, members, bound = objective.problem.blocks
+        start, members, bound, _ = objective.problem.blocks
         w[members[np.repeat(bound == 0, np.diff(start))]] = 0.0  # no step moves them
-        at = Iterate(w, objective.residual(w), np.zeros(w.size), np.zeros(bound.size))
+        at = Iterate(w, objective.y, np.zeros(w.size), np.zeros(bound.size))
         alive = np.flatnonzero(bound > 0)
         _descend(objective.problem, alive[:0], at, 0.0, 0)  # compiles
-        return _look(objective.problem, at, alive, 0, max(SMALLEST, int(SHARE * bound.size)))
+        return _look(objective, at, alive, 0, max(SMALLEST, int(SHARE * bound.size)))
 
     def step(self, objective: LeastSquares, state: DescentState, rng: np.random.Generator) -> DescentState:
         problem = objective.problem
@@ -123,24 +124,25 @@ class CoordinateDescent:
         most = int(min(SWEEPS_AT_ONCE, max(1, self.max_sweeps - state.sweeps)))
         at = state.at._replace(w=state.at.w.copy(), r=state.at.r.copy())  # an interruption finds the old ones
         sweeps = _descend(problem, work, at, aim, most)
-        return _look(problem, at, state.alive, state.sweeps + sweeps, work.size)
+        return _look(objective, at, state.alive, state.sweeps + sweeps, work.size)
 
     def progress(self, state: DescentState) -> Progress:
         return Progress(state.sweeps, 0.0)
 
     def candidates(self, objective: LeastSquares, state: DescentState) -> list[Candidate]:
-        n, primal = objective.n, state.values.primal
-        return [Candidate(state.at.w, primal / n, min(state.values.dual, primal) / n)]
+        n, values = objective.n, state.values
+        return [Candidate(state.at.w, values.primal / n, Bound(values.dual / n))]
 
     def settle(self, objective: LeastSquares, state: DescentState) -> tuple[DescentState, None]:
         return state, None
 
 
-def _look(problem: Problem, at: Iterate, alive: Array, sweeps: int, work_size: int) -> DescentState:
-    """The values of the whole problem, and the blocks that they leave."""
+def _look(objective: LeastSquares, at: Iterate, alive: Array, sweeps: int, work_size: int) -> DescentState:
+    """The values of the whole problem at a fresh residual, and the blocks that they leave."""
+    problem, at = objective.problem, at._replace(r=objective.residual(at.w))
     values = evaluate(problem, alive, at)
     # 1/2 ||.||^2 is 1-strongly convex, so that the dual optimum is within this radius of s r
-    radius = np.sqrt(2 * max(values.primal - values.dual_of_share, 0.0))
+    radius = np.sqrt(2 * max(values.primal + values.rounding - values.dual_of_share, 0.0))
     alive = _screened(problem, alive, at, values.share, radius)
     return DescentState(at, values, alive, sweeps, work_size)
 
@@ -167,7 +169,7 @@ def _used(block: Array, w: Array) -> bool:
 @kernel
 def _distances(problem: Problem, alive: Array, at: Iterate, share: float, distance: Array) -> int:
     """How far s X_g^T r is from its bound, in units of r; -1 where w_g is not zero; the number of those."""
-    start, members, bound = problem.blocks
+    start, members, bound, _ = problem.blocks
     w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2
     used = 0
     for k in range(alive.size):
@@ -183,7 +185,7 @@ def _distances(problem: Problem, alive: Array, at: Iterate, share: float, distan
 @kernel
 def _screened(problem: Problem, alive: Array, at: Iterate, share: float, radius: float) -> Array:
     """Without the blocks that are zero here, and for which ||X_g^T rho|| < l1 within `radius` of s r."""
-    start, members, bound = problem.blocks
+    start, members, bound, _ = problem.blocks
     w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2
     kept = np.empty_like(alive)
     count = 0

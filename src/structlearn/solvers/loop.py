@@ -229,7 +229,7 @@ class _Run:
             self.clock.set_back(begin)
 
     def confirmed(self, state: Any) -> Any:
-        """Where the gap is closed, make sure of it: what a solver has added up step by step is added up afresh.
+        """Where the gap is closed, make sure of it: what was added up step by step is added up afresh.
 
         If it is open then, training goes on from there.
         """
@@ -306,8 +306,8 @@ class _Run:
             return progress.finished
         if self.solver.certifies and best.primal - best.rough_dual <= stop.tol:
             return (
-                f"Stopped with gap {best.gap:.3g}, which is within tol={stop.tol:g} but for possible rounding "
-                "errors of large scores: float64 cannot certify more; scale the features, or raise tol."
+                f"Stopped with gap {best.gap:.3g}, perhaps within tol={stop.tol:g} but for rounding errors of "
+                "large scores: float64 cannot certify more; scale the features, or raise tol."
             )
         left = f"gap {best.gap:.3g} above tol={stop.tol:g}" if self.solver.certifies else "mistakes left"
         if self.called_off:

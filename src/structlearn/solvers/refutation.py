@@ -25,8 +25,8 @@ def refutation(objective: Any, w: Array, z: Array | None, gap: float) -> str:
     found = _beaten(objective, w, z) if isinstance(objective, Objective) else None
     if found is None:
         return (
-            f"The duality gap came out as {gap:.3g}, which no exact oracle allows: some answer of `maximize` is "
-            "not maximal, or not an output."
+            f"The duality gap came out as {gap:.3g}, which no exact oracle allows: some answer of `maximize` "
+            "is not maximal, or not an output."
         )
     i, own, known = found
     return (

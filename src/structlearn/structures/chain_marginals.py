@@ -15,8 +15,8 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.kernels import kernel
-from structlearn.structures.chain_logarithms import LOWEST, log_backward, log_forward
 from structlearn.rounding import UNIT
+from structlearn.structures.chain_logarithms import LOWEST, log_backward, log_forward
 from structlearn.structures.regularized import clipped
 
 _LANES = 4  # rows are padded with zeros to a multiple, so that vector loops have no remainder

@@ -243,7 +243,7 @@ def outside(n: Any, single_root: Any, theta: Any, spans: Any, slopes: Any, mean:
 
 @kernel
 def _share_out(terms: Any, slope: Any) -> Any:
-    """terms <- slope * softmax(terms), which adds up to `slope` however large they are; slope times its entropy."""
+    """terms <- slope softmax(terms), which adds up to `slope` at any size; slope times its entropy."""
     top = terms[0]
     for k in range(1, terms.size):
         top = max(top, terms[k])

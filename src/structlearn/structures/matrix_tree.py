@@ -69,7 +69,7 @@ def _normal(m: Any, e: Any) -> Any:
 
 @kernel
 def _exponential(x: Any) -> Any:
-    """exp(x), that is exp(r) 2^k with r = x - k log 2; of what rounding leaves of a huge x nothing is kept."""
+    """exp(x), that is exp(r) 2^k with r = x - k log 2; what is left of a huge x is all rounding, and cut."""
     if x == -np.inf:
         return 0.0, 0.0
     k = np.rint(x * _LOG2_E)
