@@ -89,8 +89,8 @@ def complaints(model: Any, problem: Problem, kind: Kind) -> list[str]:
     found = [] if same_weights(w, model.weights_) else ["the named weights are not weights_"]
     if kind.loss == "perceptron":
         return found
-    found += of_values(certificate, written, w) + of_status(certificate, model.tol)
-    return found + of_history(model)
+    found += of_values(certificate, float(model.history_.dual.max()), written, w)
+    return found + of_status(certificate, model.tol) + of_history(model)
 
 
 def written_out(model: Any, problem: Problem, kind: Kind) -> Written:
@@ -107,8 +107,8 @@ def same_weights(named: Any, flat: Any) -> bool:
     return named.size == flat.size and np.array_equal(np.sort(named), np.sort(flat))
 
 
-def of_values(certificate: Any, written: Written, w: Any) -> list[str]:
-    """P is P(weights_) to its rounding, and at most P(0); D is at most P at the best weights known."""
+def of_values(certificate: Any, highest: float, written: Written, w: Any) -> list[str]:
+    """P is P(weights_) to its rounding and at most P(0); D, also in the history, is at most P anywhere."""
     primal, dual, here = certificate.primal, certificate.dual, written.value(w)
     at_zero, slack = written.at_zero(), certificate.rounding
     found = [] if np.isfinite(slack) and slack >= 0 else [f"rounding {slack!r}"]
@@ -117,8 +117,8 @@ def of_values(certificate: Any, written: Written, w: Any) -> list[str]:
     if primal > at_zero + slack:
         found.append(f"primal {primal!r} above P(0) = {at_zero!r}")
     best = min(float(here.above), *(float(written.value(v).above) for v in best_weights(written)))
-    if dual > best:
-        found.append(f"dual {dual!r} above the optimum, which is at most {best!r}")
+    if max(dual, highest) > best:
+        found.append(f"dual {max(dual, highest)!r} above the optimum, which is at most {best!r}")
     return found
 
 
