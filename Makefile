@@ -8,8 +8,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 DEMO := demo-output
+BOUNDSCHECK := tests/structures tests/scoring tests/estimators/test_estimators.py tests/estimators/test_chunks.py \
+	tests/estimators/test_empty_inputs.py tests/estimators/test_tree_parser.py tests/estimators/test_cut_segmenter.py \
+	tests/solvers/test_solvers.py tests/apps/tagging tests/apps/alignment/test_aligner.py tests/test_bounds.py
 
-.PHONY: demo test lint types tests torture docs bench clean
+.PHONY: demo test lint types tests boundscheck torture docs bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/structlearn demo --out $(DEMO)
@@ -26,7 +29,11 @@ types: $(VENV)/.installed-test
 tests: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-# Random fits against certificates recomputed, and damaged files: N fits, half as many files.
+# Kernels that check every index, compiled into a cache of their own: slow the first time.
+boundscheck: $(VENV)/.installed-test
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist loadgroup $(BOUNDSCHECK)
+
+# Random fits whose certificates are computed again, and damaged files: N fits, half as many files.
 N ?= 10000
 torture: $(VENV)/.installed-test
 	$(BIN)/python -m tests.torture -n $(N)

@@ -76,8 +76,9 @@ def speed(objective, rows):
 
 def test_error(objective, w, X, y):
     scoring = RowScoring(np.concatenate(X), np.array([len(x) for x in X]), 26, n_shared=26 * 26)
+    structure = objective.structure
     wrong = total = 0
-    for i, parts in Oracle(objective.structure.record, scoring).predict(w):
+    for i, parts in Oracle(structure.record, scoring, structure=structure).predict(w):
         predicted = parts.reshape(-1, 26).argmax(axis=1)
         wrong += int((predicted != y[i]).sum())
         total += len(y[i])

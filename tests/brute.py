@@ -401,8 +401,9 @@ def quadratic_optimum(problem):
     """The same for Omega = 1/2 ||z||^2, through its dual over mixtures of all vertices."""
     shares = [cvxpy.Variable(len(V), nonneg=True) for V in problem.vertices]
     pull, value = 0, 0
-    for share, (p, Phi, V, mu, _) in zip(shares, problem.examples):
-        n_local = len(mu) - problem.objective.structure.n_linear
+    structure, shapes = problem.objective.structure, problem.objective.scoring.shapes
+    for share, shape, (p, Phi, V, mu, _) in zip(shares, shapes, problem.examples):
+        n_local = structure.n_curved(shape)
         pull = pull + p * Phi.T @ (mu - V.T @ share)
         square = cvxpy.sum_squares(V[:, :n_local].T @ share)
         value = value + p * (mu[:n_local] @ mu[:n_local] - square) / 2

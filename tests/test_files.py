@@ -24,10 +24,10 @@ def test_a_missing_folder_is_named(tmp_path):
 
 
 def test_a_closed_folder_is_refused(tmp_path, monkeypatch):
-    def refuse(**_):
+    def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("structlearn.files.tempfile.mkstemp", refuse)  # root may write anywhere
+    monkeypatch.setattr("structlearn.files.Path.touch", refuse)  # root may write anywhere
     with pytest.raises(PermissionError, match=r"Cannot write .*: Permission denied"):
         check_writable(tmp_path / "file")
 

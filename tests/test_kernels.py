@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import structlearn
+from structlearn import kernel_cache
 
-FOLDER = "from structlearn.kernels import cache_folder; print(cache_folder())"
+FOLDER = "from structlearn.kernel_cache import cache_folder; print(cache_folder())"
 ANSWER = """
 import json, numpy as np
 from structlearn.structures import Simplex
@@ -31,17 +32,31 @@ def package(tmp_path):
 
 
 @pytest.fixture
-def run(tmp_path, package):
+def start(tmp_path, package):
     """Run code with the copied package and a cache of its own."""
 
-    def run_code(code, cache=tmp_path / "cache"):
-        environment = {**os.environ, "PYTHONPATH": str(package.parent), "STRUCTLEARN_CACHE": str(cache)}
-        done = subprocess.run(
+    def start_code(code, cache=tmp_path / "cache", **more):
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(package.parent),
+            "STRUCTLEARN_CACHE": str(cache),
+            **more,
+        }
+        return subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
         )
-        return done.stdout.strip()
 
-    return run_code
+    return start_code
+
+
+@pytest.fixture
+def run(start):
+    """As `start`; what the code prints."""
+    return lambda *given, **more: start(*given, **more).stdout.strip()
+
+
+def files(tmp_path, ending):
+    return [path for path in (tmp_path / "cache" / "kernels").rglob("*") if path.name.endswith(ending)]
 
 
 def edit(path, old="", new="# edited\n"):
@@ -61,7 +76,7 @@ def test_the_folder_follows_the_compiled_sources(run, package, tmp_path):
 
 
 def test_each_solver_has_a_folder_of_its_own_imports(run, package):
-    folders = "from structlearn.kernels import cache_folder, _PACKAGE\n" + "".join(
+    folders = "from structlearn.kernel_cache import cache_folder, _PACKAGE\n" + "".join(
         f"print(cache_folder(_PACKAGE / 'solvers' / '{name}.py'))\n" for name in ("exact_blocks", "lbfgs")
     )
     before = run(folders).split()
@@ -107,3 +122,217 @@ def test_old_folders_are_forgotten(run, tmp_path):
     run(FOLDER)
     assert recent.exists()
     assert not old.exists()
+
+
+# ---- what is wrong with a cache costs a compilation -----------------------------------------------------
+
+COMPILED, FOUND = [[0, 1, 0], 0, 1], [[0, 1, 0], 1, 0]
+#: What unpickling the file would do.
+EXPLOSIVE = """
+import pickle, sys
+class Bomb:
+    def __reduce__(self):
+        return print, ("BOOM",)
+sys.stdout.buffer.write(pickle.dumps(Bomb(), protocol=0))
+"""
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def plant(path):
+    code = subprocess.run([sys.executable, "-c", EXPLOSIVE], capture_output=True, check=True).stdout
+    path.write_bytes(code)
+
+
+def open_to_others(path):
+    path.chmod(0o666)
+
+
+def make_folder_of(path):
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """The files of one function, and what they hold."""
+    found = kernel_cache.CheckedFiles(tmp_path, "kernel", "stamp")
+    found.save("a", b"machine code")
+    found.save("b", b"other code")
+    return found
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize(
+    "damage", [truncate, empty, flip, plant, open_to_others, make_folder_of, Path.unlink]
+)
+def test_a_damaged_file_holds_nothing(kept, tmp_path, capfd, ending, damage):
+    assert kept.load("a") == b"machine code"
+    for path in tmp_path.glob(f"*.{ending}"):
+        damage(path)
+    assert kept.load("a") is None
+    assert capfd.readouterr().out == ""  # nothing was unpickled
+    if damage is not make_folder_of:
+        kept.save("a", b"machine code")
+        assert kept.load("a") == b"machine code"
+
+
+def test_machine_code_of_another_signature_is_no_answer(kept, tmp_path):
+    """What processes that write at once could leave, if files were only numbered."""
+    one, other = tmp_path.glob("*.nbc")
+    content = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+    assert kept.load("a") is None
+    assert kept.load("b") is None
+
+
+@pytest.mark.parametrize("stamp", ["other sources", "other Numba"])
+def test_what_others_compiled_is_no_answer(kept, tmp_path, monkeypatch, stamp):
+    if stamp == "other Numba":
+        monkeypatch.setattr(kernel_cache.numba, "__version__", "0.0")
+        stamp = "stamp"
+    assert kernel_cache.CheckedFiles(tmp_path, "kernel", stamp).load("a") is None
+
+
+def test_a_damaged_cache_costs_a_compilation(run, tmp_path):
+    run(ANSWER)
+    for path in [*files(tmp_path, "nbi")[::2], *files(tmp_path, "nbc")]:
+        truncate(path)
+    assert json.loads(run(ANSWER)) == COMPILED
+    assert json.loads(run(ANSWER)) == FOUND
+
+
+def test_a_full_disk_costs_the_next_process_a_compilation(run, tmp_path):
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\nimport signal\n"
+    full += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    assert json.loads(run(full + ANSWER)) == COMPILED
+    assert [path.name for path in files(tmp_path, "") if path.is_file()] == []
+    assert json.loads(run(ANSWER)) == COMPILED
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_a_folder_that_others_may_write_to_is_not_used(start, tmp_path):
+    start(ANSWER)
+    (folder,) = {path.parent for path in files(tmp_path, "nbi")}
+    folder.chmod(0o777)
+    before = sorted(folder.iterdir())
+    done = start(
+        f"from structlearn.compilation import announced; now = announced(); now.__enter__()\n{ANSWER}"
+    )
+    assert json.loads(done.stdout) == COMPILED
+    assert f"the cache {folder} is not used" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted(folder.iterdir()) == before
+    folder.chmod(0o755)
+    assert json.loads(start(ANSWER).stdout) == FOUND
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_files_are_the_users_own_whatever_the_umask(run, tmp_path):
+    run(f"import os; os.umask(0)\n{ANSWER}")
+    kept = files(tmp_path, "")
+    assert len(kept) > 2
+    assert not any(path.stat().st_mode & 0o022 for path in kept)
+    assert json.loads(run(ANSWER)) == FOUND
+
+
+@pytest.mark.skipif(os.name != "posix", reason="users")
+def test_files_of_other_users_are_not_trusted():
+    def found(user, mode):
+        return os.stat_result((mode, 0, 0, 1, user, 0, 0, 0, 0, 0))
+
+    me = os.geteuid()
+    assert kernel_cache._is_ours(found(me, 0o644))
+    assert kernel_cache._is_ours(found(0, 0o755))
+    assert not kernel_cache._is_ours(found(me + 1, 0o644))
+    assert not kernel_cache._is_ours(found(me, 0o664))
+    assert not kernel_cache._is_ours(found(me, 0o646))
+
+
+def test_a_cache_that_can_only_be_read_is_read(run, tmp_path):
+    run(ANSWER)
+    for path in (tmp_path / "cache").rglob("*"):
+        path.chmod(0o555)
+    try:
+        assert json.loads(run(ANSWER)) == FOUND
+    finally:
+        for path in (tmp_path / "cache").rglob("*"):
+            path.chmod(0o755)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from structlearn.kernel_cache import CheckedFiles
+kept = CheckedFiles(Path(sys.argv[1]), "kernel", "stamp")
+for k in range(60):
+    key = (int(sys.argv[2]), k % 5)
+    found = kept.load(key)
+    assert found is None or found == [key] * 1000
+    kept.save(key, [key] * 1000)
+"""
+
+
+def test_many_processes_may_write_at_once(tmp_path):
+    """An entry may be lost to another's writing, but what is found is right, and nothing is left over."""
+    started = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(k)], stderr=subprocess.PIPE)
+        for k in range(4)
+    ]
+    for process in started:
+        assert process.communicate()[1] == b""
+    assert not list(tmp_path.glob("*.part"))
+    assert len(list(tmp_path.glob("*.nbi"))) == 1
+
+
+def test_checked_bounds_have_a_folder_of_their_own(run):
+    assert run(FOLDER) != run(FOLDER, NUMBA_BOUNDSCHECK="1")
+
+
+# ---- what is said of it ---------------------------------------------------------------------------------
+
+COUNTED = """
+import sys
+from numba.core import event
+from structlearn.cli import app
+
+class Count(event.Listener):
+    n = 0
+    def on_start(self, event):
+        self.n += 1
+    def on_end(self, event):
+        pass
+
+count = Count()
+with event.install_listener("numba:compile", count):
+    app({command!r}, standalone_mode=False)
+print("compiled", count.n)
+"""
+
+
+def test_the_shell_says_so_if_and_only_if_something_is_compiled(start, tmp_path):
+    data, model = tmp_path / "data.csv", tmp_path / "model.safetensors"
+    data.write_text("a,b,y\n" + "1,0,p\n0,1,q\n" * 5)
+    train = ["train", "classify", str(data), "--out", str(model), "--loss", "softmax"]
+    predict = ["predict", str(model), str(data), "--marginals"]
+    counts = []
+    for command in (train, train, predict, predict):
+        done = start(COUNTED.format(command=command))
+        counts.append(int(done.stdout.split()[-1]))
+        said = done.stderr.count("structlearn: compiling for the first use (cached afterwards) ...")
+        assert said == (counts[-1] > 0)
+    assert counts[0] > 0
+    assert counts[1] == counts[3] == 0

@@ -134,3 +134,27 @@ def test_threads_change_nothing(monkeypatch, rng):
     one, other = single.answers(w), threaded.answers(w)
     np.testing.assert_array_equal(one.pull, other.pull)
     assert one[1:] == other[1:]
+
+
+@pytest.mark.parametrize("change", [{"index": 10**6}, {"index": -1}, {"value": None}, {"start": None}])
+def test_gold_beyond_the_parts_of_its_example_is_refused(change):
+    objective = problem("chain").objective
+    (field, entry), gold = *change.items(), objective.gold
+    array = getattr(gold, field).copy()
+    array = array[:-1] if entry is None else np.r_[array[:-1], entry]
+    with pytest.raises(ValueError, match="Gold corners and costs"):
+        Objective(
+            objective.structure,
+            objective.scoring,
+            gold._replace(**{field: array}),
+            objective.cost,
+            regularization=1.0,
+        )
+
+
+def test_costs_of_other_parts_are_refused():
+    objective = problem("chain").objective
+    with pytest.raises(ValueError, match="Gold corners and costs"):
+        Objective(
+            objective.structure, objective.scoring, objective.gold, objective.cost[:-1], regularization=1.0
+        )

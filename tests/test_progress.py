@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from structlearn import progress
+from structlearn import compilation, progress
 from structlearn.solvers import Row, Stopping
 
 STOPPING = Stopping(tol=1e-3, max_passes=100)
@@ -66,20 +66,35 @@ def test_verbose_runs_write_lines_and_no_bar(open_terminal):
     assert terminal.getvalue() == "pass 4  seconds 3.00  primal 1  dual 0.75  gap 0.25\n"
 
 
-def test_a_slow_start_is_explained_once(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "SECONDS_UNTIL_EXCUSE", 0.01)
-    with progress.watched(STOPPING) as report:
-        time.sleep(0.2)
-        report(row(0.0))
-        report(row(9.0))
+@pytest.fixture
+def untold(monkeypatch):
+    """A process that has not announced a compilation yet."""
+    monkeypatch.setattr(compilation, "_told", [])
+
+
+@pytest.mark.parametrize(
+    "waiting", [lambda: progress.watched(STOPPING), lambda: progress.counted("words", 2)]
+)
+@pytest.mark.usefixtures("untold")
+def test_a_compilation_is_announced_once(capsys, waiting):
+    for _ in range(2):
+        with waiting():
+            compilation.begins()
+            compilation.begins()
     assert capsys.readouterr().err == "structlearn: compiling for the first use (cached afterwards) ...\n"
 
 
-def test_a_quick_start_needs_no_excuse(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "SECONDS_UNTIL_EXCUSE", 0.2)
+@pytest.mark.usefixtures("untold")
+def test_time_alone_is_no_compilation(capsys):
     with progress.watched(STOPPING) as report:
-        report(row(0.0))
-        time.sleep(0.4)
+        time.sleep(0.3)
+        report(row(9.0))
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("untold")
+def test_where_nobody_waits_nothing_is_said(capsys):
+    compilation.begins()
     assert capsys.readouterr().err == ""
 
 

@@ -10,7 +10,7 @@ import pytest
 import structlearn
 
 PACKAGE = Path(structlearn.__file__).parent
-GROUND = {"barrier", "contract", "errors", "kernels", "memory", "prefetch", "rounding", "threads"}
+GROUND = {"barrier", "contract", "errors", "kernels", "memory", "prefetch", "rounding", "threads", "wording"}
 SHAPES = {"structures", "regularizers", "penalties"}
 MIDDLE = GROUND | SHAPES | {"scoring", "oracle", "objective"}
 #: What each room may import of the package, beside itself.
@@ -19,26 +19,32 @@ MAY_IMPORT = {
     "contract": {"kernels"},
     "errors": set(),
     "rounding": {"contract"},
-    "kernels": set(),
+    "compilation": set(),
+    "kernel_cache": {"compilation"},
+    "kernels": {"kernel_cache"},
     "prefetch": set(),
     "threads": set(),
+    "wording": set(),
     "files": set(),
     "memory": set(),
-    "tensors": {"files", "memory"},
+    "locks": set(),
+    "schema": set(),
+    "tensors": {"files", "memory", "schema"},
     "metrics": GROUND,
     "structures": GROUND,
     "scoring": GROUND,
     "penalties": GROUND,
     "regularizers": GROUND | {"structures"},
     "losses": GROUND | {"structures", "regularizers"},
-    "torch": GROUND | {"structures", "regularizers", "losses"},
+    "derivatives": GROUND | {"structures", "regularizers", "losses"},
+    "torch": GROUND | {"structures", "regularizers", "losses", "derivatives"},
     "oracle": GROUND | {"scoring", "structures"},
     "objective": GROUND | SHAPES | {"scoring", "oracle"},
-    "solvers": MIDDLE | {"files", "tensors"},
-    "progress": {"solvers"},
+    "solvers": MIDDLE | {"files", "locks", "tensors"},
+    "progress": {"compilation", "solvers"},
     "distributed": MIDDLE | {"solvers", "files", "data"},
-    "estimators": MIDDLE | {"solvers", "metrics", "files", "progress", "distributed"},
-    "data": {"contract", "files", "structures"},
+    "estimators": MIDDLE | {"solvers", "metrics", "files", "progress", "schema", "tensors", "distributed"},
+    "data": {"contract", "files", "schema", "structures", "wording"},
     "reports": MIDDLE | {"solvers", "metrics", "files", "estimators", "data"},
 }
 

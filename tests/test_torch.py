@@ -53,11 +53,69 @@ def test_the_prediction_has_the_derivatives_of_finite_differences(case):
     assert torch.autograd.gradcheck(layer, arguments(case), atol=1e-5, nondet_tol=1e-8)
 
 
-def test_the_loss_of_a_crf_can_be_differentiated_twice():
-    structure, regularizer, *_, y = CASES["crf"]
+@each_case
+def test_the_loss_can_be_differentiated_twice(case):
+    structure, regularizer, *_, y = case
     loss = StructuredLoss(structure, regularizer, reduction="none")
-    given = arguments(CASES["crf"])
-    assert torch.autograd.gradgradcheck(lambda theta, shared: loss(theta, y, shared), given, nondet_tol=1e-8)
+    function, given = (lambda theta, *shared: loss(theta, y, *shared)), arguments(case)
+    assert torch.autograd.gradgradcheck(function, given, atol=1e-5, nondet_tol=1e-8)
+
+
+def log_partition(theta, shared, start=0.0, end=0.0):
+    """The forward algorithm of one chain, as autograd sees it."""
+    ahead = theta[0] + start
+    for unary in theta[1:]:
+        ahead = unary + torch.logsumexp(ahead[:, None] + shared, 0)
+    return torch.logsumexp(ahead + end, 0)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
+@pytest.mark.parametrize("ends", [False, True])
+def test_the_derivative_of_marginals_is_that_of_autograd_twice(scale, ends):
+    theta, tables = scores((3, 5, 4), 2, scale), scores((4 * (6 if ends else 4),), 3, scale)
+    pieces = (tables[:16].reshape(4, 4), *((tables[16:20], tables[20:]) if ends else ()))
+    expected = torch.autograd.grad(
+        sum(log_partition(one, *pieces) for one in theta), theta, create_graph=True
+    )[0]
+    answers = StructuredLayer(Chain(4, start=ends, end=ends), Shannon())(theta, tables)
+    v = scores(theta.shape, 4).detach()
+    found, wanted = (
+        torch.autograd.grad(z, [theta, tables], v, retain_graph=True) for z in (answers, expected)
+    )
+    torch.testing.assert_close(answers, expected)
+    for one, other in zip(found, wanted):
+        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
+
+
+def derivative(case, theta, v, *shared):
+    """J v of the layer."""
+    theta = theta.detach().requires_grad_()
+    return torch.autograd.grad(StructuredLayer(case[0], case[1])(theta, *shared), theta, v)[0]
+
+
+@each_case
+@pytest.mark.parametrize("size", [1e4, 1e8])
+def test_an_example_of_large_scores_leaves_the_others_alone(case, size):
+    theta, *shared = (one.detach() for one in arguments(case))
+    v = scores(theta.shape, 5).detach()
+    large = torch.cat([size * theta[:1], theta])
+    found = derivative(case, large, torch.cat([v[:1] * size, v]), *shared)[1:]
+    torch.testing.assert_close(found, derivative(case, theta, v, *shared), rtol=1e-9, atol=1e-9)
+
+
+@each_case
+@pytest.mark.parametrize("low", [-1e4, -1e9, -1e30])
+def test_a_finite_mask_is_a_mask(case, low):
+    theta, *shared = (one.detach() for one in arguments(case))
+    v, last = scores(theta.shape, 5).detach(), (slice(None), *[-1] * (theta.ndim - 1))
+    found = {}
+    for name, value in (("finite", low), ("infinite", -np.inf)):
+        masked = theta.clone()
+        masked[last] = value
+        found[name] = derivative(case, masked, v, *shared)
+    assert not found["finite"][last].any()
+    assert found["finite"].any()
+    torch.testing.assert_close(found["finite"], found["infinite"], rtol=1e-6, atol=1e-9)
 
 
 def test_the_gradient_of_a_crf_is_that_of_autograd_through_all_labellings():
@@ -140,6 +198,37 @@ def test_scores_of_single_precision_keep_it():
     assert loss.dtype == theta.grad.dtype == torch.float32
     expected = torch.nn.functional.cross_entropy(theta, torch.tensor([0, 3, 1]))
     torch.testing.assert_close(loss, expected)
+
+
+@each_case
+@pytest.mark.parametrize("size", [1.0, 1e4])
+def test_losses_of_single_precision_are_those_of_double(case, size):
+    structure, regularizer, *_, y = case
+    given = [size * one.detach().float() for one in arguments(case)]
+    loss = StructuredLoss(structure, regularizer, reduction="none")
+    single, double = (
+        loss(theta.to(kind), y, *shared)
+        for kind in (torch.float32, torch.float64)
+        for theta, *shared in [given]
+    )
+    assert (single >= 0).all()
+    torch.testing.assert_close(single.double(), double, rtol=1e-6, atol=1e-30)
+
+
+def test_a_loss_of_large_scores_is_not_negative():
+    """The best label by 0.01: of scores of 1e4, single precision subtracts to a thousandth at best."""
+    theta = 1e4 + torch.tensor(np.random.default_rng(0).normal(size=(200, 5)), dtype=torch.float32)
+    gold = theta.argmax(1)
+    found = StructuredLoss(Simplex(5), SquaredNorm(), reduction="none")(theta, gold)
+    assert (found >= 0).all()
+    by_hand = FenchelYoungLoss(Simplex(5), SquaredNorm()).value(theta.double().numpy(), gold.numpy())
+    np.testing.assert_allclose(found.numpy(), by_hand, atol=1e-6)
+
+
+def test_half_precision():
+    theta = scores((3, 4)).detach().bfloat16().requires_grad_()
+    StructuredLoss(Simplex(4), Shannon())(theta, [0, 1, 2]).backward()
+    assert theta.grad.dtype == torch.bfloat16
 
 
 def test_a_forbidden_part_is_never_used_and_gets_no_gradient():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,13 +19,26 @@ def check_writable(path: str | Path) -> Path:
         raise PermissionError(f"Cannot write {path}: it is a device or a pipe, not a file.")
     if not folder.is_dir():
         raise FileNotFoundError(f"Cannot write {path}: the folder {folder} does not exist.")
-    try:
-        handle, probe = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
-    except OSError as error:
-        raise PermissionError(f"Cannot write {path}: {error.strerror}.") from None
-    os.close(handle)
-    os.unlink(probe)
+    with removed_aside(path) as probe:
+        try:
+            probe.touch(0o600, exist_ok=False)
+        except OSError as error:
+            raise PermissionError(f"Cannot write {path}: {error.strerror}.") from None
     return path
+
+
+@contextmanager
+def removed_aside(path: Path) -> Iterator[Path]:
+    """The name of a file beside `path` that nobody has; at the end it is removed, if it is there.
+
+    The name is known before there is a file, so that Ctrl-C, at whatever moment, leaves none behind.
+    """
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        yield aside
+    finally:
+        with suppress(OSError):  # what was never made, in a folder that cannot be written
+            aside.unlink()
 
 
 def make_folder(path: str | Path) -> Path:
@@ -51,17 +64,13 @@ def _sync_folder(folder: Path) -> None:
 def written_aside(path: str | Path) -> Iterator[Path]:
     """A path beside `path` to write to; on success it is synced and replaces `path`, else it is removed."""
     path = check_writable(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    aside = Path(name)
-    try:
+    with removed_aside(path) as aside:
+        aside.touch(0o600, exist_ok=False)
         yield aside
         with open(aside, "rb") as file:
             os.fsync(file.fileno())
         mask = os.umask(0)
         os.umask(mask)
-        aside.chmod(0o666 & ~mask)  # mkstemp makes files that only their owner can read
+        aside.chmod(0o666 & ~mask)
         os.replace(aside, path)
         _sync_folder(path.parent)
-    finally:
-        aside.unlink(missing_ok=True)

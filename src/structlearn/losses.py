@@ -16,6 +16,7 @@ import numpy as np
 from structlearn.contract import Array
 from structlearn.regularizers import Regularizer, Shannon, SquaredNorm, Tsallis, Zero
 from structlearn.structures import Structure, as_structure
+from structlearn.structures.base import is_list_of
 
 __all__ = ["FenchelYoungLoss", "Regularizer", "Shannon", "SquaredNorm", "Tsallis", "Zero"]
 
@@ -67,11 +68,12 @@ class FenchelYoungLoss:
             values, gradients = self._many([theta], [y])
             return float(values[0]), gradients[0]
         values, gradients = self._many(theta, y)
-        return values, gradients if isinstance(theta, list) else np.stack(gradients)
+        return values, gradients if isinstance(theta, list) else np.reshape(gradients, np.shape(theta))
 
     def _is_one(self, theta: Any) -> bool:
-        first = theta[0] if isinstance(theta, list | tuple) else theta
-        return np.ndim(first) == self.structure.part_ndim - isinstance(theta, list | tuple)
+        if isinstance(theta, list | tuple):
+            return not is_list_of(theta, self.structure.part_ndim)
+        return np.ndim(theta) == self.structure.part_ndim
 
     def _many(self, thetas: Any, ys: Any) -> tuple[Array, list[Array]]:
         if len(thetas) != len(ys):
@@ -91,6 +93,8 @@ class FenchelYoungLoss:
     def _part_vector(self, theta: Array, y: Any) -> Array:
         given = np.asarray(y)
         if given.shape == theta.shape and given.dtype.kind in "fbiu":
+            if not np.isfinite(given).all() or (given.size and given.min() < 0):
+                raise ValueError("A part vector holds finite numbers of at least 0; got others.")
             return given.astype(np.float64)
         return self.structure.encode(y, self.structure.shape(theta))
 

@@ -13,6 +13,8 @@ from structlearn.contract import Array
 def _paired(y_true: Sequence[Any], y_pred: Sequence[Any]) -> list[tuple[Array, Array]]:
     if len(y_true) != len(y_pred):
         raise ValueError(f"{len(y_true)} outputs were given but {len(y_pred)} predicted.")
+    if not len(y_true):
+        raise ValueError("There are no outputs to compare; give at least one.")
     pairs = [(np.asarray(a), np.asarray(b)) for a, b in zip(y_true, y_pred)]
     for i, (a, b) in enumerate(pairs):
         if a.shape != b.shape:
@@ -30,6 +32,8 @@ def sequence_accuracy(y_true: Sequence[Any], y_pred: Sequence[Any], sample_weigh
     right = np.array([np.sum(a == b) for a, b in pairs])
     size = np.array([a.size for a, _ in pairs])
     weight = np.ones(len(pairs)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if not weight @ size:
+        raise ValueError("There are no outputs to compare: all are empty, or of weight zero.")
     return float(weight @ right / (weight @ size))
 
 

@@ -26,7 +26,7 @@ from structlearn.memory import Memory
 from structlearn.oracle import Gold, Losses, Oracle
 from structlearn.penalties import Penalty, SquaredL2
 from structlearn.regularizers import Regularizer, Zero
-from structlearn.rounding import Bound, Magnitude, norm
+from structlearn.rounding import MATERIAL, Bound, Magnitude, norm
 from structlearn.scoring.base import Scoring
 from structlearn.structures.base import Corners, Structure
 from structlearn.threads import Team
@@ -44,12 +44,8 @@ class Blocks(NamedTuple):
     gold_start: Array
     gold_index: Array
     gold_value: Array
-    #: how many local parts, the last of each example, the squared norm leaves out
-    n_linear: int
-
-
-#: A loss this far below zero, over the scores that it is a difference of, is no rounding error.
-MATERIAL = 1e-6
+    #: how many local parts, the first of each example, the squared norm covers
+    curved: Array
 
 
 class Answers(NamedTuple):
@@ -110,7 +106,8 @@ class Objective:
         self.scoring = scoring
         self.regularizer = regularizer or Zero()
         self.penalty = penalty or SquaredL2(float(regularization))
-        self.oracle = Oracle(self.regularizer.record(structure), scoring, n_jobs=n_jobs)
+        record = self.regularizer.record(structure)
+        self.oracle = Oracle(record, scoring, structure=structure, n_jobs=n_jobs)
         self.gold = gold
         self.cost = cost
         self.regularization = float(regularization)
@@ -120,6 +117,8 @@ class Objective:
         self.active = active[weight[active] > 0]
         self.weight = np.zeros(n)
         self.weight[self.active] = weight[self.active] / weight[self.active].sum()
+        if cost.shape != (scoring.start[-1],) or not self._gold_fits():
+            raise ValueError("Gold corners and costs must be those of the examples' parts, end to end.")
 
     # ---- sizes -------------------------------------------------------------------------------------
 
@@ -164,14 +163,14 @@ class Objective:
             *(self.gold, self.cost, self.weight, self.active),
         )
 
-    @property
-    def _n_linear(self) -> int:
-        """Local parts that enter linearly: shared ones, where a structure's parts are all made local."""
-        return self.structure.n_linear - self.structure.n_shared
+    @cached_property
+    def _curved(self) -> Array:
+        """How many local parts of each example, the first ones, the squared norm covers."""
+        return np.asarray(self.structure.n_curved(self.scoring.shapes.T), dtype=np.int64)
 
     @cached_property
     def blocks(self) -> Blocks:
-        return Blocks(*self.oracle.layout, self.cost, self.weight, *self.gold, self._n_linear)
+        return Blocks(*self.oracle.layout, self.cost, self.weight, *self.gold, self._curved)
 
     @cached_property
     def most_entries(self) -> Array:
@@ -183,13 +182,13 @@ class Objective:
     def require_gradient(self, solver: str) -> None:
         """ValueError unless P has a gradient.
 
-        The squared norm leaves shared parts out: their prediction jumps where corners tie.
+        The squared norm leaves pairs of labels out: their prediction jumps where corners tie.
         """
         bent = curvature(self.oracle.record) > 0
-        if not self.regularizer.smooth or (bent and self.structure.n_linear):
+        if not self.regularizer.smooth or (bent and self.structure.has_linear_parts):
             raise ValueError(
                 f"Solver {solver!r} needs a smooth loss; that of {type(self.structure).__name__} with "
-                f"{self.regularizer} is not, in its shared parts: use solver='sdca'."
+                f"{self.regularizer} is not, in its pairs of labels: use solver='sdca'."
             )
 
     @property
@@ -205,6 +204,18 @@ class Objective:
         return is_answered(gram, self.scoring.record)
 
     # ---- gold --------------------------------------------------------------------------------------
+
+    def _gold_fits(self) -> bool:
+        """Whether the gold corners have no parts but those of their examples: compiled code relies on it."""
+        gold, sizes = self.gold, np.diff(self.point_start)
+        if gold.start.size != sizes.size + 1 or not gold.start[-1] == gold.index.size == gold.value.size:
+            return False
+        for first, last in self.scoring.chunks():
+            index = gold.index[gold.start[first] : gold.start[last]]
+            most = np.repeat(sizes[first:last], np.diff(gold.start[first : last + 1]))
+            if ((index < 0) | (index >= most)).any():
+                return False
+        return True
 
     @cached_property
     def gold_pull(self) -> Array:
@@ -229,7 +240,7 @@ class Objective:
     @cached_property
     def gold_omega(self) -> float:
         """sum_i p_i Omega(mu_i)."""
-        values = self.regularizer.of_gold(self.gold, np.diff(self.scoring.start) - self._n_linear)
+        values = self.regularizer.of_gold(self.gold, self._curved)
         return float(self.weight @ values)
 
     def _spread(self, corners: Corners, first: int, last: int) -> tuple[Array, Array]:
@@ -250,7 +261,7 @@ class Objective:
     @cached_property
     def _compared(self) -> Gold:
         """The gold vertices as the oracle compares answers with them."""
-        return Gold(*self.gold, np.diff(self.scoring.start) - self._n_linear)
+        return Gold(*self.gold, self._curved)
 
     # ---- values ------------------------------------------------------------------------------------
 
@@ -269,26 +280,8 @@ class Objective:
     @cached_property
     def magnitude(self) -> Magnitude:
         """What P and D add up, for bounds of their rounding errors."""
-        scoring = self.scoring
-        chunks = scoring.chunks()
-        largest = np.zeros((2, scoring.n_examples))
-        for first, last in chunks:
-            parts = slice(scoring.start[first], scoring.start[last])
-            for row, values in zip(largest, (scoring.part_norms(first, last), np.abs(self.cost[parts]))):
-                np.maximum.at(row, np.repeat(np.arange(first, last), self._sizes[first:last]), values)
-        entries = self.most_entries + scoring.shapes[:, 0]  # an entry of shared parts may be as large as rows
-        mass = self.weight * entries
-        reach = float(mass @ np.maximum(largest[0], 1.0 if scoring.n_shared else 0.0))
-        depth = len(chunks) + max(int(scoring.start[last] - scoring.start[first]) for first, last in chunks)
-        return Magnitude(
-            *(reach, float(mass @ largest[1]), float(mass.sum())),
-            *(scoring.n_terms, int(entries.max()), depth, self.n_weights, self.n_active),
-            self.structure.accuracy,
-        )
-
-    @property
-    def _sizes(self) -> Array:
-        return np.diff(self.scoring.start)
+        entries = self.most_entries + self.scoring.shapes[:, 0]  # an entry may be as large as there are rows
+        return Magnitude.of_examples(self.scoring, entries, self.cost, self.weight, self.structure.accuracy)
 
     def primal_rounding(self, w: Array, value: float) -> float:
         """At least the rounding error of P(w), whose value was found."""

@@ -11,6 +11,7 @@ import numpy as np
 from structlearn.contract import Array, corner, curvature, omega, peak, workspace
 from structlearn.kernels import kernel
 from structlearn.scoring.base import Scoring
+from structlearn.structures.base import Structure
 from structlearn.threads import Team, blas_threads, in_order
 
 #: Parts that a thread scores and asks for their value at a time: they stay near the processor.
@@ -34,7 +35,7 @@ class Gold(NamedTuple):
     index: Array  # type: ignore[assignment]
     value: Array
     #: how many local parts, the first of each example, count in the squared norm
-    n_bent: Array
+    curved: Array
 
     @classmethod
     def nothing(cls, n_examples: int) -> Gold:
@@ -79,11 +80,15 @@ class Oracle:
     record : Any
         What answers `corner`: a structure's record, regularised or not.
     scoring : Scoring
+    structure : Structure
+        Whose record it is. It checks the shapes of all examples: no other way leads from a data set to
+        compiled answers.
     n_jobs : int
         Threads; examples are shared out in ranges, and sums do not depend on it.
     """
 
-    def __init__(self, record: Any, scoring: Scoring, *, n_jobs: int = 1) -> None:
+    def __init__(self, record: Any, scoring: Scoring, *, structure: Structure, n_jobs: int = 1) -> None:
+        structure.check_examples(scoring.shapes, np.diff(scoring.start), scoring.n_shared)
         self.record = record
         self.scoring = scoring
         self.n_jobs = n_jobs
@@ -178,12 +183,14 @@ class Oracle:
         return Team(self.n_jobs if self.compiled else 1)
 
     def _all_chunks(
-        self, function: Callable[[tuple[int, int]], Any], parts_at_once: int = 1 << 17
+        self, function: Callable[[tuple[int, int]], Any], parts_at_once: int | None = None
     ) -> list[Any]:
         """`function` of each range of examples, all kept; ranges are dealt out to the threads in turn."""
         chunks = self.scoring.chunks(parts_at_once)
         results: list[Any] = [None] * len(chunks)
         n = min(self.team.n_jobs, len(chunks))
+        if not chunks:
+            return results
 
         def part(k: int) -> None:
             results[k::n] = [function(chunk) for chunk in chunks[k::n]]
@@ -204,7 +211,7 @@ def against_gold(gold: Any, i: Any, bend: Any, theta: Any, shared: Any, best: An
     for e in range(gold.start[i], gold.start[i + 1]):
         j, entry = gold.index[e], gold.value[e]
         known += entry * (theta[j] if j < theta.size else shared[j - theta.size])
-        if j < gold.n_bent[i]:
+        if j < gold.curved[i]:
             square += entry * entry
     omega_known = bend * square / 2.0
     loss = best - known + omega_known
@@ -270,7 +277,7 @@ def corner_chunk(
             least, example = share, i
         total += p * loss
         square = 0.0
-        for j in range(gold.n_bent[i]):
+        for j in range(gold.curved[i]):
             square += s[j] * s[j]
         there = bend * square / 2.0
         if bend == 0.0:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
+
+from structlearn.compilation import announced
 
 if TYPE_CHECKING:
     from structlearn.solvers import Row, Stopping
 
 #: A run shorter than this shows no bar.
 SECONDS_WITHOUT_BAR = 2.0
-#: A first step that takes longer than this is compiling.
-SECONDS_UNTIL_EXCUSE = 1.5
 
 
 @contextmanager
@@ -23,11 +22,9 @@ def watched(
     stopping: Stopping, *, verbose: int = 0, callback: Callable[[Row], Any] | None = None
 ) -> Iterator[Callable[[Row], Any]]:
     """A callback that reports each evaluation on stderr, and calls the user's."""
-    excuse = _start_excuse()
     bar = _Bar(stopping) if sys.stderr.isatty() and not verbose else None
 
     def report(row: Row) -> Any:
-        excuse.cancel()
         if verbose:
             _say(
                 f"pass {row.passes:g}  seconds {row.seconds:.2f}  "
@@ -38,9 +35,9 @@ def watched(
         return callback(row) if callback is not None else None
 
     try:
-        yield report
+        with announced():
+            yield report
     finally:
-        excuse.cancel()
         if bar is not None:
             bar.close()
 
@@ -67,14 +64,12 @@ class Watchable:
 @contextmanager
 def counted(task: str, total: int) -> Iterator[Callable[[], Any]]:
     """A function to call after each of `total` steps of a task; on a terminal it moves a bar."""
-    excuse = _start_excuse()
     begin = time.perf_counter()
     done = 0
     bar: Any = None
 
     def advance() -> None:
         nonlocal bar, done
-        excuse.cancel()
         done += 1
         if bar is None and sys.stderr.isatty() and time.perf_counter() - begin > SECONDS_WITHOUT_BAR:
             bar = _open_counting_bar(task, total)
@@ -82,20 +77,11 @@ def counted(task: str, total: int) -> Iterator[Callable[[], Any]]:
             bar.update(bar.task_ids[0], completed=done)
 
     try:
-        yield advance
+        with announced():
+            yield advance
     finally:
-        excuse.cancel()
         if bar is not None:
             bar.stop()
-
-
-def _start_excuse() -> threading.Timer:
-    excuse = threading.Timer(
-        SECONDS_UNTIL_EXCUSE, _say, ["structlearn: compiling for the first use (cached afterwards) ..."]
-    )
-    excuse.daemon = True
-    excuse.start()
-    return excuse
 
 
 def _say(sentence: str) -> None:

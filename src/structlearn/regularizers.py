@@ -39,9 +39,12 @@ class Regularizer(ABC):
         """The terms of Omega where it is a sum over parts, one a part (of examples end to end); else None."""
         return None
 
-    def of_gold(self, gold: Corners, n_local: Array) -> Array:
-        """Omega(mu_i) of the gold corners of every example; zero at corners unless overridden."""
-        return np.zeros(len(n_local))
+    def of_gold(self, gold: Corners, n_curved: Array) -> Array:
+        """Omega(mu_i) of the gold corners of every example; zero at corners unless overridden.
+
+        n_curved : how many parts of each, the first ones, a squared norm covers.
+        """
+        return np.zeros(len(n_curved))
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class Shannon(Regularizer):
 
 @dataclass(frozen=True)
 class SquaredNorm(Regularizer):
-    """Omega = 1/2 ||z||^2 over local parts: the Euclidean projection. Sparsemax and SparseMAP."""
+    """Omega = 1/2 ||z||^2 over local parts (of chains, the labels): sparsemax and SparseMAP."""
 
     def record(self, structure: Structure) -> Any:
         if not is_answered(nearest, structure.record):
@@ -92,13 +95,13 @@ class SquaredNorm(Regularizer):
         return quadratic(structure.record)
 
     def value(self, structure: Structure, z: Array) -> float:
-        local = structure.split(z.ravel(), structure.shape(z))[0]
-        return float(local @ local) / 2
+        curved = z.ravel()[: structure.n_curved(structure.shape(z))]
+        return float(curved @ curved) / 2
 
-    def of_gold(self, gold: Corners, n_local: Array) -> Array:
-        owner = np.repeat(np.arange(len(n_local)), np.diff(gold.start))
-        local = gold.index < n_local[owner]
-        return np.bincount(owner[local], weights=gold.value[local] ** 2 / 2, minlength=len(n_local))
+    def of_gold(self, gold: Corners, n_curved: Array) -> Array:
+        owner = np.repeat(np.arange(len(n_curved)), np.diff(gold.start))
+        curved = gold.index < n_curved[owner]
+        return np.bincount(owner[curved], weights=gold.value[curved] ** 2 / 2, minlength=len(n_curved))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ norm of w. Worst cases: the true errors are some orders of magnitude smaller.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from structlearn.contract import Array
 
 #: Half of the distance from 1 to the next number: the largest relative error of one operation.
 UNIT = float(np.finfo(np.float64).eps) / 2
+#: A loss this far below zero, over the scores that it is a difference of, is no rounding error.
+MATERIAL = 1e-6
 #: Operations on a number that no sum counts: products, exponentials, what a kernel does beside adding up.
 FEW = 32
 
@@ -63,6 +65,24 @@ class Magnitude(NamedTuple):
         """At least the error of D(z), where ||dD/du|| <= slope, after so many steps that changed w and z."""
         roundings = 2 * (self.depth + steps / max(self.n_examples, 1)) + FEW
         return UNIT * (roundings * self.size(slope) + 2 * (self.n_weights + steps) * abs(penalty))
+
+    @classmethod
+    def of_examples(
+        cls, scoring: Any, entries: Array, cost: Array, weight: Array, accuracy: float
+    ) -> Magnitude:
+        """That of a data set whose outputs add up at most so many parts, with these costs and weights."""
+        chunks = scoring.chunks()
+        largest = np.zeros((2, scoring.n_examples))
+        for first, last in chunks:
+            parts = slice(scoring.start[first], scoring.start[last])
+            own = first + np.flatnonzero(np.diff(scoring.start[first : last + 1]))
+            for row, values in zip(largest, (scoring.part_norms(first, last), np.abs(cost[parts]))):
+                row[own] = np.maximum.reduceat(values, scoring.start[own] - parts.start) if own.size else 0.0
+        mass = weight * entries
+        reach = float(mass @ np.maximum(largest[0], 1.0 if scoring.n_shared else 0.0))
+        depth = len(chunks) + max(int(scoring.start[last] - scoring.start[first]) for first, last in chunks)
+        counts = [scoring.n_terms, int(entries.max()), depth, scoring.n_weights, np.count_nonzero(weight)]
+        return cls(reach, float(mass @ largest[1]), float(mass.sum()), *map(int, counts), accuracy)  # type: ignore[arg-type]
 
     @classmethod
     def of_parts(cls, parts: Sequence[Magnitude], shares: Sequence[float]) -> Magnitude:

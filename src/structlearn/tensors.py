@@ -1,21 +1,28 @@
-"""Named arrays in one safetensors file, written and read piece by piece: no copy of all of them in memory."""
+"""Named arrays in one safetensors file, written and read piece by piece: no copy of all of them in memory.
+
+Beside the arrays the header holds notes (JSON), the hash of each array, and a hash of all this: the header is
+known to be whole before an array is allocated, and an array before it is used.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import zlib
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.files import written_aside
 from structlearn.memory import Memory
+from structlearn.schema import check_form, read_json
 
 _KEY = "structlearn"
+_METADATA = "__metadata__"
 _NAMES = {
     np.dtype(kind): name
     for kind, name in (
@@ -26,18 +33,21 @@ _NAMES = {
 _KINDS = {name: kind for kind, name in _NAMES.items()}
 _PIECE = 1 << 26
 _LONGEST_HEADER = 100 << 20
+_HASH_BYTES = 16
 
 
 def write_tensors(path: str | Path, arrays: Mapping[str, NDArray[Any]], notes: Mapping[str, Any]) -> None:
-    """Arrays, their check sums and JSON notes; whole or not at all."""
+    """Arrays, their hashes and JSON notes; whole or not at all."""
     flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    sums = {name: check_sum(array) for name, array in flat.items()}
-    header: dict[str, Any] = {"__metadata__": {_KEY: json.dumps({"notes": notes, "sums": sums})}}
+    hashes = {name: array_hash(array) for name, array in flat.items()}
+    entries: dict[str, Any] = {}
     at = 0
     for name, array in flat.items():
-        entry = {"dtype": _NAMES[array.dtype], "shape": arrays[name].shape}
-        header[name] = {**entry, "data_offsets": [at, at + array.nbytes]}
+        entry = {"dtype": _NAMES[array.dtype], "shape": list(arrays[name].shape)}
+        entries[name] = {**entry, "data_offsets": [at, at + array.nbytes]}
         at += array.nbytes
+    said = {_KEY: json.dumps(notes), "hashes": json.dumps(hashes)}
+    header = {_METADATA: {**said, "hash": _header_hash(said, entries)}, **entries}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     with written_aside(path) as aside, open(aside, "wb") as file:
@@ -47,58 +57,112 @@ def write_tensors(path: str | Path, arrays: Mapping[str, NDArray[Any]], notes: M
                 file.write(piece)
 
 
+def _header_hash(said: Mapping[str, str], entries: Mapping[str, Any]) -> str:
+    whole = json.dumps([said[_KEY], said["hashes"], entries], sort_keys=True)
+    return hashlib.blake2b(whole.encode(), digest_size=_HASH_BYTES).hexdigest()
+
+
 def pieces(array: NDArray[Any]) -> Any:
     """The bytes of a contiguous array, as views of some megabytes."""
     flat = array.reshape(-1).view(np.uint8)
     return (flat[at : at + _PIECE] for at in range(0, flat.size, _PIECE))
 
 
-def check_sum(array: NDArray[Any]) -> int:
-    """CRC-32 of the bytes."""
-    total = 0
+def array_hash(array: NDArray[Any]) -> str:
+    """A hash of the bytes of a contiguous array."""
+    found = hashlib.blake2b(digest_size=_HASH_BYTES)
     for piece in pieces(array):
-        total = zlib.crc32(piece, total)
-    return total
+        found.update(piece)
+    return found.hexdigest()
+
+
+class Entry(NamedTuple):
+    """An array of a file: what it is, and where its bytes begin and end."""
+
+    kind: np.dtype[Any]
+    shape: tuple[int, ...]
+    begin: int
+    end: int
 
 
 class TensorFile:
-    """A file of `write_tensors`, opened; ValueError if it is none or is damaged.
+    """A safetensors file with notes of ours, opened; ValueError if it is none or is damaged.
 
     Attributes
     ----------
-    notes : dict
+    notes : what the notes say; None where there are none
+    entries : dict of Entry
+    hashed : bool
+        Whether the file has hashes; files of other writers have none.
     """
 
-    def __init__(self, path: str | Path, memory: Memory | None = None) -> None:
+    def __init__(
+        self, path: str | Path, memory: Memory | None = None, noun: str = "structlearn file"
+    ) -> None:
         self.path = Path(path)
         self.memory = memory or Memory()
         try:
             with open(self.path, "rb") as file:
                 self._read_header(file)
-            metadata = json.loads(self._header.pop("__metadata__")[_KEY])
-            self.notes, self._sums = metadata["notes"], metadata["sums"]
-            end = max((entry["data_offsets"][1] for entry in self._header.values()), default=0)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise ValueError(f"{path} is damaged, or not a file of structlearn.") from None
-        if os.path.getsize(self.path) != self._begin + end:
-            raise ValueError(f"{path} is damaged: it is not as long as its header says.")
+        except ValueError as error:
+            raise ValueError(f"{path} is not a {noun}, or it is damaged ({error}).") from None
 
     def _read_header(self, file: BinaryIO) -> None:
-        size = int.from_bytes(file.read(8), "little")
-        if size > _LONGEST_HEADER:
-            raise ValueError
-        self._header: dict[str, Any] = json.loads(file.read(size))
+        size, length = int.from_bytes(file.read(8), "little"), os.fstat(file.fileno()).st_size
+        if not 2 <= size <= min(length - 8, _LONGEST_HEADER):
+            raise ValueError("its header is not as long as it says")
+        header = read_json(file.read(size))
         self._begin = 8 + size
+        form = {"dtype": str, "shape": [_size], "data_offsets": [_size]}
+        check_form(header, {f"{_METADATA}?": dict[str, str]}, "its header")
+        metadata = header.pop(_METADATA, {})
+        for entry in header.values():
+            check_form(entry, form, "an array")
+        self.entries = {name: _entry(name, entry) for name, entry in header.items()}
+        self._check_places(length)
+        self.hashed = "hash" in metadata
+        if self.hashed:
+            check_form(metadata, {_KEY: str, "hashes": str}, "its header")
+            if metadata["hash"] != _header_hash(metadata, header):
+                raise ValueError("the hash of its header is another")
+        self._hashes = read_json(metadata["hashes"]) if self.hashed else {}
+        check_form(self._hashes, {name: str for name in header if self.hashed}, "its hashes")
+        self.notes: Any = read_json(metadata[_KEY]) if _KEY in metadata else None
+
+    def _check_places(self, length: int) -> None:
+        """The arrays lie one after the other, from the header to the end."""
+        at = 0
+        for entry in sorted(self.entries.values(), key=lambda entry: (entry.begin, entry.end)):
+            if entry.begin != at:
+                raise ValueError("its arrays do not lie one after the other")
+            at = entry.end
+        if length != self._begin + at:
+            raise ValueError("it is not as long as its header says")
 
     def load(self, name: str) -> NDArray[Any]:
-        """One array, new, its check sum compared."""
-        entry = self._header[name]
-        kind, shape = _KINDS[entry["dtype"]], entry["shape"]
-        array = self.memory.empty(int(np.prod(shape, dtype=np.int64)), kind)
+        """One array, new, its hash compared."""
+        kind, shape, begin, _ = self.entries[name]
+        array = self.memory.empty(prod(shape), kind)
         with open(self.path, "rb") as file:
-            file.seek(self._begin + entry["data_offsets"][0])
+            file.seek(self._begin + begin)
             for piece in pieces(array):
-                file.readinto(piece)
-        if check_sum(array) != self._sums[name]:
-            raise ValueError(f"{self.path} is damaged: the check sum of {name} is another.")
+                if file.readinto(piece) != piece.size:
+                    raise ValueError(f"{self.path} is damaged: it became shorter while it was read.")
+        if self.hashed and array_hash(array) != self._hashes[name]:
+            raise ValueError(f"{self.path} is damaged: the hash of {name!a} is another.")
         return array.reshape(shape)
+
+
+def _size(value: Any) -> bool:
+    """a number of at least 0"""
+    return type(value) is int and value >= 0
+
+
+def _entry(name: str, entry: Mapping[str, Any]) -> Entry:
+    kind, shape = _KINDS.get(entry["dtype"]), tuple(entry["shape"])
+    if kind is None or len(entry["data_offsets"]) != 2:
+        raise ValueError(f"there is no such array as {name!a} says it is")
+    begin, end = entry["data_offsets"]
+    if end - begin != kind.itemsize * prod(shape):
+        raise ValueError(f"the array {name!a} has not as many bytes as its shape says")
+    return Entry(kind, shape, begin, end)

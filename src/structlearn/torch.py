@@ -3,10 +3,10 @@
     values  Omega*(theta) = max_{z in M} <theta, z> - Omega(z)      gradient: the prediction
     answers z(theta)      = argmax_{z in M} <theta, z> - Omega(z)   derivative: J v, J symmetric
 
-J is the Hessian of Omega*, so that a backward pass needs one directional derivative of the prediction, taken
-by central differences: two more predictions, for any structure (Domke 2010). For Omega = 0 predictions are
-piecewise constant and the derivative is zero. Scores are float32 or float64 on any device; structures answer
-on the CPU in float64.
+J is the Hessian of Omega* (`structlearn.derivatives`), so that a backward pass needs one directional
+derivative of the prediction (Domke 2010). For Omega = 0 predictions are piecewise constant and the derivative
+is zero. Scores are of any floating type on any device; structures answer, and losses are subtracted, on the
+CPU in float64.
 """
 
 from __future__ import annotations
@@ -19,13 +19,20 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from structlearn.contract import Array
+from structlearn.derivatives import derivative
 from structlearn.losses import FenchelYoungLoss
 from structlearn.regularizers import Regularizer, Zero
 
 __all__ = ["StructuredLayer", "StructuredLoss"]
 
-#: How far a directional derivative looks to either side, in units of the largest score (at least 1).
-STEP = 1e-4
+
+class _Targets(NamedTuple):
+    """What a loss must know of the outputs: mu for local and shared parts, local costs, and Omega(mu)."""
+
+    mu: Array
+    of_shared: Array
+    cost: Array
+    omega: Array
 
 
 class _Padded(NamedTuple):
@@ -37,19 +44,27 @@ class _Padded(NamedTuple):
     def ask(self, theta: Array, shared: Array) -> tuple[Array, Array, Array]:
         """Answers for local parts (zero where padded) and shared parts, and values."""
         found, values = self._respond(theta, shared)
-        local, of_shared = np.zeros_like(theta), np.zeros_like(shared)
-        for b, z in enumerate(found):
-            block = local[b][self.block(b)]
-            block[...] = z.ravel()[: block.size].reshape(block.shape)
-            of_shared[b] = z.ravel()[block.size :]
-        return local, of_shared, values
+        return *self._apart(found, theta, shared), values
+
+    def derivative(self, theta: Array, shared: Array, v: Array, of_shared: Array) -> tuple[Array, Array]:
+        """J v, for local and for shared parts."""
+        scores, ways = self._parts(theta, shared), self._parts(v, of_shared)
+        found: list[Any] = [None] * len(scores)
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for b, one in enumerate(scores):
+            alike.setdefault(one.shape, []).append(b)
+        for rows in alike.values():
+            moved = derivative(self.loss, *(np.stack([each[b] for b in rows]) for each in (scores, ways)))
+            for b, one in zip(rows, moved):
+                found[b] = one
+        return self._apart(found, theta, shared)
 
     def answers(self, theta: Array, shared: Array) -> list[Array]:
         """The part vector of each example's answer."""
         return self._respond(theta, shared)[0]
 
-    def targets(self, shape: tuple[int, ...], n_shared: int, ys: Any) -> tuple[Array, Array, Array, Array]:
-        """mu for local and for shared parts, the local parts' costs, and Omega(mu)."""
+    def targets(self, shape: tuple[int, ...], n_shared: int, ys: Any) -> _Targets:
+        """What the loss must know of the outputs of a batch of this shape."""
         local, cost = np.zeros(shape), np.zeros(shape)
         of_shared, omega = np.zeros((shape[0], n_shared)), np.zeros(shape[0])
         for b in range(shape[0]):
@@ -61,7 +76,7 @@ class _Padded(NamedTuple):
             cost[b][self.block(b)] = costs[: block.size].reshape(block.shape)
             of_shared[b] = target.mu.ravel()[block.size :]
             omega[b] = target.omega
-        return local, of_shared, cost, omega
+        return _Targets(local, of_shared, cost, omega)
 
     def _output(self, ys: Any, b: int) -> Any:
         """Example b's output; of a padded tensor, the part that the last of its sizes cover."""
@@ -76,9 +91,22 @@ class _Padded(NamedTuple):
         return tuple(slice(int(size)) for size in self.sizes[b])
 
     def _respond(self, theta: Array, shared: Array) -> tuple[Any, Array]:
-        parts = [self._join(theta[b][self.block(b)], shared[b]) for b in range(len(theta))]
+        parts = self._parts(theta, shared)
         same = (self.sizes == self.sizes[:1]).all()
         return self.loss.structure.respond(self.loss.record, np.stack(parts) if same else parts)
+
+    def _parts(self, theta: Array, shared: Array) -> list[Array]:
+        """The part vector of each example."""
+        return [self._join(theta[b][self.block(b)], shared[b]) for b in range(len(theta))]
+
+    def _apart(self, parts: Any, theta: Array, shared: Array) -> tuple[Array, Array]:
+        """Part vectors as local parts, zero where padded, and shared parts."""
+        local, of_shared = np.zeros_like(theta), np.zeros_like(shared)
+        for b, z in enumerate(parts):
+            block = local[b][self.block(b)]
+            block[...] = z.ravel()[: block.size].reshape(block.shape)
+            of_shared[b] = z.ravel()[block.size :]
+        return local, of_shared
 
     def _join(self, local: Array, shared: Array) -> Array:
         if self.loss.structure.part_ndim == local.ndim and not shared.size:
@@ -87,52 +115,43 @@ class _Padded(NamedTuple):
 
 
 class _Answer(torch.autograd.Function):
-    """theta -> z(theta), for local and for shared parts."""
+    """theta -> z(theta + cost), for local and for shared parts."""
 
     @staticmethod
-    def forward(ctx: Any, theta: Tensor, shared: Tensor, batch: _Padded) -> tuple[Tensor, Tensor]:
-        ctx.batch = batch
+    def forward(ctx: Any, theta: Tensor, shared: Tensor, batch: _Padded, cost: Any) -> tuple[Tensor, Tensor]:
+        ctx.batch, ctx.cost = batch, cost
         ctx.save_for_backward(theta, shared)
-        local, of_shared, _ = batch.ask(_numbers(theta), _numbers(shared))
+        local, of_shared, _ = batch.ask(_numbers(theta) + cost, _numbers(shared))
         return _tensor(local, theta), _tensor(of_shared, shared)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
         theta, shared = ctx.saved_tensors
-        along = _derivative(
-            ctx.batch, (_numbers(theta), _numbers(shared)), [_numbers(grad) for grad in grads]
-        )
-        return _tensor(along[0], theta), _tensor(along[1], shared), None
+        at = _numbers(theta) + ctx.cost, _numbers(shared)
+        local, of_shared = ctx.batch.derivative(*at, *map(_numbers, grads))
+        return _tensor(local, theta), _tensor(of_shared, shared), None, None
 
 
-def _derivative(batch: _Padded, at: tuple[Array, Array], v: list[Array]) -> list[Array]:
-    """J v, for local and for shared parts."""
-    length = max((float(np.abs(one).max()) for one in v if one.size), default=0.0)
-    if length == 0.0 or not batch.loss.regularizer.smooth:
-        return [np.zeros_like(one) for one in v]
-    finite = [one[np.isfinite(one)] for one in at]
-    step = STEP * max([1.0, *(float(np.abs(one).max()) for one in finite if one.size)]) / length
-    ahead, behind = (
-        batch.ask(*(one + side * step * way for one, way in zip(at, v, strict=True)))[:2] for side in (1, -1)
-    )
-    return [(a - b) / (2 * step) for a, b in zip(ahead, behind, strict=True)]
-
-
-class _Value(torch.autograd.Function):
-    """theta -> Omega*(theta), whose gradient is z(theta)."""
+class _Loss(torch.autograd.Function):
+    """theta -> L(theta, y) >= 0, whose gradient is z(theta + c) - mu."""
 
     @staticmethod
-    def forward(ctx: Any, theta: Tensor, shared: Tensor, batch: _Padded) -> Tensor:
-        ctx.batch = batch
+    def forward(ctx: Any, theta: Tensor, shared: Tensor, batch: _Padded, target: _Targets) -> Tensor:
+        ctx.batch, ctx.target = batch, target
         ctx.save_for_backward(theta, shared)
-        return _tensor(batch.ask(_numbers(theta), _numbers(shared))[2], theta)
+        costly, each = _numbers(theta) + target.cost, _numbers(shared)
+        inner = _inner(costly, target.mu) + _inner(each, target.of_shared)
+        value = batch.ask(costly, each)[2] + target.omega - inner
+        return _tensor(np.maximum(value, 0.0), theta)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
         theta, shared = ctx.saved_tensors
-        local, of_shared = _Answer.apply(theta, shared, ctx.batch)
-        return grad.reshape(-1, *[1] * (theta.ndim - 1)) * local, grad[:, None] * of_shared, None
+        local, of_shared = _Answer.apply(theta, shared, ctx.batch, ctx.target.cost)
+        local = local - _tensor(ctx.target.mu, theta)
+        of_shared = of_shared - _tensor(ctx.target.of_shared, theta)
+        return grad.reshape(-1, *[1] * (theta.ndim - 1)) * local, grad[:, None] * of_shared, None, None
 
 
 class StructuredLayer(nn.Module):
@@ -173,7 +192,7 @@ class StructuredLayer(nn.Module):
 
         """
         batch = _Padded(self.loss, _sizes(theta, sizes, mask))
-        return _Answer.apply(theta, _each(theta, shared), batch)[0]
+        return _Answer.apply(theta, _each(theta, shared), batch, 0.0)[0]
 
     def decode(
         self, theta: Tensor, shared: Tensor | None = None, *, sizes: Any = None, mask: Tensor | None = None
@@ -222,20 +241,17 @@ class StructuredLoss(nn.Module):
             raise ValueError(f"{len(theta)} examples of scores but {len(y)} outputs were given.")
         batch = _Padded(self.loss, _sizes(theta, sizes, mask))
         each = _each(theta, shared)
-        mu, of_shared, cost, omega = batch.targets(theta.shape, each.shape[1], y)
-        costly = theta + _tensor(cost, theta)
-        value = _Value.apply(costly, each, batch) + _tensor(omega, theta)
-        value = value - _inner(costly, _tensor(mu, theta)) - _inner(each, _tensor(of_shared, each))
-        return _REDUCTIONS[self.reduction](value)
+        target = batch.targets(theta.shape, each.shape[1], y)
+        return _REDUCTIONS[self.reduction](_Loss.apply(theta, each, batch, target))
 
 
 _REDUCTIONS = {"mean": torch.mean, "sum": torch.sum, "none": lambda value: value}
 
 
-def _inner(theta: Tensor, mu: Tensor) -> Tensor:
+def _inner(theta: Array, mu: Array) -> Array:
     """<theta, mu> of each example, where a forbidden part (-inf) that mu does not use counts nothing."""
-    used = mu != 0
-    return (torch.where(used, theta, 0.0) * mu).flatten(1).sum(1)
+    terms = np.where(mu != 0, theta, 0.0) * mu
+    return terms.reshape(len(terms), -1).sum(axis=1)
 
 
 def _each(theta: Tensor, shared: Tensor | None) -> Tensor:
@@ -277,7 +293,7 @@ def _sizes_of(mask: Array) -> Array:
 
 
 def _numbers(tensor: Tensor) -> Array:
-    return tensor.detach().cpu().numpy().astype(np.float64)
+    return tensor.detach().cpu().double().numpy().copy()
 
 
 def _tensor(array: Array, like: Tensor) -> Tensor:

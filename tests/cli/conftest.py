@@ -6,8 +6,15 @@ import pytest
 from cli_cases import columns, command, label_sets, numbers, rows, sentences, table
 from typer.testing import CliRunner
 
+from structlearn import compilation
 from structlearn.cli import app
 from structlearn.data import write_libsvm
+
+
+@pytest.fixture(autouse=True)
+def _compiled_before(monkeypatch):
+    """Whether a cache is warm is no matter of these tests: nothing is said of compilation."""
+    monkeypatch.setattr(compilation, "_told", ["before"])
 
 
 @pytest.fixture

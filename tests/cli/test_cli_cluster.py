@@ -41,6 +41,12 @@ def test_a_split_into_too_many_parts_leaves_nothing(refused, packed, tmp_path):
     [
         (("classify", "--cluster", "here"), "A cluster is an address such as tcp://scheduler:8786"),
         (("regress", "--cluster", "local:2"), "--cluster trains classify, tag and match"),
+        (("classify", "--cluster", "local:0"), "A cluster is an address such as tcp://scheduler:8786"),
+        (
+            ("classify", "--cluster", "local:99999999999"),
+            "local:K starts K processes on this machine, at most",
+        ),
+        (("classify", "--cluster", f"local:{'9' * 5000}"), "at most"),
     ],
 )
 def test_refusals(refused, packed, tmp_path, arguments, sentence):

@@ -135,8 +135,8 @@ def test_convergence_warnings_are_sentences(run, libsvm, tmp_path):
     result = run(
         "train", "classify", libsvm, "--out", tmp_path / "model.st", "--max-passes", "1", "--tol", "1e-9"
     )
-    (warning,) = [line for line in result.stderr.splitlines() if "max_passes" in line]
-    assert warning.startswith("Warning: Stopped after max_passes=1 ")
+    (warning,) = [line for line in result.stderr.splitlines() if "max-passes" in line]
+    assert warning.startswith("Warning: Stopped after --max-passes 1 ")
     assert "converged: False" in result.stdout
 
 
@@ -181,7 +181,8 @@ def test_pipes_are_read_once(run, libsvm, csv, tmp_path):
         assert run("evaluate", out, piped(data)).stdout == run("evaluate", out, data).stdout
 
 
-def test_closed_pipe(start, model, libsvm):
+def test_closed_pipe(run, start, model, libsvm):
+    run("predict", model, libsvm)  # so that all is compiled, and nothing is said of it
     process = start("predict", model, libsvm)
     process.stdout.close()
     assert process.stderr.read() == ""

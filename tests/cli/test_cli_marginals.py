@@ -95,7 +95,7 @@ def test_losses_without_probabilities(run, refused, libsvm, sets, tags, tmp_path
     data = {"classify": libsvm, "multilabel": sets, "tag": tags}[task]
     run("train", task, data, "--out", out, "--loss", loss, "--max-passes", "2")
     message = refused("predict", out, tmp_path / "absent", "--marginals")
-    assert message == f"Error: loss={loss!r} has no probabilities; train with --loss softmax or sparsemax."
+    assert message == f"Error: --loss {loss} has no probabilities; train with --loss softmax or sparsemax."
 
 
 def test_regressors_have_no_probabilities(run, refused, real, tmp_path):

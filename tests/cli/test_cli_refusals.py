@@ -9,6 +9,7 @@ import pytest
 from cli_cases import rows, table
 from safetensors.numpy import save_file
 
+from model_files import rewrite
 from structlearn.data import write_libsvm
 
 
@@ -21,15 +22,15 @@ from structlearn.data import write_libsvm
         (["--regularization", "-1"], "regularization must be at least 0"),
         (["--regularization", "0"], "needs regularization > 0"),
         (["--tol", "nan"], "tol must be a finite number"),
-        (["--max-passes", "0"], "max_passes must be above 0"),
-        (["--max-seconds", "-1"], "max_seconds must be above 0"),
-        (["--jobs", "0"], "n_jobs"),
-        (["--solver", "perceptron"], "Solver 'perceptron' trains loss='perceptron' only"),
+        (["--max-passes", "0"], "--max-passes must be above 0"),
+        (["--max-seconds", "-1"], "--max-seconds must be above 0"),
+        (["--jobs", "0"], "--jobs"),
+        (["--solver", "perceptron"], "Solver 'perceptron' trains --loss perceptron only"),
         (["--loss", ""], "Unknown loss ''; valid are 'hinge', "),
         (["--loss", "logistic"], "valid are 'hinge', 'perceptron', 'softmax', 'sparsemax', 'entmax15'"),
         (["--loss", "softmax", "--solver", "lbfsg"], "Did you mean 'lbfgs'?"),
-        (["--loss", "softmax", "--solver", "bcfw"], "cannot train loss='softmax'; use one of 'sdca'"),
-        (["--penalty", "l1"], "penalty='l1' needs a smooth loss such as 'softmax'"),
+        (["--loss", "softmax", "--solver", "bcfw"], "cannot train --loss softmax; use one of 'sdca'"),
+        (["--penalty", "l1"], "--penalty l1 needs a smooth loss such as 'softmax'"),
         (["--penalty", "l3"], "Unknown penalty 'l3'; valid are 'l2', 'l1', 'group'."),
         (["--loss", "softmax", "--penalty", "elasticnet"], "Unknown penalty 'elasticnet'"),
         (["--loss", "softmax", "--penalty", "group", "--solver", "lbfgs"], "use one of 'proximal'"),
@@ -55,7 +56,7 @@ def test_wrong_options_are_refused_before_data_is_read(refused, tmp_path, option
         ("regress", ["--penalty", "lasso"], "valid are 'l2', 'l1', 'elasticnet', 'group'."),
         ("regress", ["--penalty", "elasticnetz"], "Did you mean 'elasticnet'?"),
         ("regress", ["--solver", "bcfw"], "valid are 'auto', 'direct', 'coordinate-descent', 'proximal'"),
-        ("regress", ["--penalty", "l1", "--solver", "direct"], "use solver='coordinate-descent'"),
+        ("regress", ["--penalty", "l1", "--solver", "direct"], "use --solver coordinate-descent"),
         ("regress", ["--regularization", "-1"], "regularization must be at least 0"),
         (
             "tag",
@@ -208,6 +209,49 @@ def test_files_that_are_no_models(refused, model, libsvm, tmp_path):
         assert "damaged" in refused(*command)
 
 
+def notes(**values):
+    return lambda header, tensors: header["notes"].update(values)
+
+
+def without(name):
+    return lambda header, tensors: header["notes"].pop(name)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (notes(format=3), "notes.format must be"),
+        (notes(n_features="4"), "notes.n_features must be int"),
+        (notes(n_features=10**9), "notes tell of 1000000000 features, not of 4"),
+        (notes(format="csv"), "it lacks notes.features"),
+        (without("n_features"), "it lacks notes.n_features"),
+        (notes(task="tag"), "the task tag has a ChainClassifier"),
+        (notes(task=["classify"]), "does not say how to read data files"),
+    ],
+)
+def test_damaged_notes_are_a_sentence(refused, model, libsvm, tmp_path, change, why):
+    path = tmp_path / "other.st"
+    path.write_bytes(model.read_bytes())
+    rewrite(path, change)
+    for command in ("predict", "evaluate"):
+        assert why in refused(command, path, libsvm)
+
+
+def test_damaged_notes_of_a_table_are_a_sentence(run, refused, csv, tmp_path):
+    path = tmp_path / "table.st"
+    run("train", "classify", csv, "--out", path)
+    whole = path.read_bytes()
+    for change, why in (
+        (without("features"), "it lacks notes.features"),
+        (notes(features="abcd"), "notes.features must be list"),
+        (notes(features=["a", "b", 3, "d"]), "notes.features[2] must be str, not 3"),
+        (notes(targets=[]), "notes.targets must be 1 names"),
+    ):
+        path.write_bytes(whole)
+        rewrite(path, change)
+        assert why in refused("predict", path, csv)
+
+
 def test_models_saved_from_python_are_described_but_not_applied(run, refused, libsvm, tmp_path):
     from structlearn import MulticlassClassifier
 
@@ -226,7 +270,7 @@ def raising(error):
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), MemoryError()])
 def test_failures_exit_with_1(run, libsvm, tmp_path, monkeypatch, error):
-    monkeypatch.setattr("structlearn.estimators.persistence.save_file", raising(error))
+    monkeypatch.setattr("structlearn.tensors.written_aside", raising(error))
     result = run("train", "classify", libsvm, "--out", tmp_path / "model.st", code=1)
     assert result.stdout == ""
     assert result.stderr.splitlines()[-1] in ("Error: No space left on device.", "Error: Out of memory.")

@@ -77,7 +77,7 @@ def test_evaluate_spans(run, chunker, write):
 
 def test_labels_that_training_never_saw(run, refused, chunker, write):
     data = write("the D B-NP\n\nruns V B-XP\n", "odd.txt")
-    assert "odd.txt, line 3: training never saw the label 'B-XP'" in refused("evaluate", chunker, data)
+    assert 'odd.txt, line 3: training never saw the label "B-XP"' in refused("evaluate", chunker, data)
     result = run("evaluate", chunker, data, "--count-unknown")
     assert values(result.stdout)["accuracy"] == "0.5"
     assert "1 of the labels" in result.stderr
@@ -150,7 +150,7 @@ def test_templates_and_their_options(run, refused, chunks, tmp_path):
     run("train", "tag", chunks, "--hash-bits", "10", "--out", out, *QUICK)
     assert Tagger.load(out).chain_.n_features_in_ == 1024
     assert "'word['" in refused("train", "tag", chunks, "--templates", "word[", "--out", out)
-    assert "hash_bits" in refused("train", "tag", chunks, "--hash-bits", "99", "--out", out)
+    assert "--hash-bits" in refused("train", "tag", chunks, "--hash-bits", "99", "--out", out)
     message = refused("train", "classify", chunks, "--label", "1", "--out", out)
     assert "--label does not go with the task classify (it goes with tag, chunk, ner)" in message
 
@@ -163,7 +163,7 @@ def test_transitions_that_depend_on_tags(run, refused, chunks, tmp_path):
     n_tags, n_labels = 5, len(tagger.classes_)
     assert tagger.chain_.conditioned_coef_.shape == (n_tags, n_labels, n_labels)
     assert run("predict", out, chunks).stdout == chunks.read_text()
-    assert "hash_bits" in refused("train", "chunk", chunks, "--hash-bits", "8", *given, "--out", out)
+    assert "--hash-bits" in refused("train", "chunk", chunks, "--hash-bits", "8", *given, "--out", out)
 
 
 def test_a_tagger_made_in_python(run, write, tmp_path):

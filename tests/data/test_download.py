@@ -136,6 +136,17 @@ def test_located_in_either_place(tmp_path):
     assert located("letters", tmp_path) == tmp_path / "letters"
 
 
+@pytest.mark.parametrize("name", ["rows.txt", "rows.txt.gz", "rows.txt.bz2"])
+def test_a_file_that_is_far_too_large_is_given_up(offer, tmp_path, name):
+    """Whatever it is packed to: of 16 bytes that are expected, a megabyte is allowed."""
+    bomb = bytes(50 << 20)
+    packed = {"gz": gzip.compress, "bz2": bz2.compress}.get(name.split(".")[-1], bytes)(bomb)
+    offer((name, packed, sha256(bomb), "rows.txt"))
+    with pytest.raises(DataError, match=f"{name} gave more than 1048608 bytes, .*; nothing was kept"):
+        fetch("tiny", tmp_path / "data")
+    assert contents(tmp_path / "data") == []
+
+
 # ---- archives --------------------------------------------------------------------------------------
 
 
@@ -188,3 +199,30 @@ def test_archives_that_lead_elsewhere_are_refused(tmp_path, content):
         unpack(archive, folder)
     assert contents(folder) == []
     assert contents(tmp_path) == ["archive", "folder"]
+
+
+def bomb_tar():
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        for name in ("rows.txt", "more.txt"):
+            entry = tarfile.TarInfo(name)
+            entry.size = 3 << 20
+            archive.addfile(entry, io.BytesIO(bytes(3 << 20)))
+    return made.getvalue()
+
+
+def bomb_zip():
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("rows.txt", bytes(3 << 20))
+        archive.writestr("more.txt", bytes(3 << 20))
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("content", [bomb_tar(), bomb_zip()], ids=["tar", "zip"])
+def test_archives_that_hold_far_too_much_are_not_unpacked(offer, tmp_path, content):
+    assert len(content) < 1 << 20
+    offer(("rows.archive", content, sha256(content), ""))
+    with pytest.raises(DataError, match="gave more than 1048608 bytes"):
+        fetch("tiny", tmp_path / "data")
+    assert contents(tmp_path / "data") == []

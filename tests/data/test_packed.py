@@ -1,5 +1,6 @@
 """Packed data: what is packed is what is read, training on it is the same, and damage is named."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -146,6 +147,14 @@ def rewritten(folder, **changes):
         ({"format": "x"}, "no packed data"),
         ({"classes": []}, "do not belong together"),
         ({"kind": "chain"}, "do not belong together"),
+        ({"kind": ["chain"]}, "kind must be"),
+        ({"classes": 3}, "classes must be list"),
+        ({"n_features": 5}, "features are float64 of shape"),
+        ({"n_features": "4"}, "n_features must be a number"),
+        ({"notes": []}, "notes must be dict"),
+        ({"texts": {"a": "b"}}, "texts.* must be list"),
+        ({"arrays": []}, "arrays must be dict"),
+        ({"arrays": {}}, "is damaged"),
     ],
 )
 def test_other_headers_are_refused(tmp_path, changes, why):
@@ -237,3 +246,98 @@ def test_sizes():
             parse_size(wrong)
     with pytest.raises(ValueError, match="is too little: the program itself takes"):
         Memory("1KB")
+
+
+def with_array(folder, name, array=None, **entry):
+    """The folder with another array, or another description of one; all hashes right."""
+    from structlearn.data.folder import HEADER
+
+    arrays = json.loads((folder / HEADER).read_text())["arrays"]
+    if array is not None:
+        (folder / f"{name}.bin").write_bytes(array.tobytes())
+        arrays[name] = {
+            "dtype": array.dtype.str,
+            "shape": list(array.shape),
+            "sha256": hashlib.sha256(array.tobytes()).hexdigest(),
+        }
+    arrays[name] = {**arrays.get(name, {}), **entry}
+    rewritten(folder, arrays=arrays)
+
+
+KINDS = {
+    "classes": lambda: rows(),
+    "sparse": lambda: (sparse.csr_matrix(rows()[0]), rows()[1]),
+    "sets": lambda: (rows()[0], [("a",), ("a", "b")] * 25),
+    "numbers": lambda: (rows()[0], rows()[0].sum(axis=1)),
+    "chain": lambda: chains(),
+    "matching": lambda: make_matchings(6, (2, 4), (2, 4), 3, random_state=0),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "change"),
+    [
+        ("classes", "codes", lambda one: one + 2),
+        ("classes", "codes", lambda one: one - 1),
+        ("classes", "codes", lambda one: one[:-1]),
+        ("classes", "codes", lambda one: one.astype(np.float64)),
+        ("classes", "features", lambda one: one[:-1]),
+        ("classes", "features", lambda one: one[:, :-1].copy()),
+        ("classes", "features", lambda one: np.where(one == one[0, 0], np.nan, one)),
+        ("sparse", "indices", lambda one: one + 4),
+        ("sparse", "indices", lambda one: one - 4),
+        ("sparse", "indptr", lambda one: one[::-1].copy()),
+        ("sparse", "indptr", lambda one: one + 1),
+        ("sparse", "data", lambda one: one[:-1]),
+        ("sets", "starts", lambda one: one * 2),
+        ("sets", "starts", lambda one: one[:-1]),
+        ("numbers", "targets", lambda one: one[:-1]),
+        ("numbers", "targets", lambda one: one * np.inf),
+        ("chain", "starts", lambda one: np.r_[one[:3], -5, one[4:]]),
+        ("chain", "starts", lambda one: np.r_[one[:-1], 10**12]),
+        ("chain", "codes", lambda one: one + 100),
+        ("matching", "shapes", lambda one: one * 2),
+        ("matching", "shapes", lambda one: -one),
+        ("matching", "links", lambda one: one + 50),
+        ("matching", "links", lambda one: one - 50),
+        ("matching", "link_starts", lambda one: one[:-1]),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused_though_their_hashes_are_right(tmp_path, kind, name, change):
+    folder = tmp_path / "p"
+    pack(folder, {"sparse": "classes"}.get(kind, kind), *KINDS[kind]())
+    open_packed(folder)
+    old = {**json.loads((folder / "header.json").read_text())["arrays"][name]}
+    array = np.frombuffer((folder / f"{name}.bin").read_bytes(), old["dtype"]).reshape(old["shape"])
+    with np.errstate(invalid="ignore"):
+        with_array(folder, name, np.asarray(change(array)))
+    with pytest.raises(DataError, match="do not belong together"):
+        open_packed(folder)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"dtype": "|O8"},
+        {"dtype": "<U9"},
+        {"dtype": 3},
+        {"shape": [1 << 33, 1 << 33]},
+        {"shape": [-1]},
+        {"shape": 5},
+        {"sha256": None},
+    ],
+)
+def test_descriptions_of_arrays_that_cannot_be_are_refused(tmp_path, entry):
+    pack(tmp_path / "p", "classes", *rows())
+    with_array(tmp_path / "p", "codes", **entry)
+    with pytest.raises(DataError, match="damaged"):
+        open_packed(tmp_path / "p")
+
+
+def test_names_that_lead_elsewhere_are_refused(tmp_path):
+    pack(tmp_path / "p", "classes", *rows())
+    (tmp_path / "out.bin").write_bytes(bytes(8))
+    sha256 = hashlib.sha256(bytes(8)).hexdigest()
+    with_array(tmp_path / "p", "../out", dtype="<f8", shape=[1], sha256=sha256)
+    with pytest.raises(DataError, match="the name of no array"):
+        open_packed(tmp_path / "p")

@@ -52,7 +52,10 @@ def test_sentences_from_lists():
     tokens = Tokens.from_sentences([[("a", "X"), ("b", "Y")], [("a", "Y")]], ["word", "pos"])
     assert (cells(tokens, "word"), cells(tokens, "pos")) == (["a", "b", "a"], ["X", "Y", "Y"])
     assert cells(Tokens.from_sentences([["a", "b"]]), "word") == ["a", "b"]
-    with pytest.raises(ValueError, match="Sentence 1 has a token of 3 columns; expected 2"):
+    with pytest.raises(
+        ValueError,
+        match=r"Sentence 1 has a token of 3 columns; a token is a tuple of 2 strings \(word, pos\)",
+    ):
         Tokens.from_sentences([[("a", "X")], [("a", "b", "c")]], ["word", "pos"])
 
 
@@ -60,7 +63,7 @@ def test_sentences_from_lists():
     ("content", "message"),
     [
         (CONLLU.replace("\tcase\t_\t_", "\tcase\t_"), "line 7: 9 columns; CoNLL-U has ten"),
-        (CONLLU.replace("2.1\t", "2,1\t"), "line 6: '2,1' cannot be here: expected a word"),
+        (CONLLU.replace("2.1\t", "2,1\t"), 'line 6: "2,1" cannot be here: expected a word'),
         (CONLLU.replace("3\tal\tal", "3 al\tal"), "line 7: 9 columns; CoNLL-U has ten"),
         ("a\tb\tX\nc d Y\n", "line 2: cells are separated by spaces, but those of line 1 by tabs"),
     ],
@@ -154,7 +157,7 @@ def test_confidences(write):
 
 def test_a_label_with_a_space_does_not_fit(write):
     tokens = read_tokens(write("a X\nb Y\n"), text=True)
-    with pytest.raises(DataError, match="line 1: the label 'P Q' has a space"):
+    with pytest.raises(DataError, match='line 1: the label "P Q" has a space'):
         list(filled(tokens, "1", ["P Q", "P"]))
 
 

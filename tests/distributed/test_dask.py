@@ -17,6 +17,7 @@ from structlearn.solvers import Checkpoint
 
 pytest.importorskip("distributed")
 import cloudpickle
+import psutil
 import sabotage
 
 cloudpickle.register_pickle_by_value(sabotage)
@@ -111,6 +112,30 @@ def wait_for(happened, seconds=120):
     while not happened():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize("after", [0.0, 0.5])
+def test_a_worker_killed_while_the_cluster_starts(tmp_path, after):
+    pack(tmp_path / "packed", "classes", *data(NAME))
+    command = [sys.executable, "-c", "from structlearn.cli import main; main()"]
+    command += ["train", "classify", str(tmp_path / "packed"), "--out", str(tmp_path / "model")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*command, "--cluster", "local:2"], stdout=pipe, stderr=pipe, text=True) as driver:
+        wait_for(lambda: driver.poll() is not None or workers_of(driver.pid))
+        time.sleep(after)
+        workers_of(driver.pid)[0].kill()
+        _, stderr = driver.communicate(timeout=120)
+    assert "Traceback" not in stderr
+    assert driver.returncode == 1, stderr
+    (sentence,) = [line for line in stderr.splitlines() if line.startswith("Error: ")]
+    assert "a process of local:2 ended while it started" in sentence
+    assert not (tmp_path / "model").exists()
+
+
+def workers_of(pid):
+    """Worker processes of a driver: it has no others that are made by spawning."""
+    found = psutil.Process(pid).children(recursive=True)
+    return [one for one in found if "spawn_main" in " ".join(one.cmdline())]
 
 
 def test_workers_without_the_package_or_with_another_version():

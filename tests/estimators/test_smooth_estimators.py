@@ -120,6 +120,34 @@ def test_the_dual_of_the_binary_hinge(two, solver, storage):
     assert not np.intersect1d(np.flatnonzero(margins > 1 + 0.05), model.support_).size
 
 
+@pytest.mark.parametrize("solver", ["coordinate-ascent", "projected-gradient", "bcfw"])
+@pytest.mark.parametrize("max_passes", [1, 3, 1000])
+@pytest.mark.parametrize("options", [{}, {"averaging": True}], ids=["last", "averaged"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_dual_coefficients_are_a_dual_point(two, solver, max_passes, options):
+    """Converged or not: in the box, with a dual value that bounds their distance from the weights."""
+    if options and solver == "projected-gradient":
+        pytest.skip("has no averages")
+    X, y = two
+    lam, sign, n = 1e-3, 2 * y - 1, len(y)
+    model = BinaryClassifier(
+        solver=solver,
+        max_passes=max_passes,
+        regularization=lam,
+        random_state=0,
+        fit_intercept=False,
+        solver_options=options,
+    ).fit(X, y)
+    alpha = model.dual_coef_[0] * sign * lam * n
+    assert -1e-12 <= alpha.min() <= alpha.max() <= 1 + 1e-12
+    w = model.dual_coef_[0] @ X
+    dual = alpha.mean() - lam / 2 * w @ w
+    primal = np.maximum(0, 1 - sign * (X @ model.weights_)).mean() + lam / 2 * model.weights_ @ model.weights_
+    assert model.certificate_.primal == pytest.approx(primal)
+    assert dual <= model.certificate_.dual + 1e-9
+    assert np.sum((model.weights_ - w) ** 2) <= 2 / lam * (primal - dual) + 1e-9
+
+
 def test_the_margin_scales_the_hinge(two):
     X, y = two
     one = BinaryClassifier(fit_intercept=False, tol=1e-8, random_state=0).fit(X, y)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from structlearn.contract import gram, move, score, score_some, scratch, squared_norm
-from structlearn.scoring import GraphScoring, PartScoring, RowScoring, SumScoring
+from structlearn.scoring import GraphScoring, JointScoring, PartScoring, RowScoring, SumScoring
 from structlearn.scoring.base import score_all
 from structlearn.scoring.rows import LONGEST_GRAM, SPARSE_ENOUGH, DenseRows, SparseRows
 from structlearn.scoring.sums import Items
@@ -240,3 +240,61 @@ def test_sums_are_scores_of_concatenated_features(rng):
     whole = PartScoring(np.array(written), scoring.shapes)
     np.testing.assert_allclose(scoring.scores(w, 0, 3), whole.scores(w, 0, 3))
     np.testing.assert_allclose(scoring.part_norms(0, 3), whole.part_norms(0, 3))
+
+
+# ---- what compiled code would read beyond ----------------------------------------------------------------
+
+SCORINGS = [
+    rows,
+    lambda: rows(sparse.csr_matrix),
+    parts,
+    graphs,
+    sums,
+    lambda: JointScoring(rows(n_shared=0), rows(n_labels=9, n_shared=0)),
+]
+
+
+@pytest.mark.parametrize("make", SCORINGS)
+def test_weights_and_ranges_that_do_not_fit_are_refused(make):
+    scoring = make()
+    w, n = np.zeros(scoring.n_weights), scoring.n_examples
+    for wrong in (w[:-1], np.append(w, 0.0), w[:, None]):
+        with pytest.raises(ValueError, match=f"These features have {w.size} weights"):
+            scoring.scores(wrong, 0, n)
+        with pytest.raises(ValueError, match=f"These features have {w.size} weights"):
+            scoring.pullback(np.zeros(scoring.start[-1]), 0, n, wrong)
+    for first, last in ((-1, 1), (0, n + 1), (2, 1)):
+        with pytest.raises(ValueError, match=f"There are {n} examples"):
+            scoring.scores(w, first, last)
+        with pytest.raises(ValueError, match=f"There are {n} examples"):
+            scoring.part_norms(first, last)
+    with pytest.raises(ValueError, match="local parts"):
+        scoring.pullback(np.zeros(scoring.start[-1] - 1), 0, n, w)
+
+
+@pytest.mark.parametrize("lengths", [[1, 4, 3], [1, 4, 1], [4, 4, -1]])
+def test_lengths_that_do_not_add_up_are_refused(lengths):
+    said = "The lengths of the examples add up to"
+    with pytest.raises(ValueError, match=said):
+        RowScoring(np.zeros((7, 2)), np.array(lengths), 2)
+    with pytest.raises(ValueError, match=said):
+        PartScoring(np.zeros((7, 2)), np.ones((3, 2)), sizes=np.array(lengths))
+
+
+@pytest.mark.parametrize(("part", "at", "value"), [("indices", 0, 9), ("indices", 2, -1), ("indptr", 1, 99)])
+def test_damaged_sparse_rows_are_refused(part, at, value):
+    X = sparse.csr_matrix(features(7, density=0.6))
+    getattr(X, part)[at] = value
+    with pytest.raises(ValueError, match="The sparse matrix is damaged"):
+        RowScoring(X, LENGTHS, 2)
+
+
+def test_items_without_vectors_are_refused():
+    side = Items(features(4), np.array([3, 0, 1, 1, 4]), np.array([0, 2, 3, 5]))
+    with pytest.raises(ValueError, match="Items are numbers of vectors, 0 to 3"):
+        SumScoring(side, side)
+
+
+def test_labels_and_pairs_of_other_examples_are_refused():
+    with pytest.raises(ValueError, match="over the same rows"):
+        JointScoring(rows(n_shared=0), rows(n_labels=9, n_shared=0, lengths=LENGTHS[::-1]))

@@ -1,9 +1,11 @@
 """Checkpoints: a run that goes on from one is, bit for bit, the run that was never interrupted."""
 
 import errno
+import json
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from itertools import count
 
@@ -11,7 +13,8 @@ import numpy as np
 import pytest
 
 from brute import SOLVERS, STRUCTURES, build, problem
-from structlearn import tensors
+from structlearn import locks, tensors
+from structlearn.locks import FolderLock
 from structlearn.memory import Memory
 from structlearn.solvers import BlockFrankWolfe, Checkpoint, Perceptron, Stopping, Uniform, checkpoint, solve
 from structlearn.solvers.checkpoint import NAME
@@ -120,16 +123,120 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path):
     flipped[-3] ^= 1
     for content, why in (
         (whole[:-8], "not as long"),
-        (bytes(flipped), "check sum"),
+        (bytes(flipped), "hash of 'array"),
         (whole[: len(whole) // 9], NAME),
         (b"", NAME),
         (b"\xff" * 64, NAME),
-        (whole.replace(b"block_frank_wolfe:State", b"block_frank_wolfe:Focus"), "another version"),
-        (whole.replace(b"block_frank_wolfe:State", b"block_frank_wolfe:_prob"), "another version"),
+        (whole.replace(b"block_frank_wolfe:State", b"block_frank_wolfe:Focus"), "hash of its header"),
+        (whole.replace(b"seconds", b"secomds", 1), "hash of its header"),
+        (len(whole).to_bytes(8, "little") + whole[8:], "header is not as long"),
     ):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=why):
             run(objective, solver, 2, tmp_path, resume=True)
+
+
+@pytest.mark.parametrize("name", ["Focus", "_prob", "nowhere", "os:system"])
+def test_a_checkpoint_of_another_version_is_refused(tmp_path, name):
+    objective, solver = problem("simplex").objective, BlockFrankWolfe()
+    run(objective, solver, 2, tmp_path)
+    file = open_state(tmp_path / NAME)
+    text = json.dumps(file.notes).replace("block_frank_wolfe:State", f"block_frank_wolfe:{name}")
+    arrays = {one: file.load(one) for one in file.entries}
+    tensors.write_tensors(tmp_path / NAME, arrays, json.loads(text))
+    with pytest.raises(ValueError, match="another version"):
+        run(objective, solver, 2, tmp_path, resume=True)
+
+
+# ---- a folder is one run's ------------------------------------------------------------------------------
+
+
+def test_a_second_run_in_the_same_folder_is_refused_at_its_start(tmp_path):
+    objective, solver = problem("simplex").objective, BlockFrankWolfe()
+    refused, fragment = [], tmp_path / f".{NAME}.mine.part"
+
+    def start_another(row):
+        fragment.write_bytes(b"being written")
+        for resume in (False, True):
+            with pytest.raises(BlockingIOError, match="Another run writes its checkpoints into") as caught:
+                run(objective, solver, 3, tmp_path, resume=resume)
+            refused.append(str(caught.value))
+        with pytest.raises(BlockingIOError):
+            Checkpoint(tmp_path, 0.0, True).check()
+        assert fragment.exists()
+
+    kept = Checkpoint(tmp_path, 0.0, False)
+    stopping = Stopping(tol=-1.0, max_passes=3)
+    found = solve(objective, solver, stopping, seed=3, checkpoint=kept, callback=start_another)
+    assert refused
+    assert_same(found, run(objective, solver, 3))
+    run(objective, solver, 5, tmp_path, resume=True)  # the first has ended, and what it left is removed
+    assert [path.name for path in tmp_path.iterdir()] == [NAME]
+
+
+def test_a_run_that_failed_leaves_the_folder_to_others(tmp_path):
+    objective, solver = problem("simplex").objective, BlockFrankWolfe()
+    with pytest.raises(Killed):
+        run(objective, solver, 5, tmp_path, kill_at=2)
+    with pytest.raises(ValueError, match="other data"):
+        run(build(STRUCTURES["simplex"], seed=1).objective, solver, 2, tmp_path, resume=True)
+    run(objective, solver, 5, tmp_path, resume=True)
+
+
+WAITING = """
+import sys, time
+from structlearn.locks import FolderLock
+lock = FolderLock(sys.argv[1])
+print("locked", flush=True)
+time.sleep(600)
+"""
+
+
+def test_the_lock_ends_with_its_holder_however_it_ends(tmp_path):
+    objective, solver = problem("simplex").objective, BlockFrankWolfe()
+    code = [sys.executable, "-c", WAITING, str(tmp_path)]
+    with subprocess.Popen(code, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "locked\n"
+        with pytest.raises(BlockingIOError, match="Another run"):
+            run(objective, solver, 2, tmp_path)
+        process.kill()
+    run(objective, solver, 2, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [NAME]
+
+
+def test_only_one_of_many_takes_a_lock(tmp_path):
+    """Whoever removes the file while others wait for it must not let two of them in."""
+    inside, most = [], []
+
+    def enter():
+        for _ in range(50):
+            try:
+                lock = FolderLock(tmp_path)
+            except BlockingIOError:
+                continue
+            inside.append(1)
+            most.append(len(inside))
+            inside.pop()
+            lock.release()
+
+    threads = [threading.Thread(target=enter) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert max(most) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_locks_training_goes_on_and_removes_nothing(tmp_path, monkeypatch):
+    def no_lock(file):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(locks, "_lock", no_lock)
+    fragment = tmp_path / f".{NAME}.abc.part"
+    fragment.write_bytes(b"perhaps another's")
+    run(problem("simplex").objective, BlockFrankWolfe(), 2, tmp_path)
+    assert fragment.exists()
 
 
 def test_a_full_disk_ends_the_run_and_keeps_the_last_checkpoint(tmp_path, monkeypatch):
@@ -187,7 +294,9 @@ def test_kill_9_while_writing_loses_nothing_but_time(tmp_path):
     whole = start("a", 10**9)
     assert whole.returncode == 0, whole.stderr
     assert start("b", 70).returncode == -signal.SIGKILL
-    assert len(list((tmp_path / "b").iterdir())) == 2  # the last good one, and what was being written
+    left = {path.name for path in (tmp_path / "b").iterdir()}
+    assert {NAME, locks.NAME} < left  # and what was being written
+    assert len(left) == 3
     assert start("b", 10**9).stdout == whole.stdout
     assert len(whole.stdout) == 8 * 4 * 3
 

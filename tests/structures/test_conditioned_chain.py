@@ -8,6 +8,7 @@ from scipy import sparse
 
 from brute import conditioned_chain, score_of
 from structlearn import ChainClassifier, load
+from structlearn.losses import FenchelYoungLoss, SquaredNorm
 from structlearn.structures import Chain, ConditionedChain
 
 FAMILY = conditioned_chain(2, [4, 1, 2])
@@ -51,7 +52,8 @@ def test_projection_is_certified(seed):
     theta = scores(seed, 1.0, shape)
     mu = FAMILY.structure.project(theta)
     V = FAMILY.vertices(shape)
-    assert ((V - mu) @ (theta - mu)).max() <= 1e-8
+    gradient = np.concatenate([(theta - mu)[: 4 * 2], theta[4 * 2 :]])  # pairs are not in the norm
+    assert ((V - mu) @ gradient).max() <= 1e-8
 
 
 def test_samples_follow_the_distribution():
@@ -91,6 +93,20 @@ def test_equal_tables_are_a_chain():
     np.testing.assert_allclose(other[8:].reshape(4, 4).sum(axis=0), mean[8:])
 
 
+@given(seed=SEEDS, scale=st.sampled_from([0.3, 3.0, 1e3]))
+def test_equal_tables_are_projected_as_a_chain(seed, scale):
+    rng = np.random.default_rng(seed)
+    unary, step = scale * rng.normal(size=(4, 2)), scale * rng.normal(size=(2, 2))
+    one, other = Chain(2).parts(unary, step), np.concatenate([unary.ravel(), np.tile(step.ravel(), 4)])
+    np.testing.assert_allclose(ConditionedChain(2).project(other)[:8], Chain(2).project(one)[:8], atol=1e-9)
+    y = rng.integers(2, size=4)
+    losses = [
+        FenchelYoungLoss(structure, SquaredNorm()).value(theta, y)
+        for structure, theta in ((Chain(2), one), (ConditionedChain(2), other))
+    ]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-9 * scale)
+
+
 # ---- the estimator ---------------------------------------------------------------------------------
 
 
@@ -128,6 +144,18 @@ def test_transitions_that_depend_on_what_is_seen(loss, tmp_path):
     model.save(tmp_path / "model.st")
     same = load(tmp_path / "model.st")
     assert all((a == b).all() for a, b in zip(same.predict(X), model.predict(X)))
+
+
+def test_a_transition_feature_that_tells_nothing_leaves_the_sparsemax_loss():
+    """Where the feature is 0 throughout, transitions have the constant's weights: those of a chain."""
+    X, y = switching(8)
+    X = [np.column_stack([x, np.zeros(len(x))]) for x in X]
+    options = {"loss": "sparsemax", "regularization": 0.05, "tol": 3e-4, "random_state": 0}
+    plain = ChainClassifier(**options).fit(X, y)
+    model = ChainClassifier(**options, transition_features=[3]).fit(X, y)
+    assert model.certificate_.primal == pytest.approx(plain.certificate_.primal, abs=3e-4)
+    assert model.certificate_.dual == pytest.approx(plain.certificate_.dual, abs=3e-4)
+    np.testing.assert_allclose(model.transition_coef_, plain.transition_coef_, atol=0.2)
 
 
 def test_both_smooth_solvers_find_one_optimum():

@@ -5,9 +5,14 @@ Only typer is imported here; each command imports what it needs when it runs, so
 
 from __future__ import annotations
 
-from typing import Annotated
+import signal
+import sys
+import threading
+from _thread import interrupt_main
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import structlearn
 from structlearn.cli import aligner as aligner  # adds train, apply and show to `align`
@@ -15,12 +20,40 @@ from structlearn.cli.alignment import align
 from structlearn.cli.comparing import compare
 from structlearn.cli.datasets import data
 from structlearn.cli.demonstration import demo
+from structlearn.cli.errors import INTERRUPTED, STOPPED, hear, say, stop_listening
 from structlearn.cli.information import info
 from structlearn.cli.prediction import evaluate, predict
 from structlearn.cli.showing import show
 from structlearn.cli.training import train
+from structlearn.compilation import announced
+from structlearn.wording import LONGEST, plain
+
+
+class Commands(TyperGroup):
+    """All commands. What is wrong with their arguments is told without what would act on a terminal."""
+
+    def main(self, args: Any = None, standalone_mode: bool = True, **extra: Any) -> Any:  # type: ignore[override]
+        if not standalone_mode:
+            return super().main(args, standalone_mode=False, **extra)
+        try:
+            code = super().main(args, standalone_mode=False, **extra)
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # a usage error of typer's, whichever click it has
+                raise
+            sys.exit(_shown(error))
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _shown(error: Any) -> int:
+    """Say what is wrong with the arguments, below how the command is used; returns the exit code."""
+    sentence = plain(error.format_message(), LONGEST - len("Error: "))
+    error.format_message = lambda: sentence
+    error.show()
+    return int(error.exit_code)
+
 
 app = typer.Typer(
+    cls=Commands,
     add_completion=False,
     rich_markup_mode=None,  # plain help: quick, and the same on every terminal
     pretty_exceptions_enable=False,
@@ -46,6 +79,7 @@ def root(
     ] = False,
 ) -> None:
     """Structured prediction with a certificate: train, apply and judge models of label sequences and sets."""
+    context.with_resource(announced())
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -89,5 +123,23 @@ app.command(
 
 
 def main() -> None:
-    """Run the command line."""
-    app(prog_name="structlearn")
+    """Run the command line as a process of its own; Ctrl-C, however often, ends it in order."""
+    sys.unraisablehook = _unraisable
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell has it ignored
+        signal.signal(signal.SIGINT, hear)
+    try:
+        app(prog_name="structlearn")
+    except KeyboardInterrupt:
+        stop_listening()
+        say(STOPPED)
+        sys.exit(INTERRUPTED)
+    finally:
+        stop_listening()
+
+
+def _unraisable(unraisable: Any) -> None:
+    """A Ctrl-C where nothing can be raised (in a callback, a finaliser) comes again a little later."""
+    if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+    elif signal.getsignal(signal.SIGINT) is hear:
+        threading.Timer(0.01, interrupt_main).start()

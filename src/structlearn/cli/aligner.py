@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from structlearn.cli.alignment import Source, Target, align
-from structlearn.cli.errors import INTERRUPTED, manners, plain_warnings, say
+from structlearn.cli.errors import NO_MODEL, manners, plain_warnings, say
 from structlearn.cli.outputs import check_output, print_values, write_output
 
 if TYPE_CHECKING:
@@ -187,8 +187,7 @@ def _fit(
             else:
                 aligner.fit([], None, read(*text), vectors=vectors)
     except KeyboardInterrupt:
-        say("Interrupted before there was a model: nothing was written.")
-        raise typer.Exit(INTERRUPTED) from None
+        raise KeyboardInterrupt(NO_MODEL) from None
 
 
 def _pairs(source: Path, target: Path, max_length: int, *, allow_empty: bool = False) -> Iterator[Words]:

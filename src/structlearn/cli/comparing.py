@@ -9,8 +9,9 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from structlearn.cli.errors import INTERRUPTED, manners, say
+from structlearn.cli.errors import manners, say
 from structlearn.cli.options import Boundaries, Cost, Edges, Jobs, Loss, NoIntercept, Penalty, Seed, Target
+from structlearn.wording import plain
 
 
 class Experiment(NamedTuple):
@@ -205,9 +206,9 @@ def _task(
     task.check_training(estimator, training)
     say(f"Read {training.summary} from {files.data}.")
     error = None if files.test is None else _test(what, training, files.test)
-    about: dict[str, Any] = {"task": what, "training data": f"{files.data}: {training.summary}"}
+    about: dict[str, Any] = {"task": what, "training data": plain(f"{files.data}: {training.summary}")}
     if files.test is not None:
-        about["test data"] = files.test
+        about["test data"] = plain(files.test)
     return Experiment(
         estimator, training.X, training.y, names, error, f"test error ({task.error_name})", about
     )
@@ -259,8 +260,7 @@ def _run(experiment: Experiment, out: Path, title: str, *, separate: bool) -> No
             tell=say,
         )
     except KeyboardInterrupt:
-        say("Interrupted: nothing was written.")
-        raise typer.Exit(INTERRUPTED) from None
+        raise KeyboardInterrupt("Interrupted: nothing was written.") from None
     page = found.write(out, title=title, about=experiment.about, error_name=experiment.error_name)
     print(_table(found))
     print(f"\npage: {page}")

@@ -1,9 +1,14 @@
-"""A user's mistake is one sentence on stderr and an exit code, never a traceback."""
+"""A user's mistake is one sentence on stderr and an exit code, never a traceback.
+
+Here is the only door to stderr: whatever is said goes out as one line without control characters, of at most
+500 characters, with parameters named as the shell names them.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -11,6 +16,10 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
+
+from structlearn.cli.flags import in_flags
+from structlearn.errors import OracleError
+from structlearn.wording import plain
 
 MISUSE = 2
 FAILURE = 1
@@ -22,21 +31,42 @@ _FAILURES = {
 }
 
 
+NO_MODEL = "Interrupted before there was a model: nothing was written."
+#: What a Ctrl-C that nothing has answered leaves behind.
+STOPPED = "Interrupted. No file is half written: each is whole, or as it was."
+
+
 def say(sentence: str) -> None:
-    """Talk: a line on stderr."""
-    typer.echo(sentence, err=True)
+    """Talk: a line on stderr, whatever its text comes from."""
+    typer.echo(plain(sentence), err=True)
+
+
+def hear(signum: int, frame: Any) -> None:
+    """The answer to Ctrl-C while a command runs (as Python's own, but ours: see `stop_listening`)."""
+    raise KeyboardInterrupt
+
+
+def stop_listening() -> None:
+    """Ignore further Ctrl-C: the command is ending anyhow, and a traceback would be its last word."""
+    if signal.getsignal(signal.SIGINT) is hear:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
 def manners() -> Iterator[None]:
     """Turn the library's refusals into a sentence and an exit code (as a decorator, of a whole command).
 
-    Misuse and bad input (ValueError, TypeError, OSError) exit with 2, failures (memory, a full disk) with 1,
-    and so does a closed pipe, silently. Other exceptions are bugs: they keep their traceback.
+    Misuse and bad input (ValueError, TypeError, OSError) exit with 2, failures (memory, a full disk, answers
+    that are not maximal) with 1, and so does a closed pipe, silently; Ctrl-C with 130. Other exceptions are
+    bugs and keep their traceback.
     """
     try:
         yield
         sys.stdout.flush()
+    except KeyboardInterrupt as error:
+        stop_listening()
+        say(str(error) or STOPPED)
+        raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         _leave_stdout()
         raise typer.Exit(FAILURE) from None
@@ -44,6 +74,8 @@ def manners() -> Iterator[None]:
         raise _exit(f"Out of memory. {_sentence(error)}".strip(), FAILURE) from error
     except OSError as error:
         raise _exit(_sentence(error), FAILURE if error.errno in _FAILURES else MISUSE) from error
+    except OracleError as error:
+        raise _exit(_sentence(error), FAILURE) from error
     except (ValueError, TypeError) as error:
         raise _exit(_sentence(error), MISUSE) from error
 
@@ -54,12 +86,11 @@ def _exit(sentence: str, code: int) -> typer.Exit:
 
 
 def _sentence(error: BaseException) -> str:
-    """The message in one line."""
+    """What went wrong, in the words of the shell."""
     if isinstance(error, OSError) and error.strerror:
         named = f"{error.filename}: " if error.filename else ""
         return f"{named}{error.strerror}."
-    text = " ".join(str(error).split())
-    return text or ("" if isinstance(error, MemoryError) else type(error).__name__)
+    return in_flags(str(error)) or ("" if isinstance(error, MemoryError) else type(error).__name__)
 
 
 def _leave_stdout() -> None:
@@ -74,7 +105,7 @@ def plain_warnings() -> Iterator[None]:
     from sklearn.exceptions import ConvergenceWarning
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        say(f"Warning: {' '.join(str(message).split())}")
+        say(f"Warning: {in_flags(str(message))}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", ConvergenceWarning)

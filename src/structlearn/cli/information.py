@@ -29,7 +29,7 @@ def info(
 
 
 def _installation() -> Iterator[tuple[str, object]]:
-    from structlearn.kernels import cache_folder
+    from structlearn.kernel_cache import cache_folder
 
     yield "structlearn", structlearn.__version__
     yield "python", platform.python_version()
@@ -41,17 +41,19 @@ def _installation() -> Iterator[tuple[str, object]]:
 
 def _model(path: Path) -> Iterator[tuple[str, object]]:
     """From the header alone, which also a model with a structure of the user's own has."""
-    from structlearn.estimators.persistence import read_model
+    from structlearn.estimators.model_file import ModelFile, damaged
 
-    header, tensors = read_model(path)
+    file = ModelFile(path)
+    file.verify()
+    header = file.header
     try:
         yield from _described(header)
-        yield "weights", tensors["weights"].size
+        yield "weights", file.shapes["weights"][0]
         yield from _classes(header)
         yield "parameters", _parameters(header)
         yield from header["certificate"].items()
-    except (KeyError, AttributeError) as error:
-        raise ValueError(f"{path} is damaged: its header lacks {error}.") from error
+    except (KeyError, AttributeError, TypeError, ValueError):
+        raise damaged(path, "a value of its header is of no known kind") from None
 
 
 def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
@@ -60,7 +62,7 @@ def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     if "format" in header["notes"]:
         yield "data", header["notes"]["format"]
     yield "format", header["version"]
-    yield "structlearn", header["library"]
+    yield "structlearn", header.get("library", "unknown")
     structure = header["structure"]
     if header["estimator"] == "LinearRegressor":
         return

@@ -10,6 +10,7 @@ import numpy as np
 
 from structlearn.apps.parsing.conllu import Document, read_conllu
 from structlearn.apps.parsing.metrics import parsing_scores
+from structlearn.cli.flags import OPPOSITES
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training
 from structlearn.estimators.persistence import Bundle
 
@@ -50,7 +51,7 @@ class Parse(Task):
 
     def check_parameters(self, parameters: dict[str, Any]) -> None:
         """The flags say what is not the default."""
-        for flag, name in (("non_projective", "projective"), ("many_roots", "single_root")):
+        for name, flag in OPPOSITES.items():
             if parameters.pop(flag, False):
                 parameters[name] = False
 

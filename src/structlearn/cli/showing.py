@@ -11,6 +11,7 @@ import typer
 from structlearn.cli.errors import manners, say
 from structlearn.cli.outputs import check_output
 from structlearn.cli.prediction import Data, Model
+from structlearn.wording import plain
 
 if TYPE_CHECKING:
     from structlearn.cli.task import Task
@@ -60,7 +61,7 @@ def draw_trees(bundle: Bundle, task: Task, path: Path, limit: int) -> Page:
         words, tags = zip(*sentence.tokens(["form", "upos"]))
         gold = None if y is None else (y[i].heads, y[i].labels)
         sentences.append(ParsedSentence(words, tags, trees[i], gold, sure[i]))
-    return tree_page(sentences, title=f"Dependency trees of {path.name}", limit=limit)
+    return tree_page(sentences, title=f"Dependency trees of {plain(path.name)}", limit=limit)
 
 
 def draw_tags(bundle: Bundle, task: Task, path: Path, limit: int) -> Page:
@@ -81,7 +82,7 @@ def draw_tags(bundle: Bundle, task: Task, path: Path, limit: int) -> Page:
         )
         for i in range(len(tokens))
     ]
-    return tagged_page(sentences, title=f"Tagged text of {path.name}", limit=limit)
+    return tagged_page(sentences, title=f"Tagged text of {plain(path.name)}", limit=limit)
 
 
 #: What draws the answers of each task that is drawn: (bundle, task, data file, limit) -> Page.

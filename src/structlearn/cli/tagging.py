@@ -28,6 +28,7 @@ from structlearn.data import (
 )
 from structlearn.estimators.inputs import Stacked
 from structlearn.estimators.persistence import Bundle
+from structlearn.wording import quoted
 
 #: --templates for files whose cells are the features
 CELLS = "cells"
@@ -155,8 +156,8 @@ class Tag(Task):
             for label in one.tolist():
                 if own(label) not in known:
                     raise inputs.source.tokens.error(
-                        f"training never saw the label {label!r}; to count such labels as mistakes, give "
-                        "--count-unknown.",
+                        f"training never saw the label {quoted(label)}; to count such labels as mistakes, "
+                        "give --count-unknown.",
                         token,
                     )
                 token += 1

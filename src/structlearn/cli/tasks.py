@@ -8,11 +8,13 @@ from typing import Any
 
 from structlearn.cli.flat import Classify, MultiLabel
 from structlearn.cli.matching import Match
+from structlearn.cli.notes import check_notes
 from structlearn.cli.parsing import Parse
 from structlearn.cli.regression import Regress
 from structlearn.cli.tagging import Spans, Tag
 from structlearn.cli.task import Task
 from structlearn.estimators.choices import one_of
+from structlearn.estimators.model_file import damaged
 from structlearn.estimators.persistence import Bundle, load_bundle
 
 TASKS: dict[str, Task] = {
@@ -49,14 +51,15 @@ def task_parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def open_model(path: Path) -> tuple[Bundle, Task]:
     """A model file and the task it was trained for; ValueError if it is damaged or not from `train`."""
-    try:
-        bundle = load_bundle(path)
-    except (KeyError, AttributeError) as error:
-        raise ValueError(f"{path} is damaged: its header lacks {error}.") from error
+    bundle = load_bundle(path)
     name = bundle.notes.get("task")
-    if name not in TASKS:
+    if not isinstance(name, str) or name not in TASKS:
         raise ValueError(
             f"{path} does not say how to read data files (it was not written by `structlearn train`, or by a "
             "later version of it); use structlearn.load in Python."
         )
+    try:
+        check_notes(bundle, TASKS[name].estimator)
+    except ValueError as error:
+        raise damaged(path, error) from None
     return bundle, TASKS[name]

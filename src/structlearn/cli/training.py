@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from structlearn.cli.errors import INTERRUPTED, manners, plain_warnings, say
+from structlearn.cli.errors import NO_MODEL, manners, plain_warnings, say
 from structlearn.cli.options import (
     Boundaries,
     CheckpointDir,
@@ -241,8 +241,7 @@ def _fit(estimator: Any, training: Any, client: Any) -> None:
         with plain_warnings():
             estimator.fit(training.X, training.y, **({} if client is None else {"client": client}))
     except KeyboardInterrupt:  # while compiling; later, `fit` returns the best model so far
-        say("Interrupted before there was a model: nothing was written.")
-        raise typer.Exit(INTERRUPTED) from None
+        raise KeyboardInterrupt(NO_MODEL) from None
 
 
 def _save(estimator: Any, notes: dict[str, Any], training: Any, out: Any) -> None:

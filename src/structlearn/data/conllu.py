@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from structlearn.data.errors import DataError
+from structlearn.wording import plain, quoted
 
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _ANY_NUMBER = re.compile(r"[0-9]+([-.][0-9]+)?")
@@ -58,7 +59,7 @@ def _is_word(path: str, number: int, cell: str, n_before: int) -> bool:
     """Whether a number is the next word's; False for a multiword token or an empty node, which have none."""
     if _WORD.fullmatch(cell):
         if int(cell) != n_before + 1:
-            raise DataError.at(path, number, f"word number {cell}; expected {n_before + 1}.")
+            raise DataError.at(path, number, f"word number {plain(cell, 60)}; expected {n_before + 1}.")
         return True
     several = _RANGE.fullmatch(cell)
     if several is not None and int(several[1]) == n_before + 1 <= int(several[2]):
@@ -69,6 +70,6 @@ def _is_word(path: str, number: int, cell: str, n_before: int) -> bool:
     raise DataError.at(
         path,
         number,
-        f"{cell!r} cannot be here: expected a word ({n_before + 1}), a multiword token that begins with it "
-        f"({n_before + 1}-{n_before + 2}) or an empty node ({n_before}.1).",
+        f"{quoted(cell)} cannot be here: expected a word ({n_before + 1}), a multiword token that begins "
+        f"with it ({n_before + 1}-{n_before + 2}) or an empty node ({n_before}.1).",
     )

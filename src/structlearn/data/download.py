@@ -16,13 +16,16 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from structlearn.data.errors import DataError
-from structlearn.data.registry import Source, by_hand, data_folder, data_set, located
+from structlearn.data.registry import DataSet, Source, by_hand, data_folder, data_set, located
 from structlearn.files import make_folder
+from structlearn.wording import quoted
 
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, tarfile.TarError, zipfile.BadZipFile)
 _CHUNK = 1 << 20
 _SECONDS = 60
+#: What an archive may hold where nobody has said how large its data set is.
+_LARGEST = 1 << 34
 
 
 def fetch(name: str, folder: str | Path | None = None) -> Path:
@@ -54,33 +57,65 @@ def fetch(name: str, folder: str | Path | None = None) -> Path:
     with tempfile.TemporaryDirectory(dir=root, prefix=f".{name}.") as aside:
         made = make_folder(Path(aside) / name)
         for source in found.sources:
-            _obtain(source, Path(aside), made)
+            _obtain(source, Path(aside), made, _limit(found))
         _keep(made, root / name)
     return root / name
 
 
-def _obtain(source: Source, aside: Path, made: Path) -> None:
+def _limit(found: DataSet) -> int:
+    """The most bytes that a source of a data set may have, before and after it is unpacked."""
+    return 2 * found.n_bytes + _CHUNK
+
+
+class _Meter:
+    """Shows no progress, but ends a download that is larger than it may be."""
+
+    def __init__(self, url: str, limit: int) -> None:
+        self.url, self.limit = url, limit
+        self.total = self.n_bytes = 0
+
+    def update(self, n_bytes: int) -> None:
+        self.n_bytes += n_bytes
+        if self.n_bytes > self.limit:
+            raise _too_large(self.url, self.limit)
+
+    def reset(self) -> None:
+        self.n_bytes = 0
+
+    def close(self) -> None:
+        pass
+
+
+def _too_large(url: str, limit: int) -> DataError:
+    return DataError(f"{url} gave more than {limit} bytes, far more than are expected; nothing was kept.")
+
+
+def _obtain(source: Source, aside: Path, made: Path, limit: int) -> None:
     """Download one source to `aside`, check it, and write what it holds into `made`."""
-    raw = _download(source.url, aside)
+    raw = _download(source.url, aside, limit)
     try:
         if source.file:
             content = made / source.file
             with _opened(raw, source.url) as stream, open(content, "wb") as file:
-                shutil.copyfileobj(stream, file, _CHUNK)
+                meter = _Meter(source.url, limit)
+                while piece := stream.read(_CHUNK):
+                    meter.update(len(piece))
+                    file.write(piece)
             _check(content, source)
         else:
             _check(raw, source)
-            unpack(raw, made)
+            unpack(raw, made, limit)
     except _DAMAGED as error:
         raise DataError(f"{source.url} gave a damaged file ({error}); nothing was kept.") from None
 
 
-def _download(url: str, aside: Path) -> Path:
+def _download(url: str, aside: Path, limit: int) -> Path:
     import pooch
 
     raw = aside / "download"
     try:
-        pooch.HTTPDownloader(timeout=_SECONDS)(url, str(raw), None)
+        meter: Any = _Meter(url, limit)
+        pooch.HTTPDownloader(progressbar=meter, chunk_size=_CHUNK, timeout=_SECONDS)(url, str(raw), None)
     except OSError as error:  # all of requests' errors are
         raise ConnectionError(errno.EIO, f"{url} cannot be downloaded ({_reason(error)})") from None
     return raw
@@ -114,21 +149,27 @@ def _keep(made: Path, place: Path) -> None:
         one.replace(target)
 
 
-def unpack(archive: Path, folder: Path) -> None:
-    """Unpack a .zip or .tar(.gz, .bz2, .xz) archive; DataError for links and paths that lead elsewhere."""
+def unpack(archive: Path, folder: Path, limit: int = _LARGEST) -> None:
+    """Unpack a .zip or .tar(.gz, .bz2, .xz) archive; DataError for links and paths that lead elsewhere.
+
+    So it is for an archive whose members say that they have more than `limit` bytes.
+    """
+    meter = _Meter(archive.name, limit)
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as members:
             for member in members.infolist():
                 _check_member(member.filename, plain=(member.external_attr >> 28) != 0o12)
+                meter.update(member.file_size)
             members.extractall(folder)  # noqa: S202  (checked)
         return
     with tarfile.open(archive) as tar:
         for entry in tar:
             _check_member(entry.name, plain=entry.isfile() or entry.isdir())
+            meter.update(entry.size)
         tar.extractall(folder, filter="data")
 
 
 def _check_member(name: str, *, plain: bool) -> None:
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in name or not plain:
-        raise DataError(f"The archive holds {name!r}, a link or a path elsewhere; nothing was kept.")
+        raise DataError(f"The archive holds {quoted(name)}, a link or a path elsewhere; nothing was kept.")

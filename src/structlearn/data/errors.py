@@ -5,9 +5,17 @@ from __future__ import annotations
 import os
 from typing import Self
 
+from structlearn.wording import plain
+
 
 class DataError(ValueError):
-    """A file cannot be read (or written) as asked; the message is a sentence for its author."""
+    """A file cannot be read (or written) as asked; the message is a sentence for its author.
+
+    It is one line that can be printed and is not too long, whatever the file holds or is named.
+    """
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(plain(message))
 
     @classmethod
     def at(cls, path: str | os.PathLike[str], line: int, message: str) -> Self:

@@ -14,6 +14,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.data.errors import DataError
+from structlearn.schema import check_form, read_json
 
 HEADER = "header.json"
+#: Numbers only: memory that is mapped as objects would be taken for their addresses.
+_KINDS = ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "b1")
+_DTYPES = {f"{order}{kind}" for order in "<|=" for kind in _KINDS}
 _PIECE = 1 << 24
 
 
@@ -106,6 +111,19 @@ class FolderWriter:
         os.rename(self.aside, self.path)
 
 
+def _dtype(value: Any) -> bool:
+    """a type of numbers"""
+    return isinstance(value, str) and value in _DTYPES
+
+
+def _size(value: Any) -> bool:
+    """a number of at least 0"""
+    return type(value) is int and value >= 0
+
+
+_ENTRY = {"dtype": _dtype, "shape": [_size], "sha256": str}
+
+
 def little(kind: np.dtype[Any]) -> np.dtype[Any]:
     return kind.newbyteorder("<") if kind.itemsize > 1 else kind
 
@@ -123,14 +141,15 @@ def read_folder(path: str | Path, *, verify: bool = True) -> tuple[dict[str, Any
 
 def _read_header(path: Path) -> dict[str, Any]:
     try:
-        header = json.loads((path / HEADER).read_text(encoding="utf-8"))
-        known = header.pop("sha256")
-        entries = [(entry["dtype"], entry["shape"], entry["sha256"]) for entry in header["arrays"].values()]
+        header = read_json((path / HEADER).read_bytes())
+        check_form(header, {"sha256": str, "arrays": dict[str, dict]}, "")
+        for name, entry in header["arrays"].items():
+            check_form(entry, _ENTRY, f"the array {name!a}")
     except FileNotFoundError:
         raise DataError(f"{path} is no packed data: it has no {HEADER}.") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise DataError(f"{path / HEADER} is damaged.") from None
-    if known != _hash_of_header(header) or not entries:
+    except ValueError as error:
+        raise DataError(f"{path / HEADER} is damaged: {error}.") from None
+    if header.pop("sha256") != _hash_of_header(header) or not header["arrays"]:
         raise DataError(f"{path / HEADER} is damaged: its hash is another.")
     return header
 
@@ -140,9 +159,11 @@ def _hash_of_header(header: dict[str, Any]) -> str:
 
 
 def _open(path: Path, name: str, entry: dict[str, Any], verify: bool) -> NDArray[Any]:
+    if Path(name).name != name:
+        raise DataError(f"{path / HEADER} is damaged: {name!a} is the name of no array.")
     file = path / f"{name}.bin"
     kind, shape = np.dtype(entry["dtype"]), tuple(entry["shape"])
-    n_bytes = kind.itemsize * int(np.prod(shape, dtype=np.int64))
+    n_bytes = kind.itemsize * prod(shape)
     if not file.is_file():
         raise DataError(f"{file} is missing.")
     if file.stat().st_size != n_bytes:

@@ -16,6 +16,7 @@ from scipy import sparse
 from structlearn.data.errors import DataError
 from structlearn.data.scalars import number_problem, parse_labels
 from structlearn.data.text import open_text, write_lines
+from structlearn.wording import plain, quoted
 
 _INDEX = re.compile(r"[+-]?[0-9]+")
 _LARGEST_INDEX = 2**31 - 1
@@ -150,14 +151,14 @@ class _Columns:
 
 def _labels(token: str, path: str, line: int, multilabel: bool) -> list[str]:
     if ":" in token:
-        raise DataError.at(path, line, f'the label is missing (the line begins with "{token}").')
+        raise DataError.at(path, line, f"the label is missing (the line begins with {quoted(token)}).")
     labels = token.split(",")
     if not multilabel and len(labels) > 1:
-        raise DataError.at(path, line, f'"{token}" is a set of labels; this file is multi-label.')
+        raise DataError.at(path, line, f"{quoted(token)} is a set of labels; this file is multi-label.")
     if "" in labels:
-        raise DataError.at(path, line, f'an empty label in "{token}".')
+        raise DataError.at(path, line, f"an empty label in {quoted(token)}.")
     if len(set(labels)) < len(labels):
-        raise DataError.at(path, line, f'a label occurs twice in "{token}".')
+        raise DataError.at(path, line, f"a label occurs twice in {quoted(token)}.")
     return labels
 
 
@@ -166,11 +167,11 @@ def _wrong_entry(tokens: Sequence[str]) -> str:
     for token in tokens:
         index, colon, value = token.partition(":")
         if not colon:
-            return f'"{token}" is not of the form index:value.'
+            return f"{quoted(token)} is not of the form index:value."
         if not _INDEX.fullmatch(index):
-            return f'feature index "{index}" is not an integer.'
+            return f"feature index {quoted(index)} is not an integer."
         if len(index) > 18:
-            return f"feature index {index} is too large (at most {_LARGEST_INDEX})."
+            return f"feature index {plain(index, 60)} is too large (at most {_LARGEST_INDEX})."
         problem = number_problem(value)
         if problem:
             return f"the value of feature {index} {problem}."
@@ -192,5 +193,7 @@ def _written(X: Any, y: list[Any], multilabel: bool) -> Iterator[str]:
 def _checked_label(label: Any) -> str:
     text = str(label)
     if not text or any(character.isspace() or character in ",:#" for character in text):
-        raise ValueError(f"The label {text!r} cannot be written: it is empty or has a space or one of , : #.")
+        raise ValueError(
+            f"The label {quoted(text)} cannot be written: it is empty or has a space or one of , : #."
+        )
     return text

@@ -24,6 +24,8 @@ from scipy import sparse
 
 from structlearn.data.errors import DataError
 from structlearn.data.folder import read_folder
+from structlearn.data.packed_checks import check_arrays, check_header
+from structlearn.wording import plain
 
 FORMAT = "structlearn-packed"
 VERSION = 1
@@ -155,10 +157,12 @@ def open_packed(path: str | Path, *, verify: bool = True) -> Packed:
         raise DataError(f"{path} is no packed data of structlearn.")
     if header.get("version") != VERSION:
         raise DataError(
-            f"{path} has format {header.get('version')}, but this version of structlearn reads {VERSION}; "
-            "pack it again."
+            f"{path} has format {plain(header.get('version'), 60)}, but this version of structlearn reads "
+            f"{VERSION}; pack it again."
         )
     try:
+        check_header(header)
+        check_arrays(header, arrays, contents=verify)
         X, y = _contents(header, arrays)
     except (KeyError, IndexError, ValueError, TypeError) as error:
         raise DataError(f"{path} is damaged: its arrays do not belong together ({error}).") from None

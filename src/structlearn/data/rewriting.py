@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from structlearn.data.errors import DataError
 from structlearn.data.text import content
 from structlearn.data.tokens import Layout, Tokens
+from structlearn.wording import quoted
 
 _CELL = re.compile(r"[^ ]+")
 _EMPTY = "_"
@@ -55,7 +56,9 @@ def filled(
 
 def _checked(tokens: Tokens, number: int, value: str) -> str:
     if tokens.layout.separator == " " and " " in value:
-        message = f"the label {value!r} has a space, as the cells of this file are separated by; use tabs."
+        message = (
+            f"the label {quoted(value)} has a space, as there is between the cells of this file; use tabs."
+        )
         raise DataError.at(tokens.path, number, message)
     return value
 

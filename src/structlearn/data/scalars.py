@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.data.errors import DataError
+from structlearn.wording import quoted
 
 # At most 18 digits: these fit 64 bits.
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -46,8 +47,8 @@ def number_problem(text: str) -> str | None:
         return "is empty"
     number = number_or_none(text)
     if number is None:
-        return f'holds "{text}", which is not a number'
-    return None if math.isfinite(number) else f'holds "{text}", which is not finite'
+        return f"holds {quoted(text)}, which is not a number"
+    return None if math.isfinite(number) else f"holds {quoted(text)}, which is not finite"
 
 
 def parse_labels(texts: Sequence[str], path: str | os.PathLike[str], lines: Sequence[int]) -> NDArray[Any]:
@@ -74,5 +75,5 @@ def parse_labels(texts: Sequence[str], path: str | os.PathLike[str], lines: Sequ
         return np.array(texts, dtype=np.str_)
     numbers = np.array([parse_number(text) for text in texts], dtype=np.float64)
     for wrong in np.flatnonzero(~np.isfinite(numbers)).tolist():
-        raise DataError.at(path, lines[wrong], f'the label "{texts[wrong]}" is not finite.')
+        raise DataError.at(path, lines[wrong], f"the label {quoted(texts[wrong])} is not finite.")
     return numbers

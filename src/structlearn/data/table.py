@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from structlearn.data.errors import DataError
 from structlearn.data.scalars import number_problem, parse_labels, parse_number
 from structlearn.data.text import open_text
+from structlearn.wording import listed, quoted
 
 Rows = Iterator[tuple[int, list[str]]]
 
@@ -132,7 +133,7 @@ def _header(path: str | os.PathLike[str], rows: Rows) -> list[str]:
         if not name:
             raise DataError.at(path, 1, f"column {place + 1} has no name.")
         if name in header[:place]:
-            raise DataError.at(path, 1, f'two columns are named "{name}".')
+            raise DataError.at(path, 1, f"two columns are named {quoted(name)}.")
     return header
 
 
@@ -145,8 +146,7 @@ def _targets(header: list[str], target: str | None) -> list[str]:
 
 
 def _missing(path: str | os.PathLike[str], name: str, role: str, header: list[str]) -> DataError:
-    known = ", ".join(header[:10]) + (", ..." if len(header) > 10 else "")
-    return DataError.at(path, 1, f'the {role} "{name}" is missing; the header has {known}.')
+    return DataError.at(path, 1, f"the {role} {quoted(name)} is missing; the header has {listed(header)}.")
 
 
 def _collect(
@@ -184,15 +184,16 @@ def _answers(
     if len(targets) == 1:
         for line, (cell,) in zip(lines, answers):
             if not cell:
-                raise DataError.at(path, line, f'the target column "{targets[0]}" is empty.')
+                raise DataError.at(path, line, f"the target column {quoted(targets[0])} is empty.")
         return parse_labels([cell for (cell,) in answers], path, lines)
     for line, cells in zip(lines, answers):
         for name, cell in zip(targets, cells):
             if number_problem(cell) or parse_number(cell) not in (0, 1):
-                raise DataError.at(path, line, f'the target column "{name}" holds "{cell}"; expected 0 or 1.')
+                message = f"the target column {quoted(name)} holds {quoted(cell)}; expected 0 or 1."
+                raise DataError.at(path, line, message)
     return np.array([[parse_number(cell) for cell in cells] for cells in answers]).astype(np.int64)
 
 
 def _wrong_cell(path: str | os.PathLike[str], line: int, names: list[str], cells: list[str]) -> DataError:
     name, problem = next((n, p) for n, cell in zip(names, cells) if (p := number_problem(cell)))
-    return DataError.at(path, line, f'column "{name}" {problem}.')
+    return DataError.at(path, line, f"column {quoted(name)} {problem}.")

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
 from structlearn.data.errors import DataError
 from structlearn.data.text import Lines, content, is_blank, open_text
+from structlearn.wording import listed
 
 _CELL = re.compile(r"[^ ]+")
 
@@ -58,7 +60,7 @@ class Layout(NamedTuple):
     def place(self, name: str) -> int:
         """Where the column of a name is; ValueError if there is none."""
         if name not in self.names:
-            raise ValueError(f"there is no column {name!r}; there are {', '.join(self.names)}.")
+            raise ValueError(f"there is no column {name!r}; there are {listed(self.names)}.")
         return self.names.index(name)
 
     def cells(self, path: str, number: int, line: str, n_before: int) -> list[str] | None:
@@ -119,11 +121,9 @@ class Tokens:
         """Sentences from lists: of words or, with several columns, of (word, tag, ...) tuples."""
         tables = [_Interned() for _ in names]
         codes = [array("i") for _ in names]
-        for i, sentence in enumerate(sentences):
-            rows = [(token,) if isinstance(token, str) else tuple(token) for token in sentence]
-            odd = next((row for row in rows if len(row) != len(names)), None)
-            if odd is not None:
-                raise ValueError(f"Sentence {i} has a token of {len(odd)} columns; expected {len(names)}.")
+        for i, sentence in enumerate(_checked_list(sentences, "X", "sentences")):
+            words = _checked_list(sentence, f"Sentence {i}", "tokens")
+            rows = [_row(token, names, i) for token in words]
             for column, cells in enumerate(zip(*rows)):
                 codes[column].extend(map(tables[column].__getitem__, map(str, cells)))
         lengths = np.array([len(one) for one in sentences], dtype=np.int64)
@@ -141,7 +141,7 @@ class Tokens:
         """The column of a name, an alias or a number; DataError if there is none."""
         name = self.aliases.get(name, name)
         if name not in self.columns:
-            raise self.error(f"there is no column {name!r}; there are {', '.join(self.columns)}.")
+            raise self.error(f"there is no column {name!r}; there are {listed(self.columns)}.")
         return self.columns[name]
 
     def filled_cells(self, name: str) -> Array:
@@ -155,6 +155,26 @@ class Tokens:
     def error(self, message: str, token: int = 0) -> DataError:
         """The error of a token's line."""
         return DataError.at(self.path, int(self.lines[token]), message) if self.path else DataError(message)
+
+
+def _checked_list(values: Any, name: str, noun: str) -> Any:
+    """`values` if they are a list; a string would be read letter by letter, a mapping by its keys."""
+    if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__len__"):
+        raise ValueError(
+            f"{name} must be a list of {noun}, not a {type(values).__name__}; write sentences as lists of "
+            'words: [["The", "quick", "fox"]], or ["The quick fox".split()].'
+        )
+    return values
+
+
+def _row(token: Any, names: Sequence[str], i: int) -> tuple[Any, ...]:
+    """The cells of a token of sentence i."""
+    row = (token,) if isinstance(token, str) else tuple(token) if isinstance(token, list | tuple) else ()
+    if len(row) != len(names) or not all(isinstance(cell, str | Number) for cell in row):
+        kind = "a string" if len(names) == 1 else f"a tuple of {len(names)} strings ({', '.join(names)})"
+        got = f"{len(row)} columns" if row and len(row) != len(names) else type(token).__name__
+        raise ValueError(f"Sentence {i} has a token of {got}; a token is {kind}.")
+    return row
 
 
 class _Interned(dict[str, int]):

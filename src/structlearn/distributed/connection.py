@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import structlearn
+from structlearn.wording import quoted
 
-_LOCAL = re.compile(r"local:([1-9]\d*)")
+_LOCAL = re.compile(r"local:([1-9][0-9]*)")
+#: Processes that a machine starts at most, whatever its number of cores.
+MOST_LOCAL = 64
 #: Seconds until a scheduler must have answered, and until a worker must be there.
 TIMEOUT = 10.0
 
@@ -27,28 +32,45 @@ def connected(address: str) -> Iterator[Any]:
             f"A cluster is an address such as tcp://scheduler:8786, or local:K for K processes here; got "
             f"{address!r}."
         )
-    opened = _local(int(local[1])) if local else _remote(address)
+    opened = _local(_number(local[1])) if local else _remote(address)
     with opened as client:
         check_cluster(client)
         yield client
 
 
+def _number(digits: str) -> int:
+    """How many processes to start; ValueError where this machine would be busy with nothing else."""
+    most = max(MOST_LOCAL, 2 * (os.cpu_count() or 1))
+    if len(digits) > len(str(most)) or int(digits) > most:
+        raise ValueError(
+            f"local:K starts K processes on this machine, at most {most}; got K = {quoted(digits, 20)}."
+        )
+    return int(digits)
+
+
 @contextmanager
 def _local(n_workers: int) -> Iterator[Any]:
     distributed = _distributed()
-    with (
-        distributed.LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            worker_dashboard_address="127.0.0.1:0",
-            memory_limit=0,  # mapped files would count
-            silence_logs="CRITICAL",
-        ) as cluster,
-        distributed.Client(cluster, direct_to_workers=True) as client,
-    ):
-        client.register_plugin(_deaf(distributed))
+    with ExitStack() as stack:
+        try:
+            cluster = distributed.LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                worker_dashboard_address="127.0.0.1:0",
+                memory_limit=0,  # mapped files would count
+                silence_logs="CRITICAL",
+            )
+            stack.enter_context(cluster)
+            client = stack.enter_context(distributed.Client(cluster, direct_to_workers=True))
+            client.register_plugin(_deaf(distributed))
+        except Exception as error:  # Dask has many for a process that does not come up
+            raise OSError(
+                errno.ECHILD,
+                f"a process of local:{n_workers} ended while it started ({_first_line(error)}); try again, "
+                "or with fewer",
+            ) from None
         yield client
 
 

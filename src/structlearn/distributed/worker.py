@@ -180,7 +180,7 @@ class Worker:
         if self.state is None:
             self.share = self.layout.weight / total
             self.objective = self.layout.objective(self.share)
-            self.keeper = self.post.checkpoint.open(self.objective, self.post.solver, self.post.tol)
+            self.keeper = self.post.checkpoint.open_shared(self.objective, self.post.solver, self.post.tol)
             self._start(self.keeper.load())
         objective = self.objective
         sizes = objective.n_active, objective.n_weights

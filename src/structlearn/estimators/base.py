@@ -234,7 +234,7 @@ class StructuredEstimator(Watchable, BaseEstimator):
         structure = structure or self.structure_
         threshold = structure.threshold if self.loss == "sparsemax" else 0.0
         shift = np.full(scoring.start[-1], -threshold) if threshold else None
-        return self._predictions(structure.record, scoring, shift)
+        return self._predictions(structure, structure.record, scoring, shift)
 
     def _soft(self, scoring: Scoring, structure: Structure | None = None) -> Iterator[tuple[int, Array]]:
         """(i, local parts of the prediction function of the loss) for every example."""
@@ -244,11 +244,15 @@ class StructuredEstimator(Watchable, BaseEstimator):
             raise AttributeError(
                 f"loss={self.loss!r} has no marginals; train with loss='softmax' or 'sparsemax'."
             )
-        return self._predictions(regularizer.record(structure or self.structure_), scoring, None)
+        structure = structure or self.structure_
+        return self._predictions(structure, regularizer.record(structure), scoring, None)
 
-    def _predictions(self, record: Any, scoring: Scoring, shift: Array | None) -> Iterator[tuple[int, Array]]:
+    def _predictions(
+        self, structure: Structure, record: Any, scoring: Scoring, shift: Array | None
+    ) -> Iterator[tuple[int, Array]]:
         check_is_fitted(self, "weights_")
-        return Oracle(record, scoring, n_jobs=self._threads()).predict(self.weights_, shift)
+        oracle = Oracle(record, scoring, structure=structure, n_jobs=self._threads())
+        return oracle.predict(self.weights_, shift)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model as one safetensors file (see `structlearn.load`)."""

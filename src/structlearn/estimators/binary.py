@@ -47,7 +47,10 @@ class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
     coef_ : ndarray of shape (1, n_features)
     intercept_ : ndarray of shape (1,)
     dual_coef_ : ndarray of shape (1, n_samples)
-        Where the solver works on the dual: `weights_` is the sum of dual_coef_[0, i] times row i.
+        Where the solver works on the dual: its last point z, converged or not. The sum of dual_coef_[0, i]
+        times row i is w(z), the weights of that point. `weights_` has the least primal value seen, so that it
+        may be of an earlier point, an average, or zero; ||weights_ - w(z)||^2 is at most 2/lambda times the
+        primal value less the dual value of z (`certificate_.gap` where the last point is the best).
     support_ : int array
         Examples whose dual coefficient is not zero.
     classes_, n_features_in_, weights_, certificate_, history_

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -19,6 +19,7 @@ from structlearn.estimators.inputs import (
     check_feature_count,
     check_same_length,
     check_weights,
+    for_no_examples,
     label_codes,
     stack_examples,
 )
@@ -136,13 +137,20 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         weights = np.asarray(options.get("weights", np.ones(len(by_class))))
         return {**options, "weights": weights * (by_class if weights.ndim == 1 else by_class[:, None])}
 
+    # ---- prediction: an empty sequence has one labelling, which is empty ------------------------------
+
+    @for_no_examples
     def predict(self, X: Any) -> list[Array]:
-        """The best label sequence of each example."""
-        scoring = self._scoring(X)
+        """The best label sequence of each example; an empty one of an empty sequence."""
+        scoring, filled = self._scoring(X)
+        return _with_empty(self._decoded(scoring), filled, lambda: self.classes_[:0])
+
+    def _decoded(self, scoring: Scoring) -> list[Array]:
         if self._n_pair_weights:
             answers = self._decide(scoring)
             return [self._labels(parts) for _, parts in answers]
-        oracle = Oracle(self.structure_.record, scoring, n_jobs=self._threads())
+        structure = self.structure_
+        oracle = Oracle(structure.record, scoring, structure=structure, n_jobs=self._threads())
         found: list[Array] = []
         for first, last, labels in oracle.read(self.weights_, self._labels):
             edges = scoring.start[first : last + 1] // len(self.classes_)
@@ -152,21 +160,30 @@ class ChainClassifier(RowWeights, StructuredEstimator):
     def _labels(self, parts: Array) -> Array:
         return self.classes_[np.argmax(self._unary(parts), axis=1)]
 
+    @for_no_examples
     def predict_marginals(self, X: Any) -> list[Array]:
         """Probabilities of the labels, of shape (length, n_classes) each; sparse after sparsemax."""
-        scoring = self._scoring(X)
-        return [self._unary(parts) for _, parts in self._soft(scoring)]
+        scoring, filled = self._scoring(X)
+        found = [self._unary(parts) for _, parts in self._soft(scoring)]
+        return _with_empty(found, filled, self._no_rows)
+
+    def _no_rows(self) -> Array:
+        return np.empty((0, len(self.classes_)))
 
     def _unary(self, parts: Array) -> Array:
         """The table of label parts, of shape (length, n_classes), that local parts begin with."""
         k = len(self.classes_)
         return parts[: parts.size // self.structure_.n_columns * k].reshape(-1, k)
 
+    @for_no_examples
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[tuple[Array, float]]]:
         """The k best label sequences of each example with their scores, best first."""
-        found = (self.structure_.k_best(theta, k) for theta in self._part_scores(X))
-        return [[(self.classes_[one], float(score)) for one, score in zip(*pair)] for pair in found]
+        scores, filled = self._part_scores(X)
+        found = (self.structure_.k_best(theta, k) for theta in scores)
+        best = [[(self.classes_[one], float(score)) for one, score in zip(*pair)] for pair in found]
+        return _with_empty(best, filled, lambda: [(self.classes_[:0], 0.0)])
 
+    @for_no_examples
     def sample(self, X: Any, n: int = 1, random_state: Any = None) -> list[Array]:
         """n label sequences of each example, of shape (n, length), from the model's distribution."""
         if self.loss != "softmax":
@@ -174,30 +191,38 @@ class ChainClassifier(RowWeights, StructuredEstimator):
                 f"loss={self.loss!r} is no distribution over sequences; train with loss='softmax'."
             )
         rng = np.random.default_rng(random_state)
-        return [self.classes_[self.structure_.sample(theta, n, rng)] for theta in self._part_scores(X)]
+        scores, filled = self._part_scores(X)
+        found = [self.classes_[self.structure_.sample(theta, n, rng)] for theta in scores]
+        return _with_empty(found, filled, lambda: self.classes_[np.empty((n, 0), dtype=np.int64)])
 
-    def _local_scores(self, X: Any) -> Iterator[Array]:
-        scoring = self._scoring(X)
+    def _local_scores(self, scoring: Scoring) -> Iterator[Array]:
         for first, last in scoring.chunks():
             theta = scoring.scores(self.weights_, first, last)
             yield from np.split(theta, scoring.start[first + 1 : last] - scoring.start[first])
 
-    def _part_scores(self, X: Any) -> Iterator[Array]:
-        return (np.concatenate([theta, self._shared_weights]) for theta in self._local_scores(X))
+    def _part_scores(self, X: Any) -> tuple[Iterator[Array], Array]:
+        scoring, filled = self._scoring(X)
+        scores = (np.concatenate([theta, self._shared_weights]) for theta in self._local_scores(scoring))
+        return scores, filled
 
+    @for_no_examples
     def decision_function(self, X: Any) -> list[Array]:
         """Label scores of each example, of shape (length, n_classes), without the transitions."""
-        return [self._unary(theta) for theta in self._local_scores(X)]
+        scoring, filled = self._scoring(X)
+        return _with_empty(map(self._unary, self._local_scores(scoring)), filled, self._no_rows)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of positions labelled right."""
         return sequence_accuracy(y, self.predict(X), sample_weight)
 
-    def _scoring(self, X: Any) -> Scoring:
+    def _scoring(self, X: Any) -> tuple[Scoring, Array]:
+        """The scoring of all sequences that are not empty, and which of them are not."""
         check_is_fitted(self, "weights_")
-        rows, shapes = stack_examples(X, ndim=2, noun="Sequence")
+        rows, shapes = stack_examples(X, ndim=2, noun="Sequence", n_features=self.n_features_in_)
         check_feature_count(rows.shape[1], self.n_features_in_, type(self).__name__)
-        return self._with_pairs(self._row_scoring(rows, shapes[:, 0]), self.structure_)
+        lengths = shapes[:, 0]
+        filled = lengths > 0
+        return self._with_pairs(self._row_scoring(rows, lengths[filled]), self.structure_), filled
 
     @property
     def transition_coef_(self) -> Array:
@@ -240,3 +265,9 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         if name not in tables:
             raise AttributeError(f"{name}_coef_ exists only where the estimator was made with {name}=True.")
         return tables[name]
+
+
+def _with_empty(found: Iterable[Any], filled: Array, nothing: Callable[[], Any]) -> list[Any]:
+    """The answers for examples that are not empty, in their places, and `nothing` for those that are."""
+    answers = iter(found)
+    return [next(answers) if one else nothing() for one in filled.tolist()]

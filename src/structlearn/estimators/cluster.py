@@ -101,6 +101,8 @@ def _refuse(estimator: Any, solver: Any) -> None:
         raise ValueError("averaging is not kept on a cluster; leave it out.")
     if estimator.class_weight is not None:
         raise ValueError("class_weight is not known to every part of a cluster; use sample_weight or cost.")
+    if isinstance(estimator.cost, Mapping) and "possible" in estimator.cost:
+        raise ValueError("Masks of possible links are not split over a cluster; leave out cost['possible'].")
     if estimator.warm_start:
         raise ValueError("warm_start does not work on a cluster; use checkpoint to go on from a run.")
 

@@ -14,11 +14,17 @@ from typing import Any
 import numpy as np
 
 from structlearn.contract import Array
+from structlearn.schema import check_form
+from structlearn.tensors import Entry
 
 #: Shorter arrays are written as they are.
 LEAST = 1024
 #: Positions have 32 bits.
 MOST = 1 << 32
+#: So many entries an array may have, however few of them are stored.
+ALWAYS = 1 << 20
+#: Beyond that, so many for each that is stored.
+_THINNEST = 1000
 _SHARE = 1 / 3
 _BITS = {4: np.uint32, 8: np.uint64}
 
@@ -48,32 +54,41 @@ def _positions(array: Array) -> Array | None:
     return np.flatnonzero(present).astype(np.uint32)
 
 
-def unpack(tensors: Mapping[str, Array], shapes: Any) -> dict[str, Array]:
-    """The inverse of `pack`; ValueError that names an array whose parts do not fit together."""
-    if not isinstance(shapes, dict):
-        raise ValueError("its list of mostly-zero arrays is none.")
-    whole = dict(tensors)
+def whole_shapes(entries: Mapping[str, Entry], shapes: Any) -> dict[str, tuple[int, ...]]:
+    """The shapes of all arrays once they are unpacked; ValueError if parts do not fit together."""
+    check_form(shapes, dict[str, list], "its list of mostly-zero arrays")
+    found = {name: entry.shape for name, entry in entries.items()}
     for name, shape in shapes.items():
-        try:
-            index, value = whole.pop(f"{name}:index"), whole.pop(f"{name}:value")
-        except KeyError as error:
-            raise ValueError(f"it lacks {error.args[0]}.") from None
-        whole[name] = _filled(name, shape, index, value)
-    return whole
+        for part in (f"{name}:index", f"{name}:value"):
+            if found.pop(part, None) is None:
+                raise ValueError(f"it lacks {part!a}")
+        _check_parts(name, shape, entries[f"{name}:index"], entries[f"{name}:value"])
+        found[name] = tuple(shape)
+    return found
 
 
-def _filled(name: str, shape: Any, index: Array, value: Array) -> Array:
-    sized = isinstance(shape, list) and all(type(side) is int and side >= 0 for side in shape)
-    if not sized or prod(shape) >= MOST:
-        raise ValueError(f"the array {name} has the shape {shape!r}.")
-    if index.ndim != 1 or index.dtype != np.uint32 or index.shape != value.shape:
+def _check_parts(name: str, shape: list[Any], index: Entry, value: Entry) -> None:
+    if not all(type(side) is int and side >= 0 for side in shape) or prod(shape) >= MOST:
+        raise ValueError(f"the array {name!a} has no shape {str(shape)[:40]}")
+    if len(index.shape) != 1 or index.kind != np.uint32 or index.shape != value.shape:
         raise ValueError(
-            f"the array {name} has {index.size} positions ({index.dtype}) but {value.size} values."
+            f"the array {name!a} has {prod(index.shape)} positions ({index.kind}) but "
+            f"{prod(value.shape)} values"
         )
+
+
+def check_density(name: str, shape: tuple[int, ...], n_stored: int) -> None:
+    """ValueError for an array that is all but empty, where nothing else says that it is so large."""
+    if prod(shape) > ALWAYS + _THINNEST * n_stored:
+        raise ValueError(f"the array {name!a} has {prod(shape)} entries but {n_stored} values")
+
+
+def fill(name: str, shape: tuple[int, ...], index: Array, value: Array) -> Array:
+    """The array of these values at these positions; ValueError if it cannot have them."""
     if not (index[1:] > index[:-1]).all():
-        raise ValueError(f"the positions of the array {name} do not increase.")
+        raise ValueError(f"the positions of the array {name!a} do not increase")
     if index.size and index[-1] >= prod(shape):
-        raise ValueError(f"the array {name} has a value at {index[-1]}, outside of its shape {shape!r}.")
+        raise ValueError(f"the array {name!a} has a value at {index[-1]}, outside of its shape {shape}")
     array = np.zeros(shape, dtype=value.dtype)
     array.reshape(-1)[index] = value
     return array

@@ -19,6 +19,7 @@ from structlearn.estimators.inputs import (
     check_feature_count,
     check_same_length,
     check_weights,
+    for_no_examples,
     label_arrays,
 )
 from structlearn.metrics import sequence_accuracy
@@ -160,12 +161,14 @@ class CutSegmenter(StructuredEstimator):
 
     # ---- prediction --------------------------------------------------------------------------------
 
+    @for_no_examples
     def predict(self, X: Any) -> list[Array]:
         """The best labels of each image or graph, in the shape of its pixels or nodes."""
         examples, structure, scoring = self._read(X)
         answers = self._decide(scoring, structure)
         return [self.classes_[_nodes(parts, examples.shapes[i]).astype(np.int64)] for i, parts in answers]
 
+    @for_no_examples
     def predict_marginals(self, X: Any) -> list[Array]:
         """How much each node is of the second class, in [0, 1], mostly exactly 0 or 1; after sparsemax."""
         examples, structure, scoring = self._read(X)
@@ -173,6 +176,7 @@ class CutSegmenter(StructuredEstimator):
             raise AttributeError(f"loss={self.loss!r} has no marginals; train with loss='sparsemax'.")
         return [_nodes(parts, examples.shapes[i]).copy() for i, parts in self._soft(scoring, structure)]
 
+    @for_no_examples
     def decision_function(self, X: Any) -> list[Array]:
         """<w, x_i> + b of each node: what speaks for the second class, without the edges."""
         examples, _, scoring = self._read(X)

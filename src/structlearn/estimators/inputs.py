@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from structlearn.contract import Array
+from structlearn.scoring.base import check_csr
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: Rows that are checked at a time, where all are too many.
 ROWS_AT_ONCE = 1 << 16
@@ -34,15 +38,35 @@ def check_weights(sample_weight: Any, n_examples: int) -> Array | None:
 
 def summed_duplicates(X: Any) -> Any:
     """`X` itself, or a copy in which repeated entries of a sparse matrix are added up."""
-    if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    if sparse.issparse(X):
+        check_csr(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
     return X
+
+
+def for_no_examples(method: F) -> F:
+    """Let a method of a fitted estimator answer a list of no examples with an empty list."""
+
+    @wraps(method)
+    def ask(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        if _is_list(X) and len(X) == 0:
+            check_is_fitted(self)
+            return []
+        return method(self, X, *args, **options)
+
+    return ask  # type: ignore[return-value]
+
+
+def _is_list(data: Any) -> bool:
+    unordered = isinstance(data, str | bytes | dict | set | frozenset)
+    return hasattr(data, "__len__") and not unordered and not sparse.issparse(data)
 
 
 def as_list(data: Any, name: str) -> Sequence[Any]:
     """A list, tuple or array of examples, one or more."""
-    if isinstance(data, str | bytes | dict) or sparse.issparse(data) or not hasattr(data, "__len__"):
+    if not _is_list(data):
         raise TypeError(f"{name} must be a list with one array an example; got {type(data).__name__}.")
     if len(data) == 0:
         raise ValueError(f"{name} is empty: at least one example is needed.")
@@ -86,16 +110,17 @@ class Stacked:
         return self.lengths[:, None]
 
 
-def stack_examples(X: Any, *, ndim: int, noun: str) -> tuple[Any, Array]:
+def stack_examples(X: Any, *, ndim: int, noun: str, n_features: int | None = None) -> tuple[Any, Array]:
     """All examples' feature rows in one matrix, and each example's shape without the feature axis.
 
     `X` is a list of arrays with `ndim` axes, the last of which is the features, or (for ndim = 2) of sparse
     matrices. float32 stays float32 if all examples are. Data that is laid out like this already (packed, see
-    `structlearn.data.open_packed`) says so by its `rows` and `shapes`, and is not copied.
+    `structlearn.data.open_packed`) says so by its `rows` and `shapes`, and is not copied. With `n_features`,
+    those of a fitted model, an example may have no rows: there is something to predict, if not to learn.
     """
     if hasattr(X, "rows") and hasattr(X, "shapes"):
-        return _laid_out(X, ndim, noun)
-    examples = [_one_example(x, ndim, f"{noun} {i}") for i, x in enumerate(as_list(X, "X"))]
+        return _laid_out(X, ndim, noun, n_features is not None)
+    examples = [_one_example(x, ndim, f"{noun} {i}", n_features) for i, x in enumerate(as_list(X, "X"))]
     widths = np.array([x.shape[-1] for x in examples])
     odd = np.flatnonzero(widths != widths[0])
     if odd.size:
@@ -103,6 +128,7 @@ def stack_examples(X: Any, *, ndim: int, noun: str) -> tuple[Any, Array]:
     shapes = np.array([x.shape[:-1] for x in examples], dtype=np.int64)
     if set(map(type, examples)) != {np.ndarray}:
         rows = sparse.vstack([sparse.csr_matrix(x) for x in examples], format="csr")
+        check_csr(rows)
         rows.sum_duplicates()
         values = rows.data
     else:
@@ -114,16 +140,19 @@ def stack_examples(X: Any, *, ndim: int, noun: str) -> tuple[Any, Array]:
     return rows, shapes
 
 
-def _laid_out(X: Any, ndim: int, noun: str) -> tuple[Any, Array]:
+def _laid_out(X: Any, ndim: int, noun: str, may_be_empty: bool) -> tuple[Any, Array]:
     if X.shapes.shape[1] != ndim - 1:
         raise ValueError(f"{noun} 0 must have {ndim} axes, the last of them the features.")
+    empty = np.flatnonzero((np.asarray(X.shapes) <= 0).any(axis=1))
+    if empty.size and not may_be_empty:
+        raise ValueError(f"{noun} {empty[0]} is empty.")
     values = X.rows.data if sparse.issparse(X.rows) else X.rows
     if not all(np.isfinite(values[a : a + ROWS_AT_ONCE]).all() for a in range(0, len(values), ROWS_AT_ONCE)):
         raise ValueError("X contains NaN or infinity in its features.")
     return X.rows, np.asarray(X.shapes, dtype=np.int64)
 
 
-def _one_example(x: Any, ndim: int, name: str) -> Any:
+def _one_example(x: Any, ndim: int, name: str, n_features: int | None) -> Any:
     if type(x) is np.ndarray and x.ndim == ndim and x.size and x.dtype.char in "df":
         return x  # the usual case, of which there may be a million
     if sparse.issparse(x) and ndim == 2:
@@ -133,9 +162,13 @@ def _one_example(x: Any, ndim: int, name: str) -> Any:
             x = np.asarray(x)
         except ValueError:
             raise ValueError(f"{name} is ragged: its rows differ in length.") from None
+    if x.dtype.kind in "US":
+        raise _no_numbers(name, x)
+    if x.size == 0 and x.ndim == 1 and n_features is not None:
+        x = x.reshape(0, n_features)
     if x.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} axes, the last of them the features; got {x.ndim}.")
-    if 0 in x.shape[:-1]:
+    if 0 in x.shape[:-1] and n_features is None:
         raise ValueError(f"{name} is empty.")
     if x.shape[-1] == 0:
         raise ValueError(f"{name} has no features.")
@@ -146,7 +179,13 @@ def _one_example(x: Any, ndim: int, name: str) -> Any:
     try:
         return x.astype(np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} has features that are not numbers ({x.dtype}).") from None
+        raise _no_numbers(name, x) from None
+
+
+def _no_numbers(name: str, x: Array) -> ValueError:
+    return ValueError(
+        f"{name} has features that are not numbers ({x.dtype}); each of its rows must be a list of numbers."
+    )
 
 
 def check_feature_count(got: int, expected: int, name: str) -> None:

@@ -28,7 +28,10 @@ class Pieces:
 def gold_and_cost(
     structure: Structure, outputs: Any, scoring: Scoring, memory: Memory, **options: Any
 ) -> tuple[Corners, Array]:
-    """`encode_many` and `cost_many` of all examples. `outputs` gives lists of outputs by slices."""
+    """`encode_many` and `cost_many` of all examples. `outputs` gives lists of outputs by slices.
+
+    Whatever belongs to single examples is cut where they are: outputs, shapes, and the structure's options.
+    """
     start, shapes = scoring.start, scoring.shapes
     kinds, count = np.unique(shapes, axis=0, return_counts=True)
     most = sum(n * structure.most_entries((int(a), int(b))) for n, (a, b) in zip(count.tolist(), kinds))
@@ -36,11 +39,13 @@ def gold_and_cost(
         np.zeros(len(shapes) + 1, dtype=np.int64), memory.empty(most, np.int64), memory.empty(most)
     )
     cost = memory.empty(start[-1])
+    structure.check_examples(shapes, np.diff(start), scoring.n_shared)
     end = 0
     for first, last in scoring.chunks():
         part = structure.encode_many(outputs[first:last], shapes[first:last])
         begin, end = end, end + part.index.size
         gold.start[first + 1 : last + 1] = begin + part.start[1:]
         gold.index[begin:end], gold.value[begin:end] = part.index, part.value
-        cost[start[first] : start[last]] = structure.cost_many(part, shapes[first:last], **options)
+        own = structure.some_options(options, slice(first, last), len(shapes))
+        cost[start[first] : start[last]] = structure.cost_many(part, shapes[first:last], **own)
     return gold._replace(index=gold.index[:end], value=gold.value[:end]), cost

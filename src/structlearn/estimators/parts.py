@@ -16,6 +16,7 @@ from structlearn.estimators.inputs import (
     check_feature_count,
     check_same_length,
     check_weights,
+    for_no_examples,
     stack_examples,
 )
 from structlearn.estimators.layout import gold_and_cost
@@ -79,18 +80,21 @@ class PartEstimator(PartWeights, StructuredEstimator):
                 f"{self._noun} {i} has features of {size} parts but its output has {parts.size}."
             )
 
+    @for_no_examples
     def _predict_parts(self, X: Any) -> list[Array]:
         check_is_fitted(self, "weights_")
         scoring = self._scoring(X)
         answers = self._decide(scoring)
         return [self._shaped(parts.copy(), scoring.shapes[i]) for i, parts in answers]
 
+    @for_no_examples
     def predict_marginals(self, X: Any) -> list[Array]:
         """The prediction function of the loss: marginals, or a sparse mixture after sparsemax."""
         check_is_fitted(self, "weights_")
         scoring = self._scoring(X)
         return [self._shaped(parts.copy(), scoring.shapes[i]) for i, parts in self._soft(scoring)]
 
+    @for_no_examples
     def decision_function(self, X: Any) -> list[Array]:
         """Score of each part, example by example."""
         check_is_fitted(self, "weights_")

@@ -1,48 +1,28 @@
-"""Models as files: one safetensors file, its metadata as JSON in the header. Loading never executes code."""
+"""Saving and loading estimators, and the applications around them (see `model_file` for the files)."""
 
 from __future__ import annotations
 
-import errno
-import json
-import os
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 from sklearn.utils.validation import check_is_fitted
 
 import structlearn
 from structlearn import structures
 from structlearn.contract import Array
+from structlearn.estimators import forms
 from structlearn.estimators.base import StructuredEstimator
-from structlearn.estimators.compact import pack, unpack
-from structlearn.files import written_aside
-from structlearn.solvers import Certificate, History, Row
+from structlearn.estimators.model_file import ModelFile, damaged, history_array, history_of, write_model
+from structlearn.estimators.stored import build, describe, from_json, is_plain, to_json
 from structlearn.structures.whole import Whole
 
-FORMAT = "structlearn-model"
-#: Since 2, arrays may be written compactly (see `compact`).
-VERSION = 2
-_KEY = "structlearn"
+#: Longer arrays of numbers are no part of the header.
 _MOST_IN_HEADER = 10_000
-_STRUCTURES = (
-    "Simplex",
-    "Cube",
-    "LabelGraph",
-    "Chain",
-    "ConditionedChain",
-    "Matching",
-    "Cut",
-    "ProjectiveTree",
-    "NonProjectiveTree",
-)
+#: Arrays whose shapes follow from the rest of the model.
+_SIZED = ("weights", "fitted:label_weights_")
 #: What a file may say that it holds, beside estimators, and the module whose class of that name reads it.
 _APPLICATIONS = {"Tagger": "structlearn.apps.tagging", "Aligner": "structlearn.apps.alignment.aligner"}
 
@@ -68,13 +48,16 @@ def load(path: str | Path, structure: Any = None, scoring: Any = None) -> Any:
     `structure` (and `scoring`) must be given for a `StructuredPredictor` whose structure is the user's own:
     code is not stored in model files.
     """
-    header = read_header(path)
-    name = str(header["notes"].get("application", header["estimator"]))
-    if name in _APPLICATIONS:
+    header = ModelFile(path).header
+    name = header["notes"].get("application", header["estimator"])
+    if isinstance(name, str) and name in _APPLICATIONS:
         return getattr(import_module(_APPLICATIONS[name]), name).load(path)
     if name not in structlearn.estimators.__all__:
         raise _unknown(path, name)
     return load_bundle(path, structure, scoring).estimator
+
+
+# ---- writing ---------------------------------------------------------------------------------------
 
 
 def save_bundle(bundle: Bundle, path: str | Path) -> None:
@@ -87,7 +70,7 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
         "scoring": getattr(estimator, "scoring", None) is not None,
         "structure": describe(estimator.structure_),
         "fitted": {
-            name: _to_json(getattr(estimator, name))
+            name: to_json(getattr(estimator, name))
             for name in sorted(_fitted_names(estimator) - large.keys())
         },
         "certificate": estimator.certificate_.as_dict(),
@@ -104,146 +87,9 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
     write_model(path, header, tensors)
 
 
-def write_model(path: str | Path, header: dict[str, Any], tensors: dict[str, Array]) -> None:
-    """Write a model file: JSON metadata and named arrays, whole or not at all."""
-    packed, shapes = pack(tensors)
-    header = {"format": FORMAT, "version": VERSION, "library": structlearn.__version__, **header}
-    header["sparse"] = shapes
-    with written_aside(path) as aside:
-        try:
-            save_file(packed, aside, metadata={_KEY: json.dumps(header)})
-        except SafetensorError as error:
-            raise _os_error(error, path) from None
-
-
-def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) -> Bundle:
-    header, tensors = read_model(path)
-    kind = header["estimator"]
-    if kind not in structlearn.estimators.__all__:
-        raise _unknown(path, kind)
-    estimator = getattr(structlearn.estimators, kind)()
-    estimator.set_params(**{k: _from_json(v) for k, v in header["parameters"].items()})
-    if kind == "StructuredPredictor":
-        if structure is None and header["structure"] is not None:
-            structure = build(header["structure"])
-        estimator.set_params(structure=structure, scoring=scoring)
-        if header.get("scoring") and scoring is None:
-            raise ValueError(
-                f"{path} was trained with a scoring of the user's own: pass it, load(path, scoring=...)."
-            )
-        if structure is None:
-            raise ValueError(
-                f"{path} was trained with a structure of the user's own: pass it, load(path, structure=...)."
-            )
-    for name, value in header["fitted"].items():
-        setattr(estimator, name, _from_json(value))
-    for name, value in tensors.items():
-        if name.startswith("fitted:"):
-            setattr(estimator, name.removeprefix("fitted:"), value)
-    found = structures.as_structure(structure) if structure is not None else build(header["structure"])
-    shared = kind == "StructuredPredictor" and found.n_shared
-    estimator.structure_ = Whole(found) if shared else found
-    estimator.weights_ = tensors["weights"]
-    estimator.certificate_ = Certificate(**header["certificate"])
-    estimator.history_ = history_of(tensors["history"])
-    texts = {
-        name.removeprefix("text:"): bytes(value).decode().split("\n")[:-1]
-        for name, value in tensors.items()
-        if name.startswith("text:")
-    }
-    arrays = {
-        name.removeprefix("array:"): value for name, value in tensors.items() if name.startswith("array:")
-    }
-    return Bundle(estimator, header["notes"], texts, arrays)
-
-
-def read_header(path: str | Path) -> dict[str, Any]:
-    """The JSON metadata of a model file."""
-    with _opened(path) as file:
-        return _header(path, file)
-
-
-def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The JSON metadata and the arrays of a model file; ValueError if it is none."""
-    with _opened(path) as file:
-        header = _header(path, file)
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    try:
-        tensors = unpack(tensors, header.get("sparse", {}))
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged: {error}") from None
-    _check_there(path, {"weights", "history"} - tensors.keys())
-    return header, tensors
-
-
-@contextmanager
-def _opened(path: str | Path) -> Iterator[Any]:
-    """A safetensors file; ValueError if it is none."""
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"Model file {path} does not exist.")
-    try:
-        with safe_open(path, framework="numpy") as file:
-            yield file
-    except (SafetensorError, OSError) as error:
-        raise ValueError(f"{path} is not a structlearn model, or it is damaged ({error}).") from None
-
-
-def _header(path: str | Path, file: Any) -> dict[str, Any]:
-    try:
-        header = json.loads((file.metadata() or {}).get(_KEY, "null"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not a structlearn model, or it is damaged ({error}).") from None
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ValueError(f"{path} is a safetensors file but not a structlearn model.")
-    if not isinstance(header.get("version"), int):
-        raise ValueError(f"{path} is damaged: it lacks its format version.")
-    if header["version"] > VERSION:
-        raise ValueError(
-            f"{path} has model format {header['version']}; this version of structlearn reads up to "
-            f"{VERSION}: upgrade structlearn."
-        )
-    needed = {"estimator", "parameters", "structure", "fitted", "certificate", "notes"}
-    _check_there(path, needed - header.keys())
-    if not isinstance(header["notes"], dict):
-        raise ValueError(f"{path} is damaged: its notes are none.")
-    return header
-
-
-def _check_there(path: str | Path, missing: set[str]) -> None:
-    if missing:
-        raise ValueError(f"{path} is damaged: it lacks {', '.join(sorted(missing))}.")
-
-
-def _unknown(path: str | Path, kind: Any) -> ValueError:
-    return ValueError(f"{path} holds a {kind!r}, which this version of structlearn does not know.")
-
-
-def _os_error(error: SafetensorError, path: str | Path) -> OSError:
-    """What the operating system said (a full disk, for one), which safetensors keeps in its message only."""
-    number = re.search(r"os error (\d+)", str(error))
-    code = int(number.group(1)) if number else errno.EIO
-    return OSError(code, os.strerror(code), str(path))
-
-
-def history_array(history: History) -> Array:
-    """The history as a model file has it: a row an evaluation."""
-    return np.array(history.rows, dtype=np.float64).reshape(-1, len(Row._fields))
-
-
-def history_of(values: Array) -> History:
-    """The inverse of `history_array`."""
-    return History(map(_row, values))
-
-
-def _row(values: Array) -> Row:
-    row = Row(*values.tolist())
-    return row._replace(iteration=int(row.iteration), oracle_calls=int(row.oracle_calls))
-
-
 def stored_parameters(estimator: Any) -> dict[str, Any]:
     """The parameters of an estimator as the header holds them."""
-    return {k: _to_json(v) for k, v in estimator.get_params(deep=False).items() if _is_plain(v)}
+    return {k: to_json(v) for k, v in estimator.get_params(deep=False).items() if is_plain(v)}
 
 
 def _large_arrays(estimator: Any) -> dict[str, Array]:
@@ -263,59 +109,83 @@ def _fitted_names(estimator: Any) -> set[str]:
     return {name for name in vars(estimator) if name not in own and name not in parameters}
 
 
-def describe(structure: Any) -> dict[str, Any] | None:
-    """Name and arguments of one of our structures; None for a user's own."""
-    structure = getattr(structure, "inner", structure)
-    name = type(structure).__name__
-    if name not in _STRUCTURES:
-        return None
-    return {"name": name, "arguments": {k: _to_json(v) for k, v in structure.arguments().items()}}
+# ---- reading ---------------------------------------------------------------------------------------
 
 
-def build(description: Mapping[str, Any] | None) -> Any:
-    """The structure that `describe` described."""
-    if description is None:
-        return None
-    if description["name"] not in _STRUCTURES:
-        raise ValueError(f"Unknown structure {description['name']!r} in the model file.")
-    arguments = {k: _from_json(v) for k, v in description["arguments"].items()}
-    return getattr(structures, description["name"])(**arguments)
+def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) -> Bundle:
+    file = ModelFile(path)
+    kind = file.header["estimator"]
+    if kind not in structlearn.estimators.__all__:
+        raise _unknown(path, kind)
+    estimator = getattr(structlearn.estimators, kind)()
+    try:
+        _set_parameters(estimator, file.header)
+        _set_fitted(estimator, file)
+        if kind == "StructuredPredictor":
+            _check_own(path, file.header, structure, scoring)
+            own = build(file.header["structure"]) if structure is None else structure
+            estimator.set_params(structure=own, scoring=scoring)
+        estimator.structure_ = _structure(estimator, file.header)
+        forms.check_sizes(estimator, file.shapes)
+        estimator.certificate_ = forms.read_certificate(file.header["certificate"])
+        estimator.history_ = history_of(file.load("history"))
+        texts = {name: _lines(file.load(f"text:{name}")) for name in _named(file, "text:")}
+    except ValueError as error:
+        raise error if str(error).startswith(str(path)) else damaged(path, error) from None
+    estimator.weights_ = file.load("weights", sized=True)
+    for name in _named(file, "fitted:"):
+        if f"fitted:{name}" in _SIZED:
+            setattr(estimator, name, file.load(f"fitted:{name}", sized=True))
+    arrays = {name: file.load(f"array:{name}") for name in _named(file, "array:")}
+    return Bundle(estimator, file.header["notes"], texts, arrays)
 
 
-# ---- values that JSON has no form for --------------------------------------------------------------
+def _set_parameters(estimator: Any, header: dict[str, Any]) -> None:
+    parameters = {name: from_json(value) for name, value in header["parameters"].items()}
+    forms.check_parameters(type(estimator), parameters)
+    estimator.set_params(**parameters)
 
 
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return all(_is_plain(k) and _is_plain(v) for k, v in value.items())
-    if isinstance(value, list | tuple):
-        return all(map(_is_plain, value))
-    if isinstance(value, np.ndarray):
-        return value.dtype != object
-    return value is None or isinstance(value, str | bool | int | float | np.generic)
+def _set_fitted(estimator: Any, file: ModelFile) -> None:
+    fitted = {name: from_json(value) for name, value in file.header["fitted"].items()}
+    for name in _named(file, "fitted:"):
+        if f"fitted:{name}" not in _SIZED:
+            fitted[name] = file.load(f"fitted:{name}")
+    forms.check_fitted(type(estimator), fitted)
+    forms.check_structure(type(estimator), file.header["structure"], fitted)
+    for name, value in fitted.items():
+        setattr(estimator, name, value)
 
 
-def _to_json(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return {"array": value.tolist(), "dtype": value.dtype.str, "shape": value.shape}
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, Mapping):
-        return {"pairs": [[_to_json(k), _to_json(v)] for k, v in value.items()]}
-    if isinstance(value, tuple):
-        return {"tuple": [_to_json(v) for v in value]}
-    if isinstance(value, list):
-        return [_to_json(v) for v in value]
-    return value
+def _check_own(path: str | Path, header: dict[str, Any], structure: Any, scoring: Any) -> None:
+    """What is the user's own is not in the file."""
+    if header.get("scoring") and scoring is None:
+        raise ValueError(
+            f"{path} was trained with a scoring of the user's own: pass it, load(path, scoring=...)."
+        )
+    if structure is None and header["structure"] is None:
+        raise ValueError(
+            f"{path} was trained with a structure of the user's own: pass it, load(path, structure=...)."
+        )
 
 
-def _from_json(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_from_json(v) for v in value]
-    if not isinstance(value, dict):
-        return value
-    if "array" in value:
-        return np.array(value["array"], dtype=np.dtype(value["dtype"])).reshape(value["shape"])
-    if "pairs" in value:
-        return {_from_json(k): _from_json(v) for k, v in value["pairs"]}
-    return tuple(_from_json(v) for v in value["tuple"])
+def _structure(estimator: Any, header: dict[str, Any]) -> Any:
+    given = getattr(estimator, "structure", None)
+    if given is None:
+        return build(header["structure"])
+    found = structures.as_structure(given)
+    return Whole(found) if found.n_shared else found
+
+
+def _named(file: ModelFile, prefix: str) -> list[str]:
+    return [name.removeprefix(prefix) for name in file.shapes if name.startswith(prefix)]
+
+
+def _lines(text: Array) -> list[str]:
+    if text.dtype != np.uint8:
+        raise ValueError("its texts are none")
+    return bytes(text).decode().split("\n")[:-1]
+
+
+def _unknown(path: str | Path, kind: Any) -> ValueError:
+    return ValueError(f"{path} holds a {ascii(kind)[:40]}, which this version of structlearn does not know.")

@@ -15,6 +15,8 @@ from structlearn.estimators.inputs import as_list
 #: The code of strings that were rare in training, or never seen.
 RARE_CODE = np.uint64(0x2545F4914F6CDD1D)
 _COLUMN_STEP = np.uint64(0x9E3779B97F4A7C15)
+#: What a token of so many columns may look like.
+_EXAMPLE = {1: ', such as ["fox"]', 2: ', such as ["fox", "NOUN"]', 3: ', such as ["fox", "NOUN", "NN"]'}
 _AFFIX = re.compile(r"(prefix|suffix)([1-9])")
 
 #: Templates after McDonald, Crammer and Pereira (2005), and words beside the two: in Universal Dependencies
@@ -103,17 +105,25 @@ def _checked_tokens(X: Any, n_columns: int) -> tuple[list[Any], Array]:
     tokens: list[Any] = []
     lengths = []
     for i, sentence in enumerate(as_list(X, "X")):
-        if isinstance(sentence, str) or not hasattr(sentence, "__len__") or len(sentence) == 0:
-            raise ValueError(f"Sentence {i} must be a list of at least one token.")
+        if not isinstance(sentence, list | tuple | np.ndarray) or len(sentence) == 0:
+            raise ValueError(
+                f"Sentence {i} must be a list of at least one token, each of {n_columns} strings."
+            )
         for token in sentence:
-            if isinstance(token, str) or len(token) != n_columns:
+            if not _is_token(token, n_columns):
                 raise ValueError(
-                    f"Sentence {i} has the token {token!r}; a token is a list of {n_columns} strings, one a "
-                    "column."
+                    f"Sentence {i} has another kind of token ({type(token).__name__}); a token is a list of "
+                    f"{n_columns} strings, one a column{_EXAMPLE.get(n_columns, '')}."
                 )
         tokens.extend(sentence)
         lengths.append(len(sentence))
     return tokens, np.array(lengths, dtype=np.int64)
+
+
+def _is_token(token: Any, n_columns: int) -> bool:
+    if not isinstance(token, list | tuple | np.ndarray) or len(token) != n_columns:
+        return False
+    return all(isinstance(text, str) for text in token)
 
 
 def _hash(text: str) -> int:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from structlearn.contract import Array
 from structlearn.estimators.base import StructuredEstimator, Task
 from structlearn.estimators.choices import cost_options
-from structlearn.estimators.inputs import as_list, check_same_length, check_weights
+from structlearn.estimators.inputs import as_list, check_same_length, check_weights, for_no_examples
 from structlearn.estimators.multiclass import MulticlassClassifier
 from structlearn.estimators.tokens import DEFAULT_TEMPLATES, frequent, token_codes, without_rare
 from structlearn.metrics import sequence_accuracy
@@ -174,6 +174,7 @@ class TreeParser(StructuredEstimator):
 
     # ---- prediction --------------------------------------------------------------------------------
 
+    @for_no_examples
     def predict(self, X: Any) -> list[Any]:
         """The best tree of each sentence: heads or, after training with labels, a `Parse`."""
         check_is_fitted(self, "weights_")
@@ -189,12 +190,14 @@ class TreeParser(StructuredEstimator):
         ends = np.cumsum([len(one) for one in heads])[:-1]
         return [Parse(one, names) for one, names in zip(heads, np.split(best, ends))]
 
+    @for_no_examples
     def predict_marginals(self, X: Any) -> list[Array]:
         """Probabilities of the arcs, of shape (words + 1, words) each: [h, m - 1], h = 0 for the root."""
         check_is_fitted(self, "weights_")
         scoring = self._scoring(X, self.bits)
         return [parts.reshape(-1, _length(parts)).copy() for _, parts in self._soft(scoring)]
 
+    @for_no_examples
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
         """The k best trees of each sentence with the scores of their arcs, best first."""
         found = []
@@ -204,6 +207,7 @@ class TreeParser(StructuredEstimator):
             found.append(list(zip(trees, scores.tolist())))
         return found
 
+    @for_no_examples
     def sample(self, X: Any, n: int = 1, random_state: Any = None) -> list[Array]:
         """n trees of each sentence, of shape (n, words), from the model's distribution."""
         if self.loss != "softmax":
@@ -216,6 +220,8 @@ class TreeParser(StructuredEstimator):
     def decision_function(self, X: Any) -> Iterator[Array]:
         """Scores of the arcs of each sentence, of shape (words + 1, words), one after the other."""
         check_is_fitted(self, "weights_")
+        if not len(X):
+            return
         scoring = self._scoring(X, self.bits)
         for i, (rows, columns) in enumerate(scoring.shapes):
             yield scoring.scores(self.weights_, i, i + 1).reshape(rows, columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import pickle
+import signal
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -78,7 +79,8 @@ def execute_apart(job: Job) -> Run:
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(sender, job))
     try:
-        process.start()
+        with _ctrl_c_kept_back():
+            process.start()
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ValueError(
             f"{job.name!r} cannot go to a process of its own ({error}); run all in one."
@@ -96,6 +98,19 @@ def execute_apart(job: Job) -> Run:
     if isinstance(answer, BaseException):
         raise answer
     return answer
+
+
+@contextmanager
+def _ctrl_c_kept_back() -> Iterator[None]:
+    """What starts here never hears Ctrl-C, which a terminal sends to all: this process does, and ends it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # new processes keep it blocked
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _child(sender: Any, job: Job) -> None:

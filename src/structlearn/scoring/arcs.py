@@ -14,7 +14,7 @@ from structlearn.scoring.arc_kernels import (
     pull_sentences,
     score_sentences,
 )
-from structlearn.scoring.base import Scoring
+from structlearn.scoring.base import Scoring, starts_of
 from structlearn.scoring.templates import Templates
 
 
@@ -41,7 +41,7 @@ class ArcScoring(Scoring):
         self.codes = np.ascontiguousarray(codes, dtype=np.uint64)
         self.templates = templates
         self.bits = bits
-        self.first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self.first = starts_of(lengths, len(codes))
         self.shapes = np.stack([lengths + 1, lengths], axis=1)
         self.start = np.concatenate([[0], np.cumsum(lengths * (lengths + 1))]).astype(np.int64)
         self.n_weights = 1 << bits
@@ -52,15 +52,15 @@ class ArcScoring(Scoring):
         shift = np.uint64(64 - self.bits)
         return Arcs(self.codes, self.first, self.start, self.templates, shift, self.n_weights, longest, 0)
 
-    def scores(self, w: Array, first: int, last: int) -> Array:
+    def _scores(self, w: Array, first: int, last: int) -> Array:
         theta = np.empty(self.start[last] - self.start[first])
         score_sentences(self.record, first, last, w, theta)
         return theta
 
-    def pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
+    def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
         pull_sentences(self.record, first, last, delta, out)
 
-    def part_norms(self, first: int, last: int) -> Array:
+    def _part_norms(self, first: int, last: int) -> Array:
         norms = np.empty(self.start[last] - self.start[first])
         arc_norms(self.record, first, last, norms)
         return norms
@@ -75,6 +75,9 @@ class ArcScoring(Scoring):
     def features_of(self, heads: Array) -> csr_matrix:
         """Counts of the hashed features of the arc into each word, given all words' heads, end to end."""
         heads = np.ascontiguousarray(heads, dtype=np.int64)
+        most = np.repeat(self.shapes[:, 1], self.shapes[:, 1])
+        if heads.shape != most.shape or ((heads < 0) | (heads > most)).any():
+            raise ValueError(f"Heads are {most.size} numbers of words of their sentences, 0 for the root.")
         sizes = np.empty(heads.size, dtype=np.int64)
         count_features(self.record, heads, sizes)
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -11,6 +11,9 @@ import numpy as np
 from structlearn.contract import Array, fetch, score, score_some
 from structlearn.kernels import answer, kernel, leaf
 
+#: Parts of the examples that are scored, encoded or pulled back at a time.
+PARTS_AT_ONCE = 1 << 17
+
 
 class Scoring(ABC):
     """The linear map Phi of a data set. Knows features and weights, never the polytope.
@@ -34,17 +37,42 @@ class Scoring(ABC):
     def record(self) -> Any:
         """The NamedTuple that answers the questions of `structlearn.contract`."""
 
-    @abstractmethod
     def scores(self, w: Array, first: int, last: int) -> Array:
         """Local parts of Phi_i w for examples first .. last - 1, end to end."""
+        self._check(w, first, last)
+        return self._scores(w, first, last)
 
-    @abstractmethod
     def pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
         """out <- out + sum_i Phi_i^T delta_i over local parts of examples first .. last - 1 (end to end)."""
+        self._check(out, first, last)
+        size = self.start[last] - self.start[first]
+        if delta.shape != (size,):
+            raise ValueError(f"Examples {first} to {last - 1} have {size} local parts; got {delta.size}.")
+        self._pullback(delta, first, last, out)
 
-    @abstractmethod
     def part_norms(self, first: int, last: int) -> Array:
         """||Phi_i^T e_j|| of the local parts j of examples first .. last - 1, end to end. Shared: 1."""
+        self._check(None, first, last)
+        return self._part_norms(first, last)
+
+    @abstractmethod
+    def _scores(self, w: Array, first: int, last: int) -> Array:
+        """Answers `scores`."""
+
+    @abstractmethod
+    def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
+        """Answers `pullback`."""
+
+    @abstractmethod
+    def _part_norms(self, first: int, last: int) -> Array:
+        """Answers `part_norms`."""
+
+    def _check(self, w: Array | None, first: int, last: int) -> None:
+        """ValueError for weights, or a range of examples, that compiled code would read beyond."""
+        if w is not None and w.shape != (self.n_weights,):
+            raise ValueError(f"These features have {self.n_weights} weights; got the shape {w.shape}.")
+        if not 0 <= first <= last <= self.n_examples:
+            raise ValueError(f"There are {self.n_examples} examples; got the range {first} to {last}.")
 
     @property
     def n_terms(self) -> int:
@@ -59,11 +87,33 @@ class Scoring(ABC):
         """The shared parts' weights, as a view."""
         return w[self.n_weights - self.n_shared :]
 
-    def chunks(self, parts_at_once: int = 1 << 17) -> list[tuple[int, int]]:
-        """Ranges of examples of about `parts_at_once` parts each, to be scored at a time."""
-        ends = np.searchsorted(self.start, np.arange(0, self.start[-1], parts_at_once), side="left")
+    def chunks(self, parts_at_once: int | None = None) -> list[tuple[int, int]]:
+        """Ranges of examples of about so many parts each (`PARTS_AT_ONCE`), to be scored at a time."""
+        steps = np.arange(0, self.start[-1], parts_at_once or PARTS_AT_ONCE)
+        ends = np.searchsorted(self.start, steps, side="left")
         edges = np.unique(np.concatenate([[0], ends, [self.n_examples]]))
         return [(int(a), int(b)) for a, b in pairwise(edges)]
+
+
+def starts_of(lengths: Any, n_rows: int) -> Array:
+    """Where each example begins, (n_examples + 1,), among so many rows; ValueError if they do not fit."""
+    lengths = np.asarray(lengths, dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    if (lengths < 0).any() or starts[-1] != n_rows:
+        raise ValueError(f"The lengths of the examples add up to {starts[-1]}, but there are {n_rows} rows.")
+    return starts
+
+
+def check_csr(X: Any) -> None:
+    """ValueError unless the arrays of a CSR matrix belong together: neither SciPy nor we check them later."""
+    starts, columns = X.indptr, X.indices
+    outside = columns.size and not 0 <= columns.min() <= columns.max() < X.shape[1]
+    fits = starts.size == X.shape[0] + 1 and starts[0] == 0 and starts[-1] <= min(columns.size, X.data.size)
+    if outside or not fits or (starts[1:] < starts[:-1]).any():
+        raise ValueError(
+            "The sparse matrix is damaged: its column numbers or its row pointers are out of range; make it "
+            "anew, such as by scipy.sparse.csr_matrix(dense)."
+        )
 
 
 @answer(score_some, object)

@@ -12,7 +12,7 @@ import numpy as np
 
 from structlearn.contract import Array, gram, move, score, scratch, squared_norm
 from structlearn.kernels import answer, kernel
-from structlearn.scoring.base import Scoring
+from structlearn.scoring.base import Scoring, starts_of
 
 
 class GraphRows(NamedTuple):
@@ -46,8 +46,7 @@ class GraphScoring(Scoring):
         self, X: Array, F: Array, n_nodes: Array, n_edges: Array, shapes: Array, *, intercept: bool = False
     ) -> None:
         self.X, self.F = X, F
-        self.nodes = np.concatenate([[0], np.cumsum(n_nodes)]).astype(np.int64)
-        self.edges = np.concatenate([[0], np.cumsum(n_edges)]).astype(np.int64)
+        self.nodes, self.edges = starts_of(n_nodes, len(X)), starts_of(n_edges, len(F))
         self.start = self.nodes + self.edges
         self.shapes = np.asarray(shapes, dtype=np.int64)
         self.intercept = intercept
@@ -57,15 +56,15 @@ class GraphScoring(Scoring):
     def record(self) -> GraphRows:
         return GraphRows(self.X, self.F, self.nodes, self.edges, 0, bool(self.intercept))
 
-    def scores(self, w: Array, first: int, last: int) -> Array:
+    def _scores(self, w: Array, first: int, last: int) -> Array:
         theta = np.empty(self.start[last] - self.start[first])
         score_graphs(self.record, first, last, w, theta)
         return theta
 
-    def pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
+    def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
         pull_graphs(self.record, first, last, delta, out)
 
-    def part_norms(self, first: int, last: int) -> Array:
+    def _part_norms(self, first: int, last: int) -> Array:
         norms = []
         for i in range(first, last):
             X = self.X[self.nodes[i] : self.nodes[i + 1]].astype(np.float64, copy=False)

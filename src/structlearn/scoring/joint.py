@@ -44,6 +44,8 @@ class JointScoring(Scoring):
     """
 
     def __init__(self, local: RowScoring, pairs: RowScoring) -> None:
+        if not np.array_equal(local.first, pairs.first):
+            raise ValueError("Labels and pairs of labels are scored over the same rows of the same examples.")
         self.local = local
         self.pairs = pairs
         self.n_shared = 0
@@ -61,15 +63,15 @@ class JointScoring(Scoring):
     def _bare_record(self) -> JointRows:
         return JointRows(self.local._bare_record, self.pairs._bare_record, self.local.n_weights, 0)
 
-    def scores(self, w: Array, first: int, last: int) -> Array:
+    def _scores(self, w: Array, first: int, last: int) -> Array:
         theta = np.empty(self.start[last] - self.start[first])
         joint_score_range(self._bare_record, self.start, first, last, w, theta)
         return theta
 
-    def pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
+    def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
         joint_pull_range(self._bare_record, self.start, first, last, delta, out)
 
-    def part_norms(self, first: int, last: int) -> Array:
+    def _part_norms(self, first: int, last: int) -> Array:
         labels, pairs = self.local.part_norms(first, last), self.pairs.part_norms(first, last)
         norms = [
             norms[one.start[i] - one.start[first] : one.start[i + 1] - one.start[first]]

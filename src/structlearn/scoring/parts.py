@@ -11,7 +11,7 @@ import numpy as np
 
 from structlearn.contract import Array, gram, move, score, score_some, scratch, squared_norm
 from structlearn.kernels import answer, kernel
-from structlearn.scoring.base import Scoring
+from structlearn.scoring.base import Scoring, starts_of
 
 
 class DenseParts(NamedTuple):
@@ -43,10 +43,10 @@ class PartScoring(Scoring):
         self, F: Array, shapes: Array, *, sizes: Array | None = None, intercept: bool = False
     ) -> None:
         self.F = F
-        self.shapes = np.asarray(shapes, dtype=np.int64)
+        self.shapes = np.asarray(shapes, dtype=np.int64).reshape(-1, 2)
         self.intercept = intercept
         sizes = self.shapes[:, 0] * self.shapes[:, 1] if sizes is None else sizes
-        self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.start = starts_of(sizes, len(F))
         self.n_features = F.shape[1]
         self.n_weights = self.n_features + intercept
 
@@ -54,18 +54,18 @@ class PartScoring(Scoring):
     def record(self) -> DenseParts:
         return DenseParts(self.F, self.start, 0, bool(self.intercept))
 
-    def scores(self, w: Array, first: int, last: int) -> Array:
+    def _scores(self, w: Array, first: int, last: int) -> Array:
         d = self.F.shape[1]
         theta = self._parts(first, last) @ w[:d]
         return theta + w[d] if self.intercept else theta
 
-    def pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
+    def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
         d = self.F.shape[1]
         out[:d] += delta @ self._parts(first, last)
         if self.intercept:
             out[d] += delta.sum()
 
-    def part_norms(self, first: int, last: int) -> Array:
+    def _part_norms(self, first: int, last: int) -> Array:
         parts = self._parts(first, last)
         return np.sqrt(np.sum(parts * parts, axis=1) + self.intercept)
 

@@ -16,7 +16,7 @@ from scipy import sparse
 from structlearn.contract import Array
 from structlearn.memory import Memory
 from structlearn.scoring import row_parts  # noqa: F401  (registers its answers)
-from structlearn.scoring.base import Scoring
+from structlearn.scoring.base import Scoring, check_csr, starts_of
 from structlearn.scoring.row_kernels import LONGEST_GRAM, DenseRows, SparseRows
 from structlearn.scoring.row_ranges import fill_gram, pull_range, score_range
 
@@ -52,6 +52,8 @@ class RowScoring(Scoring):
         sparsify: bool = True,
         memory: Memory | None = None,
     ) -> None:
+        if sparse.issparse(X):
+            check_csr(X)
         self.X = X
         self.sparsify = sparsify
         self.memory = memory or Memory()
@@ -59,7 +61,7 @@ class RowScoring(Scoring):
         self.n_shared = n_shared
         self.intercept = intercept
         self.isotropic = n_shared == 0 and bool((np.asarray(lengths) == 1).all())
-        self.first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self.first = starts_of(lengths, X.shape[0])
         self.start = self.first * n_labels
         self.shapes = np.stack([np.diff(self.first), np.full(len(lengths), n_labels)], axis=1)
         self.n_weights = (X.shape[1] + intercept) * n_labels + n_shared
@@ -103,7 +105,7 @@ class RowScoring(Scoring):
         """Whether the rows are stored sparsely; dense data is only looked through for training."""
         return sparse.issparse(self.X) or isinstance(self.__dict__.get("record"), SparseRows)
 
-    def scores(self, w: Array, first: int, last: int) -> Array:
+    def _scores(self, w: Array, first: int, last: int) -> Array:
         if self._sparse:
             theta = np.empty(self.start[last] - self.start[first])
             score_range(self._bare_record, first, last, w, theta)
@@ -115,7 +117,7 @@ class RowScoring(Scoring):
             table += W[d]
         return table.ravel()
 
-    def pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
+    def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
         if self._sparse:
             pull_range(self._bare_record, first, last, delta, out)
             return
@@ -126,7 +128,7 @@ class RowScoring(Scoring):
         if self.intercept:
             W[d] += table.sum(axis=0)
 
-    def part_norms(self, first: int, last: int) -> Array:
+    def _part_norms(self, first: int, last: int) -> Array:
         rows = self._rows(first, last)
         squares = rows.multiply(rows).sum(axis=1) if sparse.issparse(rows) else np.sum(rows * rows, axis=1)
         return np.repeat(np.sqrt(np.asarray(squares).ravel() + self.intercept), self.n_labels)

@@ -12,7 +12,7 @@ import numpy as np
 
 from structlearn.contract import Array, gram, move, score, scratch, squared_norm
 from structlearn.kernels import answer, kernel
-from structlearn.scoring.base import Scoring
+from structlearn.scoring.base import Scoring, starts_of
 
 
 class Items(NamedTuple):
@@ -26,6 +26,12 @@ class Items(NamedTuple):
     def lengths(self) -> Array:
         """How many items each example has."""
         return np.diff(self.start)
+
+
+def _check_items(items: Items) -> None:
+    starts_of(items.lengths, items.index.size)
+    if items.index.size and not 0 <= items.index.min() <= items.index.max() < len(items.vectors):
+        raise ValueError(f"Items are numbers of vectors, 0 to {len(items.vectors) - 1}.")
 
 
 class SummedParts(NamedTuple):
@@ -47,6 +53,8 @@ class SumScoring(Scoring):
     n_shared = 0
 
     def __init__(self, rows: Items, columns: Items) -> None:
+        for side in (rows, columns):
+            _check_items(side)
         self.rows, self.columns = rows, columns
         self.shapes = np.stack([rows.lengths, columns.lengths], axis=1).astype(np.int64)
         self.start = np.concatenate([[0], np.cumsum(self.shapes.prod(axis=1))]).astype(np.int64)
@@ -56,15 +64,15 @@ class SumScoring(Scoring):
     def record(self) -> SummedParts:
         return SummedParts(self.rows, self.columns, 0)
 
-    def scores(self, w: Array, first: int, last: int) -> Array:
+    def _scores(self, w: Array, first: int, last: int) -> Array:
         theta = np.empty(self.start[last] - self.start[first])
         sums_score_range(self.record, first, last, w, theta)
         return theta
 
-    def pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
+    def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
         sums_pull_range(self.record, first, last, delta, out)
 
-    def part_norms(self, first: int, last: int) -> Array:
+    def _part_norms(self, first: int, last: int) -> Array:
         squares = np.empty(self.start[last] - self.start[first])
         sums_square_range(self.record, first, last, squares)
         return np.sqrt(squares)

@@ -1,7 +1,7 @@
 """Checkpoints: a training run, written every so often, from which it goes on bit for bit.
 
 The file holds the solver's state, the random state and the books of the loop. It is written aside, synced and
-renamed: at any moment there is a whole one or none.
+renamed: at any moment there is a whole one or none. A run that writes into a folder has it for itself.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from structlearn.files import make_folder
+from structlearn.locks import FolderLock
 from structlearn.objective import Objective
 from structlearn.solvers.states import load_state, open_state, save_state
 from structlearn.tensors import pieces
 
-VERSION = 1
+#: Since 2, all of a file is hashed.
+VERSION = 2
 NAME = "checkpoint.safetensors"
 #: Writing takes at most this share of the time, however short the interval.
 BUSY = 0.1
@@ -52,28 +54,59 @@ class Checkpoint:
         return Path(self.folder) / NAME
 
     def open(self, objective: Objective, solver: Any, tol: float) -> Keeper:
-        """What keeps the checkpoint of a run."""
-        self.check()
+        """What keeps the checkpoint of a run, and the folder from others until it is closed."""
+        lock = self._lock()
+        try:
+            keeper = Keeper(self, objective, digest(objective, solver, tol), lock)
+            keeper.remove_fragments()
+        except BaseException:
+            lock.release()
+            raise
+        return keeper
+
+    def open_shared(self, objective: Objective, solver: Any, tol: float) -> Keeper:
+        """As `open`, for one who writes on behalf of a run with a lock of its own, and may be replaced."""
+        make_folder(self.folder)
         return Keeper(self, objective, digest(objective, solver, tol))
 
     def check(self) -> None:
-        """Refuse what cannot work: OSError, FileExistsError for a checkpoint that is not to be used."""
-        make_folder(self.folder)
+        """Refuse what cannot work: OSError; BlockingIOError for a folder that another run writes to."""
+        self._lock().release()
+
+    def _lock(self) -> FolderLock:
+        """The folder, for this run; FileExistsError for a checkpoint in it that is not to be used."""
+        lock = FolderLock(make_folder(self.folder))
         if self.path.exists() and not self.resume:
+            lock.release()
             raise FileExistsError(
                 f"{self.folder} holds a checkpoint: resume from it, or remove {NAME} to begin afresh."
             )
+        return lock
 
 
 class Keeper:
-    """Writes and reads the checkpoint of one run."""
+    """Writes and reads the checkpoint of one run; use as a context."""
 
-    def __init__(self, checkpoint: Checkpoint, objective: Objective, digest: str) -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, objective: Objective, digest: str, lock: FolderLock | None = None
+    ) -> None:
         self.checkpoint = checkpoint
+        self.lock = lock
         self.memory = objective.memory
         self.digest = digest
         self.last = time.perf_counter()
         self.took = 0.0
+
+    def __enter__(self) -> Keeper:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let others have the folder."""
+        if self.lock is not None:
+            self.lock.release()
 
     def load(self) -> Any:
         """What was kept last; None if there is nothing. ValueError if it is another run's, or damaged."""
@@ -81,7 +114,7 @@ class Keeper:
         if not path.exists():
             return None
         file = open_state(path, self.memory)
-        if file.notes.get("version") != VERSION:
+        if not file.hashed or not isinstance(file.notes, dict) or file.notes.get("version") != VERSION:
             raise ValueError(f"{path} has another checkpoint format than {VERSION}: begin without it.")
         if file.notes.get("digest") != self.digest:
             raise ValueError(
@@ -98,7 +131,6 @@ class Keeper:
         begin = time.perf_counter()
         path = self.checkpoint.path
         try:
-            self._remove_fragments()
             save_state(path, value, version=VERSION, digest=self.digest)
         except OSError as error:
             kept = "the last good one is kept" if path.exists() else "there is none yet"
@@ -107,8 +139,10 @@ class Keeper:
         self.last = time.perf_counter()
         self.took = self.last - begin
 
-    def _remove_fragments(self) -> None:
-        """What a run that was killed while it wrote has left."""
+    def remove_fragments(self) -> None:
+        """Remove what a run that was killed while it wrote has left, if nobody else can be writing."""
+        if self.lock is None or not self.lock.held:
+            return
         for fragment in Path(self.checkpoint.folder).glob(f".{NAME}.*.part"):
             with suppress(OSError):
                 fragment.unlink()

@@ -40,8 +40,7 @@ class Snapshot(NamedTuple):
         mixed = self.h + share * (h[self.order] - self.h)
         h[self.order] = mixed
         if curvature(objective.oracle.record):
-            n_linear = objective.scoring.n_shared + objective.blocks.n_linear
-            square(self, objective.point_start, n_linear, z, h)
+            square(self, objective.point_start, objective.blocks.curved, z, h)
         return float(objective.weight[self.order] @ (h[self.order] - mixed))
 
 
@@ -63,11 +62,11 @@ def go_back(snapshot: Any, begin: Any, share: Any, z: Any) -> None:
 
 
 @kernel
-def square(snapshot: Any, begin: Any, n_linear: Any, z: Any, h: Any) -> None:
+def square(snapshot: Any, begin: Any, curved: Any, z: Any, h: Any) -> None:
     """h_i <- -1/2 ||z_i||^2, without the parts that enter linearly."""
     for q in range(snapshot.order.size):
         i = snapshot.order[q]
         total = 0.0
-        for j in range(begin[i], begin[i + 1] - n_linear):
+        for j in range(begin[i], begin[i] + curved[i]):
             total += z[j] * z[j]
         h[i] = -total / 2.0

@@ -84,7 +84,7 @@ class EuclideanGeometry:
     centre: ClassVar[float] = 0.0
 
     def require(self, structure: Structure) -> None:
-        if not structure.n_linear and not is_answered(nearest, structure.record):
+        if not structure.has_linear_parts and not is_answered(nearest, structure.record):
             raise ValueError(
                 f"{type(structure).__name__} has no projection for geometry='euclidean'; use 'entropic'."
             )
@@ -98,7 +98,7 @@ class EuclideanGeometry:
 
     def height(self, structure: Structure, rows: int) -> float:
         """Local parts are 0 or 1. A shared part is counted at most once a row: v^2 <= rows v."""
-        return (rows if structure.n_linear else 1) / 2
+        return (rows if structure.has_linear_parts else 1) / 2
 
 
 def geometry_for(structure: Structure) -> Geometry:

@@ -14,8 +14,8 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.errors import OracleError
-from structlearn.objective import MATERIAL, Objective
-from structlearn.rounding import Bound
+from structlearn.objective import Objective
+from structlearn.rounding import MATERIAL, Bound
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.clock import Stopwatch
 from structlearn.solvers.refutation import refutation
@@ -111,9 +111,12 @@ def solve(
         warm = replace(warm, state=None)
     with blas_threads(1):
         stopping = stopping or Stopping()
-        keeper = None if checkpoint is None else checkpoint.open(objective, solver, stopping.tol)
         run = _Run(objective, solver, stopping, callback, watch)
-        return _solve(run, np.random.default_rng(seed), warm, keeper)
+        rng = np.random.default_rng(seed)
+        if checkpoint is None:
+            return _solve(run, rng, warm, None)
+        with checkpoint.open(objective, solver, stopping.tol) as keeper:
+            return _solve(run, rng, warm, keeper)
 
 
 def _solve(run: _Run, rng: np.random.Generator, warm: Solution | None, keeper: Keeper | None) -> Solution:
@@ -132,7 +135,7 @@ def _solve(run: _Run, rng: np.random.Generator, warm: Solution | None, keeper: K
                 keeper.keep(run.books(state, rng))
     except KeyboardInterrupt:
         run.interrupted = True
-    return run.finish(*solver.settle(objective, state))
+    return run.finish(state)
 
 
 class Best(NamedTuple):
@@ -176,6 +179,8 @@ class _Run:
         self.clock = Stopwatch()
         self.called_off = False
         self.interrupted = False
+        #: the last state that was settled, with its dual point
+        self.settled: tuple[Any, Any] | None = None
 
     def books(self, state: Any, rng: np.random.Generator) -> dict[str, Any]:
         """All that is needed to go on from here."""
@@ -236,15 +241,16 @@ class _Run:
         best = self.best
         if best is None or not (self.solver.certifies and best.gap <= self.stopping.tol):
             return state
-        state, _ = self.solver.settle(self.objective, state)
-        self._settled(state)
-        return state
+        return self._settle(state)[0]
 
-    def _settled(self, state: Any) -> Best:
-        """Certify a state that has been made consistent, by its values alone: they have no drift."""
-        if self.best is not None and self.solver.certifies:
-            self.best = self.best._replace(dual=Bound(0.0), dual_norm=0.0, rough_dual=0.0)
-        return self._evaluate(state)
+    def _settle(self, state: Any) -> tuple[Any, Any]:
+        """A state made consistent, and its dual point; certified by its values alone: they have no drift."""
+        if self.settled is None or self.settled[0] is not state:
+            self.settled = self.solver.settle(self.objective, state)
+            if self.best is not None and self.solver.certifies:
+                self.best = self.best._replace(dual=Bound(0.0), dual_norm=0.0, rough_dual=0.0)
+            self._evaluate(self.settled[0])
+        return self.settled
 
     def _share(self, state: Any, passes: float) -> float:
         """How much further to go until the next evaluation: at first as far again, where tol is far."""
@@ -306,8 +312,8 @@ class _Run:
             return progress.finished
         if self.solver.certifies and best.primal - best.rough_dual <= stop.tol:
             return (
-                f"Stopped with gap {best.gap:.3g}, perhaps within tol={stop.tol:g} but for rounding errors of "
-                "large scores: float64 cannot certify more; scale the features, or raise tol."
+                f"Stopped with gap {best.gap:.3g}, perhaps within tol={stop.tol:g} but for rounding errors "
+                "of large scores: float64 cannot certify more; scale the features, or raise tol."
             )
         left = f"gap {best.gap:.3g} above tol={stop.tol:g}" if self.solver.certifies else "mistakes left"
         if self.called_off:
@@ -328,10 +334,12 @@ class _Run:
             return f"max_oracle_calls={stop.max_oracle_calls}"
         return ""
 
-    def finish(self, state: Any, point: Any) -> Solution:
-        """Certify the settled state, whose values replace those of a row for the same pass."""
+    def finish(self, state: Any) -> Solution:
+        """Settle and certify the state, whose values replace those of a row for the same pass."""
         seconds = self.clock.seconds
-        best = self._settled(state)
+        state, point = self._settle(state)
+        best = self.best
+        assert best is not None  # noqa: S101  (`_settle` has evaluated)
         last = self._row(state, best)
         if len(self.history) and self.history.rows[-1].passes == last.passes:
             last = last._replace(iteration=last.iteration - 1, seconds=self.history.pop().seconds)

@@ -68,7 +68,7 @@ def plain_pass(
             along += shared[j] * delta[size + j]
         across = square = 0.0
         if bend > 0.0:
-            for j in range(size - blocks.n_linear):
+            for j in range(blocks.curved[i]):
                 across += z_i[j] * delta[j]
                 square += delta[j] * delta[j]
             rise = -across - square / 2.0
@@ -123,5 +123,5 @@ def smooth_start(structure: Any, blocks: Any, n_shared: Any, share: Any, z: Any,
             for j in range(size + n_shared):
                 z_i[j] += share * (middle[j] - z_i[j])
         else:
-            for j in range(size - blocks.n_linear):
+            for j in range(blocks.curved[i]):
                 h[i] -= z_i[j] * z_i[j] / 2.0

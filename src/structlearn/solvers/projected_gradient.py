@@ -71,9 +71,9 @@ class ProjectedGradient:
     @staticmethod
     def _project(objective: Objective, state: State) -> Array:
         """project(z_i + eta (theta_i + c_i)) of every example."""
-        oracle = Oracle(
-            quadratic(objective.structure.record), objective.scoring, n_jobs=objective.oracle.n_jobs
-        )
+        structure, n_jobs = objective.structure, objective.oracle.n_jobs
+        record = quadratic(structure.record)
+        oracle = Oracle(record, objective.scoring, structure=structure, n_jobs=n_jobs)
         ones = np.ones(objective.scoring.n_examples)
         scores = state.z + state.eta * objective.cost
         return np.concatenate([one.vertices for one in oracle.corners(state.eta * state.w, scores, ones)])

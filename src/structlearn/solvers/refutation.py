@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from structlearn.contract import Array
-from structlearn.objective import MATERIAL, Objective
+from structlearn.objective import Objective
+from structlearn.rounding import MATERIAL
 
 
 def refutation(objective: Any, w: Array, z: Array | None, gap: float) -> str:

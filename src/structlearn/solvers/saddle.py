@@ -85,7 +85,8 @@ class Saddle:
         #: each example scores its shared parts itself, after its local ones
         self.apart = scoring.n_shared > 0 and (full or geometry.separates)
         record = geometry.record(objective.structure, self.apart)
-        self.oracle = Oracle(record, scoring, n_jobs=objective.oracle.n_jobs)
+        n_jobs = objective.oracle.n_jobs
+        self.oracle = Oracle(record, scoring, structure=objective.structure, n_jobs=n_jobs)
         self.layout = self.oracle.layout
         if self.apart:
             most = self.layout.most_parts + scoring.n_shared

@@ -37,7 +37,7 @@ def load_state(file: TensorFile) -> Any:
 
     try:
         return unflatten(file.notes["tree"], load)
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError, IndexError):
         raise ValueError(
             f"{file.path} was written by another version of structlearn; begin without it."
         ) from None
@@ -45,7 +45,7 @@ def load_state(file: TensorFile) -> Any:
 
 def open_state(path: str | Path, memory: Memory | None = None) -> TensorFile:
     """The file, opened: its notes can be looked at before its arrays are read."""
-    return TensorFile(path, memory)
+    return TensorFile(path, memory, "checkpoint")
 
 
 def flatten(value: Any, arrays: dict[str, Array]) -> Any:

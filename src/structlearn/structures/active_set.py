@@ -152,6 +152,7 @@ def active_set_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work
                 break
             n, _ = _best_weights(atoms, _refactor(atoms, n, theta.size))
         new_factor = not entered
+    atoms.weight[n:] = 0.0  # whoever reads the atoms finds those of the answer
     return first + _mix(atoms, n, theta.size, point) + missing
 
 

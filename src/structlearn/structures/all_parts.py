@@ -17,14 +17,14 @@ from structlearn.kernels import answer, kernel
 from structlearn.structures.active_set import MOST_ATOMS, ActiveSet, active_set_nearest, make_atoms
 from structlearn.structures.base import Structure
 from structlearn.structures.regularized import quadratic
-from structlearn.structures.whole import PlainWhole, WholeRecord
+from structlearn.structures.whole import PlainWhole, Whole, WholeRecord
 
 
 class AllParts(NamedTuple):
-    """A compiled structure, and how many parts its own `nearest` leaves out of the norm."""
+    """A compiled structure, and how many parts it has beside rows times columns."""
 
     inner: Any
-    n_linear: int
+    n_shared: int
 
 
 class AllPartsScratch(NamedTuple):
@@ -37,9 +37,9 @@ class AllPartsScratch(NamedTuple):
 class PlainAllParts:
     """The same for a plain Python object."""
 
-    def __init__(self, inner: Any, n_linear: int) -> None:
+    def __init__(self, inner: Any, n_shared: int) -> None:
         self.inner = inner
-        self.n_linear = n_linear
+        self.n_shared = n_shared
 
     def nearest_workspace(self, shape: Shape) -> AllPartsScratch:
         return all_parts_workspace.py_func(self, shape)  # type: ignore[attr-defined]
@@ -54,18 +54,17 @@ class PlainAllParts:
 
 def squared_norm_record(structure: Structure) -> Any:
     """The record whose corner is argmax <theta, z> - 1/2 ||z||^2, the norm over all parts."""
-    record = structure.record
-    if not structure.n_linear:
-        return quadratic(record)
-    inner = record.inner if isinstance(record, WholeRecord | PlainWhole) else record
-    kind = AllParts if isinstance(inner, tuple) else PlainAllParts
-    return quadratic(kind(inner, structure.n_linear))
+    if not structure.has_linear_parts:
+        return quadratic(structure.record)
+    own = structure.inner if isinstance(structure, Whole) else structure
+    kind = AllParts if isinstance(own.record, tuple) else PlainAllParts
+    return quadratic(kind(own.record, own.n_shared))
 
 
 @answer(nearest_workspace, AllParts)
 @kernel
 def all_parts_workspace(structure: Any, shape: Any) -> Any:
-    n_parts = shape[0] * shape[1] + structure.n_linear
+    n_parts = shape[0] * shape[1] + structure.n_shared
     atoms = make_atoms(min(n_parts + 2, MOST_ATOMS), n_parts)
     active = ActiveSet(atoms, np.empty(n_parts), np.empty(n_parts), workspace(structure.inner, shape))
     return AllPartsScratch(np.empty(n_parts), active)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from inspect import signature
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,9 +73,9 @@ class Structure(ABC):
     part_ndim: int = 1
 
     @property
-    def n_linear(self) -> int:
-        """How many parts the squared norm leaves out, so that they enter linearly."""
-        return self.n_shared
+    def has_linear_parts(self) -> bool:
+        """Whether the squared norm leaves some parts out, so that they enter linearly."""
+        return self.n_shared > 0
 
     @property
     @abstractmethod
@@ -88,6 +89,31 @@ class Structure(ABC):
     @abstractmethod
     def shape(self, theta: Array) -> Shape:
         """(rows, columns) of the local parts in a part vector; ValueError if there is no such output."""
+
+    def fits(self, shape: Any) -> Any:
+        """Whether there are outputs of this shape: what compiled code may be asked about.
+
+        `shape` is (rows, columns), or two arrays of them for many examples; then the answer is an array.
+        """
+        return (shape[0] >= 1) & (shape[1] >= 1)
+
+    def check_examples(self, shapes: Array, sizes: Array, n_shared: int) -> None:
+        """ValueError unless compiled code can answer for all examples of a data set.
+
+        shapes : (n_examples, 2); sizes : their numbers of local parts; n_shared : that of shared ones.
+        """
+        if n_shared != self.n_shared:
+            raise ValueError(
+                f"{type(self).__name__} has {self.n_shared} shared parts; got scores of {n_shared}."
+            )
+        both = shapes.T
+        wrong = np.flatnonzero(~(self.fits(both) & (self.n_local(both) == sizes)))
+        if wrong.size:
+            i = wrong[0]
+            raise ValueError(
+                f"Example {i} has {sizes[i]} parts in the shape {tuple(shapes[i].tolist())}: "
+                f"{type(self).__name__} has no output of that shape."
+            )
 
     def most_entries(self, shape: Shape) -> int:
         """How many parts of a corner of this shape may be non-zero; all of them unless overridden."""
@@ -114,16 +140,22 @@ class Structure(ABC):
 
     def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
         """The local parts' `cost` for many examples, end to end; `nodes` is then a list, one an example."""
-        nodes = options.pop("nodes", None)
+        nodes = one_each(options.pop("nodes", None), len(shapes), "nodes")
         costs = []
         for i, (rows, columns) in enumerate(shapes):
             n_local = self.n_local((rows, columns))
             mu = gold.dense(i, n_local + self.n_shared)
             if self.part_ndim == 2:
                 mu = mu.reshape(rows, columns)
-            one = self.cost(mu, nodes=None if nodes is None else nodes[i], **options)
-            costs.append(one.ravel()[:n_local])
+            costs.append(self.cost(mu, nodes=nodes[i], **options).ravel()[:n_local])
         return np.concatenate(costs)
+
+    def some_options(self, options: dict[str, Any], some: slice, n_examples: int) -> dict[str, Any]:
+        """Options of `cost_many` for some of the examples that `options` are for."""
+        nodes = options.get("nodes")
+        if nodes is None:
+            return options
+        return {**options, "nodes": one_each(nodes, n_examples, "nodes")[some]}
 
     def maximize(self, theta: Any) -> Any:
         """argmax_{z in M} <theta, z>, a corner.
@@ -150,13 +182,13 @@ class Structure(ABC):
     def project(self, theta: Any) -> Any:
         """argmin_{z in M} 1/2 ||z - theta||^2 over the local parts: a sparse mixture of corners (SparseMAP).
 
-        Shared parts enter by their scores alone. `theta` as in `maximize`.
+        Shared parts and, in chains, pairs of labels enter by their scores alone. `theta` as in `maximize`.
         """
         return self.respond(quadratic(self.record), theta)[0]
 
     def respond(self, record: Any, theta: Any) -> tuple[Any, Any]:
         """Corners of `record` for one part vector, a list or a stack of them; and their values."""
-        if isinstance(theta, list | tuple) and np.ndim(theta[0]) == self.part_ndim:
+        if is_list_of(theta, self.part_ndim):
             found = [self._ask_one(record, one, f"Output {i}") for i, one in enumerate(theta)]
             return [z for z, _ in found], np.array([value for _, value in found])
         theta = np.asarray(theta, dtype=np.float64)
@@ -175,12 +207,12 @@ class Structure(ABC):
 
     def _ask_stack(self, record: Any, theta: Array) -> tuple[Array, Array]:
         """Equal shapes: one compiled call for all."""
-        _, shape = self._checked(theta[0])
+        shape = self._checked_shape(np.broadcast_to(0.0, theta.shape[1:]))
         theta = _checked_scores(theta)
         z, values = np.zeros(theta.shape), np.empty(len(theta))
         run = corner_rows if isinstance(self.record, tuple) else corner_rows.py_func  # type: ignore[attr-defined]
-        flat = theta.reshape(len(theta), -1), z.reshape(len(theta), -1)
-        run(record, shape, self.n_local(shape), *flat, values)
+        size = self.n_local(shape) + self.n_shared
+        run(record, shape, self.n_local(shape), theta.reshape(-1, size), z.reshape(-1, size), values)
         forbidden = np.flatnonzero(np.isneginf(values))
         if forbidden.size:
             raise nothing_allowed(f"Row {forbidden[0]}")
@@ -190,16 +222,45 @@ class Structure(ABC):
         theta = _checked_scores(theta)
         if theta.ndim != self.part_ndim:
             raise ValueError(f"Scores of one output have {self.part_ndim} axes; got {theta.ndim}.")
-        return theta, self.shape(theta)
+        return theta, self._checked_shape(theta)
 
-    def n_local(self, shape: Any) -> int:
-        """How many local parts an example of a shape has."""
-        return int(shape[0] * shape[1])
+    def _checked_shape(self, theta: Array) -> Shape:
+        shape = self.shape(theta)
+        if not self.fits(shape) or self.n_local(shape) + self.n_shared != theta.size:
+            raise ValueError(f"{type(self).__name__} has no output of {theta.size} parts.")
+        return shape
+
+    def n_local(self, shape: Any) -> Any:
+        """How many local parts an example of a shape has; of many, as in `fits`."""
+        return shape[0] * shape[1]
+
+    def n_curved(self, shape: Any) -> Any:
+        """How many of them, the first ones, the squared norm covers: all unless overridden."""
+        return self.n_local(shape)
 
     def split(self, parts: Array, shape: Shape) -> tuple[Array, Array]:
         """Local and shared entries of a flat part vector, as views."""
         n_local = self.n_local(shape)
         return parts[:n_local], parts[n_local:]
+
+
+def one_each(values: Any, n_examples: int, name: str) -> Any:
+    """`values`, one an example, or as many None; ValueError for another number of them."""
+    if values is not None and len(values) != n_examples:
+        raise ValueError(f"{name} are a list with one entry an example: {n_examples}; got {len(values)}.")
+    return [None] * n_examples if values is None else values
+
+
+def is_list_of(values: Any, ndim: int) -> bool:
+    """Whether `values` is a list or tuple of arrays with `ndim` axes; an empty one is."""
+    return isinstance(values, list | tuple) and (not values or np.ndim(values[0]) == ndim)
+
+
+def label_count(n_labels: Any, noun: str) -> int:
+    """`n_labels` as an integer of at least 1; ValueError if it is none."""
+    if index(n_labels) < 1:
+        raise ValueError(f"{noun} has at least 1 label; got n_labels={n_labels}.")
+    return index(n_labels)
 
 
 def nothing_allowed(name: str) -> ValueError:

@@ -19,7 +19,7 @@ from structlearn.contract import (
 )
 from structlearn.kernels import answer, kernel
 from structlearn.structures.active_set import register
-from structlearn.structures.base import Corners, Structure, nothing_allowed
+from structlearn.structures.base import Corners, Structure, label_count, nothing_allowed, one_each
 from structlearn.structures.chain_kbest import k_best
 from structlearn.structures.chain_logarithms import log_forward
 from structlearn.structures.chain_marginals import (
@@ -55,10 +55,10 @@ class Chain(Structure):
     """
 
     def __init__(self, n_labels: int, *, start: bool = False, end: bool = False) -> None:
-        self.n_labels = n_labels
+        self.n_labels = label_count(n_labels, "A chain")
         self.start = start
         self.end = end
-        self.n_shared = n_labels * (n_labels + int(start) + int(end))
+        self.n_shared = self.n_labels * (self.n_labels + int(start) + int(end))
 
     @property
     def n_columns(self) -> int:
@@ -77,6 +77,9 @@ class Chain(Structure):
                 f"L >= 1; got {theta.size}."
             )
         return length, self.n_labels
+
+    def fits(self, shape: Any) -> Any:
+        return (shape[0] >= 1) & (shape[1] == self.n_labels)
 
     def most_entries(self, shape: Shape) -> int:
         length, k = shape
@@ -186,7 +189,7 @@ class Chain(Structure):
         labels = self._labels(gold, shapes)
         scale = np.repeat(1.0 / shapes[:, 0], shapes[:, 0]) if options.get("normalized", True) else None
         if nodes is not None:
-            pairs = zip(nodes, shapes[:, 0], strict=True)
+            pairs = zip(one_each(nodes, len(shapes), "nodes"), shapes[:, 0])
             nodes = np.concatenate([node_weights(one, length) for one, length in pairs])
             scale = nodes if scale is None else nodes * scale
         return row_costs(labels, self.n_labels, options.get("weights"), scale).ravel()

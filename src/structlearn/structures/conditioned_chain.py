@@ -14,12 +14,14 @@ from structlearn.contract import (
     gibbs,
     gibbs_workspace,
     log_partition,
+    nearest,
+    nearest_workspace,
     peak,
     workspace,
 )
 from structlearn.kernels import answer, kernel
-from structlearn.structures.active_set import register
-from structlearn.structures.base import Corners, Structure, nothing_allowed
+from structlearn.structures.active_set import MOST_ATOMS, ActiveSet, active_set_nearest, make_atoms
+from structlearn.structures.base import Corners, Structure, label_count, nothing_allowed, one_each
 from structlearn.structures.chain_kbest import k_best
 from structlearn.structures.chain_logarithms import LOWEST, normalize
 from structlearn.structures.chain_marginals import exponential
@@ -38,7 +40,8 @@ class ConditionedChain(Structure):
     """Label sequences of any length over `n_labels` labels, each transition scored where it happens.
 
     The parts of a sequence of length L: L * K unary parts, position by position, then L tables of K * K
-    transitions (from, to); table t is that of the step from t - 1 to t, and table 0 is never used.
+    transitions (from, to); table t is that of the step from t - 1 to t, and table 0 is never used. As in
+    `Chain`, the squared norm of `project` covers the unary parts only.
 
     Parameters
     ----------
@@ -46,7 +49,11 @@ class ConditionedChain(Structure):
     """
 
     def __init__(self, n_labels: int) -> None:
-        self.n_labels = n_labels
+        self.n_labels = label_count(n_labels, "A chain")
+
+    @property
+    def has_linear_parts(self) -> bool:
+        return True
 
     @property
     def n_columns(self) -> int:
@@ -65,6 +72,12 @@ class ConditionedChain(Structure):
                 f"{theta.size}."
             )
         return length, self.n_columns
+
+    def fits(self, shape: Any) -> Any:
+        return (shape[0] >= 1) & (shape[1] == self.n_columns)
+
+    def n_curved(self, shape: Any) -> Any:
+        return shape[0] * self.n_labels
 
     def most_entries(self, shape: Shape) -> int:
         return 2 * shape[0] - 1
@@ -109,7 +122,8 @@ class ConditionedChain(Structure):
     def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
         nodes = options.pop("nodes", None)
         if nodes is not None:
-            nodes = [node_weights(one, length) for one, length in zip(nodes, shapes[:, 0], strict=True)]
+            pairs = zip(one_each(nodes, len(shapes), "nodes"), shapes[:, 0])
+            nodes = [node_weights(one, length) for one, length in pairs]
         return super().cost_many(gold, shapes, nodes=nodes, **options)
 
     def k_best(self, theta: Array, k: int) -> tuple[Array, Array]:
@@ -133,11 +147,10 @@ def conditioned_workspace(structure: Any, shape: Any) -> Any:
 
 
 @kernel
-def _forward(structure: Any, length: Any, theta: Any, best: Any) -> Any:
+def _forward(n: Any, length: Any, labels: Any, pairs: Any, best: Any) -> Any:
     """best[t, k] <- score of the best prefix that ends with label k at position t."""
-    n = structure.n_labels
-    unary = theta[: length * n].reshape(length, n)
-    steps = theta[length * n :].reshape(length, n, n)
+    unary = labels.reshape(length, n)
+    steps = pairs.reshape(length, n, n)
     for k in range(n):
         best[0, k] = unary[0, k]
     for t in range(1, length):
@@ -152,13 +165,11 @@ def _forward(structure: Any, length: Any, theta: Any, best: Any) -> Any:
             best[t, k] += unary[t, k]
 
 
-@answer(corner, ConditionedRecord)
 @kernel
-def conditioned_viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def _viterbi(n: Any, length: Any, labels: Any, pairs: Any, work: Any, vertex: Any) -> Any:
     """Viterbi; the way back finds each predecessor again."""
-    n, length = structure.n_labels, shape[0]
-    _forward(structure, length, theta, work)
-    steps = theta[length * n :].reshape(length, n, n)
+    _forward(n, length, labels, pairs, work)
+    steps = pairs.reshape(length, n, n)
     vertex[:] = 0.0
     k: Any = np.argmax(work[length - 1])
     value = work[length - 1, k]
@@ -176,11 +187,53 @@ def conditioned_viterbi(structure: Any, shape: Any, theta: Any, shared: Any, wor
     return value
 
 
+@answer(corner, ConditionedRecord)
+@kernel
+def conditioned_viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    cut = shape[0] * structure.n_labels
+    return _viterbi(structure.n_labels, shape[0], theta[:cut], theta[cut:], work, vertex)
+
+
 @answer(peak, ConditionedRecord)
 @kernel
 def conditioned_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
-    _forward(structure, shape[0], theta, work)
+    cut = shape[0] * structure.n_labels
+    _forward(structure.n_labels, shape[0], theta[:cut], theta[cut:], work)
     return work[shape[0] - 1].max()
+
+
+# ---- projection ------------------------------------------------------------------------------------
+
+
+class SharedPairs(NamedTuple):
+    """The same chains with their pairs as shared parts: what a projection leaves out of the norm."""
+
+    n_labels: int
+
+
+@answer(corner, SharedPairs)
+@kernel
+def shared_pairs_viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    return _viterbi(structure.n_labels, shape[0], theta, shared, work, vertex)
+
+
+@answer(nearest_workspace, ConditionedRecord)
+@kernel
+def conditioned_nearest_workspace(structure: Any, shape: Any) -> Any:
+    n_labels = shape[0] * structure.n_labels
+    atoms = make_atoms(min(n_labels + 2, MOST_ATOMS), shape[0] * shape[1])
+    return ActiveSet(atoms, np.empty(n_labels), np.empty(n_labels), workspace(structure, shape))
+
+
+@answer(nearest, ConditionedRecord)
+@kernel
+def conditioned_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    cut = shape[0] * structure.n_labels
+    inner = SharedPairs(structure.n_labels)
+    return active_set_nearest(inner, shape, theta[:cut], theta[cut:], work, point)
+
+
+# ---- marginals -------------------------------------------------------------------------------------
 
 
 class ConditionedScratch(NamedTuple):
@@ -295,6 +348,3 @@ def conditioned_log_partition(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any
 ) -> Any:
     return _log_forward(structure, shape[0], theta, work)
-
-
-register(ConditionedRecord)

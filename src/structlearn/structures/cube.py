@@ -21,7 +21,7 @@ from structlearn.contract import (
     workspace,
 )
 from structlearn.kernels import answer, kernel, leaf
-from structlearn.structures.base import Structure
+from structlearn.structures.base import Structure, label_count
 from structlearn.structures.switches import encode_switches, switch_costs
 
 
@@ -42,7 +42,7 @@ class Cube(Structure):
     threshold = 0.5
 
     def __init__(self, n_labels: int) -> None:
-        self.n_labels = n_labels
+        self.n_labels = label_count(n_labels, "A cube")
 
     @property
     def record(self) -> CubeRecord:
@@ -52,6 +52,9 @@ class Cube(Structure):
         if theta.size != self.n_labels:
             raise ValueError(f"A cube of {self.n_labels} labels has as many parts; got {theta.size}.")
         return 1, self.n_labels
+
+    def fits(self, shape: Any) -> Any:
+        return (shape[0] == 1) & (shape[1] == self.n_labels)
 
     def encode(self, y: Any, shape: Shape | None = None) -> Array:
         """The 0/1 vector `y` itself, checked."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.contract import Array, Shape, corner, nearest, nearest_workspace, peak, workspace
 from structlearn.kernels import answer, kernel
-from structlearn.structures.base import Corners, Structure
+from structlearn.structures.base import Corners, Structure, one_each
 from structlearn.structures.cut_projection import nearest_work, project
 from structlearn.structures.graphs import Graph, GraphRecord, graph_record, grid_graph, make_graph
 from structlearn.structures.max_flow import SOURCE, cut_work, saturate
@@ -54,8 +54,13 @@ class Cuts(Structure):
         """Number of parts of each graph: its nodes and edges."""
         return np.array([graph.n_nodes + len(graph.edges) for graph in self.graphs])
 
-    def n_local(self, shape: Any) -> int:
-        return int(shape[0])
+    def fits(self, shape: Any) -> Any:
+        size, graph = shape
+        known = (graph >= 0) & (graph < len(self.graphs))
+        return known & (self.n_parts[np.where(known, graph, 0)] == size)
+
+    def n_local(self, shape: Any) -> Any:
+        return shape[0]
 
     def shape(self, theta: Array) -> Shape:
         """The graph with as many parts; ValueError if there is none, or another one."""
@@ -98,12 +103,12 @@ class Cuts(Structure):
         return self._cost(self.graphs[self.shape(mu)[1]], mu, weights, nodes, normalized)
 
     def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
-        nodes = options.pop("nodes", None)
-        arguments = options.get("weights"), options.get("normalized", True)
-        costs = []
-        for i, (size, which) in enumerate(shapes):
-            own = None if nodes is None else nodes[i]
-            costs.append(self._cost(self.graphs[which], gold.dense(i, size), arguments[0], own, arguments[1]))
+        nodes = one_each(options.pop("nodes", None), len(shapes), "nodes")
+        weights, normalized = options.get("weights"), options.get("normalized", True)
+        costs = [
+            self._cost(self.graphs[which], gold.dense(i, size), weights, nodes[i], normalized)
+            for i, (size, which) in enumerate(shapes)
+        ]
         return np.concatenate(costs)
 
     @staticmethod

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.contract import Array, Shape
-from structlearn.structures.base import Structure
+from structlearn.structures.base import Structure, label_count
 from structlearn.structures.label_enumeration import enumeration_record
 from structlearn.structures.label_relaxation import LocalPolytope
 from structlearn.structures.label_tree import chow_liu, is_forest, tree_record
@@ -49,7 +48,7 @@ class LabelGraph(Structure):
     threshold = 0.5
 
     def __init__(self, n_labels: int, edges: str | ArrayLike = "all") -> None:
-        self.n_labels = _checked_number(n_labels)
+        self.n_labels = label_count(n_labels, "A label graph")
         self.edges = _checked_edges(self.n_labels, edges)
         self.n_shared = 4 * len(self.edges)
         self.forest = is_forest(self.n_labels, self.edges)
@@ -93,6 +92,9 @@ class LabelGraph(Structure):
             )
         return 1, self.n_labels
 
+    def fits(self, shape: Any) -> Any:
+        return (shape[0] == 1) & (shape[1] == self.n_labels)
+
     def most_entries(self, shape: Shape) -> int:
         return self.n_labels + len(self.edges) * (1 if self.exact else 4)
 
@@ -121,12 +123,6 @@ class LabelGraph(Structure):
         self.shape(mu)
         labels = switch_costs(mu[: self.n_labels], weights, nodes, normalized)
         return np.concatenate((labels, np.zeros(self.n_shared)))
-
-
-def _checked_number(n_labels: int) -> int:
-    if index(n_labels) < 1:
-        raise ValueError(f"A label graph has at least 1 label; got n_labels={n_labels}.")
-    return index(n_labels)
 
 
 def _checked_edges(n_labels: int, edges: str | ArrayLike) -> Array:

@@ -24,7 +24,7 @@ from structlearn.contract import (
 )
 from structlearn.kernels import answer, kernel
 from structlearn.structures.active_set import register
-from structlearn.structures.base import Structure
+from structlearn.structures.base import Structure, label_count
 from structlearn.structures.tree_kbest import k_best
 from structlearn.structures.trees import Tree
 
@@ -51,10 +51,8 @@ class LabelledTree(Structure):
     part_ndim = 3
 
     def __init__(self, inner: Tree, n_labels: int) -> None:
-        if n_labels < 1:
-            raise ValueError(f"Arcs need at least one label; got n_labels={n_labels}.")
         self.inner = inner
-        self.n_labels = n_labels
+        self.n_labels = label_count(n_labels, "An arc")
 
     @property
     def record(self) -> LabelledTreeRecord:
@@ -66,6 +64,10 @@ class LabelledTree(Structure):
             raise ValueError(f"Labelled arcs are an (n + 1, n, {self.n_labels}) table; got shape {found}.")
         rows, n = self.inner.shape(theta[:, :, 0])
         return rows, n * self.n_labels
+
+    def fits(self, shape: Any) -> Any:
+        n = shape[1] // self.n_labels
+        return (shape[1] == n * self.n_labels) & self.inner.fits((shape[0], n))
 
     def most_entries(self, shape: Shape) -> int:
         return shape[0] - 1

@@ -11,7 +11,7 @@ import numpy as np
 from structlearn.contract import Array, Shape, corner, nearest, nearest_workspace, peak, workspace
 from structlearn.kernels import answer, kernel
 from structlearn.structures.assignment import AssignmentWork, assign, assignment_work
-from structlearn.structures.base import Corners, Structure
+from structlearn.structures.base import Corners, Structure, is_list_of, one_each
 from structlearn.structures.flow import FlowWork, flow, flow_work
 from structlearn.structures.matching_projection import ProjectionWork, project, projection_work
 from structlearn.structures.sinkhorn import edge_entropy
@@ -22,6 +22,7 @@ _LARGE, _LARGE_FOR_FLOW = 8.0, 1e3
 _HUGE, _HANDICAP = 100.0, 1.5
 
 _WEIGHTS = ("missed", "spurious", "possible")
+_MASKS = "Masks of possible links"
 
 
 class MatchingRecord(NamedTuple):
@@ -317,24 +318,35 @@ class Matching(Structure):
         """
         if tuple(self.capacities) != (1, 1):
             raise ValueError(f"edge_entropy is for capacities (1, 1), not {self.capacities}; use project.")
-        if isinstance(theta, list | tuple) and np.ndim(theta[0]) == 2:
+        if is_list_of(theta, 2):
             return [self.edge_entropy(one) for one in theta]
         if np.ndim(theta) == 3:
-            return np.array([self.edge_entropy(one) for one in theta])
+            return np.array([self.edge_entropy(one) for one in theta]).reshape(np.shape(theta))
         return edge_entropy(self._checked(theta)[0], unmatched=bool(self.unmatched))
 
     def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
         """`cost` for many examples, end to end; `nodes` and "possible" are then lists, one an example."""
-        weights, nodes = options.pop("weights", None), options.pop("nodes", None)
-        masks = weights.get("possible") if isinstance(weights, Mapping) else None
+        weights = options.pop("weights", None)
+        nodes = one_each(options.pop("nodes", None), len(shapes), "nodes")
+        masks = one_each(_masks(weights), len(shapes), _MASKS)
         costs = []
         for i, (m, n) in enumerate(shapes):
             mu = gold.dense(i, m * n).reshape(m, n)
-            one = weights if masks is None else {**weights, "possible": masks[i]}
-            costs.append(
-                self.cost(mu, weights=one, nodes=None if nodes is None else nodes[i], **options).ravel()
-            )
+            one = weights if masks[i] is None else {**weights, "possible": masks[i]}
+            costs.append(self.cost(mu, weights=one, nodes=nodes[i], **options).ravel())
         return np.concatenate(costs)
+
+    def some_options(self, options: dict[str, Any], some: slice, n_examples: int) -> dict[str, Any]:
+        options = super().some_options(options, some, n_examples)
+        masks = _masks(options.get("weights"))
+        if masks is None:
+            return options
+        own = one_each(masks, n_examples, _MASKS)[some]
+        return {**options, "weights": {**options["weights"], "possible": own}}
+
+
+def _masks(weights: Any) -> Any:
+    return weights.get("possible") if isinstance(weights, Mapping) else None
 
 
 def _table_of_columns(y: Array, shape: Shape | None) -> Array:

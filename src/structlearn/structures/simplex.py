@@ -21,7 +21,7 @@ from structlearn.contract import (
     workspace,
 )
 from structlearn.kernels import answer, kernel, leaf
-from structlearn.structures.base import Corners, Structure
+from structlearn.structures.base import Corners, Structure, label_count
 from structlearn.structures.rows import encode_rows, label_indices, row_costs, single_label
 from structlearn.structures.sparsemax import largest, sparsemax
 
@@ -41,7 +41,7 @@ class Simplex(Structure):
     """
 
     def __init__(self, n_labels: int) -> None:
-        self.n_labels = n_labels
+        self.n_labels = label_count(n_labels, "A simplex")
 
     @property
     def record(self) -> SimplexRecord:
@@ -51,6 +51,9 @@ class Simplex(Structure):
         if theta.size != self.n_labels:
             raise ValueError(f"A simplex of {self.n_labels} labels has as many parts; got {theta.size}.")
         return 1, self.n_labels
+
+    def fits(self, shape: Any) -> Any:
+        return (shape[0] == 1) & (shape[1] == self.n_labels)
 
     def most_entries(self, shape: Shape) -> int:
         return 1

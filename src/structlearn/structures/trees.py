@@ -52,6 +52,9 @@ class Tree(Structure):
             raise ValueError(f"Arcs of n words are an (n + 1, n) table, n >= 1; got shape {found}.")
         return found[0], found[1]
 
+    def fits(self, shape: Any) -> Any:
+        return (shape[1] >= 1) & (shape[0] == shape[1] + 1)
+
     def most_entries(self, shape: Shape) -> int:
         return shape[1]
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from structlearn.contract import (
     Array,
     Shape,
@@ -23,7 +21,7 @@ from structlearn.contract import (
     workspace,
 )
 from structlearn.kernels import answer, kernel
-from structlearn.structures.base import Corners, Structure
+from structlearn.structures.base import Structure
 
 
 class WholeRecord(NamedTuple):
@@ -72,8 +70,8 @@ class Whole(Structure):
         self.no_marginals = inner.no_marginals
 
     @property
-    def n_linear(self) -> int:
-        return self.inner.n_linear
+    def has_linear_parts(self) -> bool:
+        return self.inner.has_linear_parts
 
     @property
     def record(self) -> WholeRecord | PlainWhole:
@@ -82,6 +80,15 @@ class Whole(Structure):
 
     def shape(self, theta: Array) -> Shape:
         return self.inner.shape(theta)
+
+    def fits(self, shape: Any) -> Any:
+        return self.inner.fits(shape)
+
+    def n_local(self, shape: Any) -> Any:
+        return self.inner.n_local(shape) + self.inner.n_shared
+
+    def n_curved(self, shape: Any) -> Any:
+        return self.inner.n_curved(shape)
 
     def most_entries(self, shape: Shape) -> int:
         return self.inner.most_entries(shape)
@@ -94,11 +101,6 @@ class Whole(Structure):
 
     def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
         return self.inner.cost(mu, weights=weights, nodes=nodes, normalized=normalized)
-
-    def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
-        sizes = shapes[:, 0] * shapes[:, 1] + self.inner.n_shared
-        costs = [self.inner.cost(gold.dense(i, size), **options) for i, size in enumerate(sizes)]
-        return np.concatenate(costs)
 
 
 @answer(workspace, WholeRecord)

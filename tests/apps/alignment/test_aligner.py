@@ -5,7 +5,9 @@ import pytest
 from sklearn.base import clone
 
 import structlearn
+from model_files import rewrite
 from structlearn.apps.alignment.aligner import Aligner
+from structlearn.apps.alignment.bitext import Bitext
 from structlearn.apps.alignment.corpus import load_corpus
 from structlearn.apps.alignment.features import STRONG, edge_features, feature_names
 from structlearn.apps.alignment.learning import gold_of
@@ -133,6 +135,37 @@ def test_empty_sides_have_no_links(aligner, pairs):
     assert aligner.predict([]) == aligner.predict(batch[:1])[1:] == []
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        [("the house", "la maison")],
+        [(["the", "house"], "la maison")],
+        [("the house", ["la", "maison"])],
+        (["the", "house"], ["la", "maison"]),
+        ["the house ||| la maison"],
+        [{"source": ["the"], "target": ["la"]}],
+        [({"the": 1}, ["la"])],
+        [(["the"], ["la"], ["more"])],
+        [(3, ["la"])],
+    ],
+)
+def test_strings_in_place_of_words_are_refused(rule, given):
+    said = r'A pair is two lists of words.*"the house".split\(\), "la maison".split\(\)'
+    for ask in (rule.predict, rule.predict_scores, rule.confidences, rule.unknown_words, Aligner().fit):
+        with pytest.raises(ValueError, match=said):
+            ask(given)
+    with pytest.raises(ValueError, match=said):
+        Bitext.from_pairs(given)
+
+
+def test_words_that_are_no_strings_are_refused(rule):
+    for word in (3, None, ("the",), {"w": "the"}, ["the"]):
+        with pytest.raises(ValueError, match='A word is a string, such as "house"'):
+            rule.predict([([word], ["la"])])
+        with pytest.raises(ValueError, match='A word is a string, such as "house"'):
+            Aligner().fit([([word], ["la"])])
+
+
 def test_words_are_looked_up_in_lower_case_and_without_accents(rule, pairs):
     source, target = pairs[0]
     assert rule.predict([([word.upper() for word in source], target)]) == rule.predict([(source, target)])
@@ -242,3 +275,49 @@ def test_costs_in_other_units_give_the_same_aligner(rule, pairs, links):
     ]
     primals = [one.certificate_.primal for one in fits]
     assert primals[1] == pytest.approx(2.0 * primals[0], abs=4e-3)
+
+
+def table(name, value):
+    return lambda header, tensors: tensors.update({f"statistics.{name}": np.asarray(value)})
+
+
+def entry(name, place, value):
+    def change(header, tensors):
+        tensors[f"statistics.{name}"][place] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (entry("lexicon.start", 3, 10**9), "the entries of its lexicon are out of range"),
+        (entry("lexicon.start", 0, -5), "the entries of its lexicon are out of range"),
+        (entry("lexicon.target", 0, 10**8), "the entries of its lexicon are out of range"),
+        (entry("forward.translation", 0, np.nan), "numbers that are not finite"),
+        (table("forward.translation", np.zeros(3, dtype=np.float32)), "forward.translation must have"),
+        (table("reverse.null", np.zeros(0)), "reverse.null must have"),
+        (table("forward.jumps", np.ones(40)), "forward.jumps must have 41 entries"),
+        (table("lexicon.together", np.zeros((2, 2))), "lexicon.together must have"),
+        (table("source.words", np.frombuffer(b'["a", 3]', dtype=np.uint8)), "words of the source"),
+        (lambda header, tensors: tensors.pop("statistics.target.counts"), "it lacks the table target.counts"),
+        (lambda header, tensors: tensors.update(weights=np.zeros(3)), "3 weights of"),
+        (
+            lambda header, tensors: header["fitted"].update(slope_="steep"),
+            "slope_ must be a finite number",
+        ),
+        (lambda header, tensors: header["fitted"].pop("feature_names_"), "it lacks fitted.feature_names_"),
+        (lambda header, tensors: header["parameters"].update(os=1), "parameters are none of an Aligner"),
+        (lambda header, tensors: header["parameters"].update(folds="5"), "parameters.folds must be int"),
+        (lambda header, tensors: header.update(structure=None), "structure must be dict"),
+        (lambda header, tensors: header["structure"]["arguments"].update(capacities=[0, 1]), "capacities"),
+        (lambda header, tensors: header["certificate"].pop("gap", None), "it lacks certificate.gap"),
+    ],
+)
+def test_damaged_files_are_refused(aligner, tmp_path, change, why):
+    """Compiled code looks up what the tables say: they must agree before it does."""
+    path = tmp_path / "model.st"
+    aligner.save(path)
+    rewrite(path, change)
+    with pytest.raises(ValueError, match=f"model.st is damaged: .*{why}"):
+        Aligner.load(path)

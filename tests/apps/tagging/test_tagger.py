@@ -3,7 +3,9 @@ from itertools import product
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
+from model_files import rewrite
 from structlearn import ChainClassifier
 from structlearn.apps.tagging import Tagger, default_templates
 from structlearn.apps.text import TextFeatures
@@ -106,3 +108,100 @@ def test_refusals(text, tmp_path):
     chain.save(tmp_path / "chain.st")
     with pytest.raises(ValueError, match="holds no tagger of words"):
         Tagger.load(tmp_path / "chain.st")
+
+
+def notes(**values):
+    return lambda header, tensors: header["notes"].update(values)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (notes(aliases="word"), "notes.aliases must be dict, not 'word'"),
+        (notes(aliases={"word": 5}), r"notes.aliases\['word'\] must be str"),
+        (notes(aliases={"word": "nowhere"}), "there is no column 'nowhere'"),
+        (notes(names=["0", 1, "2"]), r"notes.names\[1\] must be str"),
+        (notes(names=[]), "notes.label must be one of notes.names"),
+        (notes(label=None), "notes.label must be str"),
+        (notes(templates=7), "notes.templates must be str"),
+        (notes(templates="word.nothing"), "nothing"),
+        (notes(min_count="1"), "notes.min_count must be int"),
+        (notes(hash_bits=29), "it has 536870912 features, not"),
+        (lambda header, tensors: header["notes"].pop("templates"), "it lacks notes.templates"),
+        (lambda header, tensors: tensors.update({"array:features": np.zeros(3)}), "no vector of keys"),
+        (
+            lambda header, tensors: tensors.update({"array:features": np.ones(3, dtype=np.uint64)}),
+            "it has 3 features, not",
+        ),
+    ],
+)
+def test_damaged_taggers_are_refused(tagger, tmp_path, change, why):
+    path = tmp_path / "tagger.st"
+    tagger.save(path)
+    rewrite(path, change)
+    with pytest.raises(ValueError, match=f"tagger.st is damaged: .*{why}"):
+        Tagger.load(path)
+
+
+# ---- what is no list of sentences ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def words(text):
+    """A tagger of words alone."""
+    sentences, labels = text
+    return Tagger(random_state=0).fit([[word for word, _ in one] for one in sentences], labels)
+
+
+def test_sentences_without_words_have_no_labels(words, text):
+    """They once reached Viterbi, which corrupted memory."""
+    sentence = [word for word, _ in text[0][0]]
+    for _ in range(20):
+        found = words.predict([[], sentence, []])
+        assert [one.size for one in found] == [0, len(sentence), 0]
+        np.testing.assert_array_equal(found[1], words.predict([sentence])[0])
+    assert [one.size for one in words.predict([[]])] == [0]
+    assert [one.shape for one in words.predict_marginals([[], sentence])] == [(0, 3), (len(sentence), 3)]
+    assert words.predict_kbest([[]], 2)[0][0][1] == 0.0
+    with pytest.raises(ValueError, match="Sequence 1 is empty"):
+        Tagger().fit([["a"], []], [["D"], []])
+
+
+def test_no_sentences_have_no_labels(words):
+    for ask in (words.predict, words.predict_marginals, words.predict_kbest, words.sample):
+        assert ask([]) == []
+    with pytest.raises(NotFittedError):
+        Tagger().predict([])
+
+
+@pytest.mark.parametrize(
+    ("X", "said"),
+    [
+        (
+            "The quick fox",
+            r"X must be a list of sentences, not a str; .* \[\[\"The\", \"quick\", \"fox\"\]\]",
+        ),
+        (["The quick fox"], "Sentence 0 must be a list of tokens, not a str"),
+        ([["a"], b"The quick fox"], "Sentence 1 must be a list of tokens, not a bytes"),
+        ([{"w": "a"}], "Sentence 0 must be a list of tokens, not a dict"),
+        ({"a": 1}, "X must be a list of sentences, not a dict"),
+        ([[{"w": "a"}]], "Sentence 0 has a token of dict; a token is a string"),
+        ([["a", None]], "Sentence 0 has a token of NoneType"),
+        ([["a", b"b"]], "Sentence 0 has a token of bytes"),
+        ([[["a", "b"]]], "Sentence 0 has a token of 2 columns; a token is a string"),
+        ([[(["a"],)]], "Sentence 0 has a token of tuple"),
+        ([3], "Sentence 0 must be a list of tokens, not a int"),
+    ],
+)
+def test_text_of_another_form_is_refused(words, X, said):
+    with pytest.raises(ValueError, match=said):
+        words.predict(X)
+    with pytest.raises(ValueError, match=said):
+        Tagger().fit(X, [["D"]])
+
+
+def test_tokens_of_other_columns_are_refused(tagger):
+    said = r"a token is a tuple of 2 strings \(word, pos\)"
+    for token in ("ab", {"word": "a", "pos": "D"}, ("a", "D", "x"), ("a", None)):
+        with pytest.raises(ValueError, match=said):
+            tagger.predict([[token]])

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from structlearn.apps.alignment.bitext import Bitext
+from structlearn.apps.alignment.bitext import Bitext, checked_pair
 from structlearn.apps.alignment.clean import without_accents
 from structlearn.apps.alignment.features import (
     STRONG,
@@ -174,7 +174,8 @@ class Aligner(BaseEstimator):
                 raise ValueError("pseudo_gold='nearest' takes links from word vectors; give vectors.")
 
     def _statistics(self, pairs: Iterable[Words]) -> AlignmentStatistics:
-        bitext = Bitext.from_pairs(self._written(pair) for pair in pairs if pair[0] and pair[1])
+        both = (pair for pair in map(checked_pair, pairs) if len(pair[0]) and len(pair[1]))
+        bitext = Bitext.from_pairs(map(self._written, both))
         return AlignmentStatistics.train(bitext, n_jobs=self.n_jobs).prune(self.min_probability)
 
     def _known(self, vectors: Vectors) -> Vectors:
@@ -300,15 +301,14 @@ class Aligner(BaseEstimator):
         record = SquaredNorm().record(self.structure_)
         return self._ask(record, features, self.slope_ * self.weights_, 0.5)
 
-    @staticmethod
-    def _ask(record: Any, features: EdgeFeatures, weights: Array, shift: float) -> Array:
+    def _ask(self, record: Any, features: EdgeFeatures, weights: Array, shift: float) -> Array:
         """What the structure answers to the scores of all cells; pairs without cells are passed over."""
         lengths = features.bitext.source.lengths, features.bitext.target.lengths
         shapes = np.stack(lengths, axis=1)
         shapes = shapes[shapes.all(axis=1)]
         if not len(shapes):
             return np.empty(0)
-        oracle = Oracle(record, PartScoring(features.F, shapes))
+        oracle = Oracle(record, PartScoring(features.F, shapes), structure=self.structure_)
         shifts = np.full(len(features.F), shift) if shift else None
         answers = oracle.corners(weights, shifts, np.ones(len(shapes)))
         return np.concatenate([answer.vertices for answer in answers])
@@ -320,7 +320,10 @@ class Aligner(BaseEstimator):
     def _written(self, pair: Words) -> tuple[list[str], list[str]]:
         """The words as the statistics have them."""
         lower, strip = self.lowercase, self.strip_accents
-        source, target = ([_written(word, lower, strip) for word in side] for side in pair)
+        try:
+            source, target = ([_written(word, lower, strip) for word in side] for side in checked_pair(pair))
+        except TypeError:
+            raise ValueError('A word is a string, such as "house"; a pair has something else.') from None
         return source, target
 
     # ---- files --------------------------------------------------------------------------------------
@@ -342,5 +345,7 @@ class Aligner(BaseEstimator):
 
 @lru_cache(maxsize=1 << 18)
 def _written(word: str, lowercase: bool, strip_accents: bool) -> str:
+    if not isinstance(word, str):
+        raise TypeError(type(word))
     word = word.lower() if lowercase else word
     return without_accents(word) if strip_accents else word

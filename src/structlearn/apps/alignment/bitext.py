@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, zip_longest
@@ -172,7 +172,21 @@ class _Side:
 
 
 def _add_all(pairs: Iterable[Any], source: _Side, target: _Side) -> tuple[_Side, _Side]:
-    for e, f in pairs:
+    for e, f in map(checked_pair, pairs):
         source.add(e)
         target.add(f)
     return source, target
+
+
+def checked_pair(pair: Any) -> Any:
+    """`pair` if it is two lists of words; a string would be read letter by letter."""
+    if isinstance(pair, str | bytes | Mapping | Set) or len(pair) != 2 or any(map(_is_no_list, pair)):
+        raise ValueError(
+            "A pair is two lists of words, source and target, such as "
+            '("the house".split(), "la maison".split()); got something else.'
+        )
+    return pair
+
+
+def _is_no_list(side: Any) -> bool:
+    return isinstance(side, str | bytes | Mapping | Set) or not hasattr(side, "__iter__")

@@ -20,6 +20,7 @@ import numpy as np
 from structlearn.apps.alignment.text import lines_of
 from structlearn.contract import Array
 from structlearn.data import DataError, write_lines, written_text
+from structlearn.wording import quoted
 
 Link = tuple[int, int]
 Path = str | os.PathLike[str]
@@ -69,7 +70,7 @@ def parse_pharaoh(line: str) -> Links:
     for entry in line.split():
         match = _PHARAOH.fullmatch(entry)
         if match is None:
-            raise ValueError(f"{entry!r} is no link such as 0-1 (or 0?1 for a possible one).")
+            raise ValueError(f"{quoted(entry)} is no link such as 0-1 (or 0?1 for a possible one).")
         found[match[2] == "-"].append((int(match[1]), int(match[3])))
     return Links.of(found[True], found[False])
 
@@ -190,7 +191,7 @@ def _read_naacl(
 def _parse_naacl(path: Path, number: int, line: str) -> tuple[int, Link, bool]:
     match = _NAACL.fullmatch(line)
     if match is None:
-        raise DataError.at(path, number, f"{line.strip()!r} is not 'sentence source target S' (or P).")
+        raise DataError.at(path, number, f"{quoted(line.strip())} is not 'sentence source target S' (or P).")
     sentence, source, target = (int(match[k]) for k in (1, 2, 3))
     if min(sentence, source, target) == 0:
         raise DataError.at(path, number, "sentences and positions count from 1, but there is a 0.")

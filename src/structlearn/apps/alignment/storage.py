@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 import numpy as np
 
 from structlearn.apps.alignment.features import feature_names
+from structlearn.apps.alignment.jumps import WIDEST
+from structlearn.apps.alignment.lexicon import N_MISSING
 from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.vectors import Vectors, WordVectors
 from structlearn.contract import Array
-from structlearn.estimators.persistence import history_array, history_of, read_model, write_model
-from structlearn.solvers import Certificate
-from structlearn.structures import Matching
+from structlearn.estimators.forms import number, read_certificate
+from structlearn.estimators.model_file import ModelFile, damaged, history_array, history_of, write_model
+from structlearn.estimators.stored import build
+from structlearn.schema import check_form, read_json
 
 if TYPE_CHECKING:
     from structlearn.apps.alignment.aligner import Aligner
 
 _SIDES = ("source", "target")
-_FITTED = ("slope_", "aer_", "feature_names_")
+_FITTED = {"slope_": number, "aer_": float | None, "feature_names_": list[str]}
 
 
 def write_aligner(aligner: Aligner, path: str | Path) -> None:
@@ -43,27 +46,94 @@ def write_aligner(aligner: Aligner, path: str | Path) -> None:
 
 def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
     """Read an aligner; ValueError if the file holds none."""
-    header, tensors = read_model(path)
+    file = ModelFile(path)
+    header = file.header
     if header["estimator"] != "Aligner":
-        raise ValueError(f"{path} holds a {header['estimator']}, not an Aligner; use structlearn.load.")
+        raise ValueError(f"{path} holds a {header['estimator'][:40]}, not an Aligner; use structlearn.load.")
     try:
-        aligner = kind(**header["parameters"])
-        aligner.statistics_ = AlignmentStatistics.from_arrays(_room(tensors, "statistics."))
-        aligner.vectors_ = _read_vectors(_room(tensors, "vectors."))
+        aligner = _made(kind, header)
+        arrays = {name: file.load(name) for name in file.shapes}
+        _check_statistics(arrays)
+        aligner.statistics_ = AlignmentStatistics.from_arrays(_room(arrays, "statistics."))
+        aligner.vectors_ = _read_vectors(_room(arrays, "vectors."))
         aligner.mapped_ = None
         aligner._take_rule()
-        aligner.structure_ = Matching(capacities=tuple(header["structure"]["arguments"]["capacities"]))
+        aligner.structure_ = build(header["structure"])
         for name in _FITTED:
             setattr(aligner, name, header["fitted"][name])
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{path} is damaged: it lacks {error}.") from None
+        aligner.history_ = history_of(arrays["history"])
+        if header["certificate"]:
+            aligner.certificate_ = read_certificate(header["certificate"])
+    except ValueError as error:
+        raise error if str(error).startswith(str(path)) else damaged(path, error) from None
     if aligner.feature_names_ != feature_names(vectors=aligner.vectors_ is not None):
         raise ValueError(f"{path} has other features than this version of structlearn; train it again.")
-    aligner.weights_ = tensors["weights"]
-    aligner.history_ = history_of(tensors["history"])
-    if header["certificate"]:
-        aligner.certificate_ = Certificate(**header["certificate"])
+    aligner.weights_ = arrays["weights"]
+    if aligner.weights_.size != len(aligner.feature_names_):
+        raise damaged(
+            path, f"it has {aligner.weights_.size} weights of {len(aligner.feature_names_)} features"
+        )
     return aligner
+
+
+def _made(kind: type[Aligner], header: dict[str, Any]) -> Aligner:
+    """The aligner with the parameters of a header, whose forms are checked."""
+    hints = get_type_hints(kind)
+    forms = {f"{name}?": hints[name] for name in kind._get_param_names()}
+    if not {f"{name}?" for name in header["parameters"]} <= forms.keys():
+        raise ValueError("parameters are none of an Aligner")
+    check_form(header["parameters"], forms, "parameters")
+    check_form(header["fitted"], _FITTED, "fitted")
+    check_form(
+        header["structure"], {"name": Literal["Matching"], "arguments": {"capacities": [int]}}, "structure"
+    )
+    return kind(**header["parameters"])
+
+
+def _check_statistics(arrays: dict[str, Array]) -> None:
+    """ValueError if a table is missing or too short: compiled code looks up its entries unchecked."""
+    shapes = {name.removeprefix("statistics."): value.shape for name, value in arrays.items()}
+    for name in ("source.counts", "target.counts", "lexicon.target"):
+        if len(shapes.get(name, ())) != 1:
+            raise ValueError(f"it lacks the table {name}")
+    sides = {side: shapes[f"{side}.counts"][0] for side in _SIDES}
+    n_entries = shapes["lexicon.target"][0]
+    expected = {
+        "lexicon.start": sides["source"] + 2,
+        "lexicon.together": n_entries,
+        "lexicon.source_pairs": sides["source"] + 1,
+        "lexicon.target_pairs": sides["target"] + 1,
+        "forward.translation": n_entries + N_MISSING,
+        "reverse.translation": n_entries + N_MISSING,
+        "forward.null": sides["target"] + 1,
+        "reverse.null": sides["source"] + 1,
+        **{f"{name}.jumps": 2 * WIDEST + 1 for name in ("forward", "reverse")},
+        **{f"{name}.p0": 1 for name in ("forward", "reverse")},
+    }
+    for name, size in expected.items():
+        if shapes.get(name) != (size,):
+            raise ValueError(f"the table {name} must have {size} entries")
+        kind = "iu" if name.startswith("lexicon.") else "f"
+        if arrays[f"statistics.{name}"].dtype.kind not in kind:
+            raise ValueError(f"the table {name} holds the wrong kind of numbers")
+    _check_lexicon(arrays["statistics.lexicon.start"], arrays["statistics.lexicon.target"], sides["target"])
+    for side in _SIDES:
+        _check_words(arrays, side, sides[side])
+
+
+def _check_lexicon(start: Array, target: Array, n_words: int) -> None:
+    rising = start[0] == 0 and start[-1] == target.size and (start[1:] >= start[:-1]).all()
+    inside = target.dtype.kind in "iu" and (not target.size or 0 <= target.min() <= target.max() < n_words)
+    if not rising or not inside:
+        raise ValueError("the entries of its lexicon are out of range")
+
+
+def _check_words(arrays: dict[str, Array], side: str, n_words: int) -> None:
+    text = arrays.get(f"statistics.{side}.words")
+    words: Any = None if text is None or text.dtype != np.uint8 else read_json(bytes(text))
+    check_form(words, list[str], f"the words of the {side}")
+    if len(words) != n_words or arrays[f"statistics.{side}.counts"].dtype.kind not in "iu":
+        raise ValueError(f"there are {len(words)} words of the {side}, but counts of {n_words}")
 
 
 def _room(tensors: dict[str, Array], prefix: str) -> dict[str, Array]:
@@ -85,8 +155,17 @@ def _vector_arrays(vectors: Vectors | None) -> dict[str, Any]:
 def _read_vectors(arrays: dict[str, Array]) -> Vectors | None:
     if not arrays:
         return None
-    source, target = (
-        WordVectors(bytes(arrays[f"{side}.words"]).decode().split("\n")[:-1], arrays[f"{side}.matrix"])
-        for side in _SIDES
-    )
+    source, target = (_read_side(arrays, side) for side in _SIDES)
+    if source.matrix.shape[1] != target.matrix.shape[1]:
+        raise ValueError("the vectors of its two sides differ in dimension")
     return source, target
+
+
+def _read_side(arrays: dict[str, Array], side: str) -> WordVectors:
+    text, matrix = arrays.get(f"{side}.words"), arrays.get(f"{side}.matrix")
+    if text is None or matrix is None or text.dtype != np.uint8 or matrix.dtype != np.float32:
+        raise ValueError(f"it lacks the vectors of the {side}")
+    words = bytes(text).decode().split("\n")[:-1]
+    if matrix.ndim != 2 or len(words) != len(matrix):
+        raise ValueError(f"there are {len(words)} words but vectors of shape {matrix.shape} of the {side}")
+    return WordVectors(words, matrix)

@@ -22,6 +22,7 @@ import numpy as np
 from structlearn.contract import Array
 from structlearn.data.errors import DataError
 from structlearn.data.text import open_text
+from structlearn.wording import quoted
 
 Words = tuple[Sequence[str], Sequence[str]]
 #: Words scored at once by `precision_at_1`.
@@ -109,7 +110,9 @@ def read_vectors(path: str | os.PathLike[str], words: Collection[str] | None = N
 def _header(path: str | os.PathLike[str], line: str) -> tuple[int, int]:
     fields = line.split()
     if len(fields) != 2 or not all(field.isdigit() for field in fields) or int(fields[1]) < 1:
-        raise DataError.at(path, 1, f"the first line is 'count dimension', two integers; got {line[:40]!r}.")
+        raise DataError.at(
+            path, 1, f"the first line is 'count dimension', two integers; got {quoted(line, 40)}."
+        )
     return int(fields[0]), int(fields[1])
 
 
@@ -241,6 +244,6 @@ def read_dictionary(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     for number, line in open_text(path):
         fields = line.split("\t") if "\t" in line else line.split()
         if len(fields) != 2:
-            raise DataError.at(path, number, f"a line holds a word and its translation; got {line[:60]!r}.")
+            raise DataError.at(path, number, f"a line holds a word and its translation; got {quoted(line)}.")
         pairs.append((fields[0].strip(), fields[1].strip()))
     return pairs

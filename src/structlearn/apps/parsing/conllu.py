@@ -18,6 +18,7 @@ from structlearn.contract import Array
 from structlearn.data import CONLLU, DataError
 from structlearn.data.conllu import word_cells
 from structlearn.data.text import content, is_blank, open_text
+from structlearn.wording import quoted
 
 _HEAD, _DEPREL, _MISC = (CONLLU.index(name) for name in ("head", "deprel", "misc"))
 _NUMBER = re.compile(r"0|[1-9][0-9]*")
@@ -76,7 +77,7 @@ class Sentence:
     def _head(self, k: int) -> int:
         cell = self.rows[k][_HEAD]
         if not _NUMBER.fullmatch(cell):
-            raise self._error(k, f"the head (column 7) must be a word's number or 0; got {cell!r}.")
+            raise self._error(k, f"the head (column 7) must be a word's number or 0; got {quoted(cell)}.")
         head = int(cell)
         if head > len(self.rows):
             raise self._error(k, f"head {head} is outside of the sentence, which has {len(self.rows)} words.")

@@ -9,10 +9,12 @@ from typing import Any
 from structlearn.apps.tagging.templates import default_templates
 from structlearn.apps.text import parse_templates
 from structlearn.data import CONLLU
+from structlearn.schema import check_form
 
 #: What columns of features are called in templates, in their order.
 USUAL = ("word", "pos", "chunk")
 _LAST = -1
+_NOTES = {"names": list[str], "label": str, "aliases": dict[str, str], "templates": str}
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,13 @@ class Plan:
 
     @classmethod
     def from_notes(cls, notes: dict[str, Any]) -> Plan:
-        """The plan of a model's notes."""
-        return cls(tuple(notes["names"]), notes["label"], notes["aliases"], notes["templates"])
+        """The plan of a model's notes; ValueError if they are of none."""
+        check_form(notes, _NOTES, "notes")
+        plan = cls(tuple(notes["names"]), notes["label"], notes["aliases"], notes["templates"])
+        if plan.label not in plan.names:
+            raise ValueError("notes.label must be one of notes.names")
+        _ = plan.columns  # which must be among the names, too
+        return plan
 
 
 def make_plan(

@@ -17,14 +17,17 @@ from structlearn.apps.text import Template, TextFeatures, parse_templates
 from structlearn.contract import Array
 from structlearn.data import Tokens
 from structlearn.estimators import ChainClassifier
-from structlearn.estimators.inputs import Stacked
+from structlearn.estimators.inputs import Stacked, for_no_examples
+from structlearn.estimators.model_file import damaged
 from structlearn.estimators.persistence import Bundle, load_bundle, save_bundle
+from structlearn.schema import check_form
 
 #: the name of the vocabulary in a model file
 FEATURES = "features"
 TOL = 0.01
 #: of the hinge: mistakes count the same in long sentences and in short ones
 COST = "count"
+_NOTES = {"templates": str, "min_count": int, "hash_bits": int | None, "transitions?": str | None}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -96,18 +99,22 @@ class Tagger(BaseEstimator):
         self.chain_.fit(self._rows(tokens), y)
         return self
 
+    @for_no_examples
     def predict(self, X: Any) -> list[Array]:
-        """The best labels of each sentence."""
+        """The best labels of each sentence; none of a sentence without words."""
         return self._asked().predict(self._rows(X))
 
+    @for_no_examples
     def predict_marginals(self, X: Any) -> list[Array]:
         """Probabilities of the labels, of shape (length, n_classes) each."""
         return self._asked().predict_marginals(self._rows(X))
 
+    @for_no_examples
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[tuple[Array, float]]]:
         """The k best label sequences of each sentence with their scores, best first."""
         return self._asked().predict_kbest(self._rows(X), k)
 
+    @for_no_examples
     def sample(self, X: Any, n: int = 1, random_state: Any = None) -> list[Array]:
         """n label sequences of each sentence, of shape (n, length), from the model's distribution."""
         return self._asked().sample(self._rows(X), n, random_state)
@@ -149,9 +156,13 @@ class Tagger(BaseEstimator):
         bundle = load_bundle(path)
         if FEATURES not in bundle.arrays:
             raise ValueError(f"{path} holds no tagger of words; use structlearn.load.")
-        chain, features = bundle.estimator, features_of(bundle)
+        try:
+            columns, features = Plan.from_notes(bundle.notes).columns, features_of(bundle)
+        except ValueError as error:
+            raise damaged(path, error) from None
+        chain = bundle.estimator
         self = cls(
-            columns=Plan.from_notes(bundle.notes).columns,
+            columns=columns,
             templates=bundle.notes["templates"],
             transitions=bundle.notes.get("transitions"),
             min_count=features.min_count,
@@ -187,7 +198,12 @@ def feature_notes(features: TextFeatures) -> dict[str, Any]:
 
 
 def features_of(bundle: Bundle) -> TextFeatures:
-    """The features of a model file."""
-    notes = bundle.notes
-    features = TextFeatures(notes["templates"], notes["min_count"], notes["hash_bits"])
-    return features.with_keys(np.ascontiguousarray(bundle.arrays[FEATURES], dtype=np.uint64))
+    """The features of a model file; ValueError if they are not those of its weights."""
+    notes, keys = bundle.notes, bundle.arrays[FEATURES]
+    check_form(notes, _NOTES, "notes")
+    if keys.ndim != 1 or keys.dtype != np.uint64:
+        raise ValueError("its features are no vector of keys")
+    features = TextFeatures(notes["templates"], notes["min_count"], notes["hash_bits"]).with_keys(keys)
+    if features.n_features != bundle.estimator.n_features_in_:
+        raise ValueError(f"it has {features.n_features} features, not {bundle.estimator.n_features_in_}")
+    return features

@@ -1,0 +1,48 @@
+"""Parameters of the library in the words of the shell: sentences that name one name its flag."""
+
+from __future__ import annotations
+
+import re
+
+#: Parameters that the shell turns around: a flag for what is not the default.
+OPPOSITES = {"projective": "non_projective", "single_root": "many_roots", "fit_intercept": "no_intercept"}
+_RENAMED = {"n_jobs": "jobs", "random_state": "seed"}
+_SAME = (
+    *("loss", "penalty", "groups", "solver", "regularization", "cost", "tol", "max_passes", "max_seconds"),
+    *("checkpoint", "memory", "templates", "transitions", "min_count", "hash_bits", "edges", "boundaries"),
+    *("fertility", "missed", "spurious", "pseudo_gold", "strip_accents"),
+)
+_NAMES = {**{name: name for name in _SAME}, **_RENAMED, **OPPOSITES}
+
+#: Quotes and names of files are others' words; then come `name=value` and names with an underscore.
+_WORDS = re.compile(
+    r"""(?<![\w=])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+    rf"""|(?<![\w./\\-])(?P<name>{"|".join(_NAMES)})=(?P<value>'[^']*'|"[^"]*"|[\w.+-]*\w)"""
+    rf"""|(?<![\w./\\-])(?P<bare>{"|".join(name for name in _NAMES if "_" in name)})(?![\w/=-]|\.\w)"""
+)
+
+
+def flag(name: str) -> str:
+    """The flag of a parameter: --max-passes of max_passes."""
+    return f"--{_NAMES.get(name, name).replace('_', '-')}"
+
+
+def in_flags(sentence: str) -> str:
+    """A sentence of the library in which parameters are named as the shell does.
+
+    >>> in_flags("Stopped after max_passes=5: use loss='softmax', or projective=False.")
+    'Stopped after --max-passes 5: use --loss softmax, or --non-projective.'
+    """
+    return _WORDS.sub(_said, sentence)
+
+
+def _said(match: re.Match[str]) -> str:
+    if match["bare"]:
+        return flag(match["bare"])
+    if not match["name"]:
+        return match[0]
+    name, value = match["name"], match["value"].strip("'\"")
+    if value not in ("True", "False", "None"):
+        return f"{flag(name)} {value}"
+    given = (value == "True") != (name in OPPOSITES)
+    return flag(name) if given else f"no {flag(name)}"

@@ -1,0 +1,30 @@
+"""Compilation, announced: who waits for code that no cache holds is told so, once a process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+_waiting: list[object] = []
+_told: list[str] = []
+
+
+@contextmanager
+def announced() -> Iterator[None]:
+    """Inside, the first kernel that has to be compiled is announced on stderr."""
+    _waiting.append(None)
+    try:
+        yield
+    finally:
+        _waiting.pop()
+
+
+def begins(obstacle: str = "") -> None:
+    """To be called when a kernel is about to be compiled; `obstacle` says why none will be kept."""
+    if not _waiting or _told:
+        return
+    why = f"since {obstacle}" if obstacle else "for the first use (cached afterwards)"
+    _told.append(why)
+    with suppress(OSError, ValueError):  # a closed stderr
+        print(f"structlearn: compiling {why} ...", file=sys.stderr, flush=True)

@@ -1,0 +1,148 @@
+"""Values and structures as JSON, and back. What is read is checked before anything is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from structlearn import structures
+from structlearn.contract import Array
+from structlearn.schema import check_form
+from structlearn.structures.whole import Whole
+
+#: What padding of strings may add to an array.
+_MOST_PADDING = 1 << 24
+
+
+def count(value: Any) -> bool:
+    """a number of at least 0"""
+    return type(value) is int and value >= 0
+
+
+def _pairs(value: Any) -> bool:
+    """an array of pairs of integers"""
+    if not isinstance(value, np.ndarray) or not value.size:
+        return isinstance(value, np.ndarray)
+    return value.dtype.kind in "iu" and value.shape[1:] == (2,)
+
+
+#: The structures that a file can hold, and the forms of their arguments. A class is known by itself, not by
+#: its name: a user's own class of that name is the user's own.
+_ARGUMENTS: dict[type, dict[str, Any]] = {
+    structures.Simplex: {"n_labels": count},
+    structures.Cube: {"n_labels": count},
+    structures.LabelGraph: {"n_labels": count, "edges": _pairs},
+    structures.Chain: {"n_labels": count, "start": bool, "end": bool},
+    structures.ConditionedChain: {"n_labels": count},
+    structures.Matching: {"unmatched?": bool, "capacities": [count]},
+    structures.Cut: {"n_nodes": count, "edges": _pairs},
+    structures.ProjectiveTree: {"single_root": bool},
+    structures.NonProjectiveTree: {"single_root": bool},
+    structures.LabelledTree: {"inner": structures.Structure, "n_labels": count},
+}
+_NAMED = {kind.__name__: kind for kind in _ARGUMENTS}
+DESCRIPTION = {"name": str, "arguments": dict[str, Any]}
+
+
+def describe(structure: Any) -> dict[str, Any] | None:
+    """Name and arguments of one of our structures; None for a user's own."""
+    if type(structure) is Whole:
+        structure = structure.inner
+    if type(structure) not in _ARGUMENTS:
+        return None
+    arguments = {k: to_json(v) for k, v in structure.arguments().items()}
+    if None in arguments.values():  # a tree of the user's own inside
+        return None
+    return {"name": type(structure).__name__, "arguments": arguments}
+
+
+def build(description: Mapping[str, Any] | None) -> Any:
+    """The structure that `describe` described; ValueError if there is no such structure."""
+    if description is None:
+        return None
+    check_form(description, DESCRIPTION, "structure")
+    if description["name"] not in _NAMED:
+        raise ValueError(f"it has a structure {description['name']!a}, which is unknown")
+    kind = _NAMED[description["name"]]
+    arguments = {k: from_json(v) for k, v in description["arguments"].items()}
+    known = {name.removesuffix("?") for name in _ARGUMENTS[kind]}
+    if not arguments.keys() <= known:
+        raise ValueError(f"structure.arguments must be of {', '.join(sorted(known))}")
+    check_form(arguments, _ARGUMENTS[kind], "structure.arguments")
+    _check_nodes(arguments)
+    if "capacities" in arguments:
+        arguments["capacities"] = tuple(arguments["capacities"])
+    return kind(**arguments)
+
+
+def _check_nodes(arguments: Mapping[str, Any]) -> None:
+    """Graphs take memory for each node: hardly any may be without an edge."""
+    if "edges" not in arguments:
+        return
+    n = arguments.get("n_nodes", arguments.get("n_labels"))
+    if n > (1 << 20) + 2 * len(arguments["edges"]):
+        raise ValueError(f"its graph has {n} nodes but {len(arguments['edges'])} edges")
+
+
+# ---- values that JSON has no form for --------------------------------------------------------------
+
+
+def is_plain(value: Any) -> bool:
+    """Whether `to_json` knows the value."""
+    if isinstance(value, Mapping):
+        return all(is_plain(k) and is_plain(v) for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(is_plain, value))
+    if isinstance(value, np.ndarray):
+        return value.dtype != object
+    return value is None or isinstance(value, str | bool | int | float | np.generic)
+
+
+def to_json(value: Any) -> Any:
+    """A value as JSON."""
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist(), "dtype": value.dtype.str, "shape": value.shape}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, structures.Structure):
+        inner = describe(value)
+        return None if inner is None else {"structure": inner}
+    if isinstance(value, Mapping):
+        return {"pairs": [[to_json(k), to_json(v)] for k, v in value.items()]}
+    if isinstance(value, tuple):
+        return {"tuple": [to_json(v) for v in value]}
+    if isinstance(value, list):
+        return [to_json(v) for v in value]
+    return value
+
+
+def from_json(value: Any) -> Any:
+    """The inverse of `to_json`; ValueError for what it never gives."""
+    if isinstance(value, list):
+        return [from_json(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    try:
+        if "array" in value:
+            return _array(value)
+        if "structure" in value:
+            return build(value["structure"])
+        if "pairs" in value:
+            return {from_json(k): from_json(v) for k, v in value["pairs"]}
+        return tuple(from_json(v) for v in value["tuple"])
+    except (KeyError, TypeError, OverflowError):
+        raise ValueError("a value of its header is of no known kind") from None
+
+
+def _array(value: Mapping[str, Any]) -> Array:
+    check_form(value, {"array": list, "dtype": str, "shape": [count]}, "an array")
+    dtype, shape = np.dtype(value["dtype"]), tuple(value["shape"])
+    flat = np.array(value["array"], dtype=object).reshape(-1) if 0 not in shape else np.empty(0, dtype=object)
+    if dtype.kind not in "biufUO" or flat.size != prod(shape):
+        raise ValueError(f"an array of its header is not of the type {dtype} and the shape {shape}")
+    if dtype.kind == "U" and flat.size * dtype.itemsize > _MOST_PADDING + 4 * sum(len(one) for one in flat):
+        raise ValueError("an array of its header has strings that are much longer than they are")
+    return flat.astype(dtype).reshape(shape)

@@ -1,0 +1,55 @@
+"""Text of others in sentences of ours: quoted, escaped and cut short, so that it cannot act on a terminal.
+
+Whatever comes from data (cells, labels, names of columns, features and files, headers) may hold escape
+sequences, line breaks, marks that reverse the direction of writing, bytes that are no text, or a million
+characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+#: The longest sentence that an error, a warning or a status may be.
+LONGEST = 500
+_CUT = " ... "
+
+
+def quoted(text: object, most: int = 60) -> str:
+    """The text between double quotes, unprintable characters escaped; of long text the beginning."""
+    whole = str(text)
+    shown = _escaped(whole[:most], quote=True)
+    rest = len(whole) > most or len(shown) > 2 * most
+    return f'"{shown[: 2 * most]}"... ({len(whole)} characters)' if rest else f'"{shown}"'
+
+
+def listed(names: Iterable[object], most: int = 10) -> str:
+    """Names, unprintable characters escaped, separated by commas; `...` for those beyond `most`."""
+    known: Sequence[str] = list(map(str, names))
+    shown = [_escaped(name) if len(name) <= 40 else quoted(name, 30) for name in known[:most]]
+    return ", ".join([*shown, *(["..."] if len(known) > most else [])])
+
+
+def plain(sentence: object, most: int = LONGEST) -> str:
+    """One line without control characters, at most `most` long: what is too much goes from the middle."""
+    whole = _without_middle(str(sentence), 8 * most)  # escaping a million characters takes its time
+    return _without_middle(_escaped(" ".join(whole.split())), most)
+
+
+def _without_middle(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    tail = most // 3
+    return f"{text[: most - tail - len(_CUT)]}{_CUT}{text[-tail:]}"
+
+
+def _escaped(text: str, *, quote: bool = False) -> str:
+    """What is not printable as Python writes it; within quotes also backslashes and quotes."""
+    if text.isprintable() and not (quote and ("\\" in text or '"' in text)):
+        return text
+    return "".join(_character(one, quote) for one in text)
+
+
+def _character(one: str, quote: bool) -> str:
+    if quote and one in '\\"':
+        return f"\\{one}"
+    return one if one.isprintable() else repr(one)[1:-1]

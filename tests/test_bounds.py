@@ -1,0 +1,46 @@
+"""Compiled code that checks every index (see `make boundscheck`): it does, and finds nothing to object to."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from structlearn.kernels import cache_folder
+
+MODEL = Path(__file__).parent / "estimators" / "models" / "v1-chain.safetensors"
+
+#: Viterbi with a workspace and an answer that are too small; then sequences without positions, as users have.
+CHECKED = """
+import sys
+import numpy as np
+import structlearn
+from structlearn.contract import corner, workspace
+from structlearn.estimators.inputs import Stacked
+
+model = structlearn.load(sys.argv[1])
+chain = model.structure_
+K, shared = chain.n_labels, np.zeros(chain.n_shared)
+try:
+    corner(chain.record, (1, K), np.zeros(K), shared, workspace(chain.record, (0, K)), np.zeros(1))
+except IndexError as error:
+    print(error)
+rows = np.zeros((2, model.n_features_in_))
+print([one.size for one in model.predict(Stacked(rows, np.array([0, 2, 0])))])
+"""
+
+
+def test_indices_out_of_bounds_are_caught_and_do_not_occur(tmp_path):
+    asked = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "STRUCTLEARN_CACHE": str(tmp_path)}
+    command = [sys.executable, "-c", CHECKED, str(MODEL)]
+    done = subprocess.run(command, env=asked, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["index is out of bounds", "[0, 2, 0]"], done.stderr
+
+
+def test_checked_kernels_have_a_cache_of_their_own(monkeypatch):
+    folders = []
+    for checked in (None, True):
+        monkeypatch.setattr("numba.config.BOUNDSCHECK", checked)
+        cache_folder.cache_clear()
+        folders.append(cache_folder())
+    cache_folder.cache_clear()
+    assert len(set(folders)) == 2
