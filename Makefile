@@ -12,7 +12,7 @@ BOUNDSCHECK := tests/structures tests/scoring tests/estimators/test_estimators.p
 	tests/estimators/test_empty_inputs.py tests/estimators/test_tree_parser.py tests/estimators/test_cut_segmenter.py \
 	tests/solvers/test_solvers.py tests/apps/tagging tests/apps/alignment/test_aligner.py tests/test_bounds.py
 
-.PHONY: demo test lint types tests boundscheck docs bench clean
+.PHONY: demo test lint types tests boundscheck torture docs bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/structlearn demo --out $(DEMO)
@@ -32,6 +32,11 @@ tests: $(VENV)/.installed-test
 # Kernels that check every index, compiled into a cache of their own: slow the first time.
 boundscheck: $(VENV)/.installed-test
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist loadgroup $(BOUNDSCHECK)
+
+# Random fits whose certificates are computed again, and damaged files: N fits, half as many files.
+N ?= 10000
+torture: $(VENV)/.installed-test
+	$(BIN)/python -m tests.torture -n $(N)
 
 bench: $(VENV)/.installed-test
 	for script in letters multiclass matching memory startup crf linear lasso sparsemax matching_projection scene matching_training extragradient cutting_planes cut alignment_statistics alignment own_structure chunking tagging parsing threads scale cluster; do $(BIN)/python benchmarks/$$script.py || exit 1; done

@@ -243,3 +243,14 @@ def check_regression(regression: Regression) -> Verdict:
     for row in model.history_:
         assert row.dual <= best * (1 + 1e-17) + 1e-18 * zero, f"D of row {row.iteration} is too high: {about}"
     return Verdict(told.primal, told.dual, float(best), told.converged)
+
+
+def run(seed: int) -> tuple[str, str | None]:
+    """The label of a random regression, and what is false of its certificate (None if nothing is)."""
+    regression = random_regression(seed)
+    label = f"LinearRegressor / {regression.model.penalty} / {regression.model.solver}"
+    try:
+        check_regression(regression)
+    except Exception as error:
+        return label, f"{type(error).__name__}: {error}"
+    return label, None

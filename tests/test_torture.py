@@ -1,0 +1,129 @@
+"""A share of the random fits of `make torture`, and proofs that its checks can fail."""
+
+from dataclasses import replace
+
+import cvxpy
+import numpy as np
+import pytest
+
+from torture import chain_problems, fits, part_problems, problems
+from torture.kinds import KINDS, draw_problem, generator
+from torture.optimum import best_weights
+from torture.reference import Example, Written, best_mixture
+
+#: Solvers around plain Python compile nothing; of the others, those whose kernels other tests need as well.
+PLAIN = (part_problems.Own, part_problems.WrongOracle)
+COMPILED = {
+    problems.Binary: ("hinge / auto", "logistic / sdca", "logistic / lbfgs"),
+    problems.Multiclass: ("hinge / auto", "hinge / subgradient", "softmax / sdca", "softmax / lbfgs"),
+    chain_problems.Chains: ("hinge / auto", "softmax / sdca", "softmax / lbfgs"),
+    chain_problems.ConditionedChains: ("sparsemax / cutting-plane",),
+}
+
+
+def share():
+    """Seeds of the kinds above: two each, and more of the compiled ones."""
+    for number, kind in enumerate(KINDS):
+        wanted = any(f"/ {one} / float64 / l2" in str(kind) for one in COMPILED.get(kind.problem, ()))
+        for turn in range(4 if wanted else 2 if kind.problem in PLAIN else 0):
+            yield pytest.param(number + turn * len(KINDS), id=f"{kind}, {turn}")
+
+
+@pytest.mark.parametrize("seed", share())
+def test_the_certificate_of_a_random_fit_is_true(seed):
+    assert fits.run(seed).failure is None
+
+
+@pytest.fixture
+def trained():
+    """A problem of two of some parts, its model and its objective."""
+    kind = next(kind for kind in KINDS if kind.problem is part_problems.Own)
+    problem = draw_problem(generator(1), kind)
+    model = problem.model(loss="hinge", regularization=0.1, tol=1e-6, random_state=0)
+    fits.train(model, problem)
+    return problem, model, fits.written_out(model, problem, kind), kind
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda c: {"dual": c.primal + 1e-5}, "above the optimum"),
+        (lambda c: {"primal": c.primal * (1 + 1e-6)}, "but P(weights_)"),
+        (lambda c: {"primal": c.primal * (1 - 1e-6)}, "but P(weights_)"),
+        (lambda c: {"gap": c.gap + 1e-9}, "not primal - dual"),
+        (lambda c: {"dual": c.primal + 1e-3, "gap": -1e-3}, "below zero"),
+        (lambda c: {"converged": False}, "converged is False"),
+        (lambda c: {"dual": np.nan}, "not finite"),
+        (lambda c: {"status": "nan."}, "status"),
+    ],
+)
+def test_a_false_certificate_is_caught(trained, change, sentence):
+    problem, model, _, kind = trained
+    assert fits.complaints(model, problem, kind) == []
+    model.certificate_ = replace(model.certificate_, **change(model.certificate_))
+    assert any(sentence in one for one in fits.complaints(model, problem, kind))
+
+
+def test_other_weights_than_those_certified_are_caught(trained):
+    problem, model, _, kind = trained
+    model.weights_ = model.weights_ * 1.001
+    assert any("but P(weights_)" in one for one in fits.complaints(model, problem, kind))
+
+
+# ---- the references, against a second one ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_best_mixture_is_a_projection(seed):
+    rng = np.random.default_rng(seed)
+    bent = rng.integers(2, size=(12, 4)).astype(float)
+    t = rng.normal(size=12) * 2 if seed % 2 else bent @ rng.normal(size=4)
+    q = best_mixture(t, bent)
+    slope = t - bent @ (bent.T @ q)
+    assert q.min() >= 0
+    assert q.sum() == pytest.approx(1)
+    assert slope.max() - q @ slope <= 1e-13
+
+
+def tables(seed, loss):
+    """A small objective of random tables."""
+    rng = np.random.default_rng(seed)
+    examples = []
+    for weight in (0.3, 0.7):
+        table = rng.normal(size=(4, 3))
+        cost = np.r_[0.0, rng.uniform(size=3)]
+        examples.append(Example(weight, table - table[0], cost, np.eye(4), 0))
+    return Written(examples, loss, strength=0.05)
+
+
+def as_cone_program(written):
+    """The optimum as cvxpy finds it, from the definitions of the losses over the simplex."""
+    w, value = cvxpy.Variable(3), 0
+    for one in written.examples:
+        t = one.features @ w
+        if written.loss == "hinge":
+            loss = cvxpy.max(t + one.cost)
+        elif written.loss == "softmax":
+            loss = cvxpy.log_sum_exp(t)
+        else:
+            tau = cvxpy.Variable()
+            power = {"sparsemax": 2, "entmax15": 3}[written.loss]
+            inside = t - tau if power == 2 else (t - tau) / 2 + 2 / 3
+            loss = tau + {2: 1 / 2, 3: 2 / 3}[power] * cvxpy.sum(cvxpy.power(cvxpy.pos(inside), power))
+            loss = loss + (0.5 if power == 2 else 0.0)
+        value = value + one.weight * loss
+    return cvxpy.Problem(cvxpy.Minimize(value + 0.05 / 2 * cvxpy.sum_squares(w))).solve(solver=cvxpy.CLARABEL)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "softmax", "sparsemax", "entmax15"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_reference_finds_the_optimum(loss, seed):
+    written = tables(seed, loss)
+    best = min(float(written.value(w).above) for w in best_weights(written))
+    assert best == pytest.approx(as_cone_program(written), abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "softmax", "sparsemax", "entmax15"])
+def test_bounds_of_the_objective_are_tight(loss):
+    bounds = tables(0, loss).value(np.array([3.0, -1.0, 0.5]))
+    assert 0 <= bounds.above - bounds.below <= 1e-13

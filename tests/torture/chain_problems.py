@@ -1,0 +1,93 @@
+"""Random problems of label sequences."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .data import Array, Rng, draw_rows, exact, in_layout
+from .outputs import one_hot, sequences, transitions
+from .problems import Output, Problem, by_label, draw_class_weight, label_weights, recoded
+from .reference import EXTENDED
+
+
+class Chains(Problem):
+    """Label sequences; the first and the last label may have weights of their own."""
+
+    estimator = "ChainClassifier"
+
+    def draw(self, rng: Rng) -> None:
+        n, most, d = int(rng.integers(1, self.most_examples + 1)), int(rng.integers(2, 5)), self.width(rng)
+        lengths = rng.integers(1, 4 if most == 4 else 5, size=n)
+        lengths[0] = max(2, lengths[0])
+        labels = rng.integers(most, size=lengths.sum())
+        labels[:2] = 0, 1
+        rows = draw_rows(rng, lengths.sum(), d)
+        codes, self.n_labels = recoded(labels)
+        ends, which = np.cumsum(lengths)[:-1], np.arange(n)
+        if n > 1 and rng.random() < 0.3:  # the first, which has two labels, once more
+            which[-1] = 0
+        pieces = np.split(codes, ends)
+        self.gold = [tuple(pieces[i].tolist()) for i in which]
+        codes, self.n_labels = recoded(np.concatenate(self.gold))
+        self.gold = [tuple(one.tolist()) for one in np.split(codes, np.cumsum([*map(len, self.gold)])[:-1])]
+        self.X = [in_layout(np.split(rows, ends)[i], self.layout) for i in which]
+        self.rows = [self.constant(x) for x in self.X]
+        self.draw_cost(rng, codes)
+        self.draw_form(rng)
+
+    def width(self, rng: Rng) -> int:
+        return int(rng.integers(1, 4))
+
+    def draw_form(self, rng: Rng) -> None:
+        self.parameters.update(start=bool(rng.integers(2)), end=bool(rng.integers(2)))
+
+    def draw_cost(self, rng: Rng, codes: Array) -> None:
+        self.parameters["cost"], table, self.mean = by_label(rng, self.n_labels, tables=True)
+        self.parameters["class_weight"], by_class = draw_class_weight(rng, codes, self.n_labels)
+        self.table = table * by_class[:, None]
+
+    def corners(self, i: int) -> list[Output]:
+        return sequences(self.n_labels, len(self.gold[i]))
+
+    def features(self, i: int, y: Output, model: Any) -> Array:
+        k, form = self.n_labels, self.parameters
+        labels = np.array([one_hot(label, k) for label in y]).T @ self.rows[i]
+        ends = [one_hot(y[0], k) if form["start"] else [], one_hot(y[-1], k) if form["end"] else []]
+        return np.concatenate([labels.ravel(), transitions(y, k), *ends])
+
+    def cost(self, i: int, y: Output) -> float:
+        total = sum(self.table[gold, label] for gold, label in zip(self.gold[i], y))
+        return total / (len(y) if self.mean else 1)
+
+    def bent(self, i: int, y: Output) -> Output:
+        return tuple(np.ravel([one_hot(label, self.n_labels) for label in y]))
+
+    def weights(self, model: Any) -> Array:
+        names = [f"{name}_coef_" for name in ("start", "end") if self.parameters[name]]
+        tables = [label_weights(model, self.intercept), model.transition_coef_]
+        return np.concatenate([np.ravel(one) for one in (*tables, *(getattr(model, name) for name in names))])
+
+
+class ConditionedChains(Chains):
+    """Label sequences whose transitions are scored by some of the features."""
+
+    def width(self, rng: Rng) -> int:
+        return int(rng.integers(2, 4))
+
+    def draw_form(self, rng: Rng) -> None:
+        self.parameters["transition_features"] = [1] if rng.integers(2) else [1, 0]
+
+    def features(self, i: int, y: Output, model: Any) -> Array:
+        k, chosen = self.n_labels, self.parameters["transition_features"]
+        labels = np.array([one_hot(label, k) for label in y]).T @ self.rows[i]
+        pairs = np.zeros((len(chosen), k, k), dtype=EXTENDED)
+        for t, (before, after) in enumerate(pairwise(y), 1):
+            pairs[:, before, after] += exact(self.X[i])[t, chosen]
+        return np.concatenate([labels.ravel(), pairs.ravel(), transitions(y, k)])
+
+    def weights(self, model: Any) -> Array:
+        tables = label_weights(model, self.intercept), model.conditioned_coef_, model.transition_coef_
+        return np.concatenate([np.ravel(one) for one in tables])
