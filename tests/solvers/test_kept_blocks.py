@@ -1,0 +1,62 @@
+"""What a checkpoint says of blocks and atoms is checked before compiled code gets it."""
+
+import numpy as np
+import pytest
+
+from brute import problem
+from structlearn.solvers import ActiveBlocks, Checkpoint, Stopping, solve
+from structlearn.solvers.kept_blocks import check_blocks
+from structlearn.solvers.states import load_state, open_state
+
+WHOLE = ("count", "atom_first", "entry_first", "gram_first")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """An objective, and the state of block steps in a checkpoint of its training."""
+    objective = problem("cube").objective
+    checkpoint = Checkpoint(tmp_path_factory.mktemp("kept"))
+    solve(objective, ActiveBlocks(), Stopping(tol=-1.0, max_passes=4), seed=0, checkpoint=checkpoint)
+    return objective, load_state(open_state(checkpoint.path))["state"]
+
+
+def changed(state, name, at, number):
+    array = getattr(state.z, name).copy()
+    array[at] = number
+    return state._replace(z=state.z._replace(**{name: array}))
+
+
+def test_what_was_kept_fits(kept):
+    check_blocks(*kept)
+
+
+@pytest.mark.parametrize("number", [-1, 10**6, 2**62, -(2**63)])
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_region_elsewhere_is_refused(kept, name, number):
+    objective, state = kept
+    for at in range(getattr(state.z, name).size):
+        with pytest.raises(ValueError, match="does not fit this training"):
+            check_blocks(objective, changed(state, name, at, number))
+
+
+def test_entries_elsewhere_are_refused(kept):
+    objective, state = kept
+    store = state.z
+    for block, count in enumerate(store.count.tolist()):
+        first = store.atom_first[block] + block
+        for name, at in [("edge", first + a) for a in range(count + 1)]:
+            with pytest.raises(ValueError, match="does not fit"):
+                check_blocks(objective, changed(state, name, at, 10**6))
+        begin, used = store.entry_first[block], store.edge[first + count]
+        for at in range(begin, begin + used):
+            for number in (-1, objective.point_start[block + 1] - objective.point_start[block]):
+                with pytest.raises(ValueError, match="its parts are others"):
+                    check_blocks(objective, changed(state, "index", at, number))
+
+
+@pytest.mark.parametrize("name", ["w", "gaps", "totals", "order", "h", "lag", "steep"])
+def test_arrays_of_other_sizes_are_refused(kept, name):
+    objective, state = kept
+    for odd in (np.zeros(3), np.zeros((2, 2)), np.array([99]), [1.0], None, np.zeros(1, dtype=complex)):
+        with pytest.raises(ValueError, match="does not fit"):
+            check_blocks(objective, state._replace(**{name: odd}))
