@@ -14,9 +14,9 @@ import time
 from functools import cache
 from pathlib import Path
 
-import structlearn
 from structlearn.apps.alignment.aligner import Aligner
 from structlearn.data import open_packed
+from structlearn.estimators.persistence import load_bundle
 from torture import bases
 from torture.children import in_a_child
 
@@ -39,11 +39,11 @@ def run(seed):
 
 
 def _weights(path):
-    return structlearn.load(path).weights_.tobytes()
+    return load_bundle(path).estimator.weights_.tobytes()
 
 
 def _statistics(path):
-    return Aligner.load(path).statistics_.lexicon.forward.tobytes()
+    return Aligner.load(path).statistics_.lexicon.target.tobytes()
 
 
 def _packed(path):
