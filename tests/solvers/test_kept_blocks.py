@@ -6,7 +6,7 @@ import pytest
 from brute import problem
 from structlearn.solvers import ActiveBlocks, Checkpoint, Stopping, solve
 from structlearn.solvers.kept_blocks import check_blocks
-from structlearn.solvers.states import load_state, open_state
+from structlearn.solvers.states import load_state, open_state, save_state
 
 WHOLE = ("count", "atom_first", "entry_first", "gram_first")
 
@@ -14,7 +14,7 @@ WHOLE = ("count", "atom_first", "entry_first", "gram_first")
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """An objective, and the state of block steps in a checkpoint of its training."""
-    objective = problem("cube").objective
+    objective = problem("chain").objective
     checkpoint = Checkpoint(tmp_path_factory.mktemp("kept"))
     solve(objective, ActiveBlocks(), Stopping(tol=-1.0, max_passes=4), seed=0, checkpoint=checkpoint)
     return objective, load_state(open_state(checkpoint.path))["state"]
@@ -60,3 +60,39 @@ def test_arrays_of_other_sizes_are_refused(kept, name):
     for odd in (np.zeros(3), np.zeros((2, 2)), np.array([99]), [1.0], None, np.zeros(1, dtype=complex)):
         with pytest.raises(ValueError, match="does not fit"):
             check_blocks(objective, state._replace(**{name: odd}))
+
+
+@pytest.mark.parametrize(
+    "books",
+    [
+        {"best": "x"},
+        {"seconds": None},
+        {"seconds": float("nan")},
+        {"next_check": "1"},
+        {"rows": ((1, 2, 3),)},
+        {"columns": {"x": "abc"}},
+        {"extra": [1]},
+        {"random": {}},
+        {"random": {"bit_generator": "PCG64"}},
+        {"state": None},
+    ],
+)
+def test_books_of_other_kinds_are_refused(kept, tmp_path, books):
+    objective, _ = kept
+    checkpoint = Checkpoint(tmp_path, resume=True)
+    stopping = Stopping(tol=-1.0, max_passes=2)
+    solve(objective, ActiveBlocks(), stopping, seed=0, checkpoint=checkpoint)
+    file = open_state(checkpoint.path)
+    whole = load_state(file)
+    notes = {name: value for name, value in file.notes.items() if name != "tree"}
+    save_state(checkpoint.path, {**whole, **books}, **notes)
+    with pytest.raises(ValueError, match=r"does not fit this training|state must be|begin without it"):
+        solve(objective, ActiveBlocks(), stopping, seed=0, checkpoint=checkpoint)
+
+
+def test_fields_of_other_kinds_are_refused(kept, tmp_path):
+    _, state = kept
+    for name, odd in (("w", 3.0), ("answers", "x"), ("answers", True), ("order", ()), ("focus", 3)):
+        save_state(tmp_path / "odd", state._replace(**{name: odd}))
+        with pytest.raises(ValueError, match="another version"):
+            load_state(open_state(tmp_path / "odd"))

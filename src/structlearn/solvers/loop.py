@@ -18,6 +18,7 @@ from structlearn.objective import Objective
 from structlearn.rounding import MATERIAL, Bound
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.clock import Stopwatch
+from structlearn.solvers.kept_books import check_books, check_weights, refusing
 from structlearn.solvers.refutation import refutation
 from structlearn.solvers.solution import Certificate, History, Row, Solution
 from structlearn.threads import blas_threads
@@ -201,14 +202,18 @@ class _Run:
         }
 
     def resume(self, books: Mapping[str, Any], rng: np.random.Generator) -> Any:
-        """Go on from `books`; the state they were of."""
-        rng.bit_generator.state = books["random"]
-        self.best, self.extra = books["best"], books["extra"]
-        self.next_check = books["next_check"]
-        self.history = History(books["rows"])
-        self.history.extra = {name: list(values) for name, values in books["columns"].items()}
-        restored = getattr(self.solver, "restored", None)
-        state = books["state"] if restored is None else restored(self.objective, books["state"])
+        """Go on from `books`, which were read from a file; the state they were of."""
+        with refusing():
+            check_books(books, Best, self.objective.n_weights)
+            rng.bit_generator.state = books["random"]
+            self.best, self.extra = books["best"], books["extra"]
+            self.next_check = books["next_check"]
+            self.history = History(books["rows"])
+            self.history.extra = {name: list(values) for name, values in books["columns"].items()}
+            restored = getattr(self.solver, "restored", None)
+            state = books["state"] if restored is None else restored(self.objective, books["state"])
+            check_weights(state, self.objective.n_weights)
+            self.solver.progress(state)
         self.clock = Stopwatch(books["seconds"])
         return state
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from scipy import sparse
@@ -83,7 +85,7 @@ def unflatten(tree: Any, load: Callable[[str], Array]) -> Any:
         return {key: unflatten(one, load) for key, one in tree["mapping"].items()}
     if "record" in tree:
         fields = {name: unflatten(one, load) for name, one in tree["fields"].items()}
-        return _record(tree["record"])(**fields)
+        return _checked(_record(tree["record"])(**fields))
     if "csr" in tree:
         return sparse.csr_matrix(tuple(unflatten(one, load) for one in tree["csr"]), shape=tree["shape"])
     return tuple(unflatten(one, load) for one in tree["tuple"])
@@ -96,3 +98,33 @@ def _record(name: str) -> Any:
     if not (isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields")):
         raise TypeError(name)
     return found
+
+
+def _checked(record: Any) -> Any:
+    """A record whose fields are of their kinds; TypeError if not."""
+    kind: type = type(record)
+    hints = _hints(kind)
+    for name, value in zip(record._fields, record):
+        if not _fits(value, hints.get(name)):
+            raise TypeError(name)
+    return record
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    try:
+        return get_type_hints(kind)
+    except NameError:  # a name that only the type checker imports
+        return {}
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of a kind that states can hold; other kinds are written in a form of their own."""
+    if get_origin(hint) in (Union, UnionType):
+        return any(_fits(value, one) for one in get_args(hint))
+    kind = get_origin(hint) or hint
+    if kind in (int, float):
+        return isinstance(value, int | kind) and not isinstance(value, bool)
+    if isinstance(kind, type) and issubclass(kind, np.ndarray | tuple | str | bool | NoneType):
+        return isinstance(value, kind)
+    return True
