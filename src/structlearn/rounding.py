@@ -82,7 +82,7 @@ class Magnitude(NamedTuple):
         reach = float(mass @ np.maximum(largest[0], 1.0 if scoring.n_shared else 0.0))
         depth = len(chunks) + max(int(scoring.start[last] - scoring.start[first]) for first, last in chunks)
         counts = [scoring.n_terms, int(entries.max()), depth, scoring.n_weights, np.count_nonzero(weight)]
-        return cls(reach, float(mass @ largest[1]), float(mass.sum()), *map(int, counts), accuracy)  # type: ignore[arg-type]
+        return cls(reach, float(mass @ largest[1]), float(mass.sum()), *map(int, counts), accuracy)  # type: ignore[call-arg]
 
     @classmethod
     def of_parts(cls, parts: Sequence[Magnitude], shares: Sequence[float]) -> Magnitude:

@@ -17,7 +17,7 @@ _CUT = " ... "
 def quoted(text: object, most: int = 60) -> str:
     """The text between double quotes, unprintable characters escaped; of long text the beginning."""
     whole = str(text)
-    shown = _escaped(whole[:most], quote=True)
+    shown = escaped(whole[:most], quote=True)
     rest = len(whole) > most or len(shown) > 2 * most
     return f'"{shown[: 2 * most]}"... ({len(whole)} characters)' if rest else f'"{shown}"'
 
@@ -25,14 +25,14 @@ def quoted(text: object, most: int = 60) -> str:
 def listed(names: Iterable[object], most: int = 10) -> str:
     """Names, unprintable characters escaped, separated by commas; `...` for those beyond `most`."""
     known: Sequence[str] = list(map(str, names))
-    shown = [_escaped(name) if len(name) <= 40 else quoted(name, 30) for name in known[:most]]
+    shown = [escaped(name) if len(name) <= 40 else quoted(name, 30) for name in known[:most]]
     return ", ".join([*shown, *(["..."] if len(known) > most else [])])
 
 
 def plain(sentence: object, most: int = LONGEST) -> str:
     """One line without control characters, at most `most` long: what is too much goes from the middle."""
     whole = _without_middle(str(sentence), 8 * most)  # escaping a million characters takes its time
-    return _without_middle(_escaped(" ".join(whole.split())), most)
+    return _without_middle(escaped(" ".join(whole.split())), most)
 
 
 def _without_middle(text: str, most: int) -> str:
@@ -42,7 +42,7 @@ def _without_middle(text: str, most: int) -> str:
     return f"{text[: most - tail - len(_CUT)]}{_CUT}{text[-tail:]}"
 
 
-def _escaped(text: str, *, quote: bool = False) -> str:
+def escaped(text: str, *, quote: bool = False) -> str:
     """What is not printable as Python writes it; within quotes also backslashes and quotes."""
     if text.isprintable() and not (quote and ("\\" in text or '"' in text)):
         return text

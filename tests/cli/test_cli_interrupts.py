@@ -193,6 +193,24 @@ def test_a_comparison_in_processes_ends(data, tmp_path, after):
     assert os.listdir(out) == []
 
 
+def test_processes_of_a_comparison_that_was_killed_end_with_it(data, tmp_path):
+    options = ("--separate", "--solvers", "subgradient,fw", "--out", str(tmp_path / "report"), *ENDLESS)
+    program = [sys.executable, "-c", BEGIN + SEPARATE + END, "compare", "classify", str(data), *options]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(program, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+    read_until(process, "apart")
+    process.kill()
+    process.communicate(timeout=60)  # ends when nobody holds the other ends of the pipes, the child included
+    for _ in range(100):
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)  # the tracker of shared memory ends a little later
+    os.killpg(process.pid, signal.SIGKILL)
+    pytest.fail("A process of the comparison is still there.")
+
+
 SEPARATE = """
 import multiprocessing.process as made
 start = made.BaseProcess.start

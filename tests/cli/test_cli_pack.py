@@ -79,4 +79,7 @@ def test_damage_and_misuse_are_one_sentence(run, refused, libsvm, npz, tmp_path)
     assert "a node that its example does not have" in refused(
         "train", "match", tmp_path / "odd.npz", "--out", model
     )
+    for shapes in ([[1 << 32, 1 << 32]], [[-2, -2]], [[2.5, 2]], [], [[0, 4], [2, 2]]):
+        np.savez(tmp_path / "odd.npz", features=np.ones((4, 2)), shapes=shapes, links=np.empty((0, 3), int))
+        assert "shapes" in refused("train", "match", tmp_path / "odd.npz", "--out", model)
     assert sorted(os.listdir(tmp_path)) == sorted([libsvm.name, npz.name, "odd.npz", "packed"])

@@ -6,12 +6,14 @@ that reverse text, and a million characters; file names hold the same, and bytes
 
 import os
 import re
+import warnings
 
 import numpy as np
 import pytest
 from cli_cases import columns, sentences
 from typer.testing import CliRunner
 
+from structlearn import MulticlassClassifier
 from structlearn.cli import app
 from structlearn.cli.flags import _NAMES, OPPOSITES, flag, in_flags
 from structlearn.wording import LONGEST
@@ -133,20 +135,28 @@ def test_headers_of_models_and_archives(tmp_path, odd):
     stderr_of("train", "match", tmp_path / "x.npz", "--out", tmp_path / "model.st")
 
 
+def test_what_is_told_of_a_model_on_stdout(run, tmp_path):
+    odd = "\x1b[31mred\x1b[0m\u202e"
+    (tmp_path / "x.csv").write_text(f"a,kind\n1,{odd}\n2,y\n3,{odd}\n")
+    run("train", "classify", tmp_path / "x.csv", "--out", tmp_path / "x.st")
+    told = run("info", tmp_path / "x.st").stdout.splitlines()
+    assert all(line.isprintable() for line in told)
+    assert "classes: \\x1b[31mred\\x1b[0m\\u202e, y" in told
+
+
 @pytest.mark.filterwarnings("default")
-def test_a_warning_is_a_sentence(run, libsvm, tmp_path, monkeypatch):
-    import warnings
-
-    from structlearn import MulticlassClassifier
-
-    fit = MulticlassClassifier.fit
+@pytest.mark.parametrize("method", ["fit", "predict"])
+def test_a_warning_is_a_sentence(run, libsvm, tmp_path, monkeypatch, method):
+    asked = getattr(MulticlassClassifier, method)
 
     def warned(self, *args, **options):
         warnings.warn(f"the label \x1b[31m{'x' * 10**6}\n is rare; raise max_passes", stacklevel=1)
-        return fit(self, *args, **options)
+        return asked(self, *args, **options)
 
-    monkeypatch.setattr(MulticlassClassifier, "fit", warned)
+    monkeypatch.setattr(MulticlassClassifier, method, warned)
     result = run("train", "classify", libsvm, "--out", tmp_path / "model.st")
+    if method == "predict":
+        result = run("evaluate", tmp_path / "model.st", libsvm)
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("Warning: ")]
     assert line.isprintable()
     assert len(line) <= LONGEST

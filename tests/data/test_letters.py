@@ -35,6 +35,7 @@ def test_words_end_where_no_letter_follows(tmp_path):
         (line(1, "a", 2) + line(2, "b", -1, pixels=[0] * 127), "line 2: the pixels are not 128"),
         (line(1, "a", -1, pixels=[2] * 128), "line 1: the pixels are not 128 columns of 0 and 1"),
         (line(1, "a", -1, fold="x"), 'line 1: the fold "x"'),
+        (line(1, "a", -1, fold=10**30), 'line 1: the fold "1000'),
     ],
 )
 def test_bad_files(tmp_path, text, said):

@@ -96,6 +96,7 @@ def test_padding_and_refusal_of_more_features(write):
         ("1 1:1 5:1 3:3", "feature index 3 follows 5; indices must increase"),
         ("1 3000000000:1", "feature index 3000000000 is too large"),
         ("1 99999999999999999999:1", "feature index 99999999999999999999 is too large"),
+        ("1 1048577:1", "feature index 1048577 is too large for a file of 4 entries"),
         ("1 a:3", 'feature index "a" is not an integer'),
         ("1 1.5:3", 'feature index "1.5" is not an integer'),
         ("1 1_0:3", 'feature index "1_0" is not an integer'),
@@ -130,6 +131,13 @@ def test_errors_name_the_line(write, second, message):
 def test_multilabel_errors(write, line, message):
     with pytest.raises(DataError, match=f"line 2: {message}"):
         read_libsvm(write(f"1 1:1\n{line}\n"), multilabel=True)
+
+
+def test_large_indices_are_fine_where_they_are_credible(write):
+    assert read_libsvm(write("1 1048576:1\n"))[0].shape == (1, 1 << 20)
+    assert read_libsvm(write("1 2000000:1\n"), n_features=1 << 22)[0].shape == (1, 1 << 22)
+    entries = " ".join(f"{k}:1" for k in range(1, 2000))
+    assert read_libsvm(write(f"1 {entries} 2000000:1\n"))[0].shape == (1, 2_000_000)
 
 
 def test_no_examples(write):

@@ -2,6 +2,7 @@ import gzip
 import io
 import os
 
+import numpy as np
 import pytest
 
 from structlearn.data import DataError, open_text, write_lines
@@ -61,6 +62,21 @@ def test_damaged_archives(write):
         list(open_text(write(whole[:-500], "cut.gz")))
     with pytest.raises(DataError, match=r"bent\.gz, line 1: the file cannot be read further"):
         list(open_text(write(whole[:100] + b"\xff" * 100 + whole[200:], "bent.gz")))
+
+
+@pytest.mark.parametrize("filler", [b"\0", b"\n", b"1 1:1\n"])
+def test_an_archive_that_holds_next_to_nothing_many_times_is_left_early(write, filler):
+    path = write(gzip.compress(b"1 1:1\n") + gzip.compress(filler * (1 << 24)), "bomb.gz")
+    taken = []
+    with pytest.raises(DataError, match="unpacks to more than 250 times its size; if that is right, unpack"):
+        taken.extend(len(line) + 1 for _, line in open_text(path))
+    assert sum(taken) < 1 << 22
+
+
+def test_an_archive_of_text_may_be_long(write):
+    numbers = np.random.default_rng(0).integers(10, size=(1 << 16, 50))
+    text = "\n".join(" ".join(map(str, row)) for row in numbers.tolist())
+    assert [line for _, line in open_text(write(gzip.compress(text.encode()), "long.gz"))] == text.split("\n")
 
 
 @pytest.mark.parametrize("name", ["out.txt", "out.txt.gz"])

@@ -77,7 +77,7 @@ def tensor(name, value):
     return change
 
 
-LONG = {"array": ["a", "b", "c"], "dtype": "<U999999999", "shape": [3]}
+LONG = {"array": ["a", "b", "c"], "dtype": "<U99999999", "shape": [3]}
 POINTERS = {"array": [1, 2, 3], "dtype": "V8", "shape": [3]}
 
 

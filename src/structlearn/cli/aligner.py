@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from structlearn.cli.alignment import Source, Target, align
-from structlearn.cli.errors import NO_MODEL, manners, plain_warnings, say
+from structlearn.cli.errors import NO_MODEL, convergence_warnings, manners, say
 from structlearn.cli.outputs import check_output, print_values, write_output
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _fit(
     from structlearn.apps.alignment.links import read_links
 
     try:
-        with plain_warnings():
+        with convergence_warnings():
             if gold:
                 pairs = list(read(gold[1], gold[2]))
                 links = read_links(gold[0], [(len(e), len(f)) for e, f in pairs])

@@ -61,7 +61,8 @@ def manners() -> Iterator[None]:
     bugs and keep their traceback.
     """
     try:
-        yield
+        with _warnings_as_lines():
+            yield
         sys.stdout.flush()
     except KeyboardInterrupt as error:
         stop_listening()
@@ -100,14 +101,22 @@ def _leave_stdout() -> None:
 
 
 @contextmanager
-def plain_warnings() -> Iterator[None]:
-    """Show each warning as a plain sentence on stderr, and every one about convergence."""
-    from sklearn.exceptions import ConvergenceWarning
+def _warnings_as_lines() -> Iterator[None]:
+    """Show each warning, whoever warns, as a sentence on stderr instead of as lines of code."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         say(f"Warning: {in_flags(str(message))}")
 
     with warnings.catch_warnings():
-        warnings.simplefilter("always", ConvergenceWarning)
         warnings.showwarning = show
+        yield
+
+
+@contextmanager
+def convergence_warnings() -> Iterator[None]:
+    """Show every warning about convergence, however often it comes."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ConvergenceWarning)
         yield

@@ -11,6 +11,7 @@ import numpy as np
 from structlearn import metrics
 from structlearn.cli.task import Inputs, Scores, Task, Training
 from structlearn.data import DataError
+from structlearn.data.archives import read_arrays
 from structlearn.data.packed import PackedExamples, PackedLinks
 from structlearn.estimators.persistence import Bundle
 
@@ -57,19 +58,38 @@ class Match(Task):
 
 def read_matchings(path: Path) -> tuple[PackedExamples, PackedLinks | None]:
     """Examples and, where the file has them, their links; DataError if the arrays do not fit."""
+    arrays = read_arrays(path, ("features", "shapes", "links"))
+    for name in ("features", "shapes"):
+        if name not in arrays:
+            raise DataError(f"{path} has no array {name}.")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        features, shapes = arrays["features"], np.asarray(arrays["shapes"], dtype=np.int64)
-        starts = np.concatenate([[0], np.cumsum(shapes.prod(axis=1))])
-        if features.ndim != 2 or shapes.shape[1:] != (2,) or starts[-1] != len(features):
-            raise ValueError("features must have a row for each pair of nodes that shapes tells of")
-        X = PackedExamples(features.astype(_kind(features), copy=False), starts, shapes)
-        return X, _links(arrays["links"], shapes) if "links" in arrays else None
-    except KeyError as error:
-        raise DataError(f"{path} has no array {error.args[0].split()[0]}.") from None
-    except (ValueError, EOFError) as error:
+        features, shapes = arrays["features"], _whole("shapes", arrays["shapes"])
+        X = PackedExamples(features.astype(_kind(features), copy=False), _starts(features, shapes), shapes)
+        return X, _links(_whole("links", arrays["links"]), shapes) if "links" in arrays else None
+    except ValueError as error:
         raise DataError(f"{path} is no .npz file of matchings: {error}.") from None
+
+
+def _whole(name: str, array: Any) -> Any:
+    """Numbers of nodes and examples; an empty list has become an array of floats."""
+    with np.errstate(invalid="ignore"):
+        whole = array.astype(np.int64)
+    if (whole != array).any():
+        raise ValueError(f"{name} must hold whole numbers")
+    return whole
+
+
+def _starts(features: Any, shapes: Any) -> Any:
+    """The first row of each example, and the end of the last."""
+    if features.ndim != 2 or shapes.ndim != 2 or shapes.shape[1] != 2 or not len(shapes):
+        raise ValueError("features must have a row for each pair of nodes, shapes one for each example")
+    # No product of numbers that fit can overflow.
+    if shapes.min() < 1 or shapes.max() > len(features):
+        raise ValueError("shapes must tell of one node or more on both sides, and of no more than features")
+    starts = np.concatenate([[0], np.cumsum(shapes.prod(axis=1))])
+    if starts[-1] != len(features):
+        raise ValueError("features must have a row for each pair of nodes that shapes tells of")
+    return starts
 
 
 def _kind(features: Any) -> Any:
@@ -77,7 +97,7 @@ def _kind(features: Any) -> Any:
 
 
 def _links(links: Any, shapes: Any) -> PackedLinks:
-    owner, row, column = np.asarray(links, dtype=np.int64).reshape(-1, 3).T
+    owner, row, column = links.reshape(-1, 3).T
     if owner.size and not 0 <= owner.min() <= owner.max() < len(shapes):
         raise ValueError("links names an example that shapes does not have")
     pairs = np.stack([row, column], axis=1)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from structlearn.files import check_writable
+from structlearn.wording import escaped
 
 
 def check_output(path: Path | None, *, others: Iterable[Path] = ()) -> Path | None:
@@ -52,6 +53,7 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def print_values(values: Iterable[tuple[str, object]]) -> None:
-    """Print `name: value` lines to stdout."""
+    """Print `name: value` lines to stdout; names and values of files cannot act on a terminal."""
     for name, value in values:
-        print(f"{name}: {value:.6g}" if isinstance(value, float) else f"{name}: {value}")
+        text = f"{value:.6g}" if isinstance(value, float) else str(value)
+        print(escaped(f"{name}: {text}"))

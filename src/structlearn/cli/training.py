@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from structlearn.cli.errors import NO_MODEL, manners, plain_warnings, say
+from structlearn.cli.errors import NO_MODEL, convergence_warnings, manners, say
 from structlearn.cli.options import (
     Boundaries,
     CheckpointDir,
@@ -238,7 +238,7 @@ def _fit(estimator: Any, training: Any, client: Any) -> None:
             "The data is split into partitions: train on them with --cluster, or give the whole."
         )
     try:
-        with plain_warnings():
+        with convergence_warnings():
             estimator.fit(training.X, training.y, **({} if client is None else {"client": client}))
     except KeyboardInterrupt:  # while compiling; later, `fit` returns the best model so far
         raise KeyboardInterrupt(NO_MODEL) from None

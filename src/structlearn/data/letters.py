@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ N_PIXELS = 128
 _N_FIELDS = 6
 _LAST = "-1"
 _DIGITS = frozenset(b"01")
+_FOLD = re.compile(r"[0-9]{1,9}")
 
 
 def read_letters(
@@ -61,6 +63,6 @@ def _pixels(text: str, path: str | os.PathLike[str], number: int) -> NDArray[np.
 
 
 def _fold(text: str, path: str | os.PathLike[str], number: int) -> int:
-    if not text.isdecimal():
+    if not _FOLD.fullmatch(text):
         raise DataError.at(path, number, f'the fold "{text}" is not a number.')
     return int(text)

@@ -20,6 +20,10 @@ from structlearn.wording import plain, quoted
 
 _INDEX = re.compile(r"[+-]?[0-9]+")
 _LARGEST_INDEX = 2**31 - 1
+#: Weights are as many as the largest index, however few entries a file has: it may be this in any file,
+#: and this many times the number of entries.
+_ALWAYS_FINE = 1 << 20
+_TIMES_ENTRIES = 1000
 
 
 def read_libsvm(
@@ -122,7 +126,9 @@ class _Columns:
         indptr = np.frombuffer(self.indptr, dtype=np.int64)
         self._check(indices, values, indptr)
         width = int(indices.max(initial=0))
-        if n_features is not None and width > n_features:
+        if n_features is None:
+            self._check_credible(indices, width)
+        elif width > n_features:
             raise self._error(
                 int(np.argmax(indices > n_features)),
                 f"the file has {width} features, the model was trained on {n_features}.",
@@ -143,6 +149,16 @@ class _Columns:
             raise self._error(at, f"feature index {index} follows {before[at]}; indices must increase.")
         for at in np.flatnonzero(~np.isfinite(values)).tolist():
             raise self._error(at, f"the value of feature {indices[at]} is not finite.")
+
+    def _check_credible(self, indices: NDArray[Any], width: int) -> None:
+        """A single index far off would make the model huge."""
+        most = max(_ALWAYS_FINE, _TIMES_ENTRIES * indices.size)
+        if width > most:
+            raise self._error(
+                int(indices.argmax()),
+                f"feature index {width} is too large for a file of {indices.size} entries (at most {most}); "
+                "number the features from 1 on.",
+            )
 
     def _error(self, entry: int, message: str) -> DataError:
         row = np.searchsorted(np.frombuffer(self.indptr, dtype=np.int64), entry, side="right") - 1

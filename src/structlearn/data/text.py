@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, TextIO
 
+from structlearn.data.archives import Unpacked
 from structlearn.data.errors import DataError
 from structlearn.files import written_aside
 
@@ -39,7 +40,8 @@ def open_text(path: str | os.PathLike[str], *, whole: bool = False) -> Lines:
     """
     check_there(path)
     name = os.fspath(path)
-    return _closed_at_the_end(name, _opened(name, "rb", "read"), whole)
+    stream = _opened(name, "rb", "read", opener=Unpacked.open if _is_archive(name) else open)
+    return _closed_at_the_end(name, stream, whole)
 
 
 def _closed_at_the_end(name: str, stream: IO[bytes], whole: bool) -> Lines:
@@ -62,7 +64,9 @@ def write_lines(target: str | os.PathLike[str] | TextIO, lines: Iterable[str]) -
     if not isinstance(target, str | os.PathLike):
         target.writelines(ended)
         return
-    with _opened(os.fspath(target), "wt", "written", encoding="utf-8", newline="\n") as stream:
+    name = os.fspath(target)
+    opener = gzip.open if _is_archive(name) else open
+    with _opened(name, "wt", "written", opener=opener, encoding="utf-8", newline="\n") as stream:
         stream.writelines(ended)
 
 
@@ -81,8 +85,7 @@ def _is_archive(name: str) -> bool:
     return name.lower().endswith(".gz")
 
 
-def _opened(name: str, mode: str, purpose: str, **options: str) -> Any:
-    opener: Any = gzip.open if _is_archive(name) else open
+def _opened(name: str, mode: str, purpose: str, *, opener: Any, **options: str) -> Any:
     try:
         return opener(name, mode, **options)
     except OSError as error:

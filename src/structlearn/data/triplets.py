@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from structlearn.data.archives import read_arrays
 from structlearn.data.errors import DataError
 
 #: The pairs of three items. Outcome k says that pair k is most alike.
@@ -49,13 +49,10 @@ def read_triplets(path: str | os.PathLike[str]) -> tuple[NDArray[Any], NDArray[n
 
 
 def _arrays(name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    try:
-        with np.load(name, allow_pickle=False) as arrays:
-            items, judgements = arrays["X"], arrays["triplets"]
-    except FileNotFoundError:
-        raise DataError(f"File {name} does not exist.") from None
-    except (KeyError, ValueError, zipfile.BadZipFile, EOFError) as error:
-        raise DataError(f"{name} is no .npz file with the arrays X and triplets ({error}).") from None
+    arrays = read_arrays(name, ("X", "triplets"))
+    if len(arrays) < 2:
+        raise DataError(f"{name} is no .npz file with the arrays X and triplets.")
+    items, judgements = arrays["X"], arrays["triplets"]
     if items.ndim != 2 or items.dtype.kind not in "fiu" or not np.isfinite(items).all():
         raise DataError(f"{name}: X must be a matrix of finite numbers.")
     whole = judgements.dtype.kind in "iu" and judgements.ndim == 2 and judgements.shape[1] == 3

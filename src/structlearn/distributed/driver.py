@@ -75,6 +75,7 @@ class JoinedBlocks:
     repeats: int = 0
     adapt: bool = True
     certifies: ClassVar[bool] = True
+    accumulates: ClassVar[bool] = True
 
     def start(self, objective: SpreadObjective, rng: np.random.Generator, warm: Any) -> State:
         state = State(

@@ -53,10 +53,10 @@ def describe(structure: Any) -> dict[str, Any] | None:
         structure = structure.inner
     if type(structure) not in _ARGUMENTS:
         return None
-    arguments = {k: to_json(v) for k, v in structure.arguments().items()}
-    if None in arguments.values():  # a tree of the user's own inside
-        return None
-    return {"name": type(structure).__name__, "arguments": arguments}
+    arguments = structure.arguments()
+    if not all(is_plain(value) or describe(value) is not None for value in arguments.values()):
+        return None  # a tree of the user's own inside
+    return {"name": type(structure).__name__, "arguments": {k: to_json(v) for k, v in arguments.items()}}
 
 
 def build(description: Mapping[str, Any] | None) -> Any:
@@ -108,8 +108,7 @@ def to_json(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, structures.Structure):
-        inner = describe(value)
-        return None if inner is None else {"structure": inner}
+        return {"structure": describe(value)}
     if isinstance(value, Mapping):
         return {"pairs": [[to_json(k), to_json(v)] for k, v in value.items()]}
     if isinstance(value, tuple):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import multiprocessing
+import os
 import pickle
 import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -77,24 +79,25 @@ def execute_apart(job: Job) -> Run:
     """Train in a new process, so that runs cannot disturb each other's time and memory."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(sender, job))
-    try:
-        with _ctrl_c_kept_back():
-            process.start()
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ValueError(
-            f"{job.name!r} cannot go to a process of its own ({error}); run all in one."
-        ) from None
-    sender.close()
-    try:
+    process = context.Process(target=_child, args=(sender, job), daemon=True)
+    try:  # a Ctrl-C that was kept back arrives as soon as the process has started
+        try:
+            with _ctrl_c_kept_back():
+                process.start()
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise ValueError(
+                f"{job.name!r} cannot go to a process of its own ({error}); run all in one."
+            ) from None
+        sender.close()
         answer = receiver.recv()
     except EOFError:
         process.join()
         sentence = f"The process of {job.name!r} ended early, with code {process.exitcode}"
         raise ChildProcessError(errno.ECHILD, sentence) from None
     finally:
-        process.terminate()
-        process.join()
+        if process.pid is not None:
+            process.terminate()
+            process.join()
     if isinstance(answer, BaseException):
         raise answer
     return answer
@@ -114,11 +117,20 @@ def _ctrl_c_kept_back() -> Iterator[None]:
 
 
 def _child(sender: Any, job: Job) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         rehearse(job)
         sender.send(execute(job))
     except _EXPECTED as error:
         sender.send(error)
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed could not end this process: nobody waits for its answer any more."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @contextmanager

@@ -116,6 +116,7 @@ class BlockFrankWolfe:
     examples_at_once: int = 16384
     rounds: int = 80
     certifies: ClassVar[bool] = True
+    accumulates: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         z, h, w, cost = self._first_point(objective, warm)

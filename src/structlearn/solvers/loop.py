@@ -55,6 +55,9 @@ class Solver(Protocol):
 
     A state that holds more than arrays and plain values (see `states`) is written by two further methods:
     `saved(objective, state)` gives one that does not, `restored(objective, saved)` the state again.
+
+    A solver that adds up w(z) and the cost of z step by step, with a dual that never decreases, says so by
+    `accumulates = True`: then only the dual value of a settled state, which has no drift, counts in the end.
     """
 
     #: False where the objective's own minimum means nothing (the perceptron): then the last weights count
@@ -126,6 +129,7 @@ def _solve(run: _Run, rng: np.random.Generator, warm: Solution | None, keeper: K
     try:
         if kept is None:
             run.certify(state)
+            state = run.confirmed(state)
         while not run.reason(state):
             state = solver.step(objective, state, rng)
             if run.due(state):
@@ -247,7 +251,7 @@ class _Run:
         """A state made consistent, and its dual point; certified by its values alone: they have no drift."""
         if self.settled is None or self.settled[0] is not state:
             self.settled = self.solver.settle(self.objective, state)
-            if self.best is not None and self.solver.certifies:
+            if self.best is not None and getattr(self.solver, "accumulates", False):
                 self.best = self.best._replace(dual=Bound(0.0), dual_norm=0.0, rough_dual=0.0)
             self._evaluate(self.settled[0])
         return self.settled
@@ -344,11 +348,13 @@ class _Run:
         if len(self.history) and self.history.rows[-1].passes == last.passes:
             last = last._replace(iteration=last.iteration - 1, seconds=self.history.pop().seconds)
         self.history.append(last, **self.extra)
+        if self.solver.certifies:
+            self.history.lower(last.dual)
         finished = self.solver.progress(state).finished
         if self.interrupted:
             status = f"Interrupted with gap {last.gap:.3g}: this is the best model so far."
         else:
-            status = self.reason(state)
+            status = self.reason(state) or f"Stopped with gap {last.gap:.3g}: raise max_passes or tol."
         converged = bool(finished or (self.solver.certifies and last.gap <= self.stopping.tol))
         certificate = Certificate(
             primal=last.primal,

@@ -35,6 +35,7 @@ class ProjectedGradient:
     """
 
     certifies: ClassVar[bool] = True
+    accumulates: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         if objective.regularizer.smooth or objective.scoring.n_shared:

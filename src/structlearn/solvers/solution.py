@@ -73,6 +73,12 @@ class History:
             values.pop()
         return self.rows.pop()
 
+    def lower(self, dual: float) -> None:
+        """Take no dual value for more than `dual`, which is certain: what is above is drift or rounding."""
+        self.rows = [
+            row._replace(dual=dual, gap=row.primal - dual) if row.dual > dual else row for row in self.rows
+        ]
+
     def _table(self) -> Iterator[tuple[float, ...]]:
         return ((*row, *extra) for row, *extra in zip(self.rows, *self.extra.values()))
 

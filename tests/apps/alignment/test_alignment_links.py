@@ -55,6 +55,7 @@ def test_further_forms(write):
         ("1 1 1 S\n1 1 S\n", "line 2: \"1 1 S\" is not 'sentence source target S'"),
         ("1 1 1 S\n1 1 1 Q\n", 'line 2: "1 1 1 Q" is not'),
         ("1 0 1 S\n", "line 1: sentences and positions count from 1"),
+        (f"0-0\n0-{'9' * 5000}\n", "line 2: '0-9999"),
     ],
 )
 def test_what_is_wrong_is_named(write, text, said):
@@ -75,6 +76,12 @@ def test_what_is_wrong_is_named(write, text, said):
 def test_links_outside_their_sentences(write, text, said):
     with pytest.raises(DataError, match=f"file.txt, {said}"):
         read_links(write(text), LENGTHS)
+
+
+def test_numbers_of_sentence_pairs_are_credible(write):
+    assert len(read_links(write("1 1 1 S\n100000 1 1 S\n"))) == 100_000
+    with pytest.raises(DataError, match="links of 2 sentence pairs but one has the number 999999999, more"):
+        read_links(write("1 1 1 S\n999999999 1 1 S\n"))
 
 
 def test_too_few_lines(write):

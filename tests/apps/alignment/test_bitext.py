@@ -56,7 +56,7 @@ def test_files_plain_and_compressed(tmp_path):
 def test_files_of_unequal_length_are_refused(tmp_path):
     (tmp_path / "a").write_text("one\ntwo\n")
     (tmp_path / "b").write_text("un\n")
-    with pytest.raises(ValueError, match="b ends after 1 lines"):
+    with pytest.raises(ValueError, match="b, line 2: the file ends here"):
         Bitext.read(tmp_path / "a", tmp_path / "b")
 
 

@@ -43,6 +43,8 @@ def test_only_the_words_asked_for_are_kept(tmp_path):
     [
         ("the 0.1 0.2\n", "line 1: the first line is 'count dimension'"),
         ("", "line 1: the first line is"),
+        ("1 ²\na 1 2\n", "line 1: the first line is"),
+        (f"1 {'9' * 5000}\na 1 2\n", "line 1: the first line is"),
         ("2 2\na 1 2\nb 1\n", "line 3: 1 values after the word, not 2"),
         ("1 2\na 1 x\n", "line 2: a value is not a number"),
         ("1 2\na 1 nan\n", "line 2: a value is not finite"),

@@ -74,6 +74,7 @@ LINES = [
     ("3\ta\ta\tADP", "3\ta\t\tADP", 8, "column 3 is empty"),
     ("4\tel", "5\tel", 9, "word number 5; expected 4"),
     ("4\tel", "x\tel", 9, '"x" cannot be here'),
+    ("4\tel", f"{'4' * 5000}\tel", 9, "cannot be here"),
     ("2.1\t", "3.1\t", 6, '"3.1" cannot be here'),
     ("3-4\t", "4-5\t", 7, '"4-5" cannot be here'),
 ]
@@ -86,6 +87,7 @@ each_change = ("old", "new", "line", "message")
         *LINES,
         ("\t5\tcase", "\t6\tcase", 8, "head 6 is outside of the sentence, which has 5 words"),
         ("\t5\tcase", "\t-1\tcase", 8, 'must be a word\'s number or 0; got "-1"'),
+        ("\t5\tcase", f"\t{'5' * 5000}\tcase", 8, "must be a word's number or 0"),
         ("\t5\tcase", "\t_\tcase", 8, 'must be a word\'s number or 0; got "_"'),
         ("\t1\tobl:arg", "\t4\tobl:arg", 10, "word 5 is its own ancestor"),
         ("\t5\tcase", "\t0\tcase", 8, "a second root; line 4 has the first"),

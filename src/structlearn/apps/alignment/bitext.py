@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count, zip_longest
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from structlearn.apps.alignment.text import paired_lines
 
 Array = np.ndarray
 
@@ -124,19 +125,7 @@ class Bitext:
 
 def read_pairs(source: str | Path, target: str | Path) -> Iterator[tuple[list[str], list[str]]]:
     """The pairs of two line-aligned files, as lists of words."""
-    with _open(source) as source_lines, _open(target) as target_lines:
-        for number, (e, f) in enumerate(zip_longest(source_lines, target_lines)):
-            if e is None or f is None:
-                ended = source if e is None else target
-                raise ValueError(
-                    f"{ended} ends after {number} lines and the other file goes on; align them line by line."
-                )
-            yield e.split(), f.split()
-
-
-def _open(path: str | Path) -> Any:
-    opener: Callable[..., Any] = gzip.open if str(path).endswith(".gz") else open
-    return opener(path, "rt", encoding="utf-8", newline="\n")
+    return ((left.split(), right.split()) for _, left, right in paired_lines(source, target))
 
 
 def _starts(lengths: Array) -> Array:

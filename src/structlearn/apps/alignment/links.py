@@ -27,8 +27,12 @@ Path = str | os.PathLike[str]
 #: numbers of source and target words
 Lengths = tuple[int, int]
 
-_PHARAOH = re.compile(r"(\d+)([-?p])(\d+)(?::\S*)?", re.ASCII)
-_NAACL = re.compile(r"\s*(\d+)\s+(\d+)\s+(\d+)(?:\s+([SP]))?(?:\s+[\d.eE+-]+)?\s*", re.ASCII)
+# At most nine digits: no text has more sentences, no sentence more words.
+_PHARAOH = re.compile(r"(\d{1,9})([-?p])(\d{1,9})(?::\S*)?", re.ASCII)
+_NAACL = re.compile(r"\s*(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})(?:\s+([SP]))?(?:\s+[\d.eE+-]+)?\s*", re.ASCII)
+#: Numbers of sentences may have gaps: the last may be this, and this many times the number of pairs.
+_ALWAYS_FINE = 100_000
+_TIMES_PAIRS = 100
 
 
 class Links(NamedTuple):
@@ -184,8 +188,20 @@ def _read_naacl(
         sentence, link, is_sure = _parse_naacl(path, number, line)
         _check_inside(path, number, link, _lengths_of(path, number, sentence, lengths))
         (sure if is_sure else possible).setdefault(sentence, set()).add(link)
-    last = max([*sure, *possible], default=0) if lengths is None else len(lengths)
+    last = _last(path, {*sure, *possible}) if lengths is None else len(lengths)
     return [Links.of(sure.get(k, ()), possible.get(k, ())) for k in range(1, last + 1)]
+
+
+def _last(path: Path, sentences: set[int]) -> int:
+    """The highest number of a sentence pair; DataError if it is far off, for each number takes memory."""
+    last = max(sentences, default=0)
+    most = max(_ALWAYS_FINE, _TIMES_PAIRS * len(sentences))
+    if last > most:
+        raise DataError(
+            f"{os.fspath(path)} has links of {len(sentences)} sentence pairs but one has the number {last}, "
+            f"more than {most}; number them from 1 on."
+        )
+    return last
 
 
 def _parse_naacl(path: Path, number: int, line: str) -> tuple[int, Link, bool]:

@@ -10,6 +10,7 @@ space is embedded in the larger one, or the larger one projected, so that cosine
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from structlearn.data.text import open_text
 from structlearn.wording import quoted
 
 Words = tuple[Sequence[str], Sequence[str]]
+_COUNT = re.compile(r"[0-9]{1,9}")
 #: Words scored at once by `precision_at_1`.
 _CHUNK = 512
 #: One pair of a dictionary in so many is held out to see how good the map is.
@@ -109,7 +111,7 @@ def read_vectors(path: str | os.PathLike[str], words: Collection[str] | None = N
 
 def _header(path: str | os.PathLike[str], line: str) -> tuple[int, int]:
     fields = line.split()
-    if len(fields) != 2 or not all(field.isdigit() for field in fields) or int(fields[1]) < 1:
+    if len(fields) != 2 or not all(map(_COUNT.fullmatch, fields)) or int(fields[1]) < 1:
         raise DataError.at(
             path, 1, f"the first line is 'count dimension', two integers; got {quoted(line, 40)}."
         )
@@ -146,7 +148,8 @@ def _read_binary(path: str | os.PathLike[str], words: Collection[str] | None) ->
 
 def unit_rows(matrix: Array) -> Array:
     """The rows at length 1; rows of zeros stay."""
-    length = np.linalg.norm(matrix, axis=1, keepdims=True)
+    # In double: squares of floats may overflow.
+    length = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))[:, None]
     return np.divide(matrix, length, out=np.zeros_like(matrix), where=length > 0)
 
 

@@ -21,7 +21,7 @@ from structlearn.data.text import content, is_blank, open_text
 from structlearn.wording import quoted
 
 _HEAD, _DEPREL, _MISC = (CONLLU.index(name) for name in ("head", "deprel", "misc"))
-_NUMBER = re.compile(r"0|[1-9][0-9]*")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,126 @@
+"""Archives that come from anywhere: what they say they hold is checked before memory is taken for it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+import os
+import zipfile
+from collections.abc import Iterable
+from typing import IO, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structlearn.data.errors import DataError
+
+#: So many bytes from fewer than one in `_MOST` bytes of archive are no data: text shrinks to a tenth or so.
+_WINDOW = 1 << 20
+_MOST = 250
+_READ_AT_ONCE = 1 << 11
+_PIECE = 1 << 24
+_TOO_MUCH = f"it unpacks to more than {_MOST} times its size; if that is right, unpack it first"
+
+
+class Unpacked(io.RawIOBase):
+    """The bytes of a .gz file as a stream; OSError where it holds next to nothing many times over."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = _Sips(file)
+        self._stream = gzip.GzipFile(fileobj=self._file)  # type: ignore[call-overload]
+        self._given = self._marked = 0
+
+    @classmethod
+    def open(cls, name: str, mode: str = "rb") -> io.BufferedReader:
+        """The file, opened for reading, with a buffer."""
+        return io.BufferedReader(cls(open(name, mode)), 1 << 16)  # type: ignore[arg-type]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        n = self._stream.readinto(buffer)
+        self._given += n
+        if self._given - self._marked >= _WINDOW:
+            self._marked = self._given
+            if self._file.taken < _WINDOW // _MOST:
+                raise OSError(_TOO_MUCH)
+            self._file.taken = 0
+        return n
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _Sips:
+    """A file that is read by little and little, and how much of it was."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.taken = -io.DEFAULT_BUFFER_SIZE  # read ahead, once
+        self._file = file
+
+    def read(self, size: int) -> bytes:
+        piece = self._file.read(min(size, _READ_AT_ONCE))
+        self.taken += len(piece)
+        return piece
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def read_arrays(path: str | os.PathLike[str], names: Iterable[str]) -> dict[str, NDArray[Any]]:
+    """Those of the named arrays that an .npz file of NumPy has.
+
+    Raises
+    ------
+    DataError
+        No such file, an archive or an array in it that is damaged, arrays of anything but numbers, an array
+        that is larger than the size of the file makes credible.
+    """
+    name = os.fspath(path)
+    if not os.path.isfile(name):
+        raise DataError(f"File {name} does not exist.")
+    try:
+        with zipfile.ZipFile(name) as archive:
+            there = {member.filename: member for member in archive.infolist()}
+            found = {one: there[f"{one}.npy"] for one in names if f"{one}.npy" in there}
+            return {one: _array(archive, member, os.path.getsize(name)) for one, member in found.items()}
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a damaged archive makes of zipfile, zlib and NumPy's header
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise DataError(f"{name} is no .npz file, or it is damaged: {reason}.") from error
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) -> NDArray[Any]:
+    """One array; ValueError if it is not what its header says. `size` is that of the archive."""
+    if member.file_size > max(_WINDOW, _MOST * min(member.compress_size, size)):
+        raise ValueError(f"of {member.filename}, {_TOO_MUCH}")
+    with archive.open(member) as stream:
+        shape, by_columns, kind = _header(stream)
+        if kind.kind not in "biuf":
+            raise ValueError(f"{member.filename} holds no numbers")
+        n_bytes = math.prod(shape) * kind.itemsize
+        if min(shape, default=0) < 0 or n_bytes != member.file_size - stream.tell():
+            raise ValueError(f"{member.filename} is not as long as its shape says")
+        array = np.empty(n_bytes // kind.itemsize, dtype=kind)
+        _fill(array, stream)
+    return array.reshape(shape, order="F" if by_columns else "C")
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    if np.lib.format.read_magic(stream)[0] == 1:
+        return np.lib.format.read_array_header_1_0(stream)
+    return np.lib.format.read_array_header_2_0(stream)
+
+
+def _fill(array: NDArray[Any], stream: IO[bytes]) -> None:
+    rest = array.view(np.uint8)
+    while rest.size:
+        piece = stream.read(min(rest.size, _PIECE))
+        if not piece:
+            raise EOFError("an array ends early")
+        rest[: len(piece)] = np.frombuffer(piece, dtype=np.uint8)
+        rest = rest[len(piece) :]
