@@ -25,7 +25,8 @@ PARTS = {"fits": 1.0, "regressions": 0.2, "files": 0.5, "kills": 0.01}
 SEEDS_AT_ONCE = 100
 #: After so many seconds one test is given up, with its process.
 PATIENCE = 600
-TASKS_A_PROCESS = 60
+#: Groups after which all processes begin anew: compiled code fills their memory.
+GROUPS_A_POOL = 100
 
 
 class Outcome(NamedTuple):
@@ -88,6 +89,14 @@ def in_processes(part: str, seeds: range, jobs: int) -> Iterator[list[Outcome]]:
     grouped = getattr(import_module(f"{__package__}.{part}"), "groups", None)
     groups = grouped(seeds) if grouped else in_order(seeds)
     lost: list[list[int]] = []
+    for k in range(0, len(groups), GROUPS_A_POOL):
+        yield from _in_pool(part, groups[k : k + GROUPS_A_POOL], jobs, lost)
+    for group in lost:  # a process died: find out which seed it was
+        yield [outcome for seed in group for outcome in alone(part, seed)]
+
+
+def _in_pool(part: str, groups: list[list[int]], jobs: int, lost: list[list[int]]) -> Iterator[list[Outcome]]:
+    """Groups in new processes; those that died with one go to `lost`."""
     with _pool(jobs) as pool:
         futures = {pool.submit(run_seeds, part, group): group for group in groups}
         for future in as_completed(futures):
@@ -95,8 +104,6 @@ def in_processes(part: str, seeds: range, jobs: int) -> Iterator[list[Outcome]]:
                 lost.append(futures[future])
             else:
                 yield future.result()
-    for group in lost:  # a process died: find out which seed it was
-        yield [outcome for seed in group for outcome in alone(part, seed)]
 
 
 def in_order(seeds: range) -> list[list[int]]:
@@ -114,7 +121,7 @@ def alone(part: str, seed: int) -> list[Outcome]:
 
 
 def _pool(jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), max_tasks_per_child=TASKS_A_PROCESS)
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
 
 
 def told(found: list[Outcome], done: int, total: int, begin: float) -> None:
