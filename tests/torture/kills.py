@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def _outputs(rng, work):
     if old:
         (work / "out").write_bytes(b"old")
     sent = rng.choice(SIGNALS)
-    found = in_a_child(_filled(command, work), _ending(rng, sent, seconds))
+    found = in_a_child(_filled(command, work), _ending(rng, sent, seconds, work))
     wrong = _ill_ended(found, sent)
     if wrong is None and not (work / "out").exists():
         wrong = "the old file is gone" if old else None
@@ -101,15 +102,30 @@ def _outputs(rng, work):
     return label, wrong and f"{wrong} (signal {sent.name})"
 
 
-def _ending(rng, sent, seconds):
-    """What sends a signal at a random moment of a run that takes so long."""
-    wait = rng.uniform(0, 1.1 * seconds)
+def _ending(rng, sent, seconds, work):
+    """What sends a signal at a random moment of a run that takes so long, or soon after it has written."""
+    wait, writes = rng.uniform(0, 1.1 * seconds), rng.choice((0, 0, 1, 1, 2, 3))
 
     def end(child):
-        time.sleep(wait)
+        deadline = time.monotonic() + 1.1 * seconds
+        for _ in range(writes):
+            before = _stamps(work)
+            while _stamps(work) == before and time.monotonic() < deadline:
+                pass
+        time.sleep(wait / 1000 if writes else wait)
         os.kill(child, sent)
 
     return end
+
+
+def _stamps(work):
+    """Which files there are, how large and how old."""
+    found = set()
+    with suppress(FileNotFoundError):  # it came and went
+        for path in work.rglob("*"):
+            known = path.stat()
+            found.add((path, known.st_size, known.st_mtime_ns))
+    return found
 
 
 def _ill_ended(found, sent):
@@ -153,7 +169,7 @@ def _checkpoints(rng, work):
     whole, seconds, _ = _reference(command, _weights)
     for _ in range(rng.randint(1, 3)):
         sent = rng.choice(SIGNALS)
-        wrong = _ill_ended(in_a_child(_filled(command, work), _ending(rng, sent, seconds)), sent)
+        wrong = _ill_ended(in_a_child(_filled(command, work), _ending(rng, sent, seconds, work)), sent)
         if wrong:
             return label, f"{wrong} (signal {sent.name})"
     found = in_a_child(_filled(command, work))
