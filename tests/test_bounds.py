@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from structlearn.kernels import cache_folder
+from structlearn.kernel_cache import cache_folder
 
 MODEL = Path(__file__).parent / "estimators" / "models" / "v1-chain.safetensors"
 

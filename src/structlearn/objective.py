@@ -294,7 +294,7 @@ class Objective:
         """
         penalty = self.regularization / 2 * float(w @ w)
         rounding = self.magnitude.dual(norm(w), penalty, steps)
-        return Bound(cost - penalty - rounding, rounding)
+        return Bound(float(cost) - penalty - rounding, rounding)
 
     def best_share(self, w: Array, cost: float) -> float:
         """argmax_{0 <= s <= 1} s cost - s^2 lambda/2 ||w||^2: how far from mu towards z the dual is best.

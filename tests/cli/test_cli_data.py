@@ -45,7 +45,7 @@ def test_refusals(refused, folder):
 def test_a_wrong_hash_exits_with_2_and_no_answer_with_1(refused, run, folder, monkeypatch):
     from structlearn.data import download
 
-    monkeypatch.setattr(download, "_download", lambda url, aside: _written(aside / "download"))
+    monkeypatch.setattr(download, "_download", lambda url, aside, most: _written(aside / "download"))
     assert "nothing was kept" in refused("data", "fetch", "conll2000")
     monkeypatch.undo()
     monkeypatch.setenv("STRUCTLEARN_DATA", str(folder))

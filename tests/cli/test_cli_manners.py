@@ -96,7 +96,7 @@ def test_info(run, model):
     for line in (
         "estimator: MulticlassClassifier",
         "task: classify",
-        "format: 2",
+        "format: 3",
         f"structlearn: {structlearn.__version__}",
         "structure: Simplex(n_labels=3)",
         "weights: 15",

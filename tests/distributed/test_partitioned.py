@@ -180,7 +180,7 @@ def test_a_driver_that_goes_on_with_an_old_w_does_not_report_a_false_certificate
     assert objective.dual(stale, sum(one.cost for one in values)).value > value + 1e-3
     state.w[:] = stale
     (candidate,) = solver.candidates(objective, state)
-    assert candidate.dual <= value <= candidate.primal
+    assert candidate.dual.value <= value <= candidate.primal
     assert np.abs(state.w).max() > 0.1
 
 
@@ -194,7 +194,7 @@ def test_a_worker_that_was_replaced_unseen_is_found_out(tmp_path):
     spread.take_up(engine, [1], objective.total)
     engine.objects[1].at = int(state.counts[0])  # it claims to stand where the others do
     (candidate,) = solver.candidates(objective, state)
-    assert candidate.dual <= optimum("chain") <= candidate.primal
+    assert candidate.dual.value <= optimum("chain") <= candidate.primal
     np.testing.assert_allclose(state.w, sum(one.state.w for one in engine.objects.values()), atol=1e-12)
     assert np.abs(state.w - before).max() > 1e-3
 

@@ -10,7 +10,7 @@ from structlearn.reports import Comparison, Run, compare
 from structlearn.reports.comparison import chosen_estimators
 from structlearn.reports.memory import PeakMemory
 from structlearn.reports.runs import Job, execute_apart
-from structlearn.solvers import BlockFrankWolfe, Certificate, History, Row, loop
+from structlearn.solvers import BlockFrankWolfe, Certificate, History, Row, clock
 
 PARAMETERS = {"tol": 0.05, "max_passes": 200}
 
@@ -72,7 +72,7 @@ def test_errors_are_those_of_the_weights_at_each_row(data):
 
 def test_the_clock_stands_still_while_the_test_runs(data, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(clock.time, "perf_counter", lambda: now[0])
 
     def slow(model):
         now[0] += 1000.0

@@ -226,7 +226,7 @@ def test_cached_passes_ask_no_oracle_and_evaluations_wait_for_them():
         for row in solve(objective, solver, Stopping(tol=-1, max_passes=2), seed=0).history
     }
     *_, after = states(objective, solver, 4)
-    assert dual[1] == pytest.approx(sum(solver.candidates(objective, after)[0].dual), abs=1e-14)
+    assert dual[1] == pytest.approx(sum(solver.candidates(objective, after)[0].dual), abs=1e-10)
 
 
 def test_a_full_set_needs_at_least_two_atoms():

@@ -438,7 +438,7 @@ def test_a_dual_point_serves_another_lambda(solver, regularization):
         known.dual([mu + s * (z_i - mu) for z_i, mu in zip(z, known.mu)]) for s in np.linspace(0, 1, 1001)
     )
     assert start.dual == pytest.approx(best, abs=1e-6)
-    assert start.dual >= best
+    assert start.dual >= best - 1e-10
     assert (
         start.gap
         < (0.1 if regularization == 0.4 else 1.0) * run(known.objective, solver, passes=0).history.gap[0]
@@ -566,4 +566,4 @@ def test_pegasos_steps_need_a_regulariser(solver):
 def test_without_regulariser_other_steps_still_descend(solver):
     history = run(build(STRUCTURES["simplex"], regularization=0.0).objective, solver, passes=100).history
     assert history.primal[-1] < 0.7 * history.primal[0]
-    assert (history.dual == 0).all()
+    np.testing.assert_allclose(history.dual, 0, atol=1e-10)  # there is none but P >= 0, less rounding errors

@@ -124,17 +124,32 @@ app.command(
 
 def main() -> None:
     """Run the command line as a process of its own; Ctrl-C, however often, ends it in order."""
+    try:  # pressed again, it may come while the one before is being answered
+        try:
+            try:
+                _run()
+            except KeyboardInterrupt:
+                _stop()
+        except KeyboardInterrupt:
+            _stop()
+    except KeyboardInterrupt:
+        _stop()
+
+
+def _run() -> None:
     sys.unraisablehook = _unraisable
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell has it ignored
         signal.signal(signal.SIGINT, hear)
     try:
         app(prog_name="structlearn")
-    except KeyboardInterrupt:
-        stop_listening()
-        say(STOPPED)
-        sys.exit(INTERRUPTED)
     finally:
         stop_listening()
+
+
+def _stop() -> None:
+    stop_listening()
+    say(STOPPED)
+    sys.exit(INTERRUPTED)
 
 
 def _unraisable(unraisable: Any) -> None:

@@ -75,9 +75,12 @@ class SpreadObjective:
         """At least the rounding error of P(w), whose value was found."""
         return self.magnitude.primal(w, value)
 
-    def primal(self, w: Array, values: Sequence[Values]) -> float:
-        """P(w), from the workers' values at w."""
-        return self.regularization / 2 * float(w @ w) + sum(one.loss for one in values)
+    def primal(self, w: Array, values: Sequence[Values] | None = None) -> float:
+        """P(w), from the workers' values at w; they are asked for their losses, unless given."""
+        losses = None if values is None else [one.loss for one in values]
+        while losses is None:
+            losses = self._each("loss", [(w,)] * self.n_workers)
+        return self.regularization / 2 * float(w @ w) + sum(losses)
 
     # ---- asked of all workers ------------------------------------------------------------------------
 

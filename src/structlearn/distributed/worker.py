@@ -273,10 +273,16 @@ class Worker:
         if t != self.at:
             raise RuntimeError(f"Worker {self.post.number} stands at round {self.at}, not at {t}.")
         self._commit(share)
-        own = self.objective
-        loss = own.primal(w) - own.penalty.value(w)
         own_w = self.state.w
-        return Values(self.share * loss, self.cost, float(own_w @ probe(t, w.size)), float(norm(own_w)))
+        return Values(self._loss(w), self.cost, float(own_w @ probe(t, w.size)), float(norm(own_w)))
+
+    @answered
+    def loss(self, w: Array) -> float:
+        """The losses of this partition, its part of P at any w."""
+        return self._loss(w)
+
+    def _loss(self, w: Array) -> float:
+        return self.share * (self.objective.primal(w) - self.objective.penalty.value(w))
 
     @answered
     def agree(self, t: int, share: float) -> Block:

@@ -35,6 +35,7 @@ from structlearn.contract import (
 )
 from structlearn.kernels import kernel, leaf
 from structlearn.prefetch import prefetch
+from structlearn.solvers.apart import three_apart
 from structlearn.solvers.totals import COST, LAG_COST, STEPS
 
 #: How many visits ahead the features of a block are asked for.
@@ -127,9 +128,7 @@ def exact_pass(
     size = blocks.most_parts
     cost = blocks.cost
     shared = np.empty(0)
-    theta = np.empty(size)
-    target = np.empty(size)
-    delta = np.empty(size)
+    theta, target, delta = three_apart(size)
     state = np.uint64(seed)
     length = order.size
     visits = 0

@@ -8,6 +8,7 @@ import numpy as np
 
 from structlearn.contract import corner, curvature, move, omega, score, scratch, squared_norm, workspace
 from structlearn.kernels import kernel
+from structlearn.solvers.apart import three_apart
 from structlearn.solvers.totals import COST, LAG_COST, STEPS
 
 
@@ -38,8 +39,7 @@ def plain_pass(
     tools = scratch(scoring)
     n_shared = scoring.n_shared
     shared = w[w.size - n_shared :]
-    scores = np.empty(blocks.most_parts)
-    corners = np.empty(blocks.most_parts + n_shared)
+    scores, corners, _ = three_apart(blocks.most_parts + n_shared)
     for q in range(order.size):
         i = order[q]  # line 3: pick a block
         first = blocks.start[i]

@@ -55,7 +55,7 @@ def test_further_forms(write):
         ("1 1 1 S\n1 1 S\n", "line 2: \"1 1 S\" is not 'sentence source target S'"),
         ("1 1 1 S\n1 1 1 Q\n", 'line 2: "1 1 1 Q" is not'),
         ("1 0 1 S\n", "line 1: sentences and positions count from 1"),
-        (f"0-0\n0-{'9' * 5000}\n", "line 2: '0-9999"),
+        (f"0-0\n0-{'9' * 5000}\n", 'line 2: "0-9999'),
     ],
 )
 def test_what_is_wrong_is_named(write, text, said):
