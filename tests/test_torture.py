@@ -29,7 +29,7 @@ def share():
             yield pytest.param(number + turn * len(KINDS), id=f"{kind}, {turn}")
 
 
-@pytest.mark.parametrize("seed", share())
+@pytest.mark.parametrize("seed", list(share()))
 def test_the_certificate_of_a_random_fit_is_true(seed):
     assert fits.run(seed).failure is None
 
