@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from structlearn.kernel_cache import cache_folder
-
 MODEL = Path(__file__).parent / "estimators" / "models" / "v1-chain.safetensors"
 
 #: Viterbi with a workspace and an answer that are too small; then sequences without positions, as users have.
@@ -34,13 +32,3 @@ def test_indices_out_of_bounds_are_caught_and_do_not_occur(tmp_path):
     command = [sys.executable, "-c", CHECKED, str(MODEL)]
     done = subprocess.run(command, env=asked, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == ["index is out of bounds", "[0, 2, 0]"], done.stderr
-
-
-def test_checked_kernels_have_a_cache_of_their_own(monkeypatch):
-    folders = []
-    for checked in (None, True):
-        monkeypatch.setattr("numba.config.BOUNDSCHECK", checked)
-        cache_folder.cache_clear()
-        folders.append(cache_folder())
-    cache_folder.cache_clear()
-    assert len(set(folders)) == 2
