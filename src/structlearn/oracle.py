@@ -50,7 +50,7 @@ class Losses(NamedTuple):
     total: float = 0.0
     #: sum_i p_i { Omega(mu_i) - Omega(s_i) }, where answers s_i were asked for
     gain: float = 0.0
-    #: the least loss, over the scores that it is a difference of, and whose it is; never negative but by
+    #: the least loss, over the scores that it is a difference of and 1, and whose it is; never negative but by
     #: rounding, unless mu_i beats the answer that should be maximal
     least: float = np.inf
     example: int = -1
@@ -216,7 +216,7 @@ def against_gold(gold: Any, i: Any, bend: Any, theta: Any, shared: Any, best: An
     omega_known = bend * square / 2.0
     loss = best - known + omega_known
     if gold.index.size and loss < 0.0:
-        return 0.0, loss / (abs(best) + abs(known) + omega_known), omega_known
+        return 0.0, loss / (abs(best) + abs(known) + omega_known + 1.0), omega_known
     return loss, np.inf, omega_known
 
 

@@ -20,7 +20,7 @@ from structlearn.cli.alignment import align
 from structlearn.cli.comparing import compare
 from structlearn.cli.datasets import data
 from structlearn.cli.demonstration import demo
-from structlearn.cli.errors import INTERRUPTED, STOPPED, hear, say, stop_listening
+from structlearn.cli.errors import INTERRUPTED, STOPPED, hear, say, stop_listening, tell_interruption
 from structlearn.cli.information import info
 from structlearn.cli.prediction import evaluate, predict
 from structlearn.cli.showing import show
@@ -41,6 +41,9 @@ class Commands(TyperGroup):
             if not hasattr(error, "format_message"):  # a usage error of typer's, whichever click it has
                 raise
             sys.exit(_shown(error))
+        if code == INTERRUPTED:  # typer makes an exit code of a Ctrl-C that comes before a command begins
+            stop_listening()
+            tell_interruption()
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -36,6 +36,16 @@ NO_MODEL = "Interrupted before there was a model: nothing was written."
 STOPPED = "Interrupted. No file is half written: each is whole, or as it was."
 
 
+_told: list[int] = []
+
+
+def tell_interruption() -> None:
+    """Say that a Ctrl-C ended the command, unless that has been said."""
+    if INTERRUPTED not in _told:
+        say(STOPPED)
+    _told.clear()
+
+
 def say(sentence: str) -> None:
     """Talk: a line on stderr, whatever its text comes from."""
     typer.echo(plain(sentence), err=True)
@@ -66,6 +76,7 @@ def manners() -> Iterator[None]:
         sys.stdout.flush()
     except KeyboardInterrupt as error:
         stop_listening()
+        _told.append(INTERRUPTED)
         say(str(error) or STOPPED)
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:

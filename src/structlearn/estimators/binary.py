@@ -95,7 +95,9 @@ class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
         super()._store(objective, solution)
         for name in ("dual_coef_", "support_"):
             self.__dict__.pop(name, None)
-        if solution.z is not None:  # w(z) = 1/lambda sum_i p_i (mu_i - z_i) x_i
+        if (
+            solution.z is not None and objective.regularization > 0
+        ):  # w(z) = 1/lambda sum_i p_i (mu_i - z_i) x_i
             distance = objective.gold_point() - solution.z
             self.dual_coef_ = (objective.weight * distance / objective.regularization)[None]
             self.support_ = np.flatnonzero(self.dual_coef_)

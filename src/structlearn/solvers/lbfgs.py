@@ -13,6 +13,7 @@ from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
 
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9  # the constants of the weak Wolfe conditions
+MOST_TRIALS = 120  # of step lengths, each at least half of the one before: features may have any scale
 
 
 class State(NamedTuple):
@@ -65,12 +66,15 @@ class LBFGS:
                 low = length
             else:
                 break
-            if trials >= 30:
+            if trials >= MOST_TRIALS:
                 break
             length = (low + high) / 2 if np.isfinite(high) else 2 * length
         answers = state.answers + trials * objective.n_active
         if here.primal >= state.here.primal:
-            done = "Converged to rounding: no step along the search direction lowers the objective."
+            done = (
+                "Stopped at the limit of rounding: no step along the search direction lowers the objective; "
+                "scale the features, or raise tol."
+            )
             return state._replace(answers=answers, finished=done)
         step, change = w - state.w, after - gradient
         if float(step @ change) <= 1e-16 * float(change @ change):

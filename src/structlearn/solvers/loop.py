@@ -113,7 +113,10 @@ def solve(
     """
     if warm is not None and warm.fingerprint != objective.fingerprint:
         warm = replace(warm, state=None)
-    with blas_threads(1):
+    with (
+        blas_threads(1),
+        np.errstate(over="ignore", invalid="ignore"),
+    ):  # steps that diverge are never the best
         stopping = stopping or Stopping()
         run = _Run(objective, solver, stopping, callback, watch)
         rng = np.random.default_rng(seed)
@@ -360,7 +363,7 @@ class _Run:
             status = f"Interrupted with gap {last.gap:.3g}: this is the best model so far."
         else:
             status = self.reason(state) or f"Stopped with gap {last.gap:.3g}: raise max_passes or tol."
-        converged = bool(finished or (self.solver.certifies and last.gap <= self.stopping.tol))
+        converged = last.gap <= self.stopping.tol if self.solver.certifies else bool(finished)
         certificate = Certificate(
             primal=last.primal,
             dual=last.dual,
@@ -370,7 +373,7 @@ class _Run:
             seconds=seconds,
             status=status,
             exact=self.objective.structure.exact,
-            converged=converged,
+            converged=bool(converged),
             rounding=best.rounding + best.dual.rounding,
         )
         fingerprint, dual_norm = self.objective.fingerprint, best.dual_norm

@@ -87,6 +87,12 @@ def _sum(m: Any, e: Any, m2: Any, e2: Any) -> Any:
 
 
 @kernel
+def _logarithm(m: Any, e: Any) -> Any:
+    """log(m 2^e), exactly 0 for the number 1."""
+    return log(2.0 * m) + (e - 1.0) * _LN2
+
+
+@kernel
 def eliminate(n: Any, single_root: Any, theta: Any, work: Any) -> Any:
     """log Z of the (n + 1, n) table theta."""
     _set_order(n, single_root, theta, work)
@@ -102,7 +108,7 @@ def eliminate(n: Any, single_root: Any, theta: Any, work: Any) -> Any:
         if m == 0.0:
             return -np.inf
         work.pivot[k, 0], work.pivot[k, 1] = m, e
-        total += log(m) + e * _LN2
+        total += _logarithm(m, e)
         if k == 1:
             break
         for j in range(k):
@@ -199,7 +205,7 @@ def elimination_entropy(n: Any, work: Any) -> Any:
     """
     value, size = 0.0, 1.0 * n
     for k in range(1, n + 1):
-        pivot = log(work.pivot[k, 0]) + work.pivot[k, 1] * _LN2
+        pivot = _logarithm(work.pivot[k, 0], work.pivot[k, 1])
         value += pivot
         size += abs(pivot)
     for i in range(1, n + 1):
