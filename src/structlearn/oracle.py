@@ -50,8 +50,8 @@ class Losses(NamedTuple):
     total: float = 0.0
     #: sum_i p_i { Omega(mu_i) - Omega(s_i) }, where answers s_i were asked for
     gain: float = 0.0
-    #: the least loss, over the scores that it is a difference of and 1, and whose it is; never negative but by
-    #: rounding, unless mu_i beats the answer that should be maximal
+    #: the least loss, over the scores that it is a difference of and 1, and whose it is: negative by no more
+    #: than rounding, unless mu_i beats the answer that should be maximal
     least: float = np.inf
     example: int = -1
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from structlearn.contract import Array, Shape, corner, nearest, nearest_workspace, peak, workspace
 from structlearn.kernels import answer, kernel
 from structlearn.structures.base import Corners, Structure, one_each
-from structlearn.structures.cut_projection import nearest_work, project
+from structlearn.structures.cut_projection import bound, nearest_work, project
 from structlearn.structures.graphs import Graph, GraphRecord, graph_record, grid_graph, make_graph
 from structlearn.structures.max_flow import SOURCE, cut_work, saturate
 from structlearn.structures.switches import encode_switches
@@ -251,7 +251,7 @@ def cut_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, 
         point[n + e] = min(max(theta[n + e], abs(work.z[ends[e, 0]] - work.z[ends[e, 1]])), 1.0)
     for k in range(point.size):
         value += point[k] * (theta[k] - 0.5 * point[k]) if point[k] != 0.0 else 0.0
-    return value
+    return max(value, bound(theta[:n], theta[n:], ends, work))
 
 
 @kernel

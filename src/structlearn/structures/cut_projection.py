@@ -94,6 +94,26 @@ def project(a: Any, b: Any, ends: Any, work: Any) -> Any:
 
 
 @kernel
+def bound(a: Any, b: Any, ends: Any, work: Any) -> Any:
+    """At least the maximum of <(a, b), (z, e)> - 1/2 ||(z, e)||^2: the dual value of the flows.
+
+    sum_i max_{0 <= z <= 1} { r_i z - z^2 / 2 } + sum_ij max_{0 <= e <= 1} { (b + |f|) e - e^2 / 2 }
+    """
+    r, total = work.net, 0.0
+    for i in range(a.size):
+        r[i] = a[i]
+    for e in range(b.size):
+        r[ends[e, 0]] -= work.f[e]
+        r[ends[e, 1]] += work.f[e]
+        best = min(max(b[e] + abs(work.f[e]), 0.0), 1.0)
+        total += best * (b[e] + abs(work.f[e]) - 0.5 * best) if best > 0.0 else 0.0
+    for i in range(a.size):
+        best = min(max(r[i], 0.0), 1.0)
+        total += best * (r[i] - 0.5 * best)
+    return total
+
+
+@kernel
 def _respond(a: Any, b: Any, ends: Any, work: Any) -> Any:
     """The answer z to the flows f, and the gradient (the least one at a kink); returns G."""
     z, net, f, gradient = work.z, work.net, work.f, work.gradient
