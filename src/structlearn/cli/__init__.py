@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
-from _thread import interrupt_main
 from typing import Annotated, Any
 
 import typer
@@ -20,7 +18,15 @@ from structlearn.cli.alignment import align
 from structlearn.cli.comparing import compare
 from structlearn.cli.datasets import data
 from structlearn.cli.demonstration import demo
-from structlearn.cli.errors import INTERRUPTED, STOPPED, hear, say, stop_listening, tell_interruption
+from structlearn.cli.errors import (
+    INTERRUPTED,
+    STOPPED,
+    again_soon,
+    hear,
+    say,
+    stop_listening,
+    tell_interruption,
+)
 from structlearn.cli.information import info
 from structlearn.cli.prediction import evaluate, predict
 from structlearn.cli.showing import show
@@ -160,4 +166,4 @@ def _unraisable(unraisable: Any) -> None:
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
     elif signal.getsignal(signal.SIGINT) is hear:
-        threading.Timer(0.01, interrupt_main).start()
+        again_soon()

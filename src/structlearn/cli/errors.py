@@ -10,9 +10,12 @@ import errno
 import os
 import signal
 import sys
+import threading
 import warnings
+from _thread import interrupt_main
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import Any
 
 import typer
@@ -53,7 +56,29 @@ def say(sentence: str) -> None:
 
 def hear(signum: int, frame: Any) -> None:
     """The answer to Ctrl-C while a command runs (as Python's own, but ours: see `stop_listening`)."""
+    if _is_called_by_kernel(frame):
+        again_soon()
+        return
     raise KeyboardInterrupt
+
+
+def again_soon() -> None:
+    """Let Ctrl-C come again a little later, where nothing can be raised now."""
+    threading.Timer(0.01, interrupt_main).start()
+
+
+def _is_called_by_kernel(frame: Any) -> bool:
+    """Whether compiled code makes a record that it returns: it goes on, and crashes, without one."""
+    inner = islice(_frames(frame), 6)
+    return frame.f_code.co_filename == "<string>" or any(
+        one.f_code.co_name == "_numba_unpickle" for one in inner
+    )
+
+
+def _frames(frame: Any) -> Iterator[Any]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 def stop_listening() -> None:
