@@ -3,7 +3,10 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
 
+from structlearn import MulticlassClassifier
 from structlearn.objective import Objective
 from structlearn.scoring import RowScoring
 from structlearn.solvers import BlockFrankWolfe, ExactBlocks, Stopping, solve
@@ -137,3 +140,18 @@ def test_every_permutation_is_as_likely():
     assert len(counts) == 6
     assert all(order[3] == 3 for order in counts)
     np.testing.assert_allclose(list(counts.values()), 1000, atol=150)  # five standard deviations
+
+
+def test_equal_runs_give_equal_bits_wherever_memory_is_found():
+    """Small vectors that lay close to each other were once added up in another order."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5)) * (rng.random((60, 5)) < 0.5)
+    y = (X @ rng.normal(size=(5, 4)) + rng.normal(size=(60, 4))).argmax(axis=1)
+    found, held = set(), []
+    for _ in range(150):
+        held.append([np.empty(int(size), np.uint8) for size in rng.integers(1, 3000, 50)])
+        model = MulticlassClassifier(regularization=1e-3, tol=0, max_passes=4, random_state=0)
+        with pytest.warns(ConvergenceWarning):
+            model.fit(csr_matrix(X), y)
+        found.add(model.weights_.tobytes())
+    assert len(found) == 1
