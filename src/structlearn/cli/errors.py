@@ -70,9 +70,8 @@ def again_soon() -> None:
 def _is_called_by_kernel(frame: Any) -> bool:
     """Whether compiled code makes a record that it returns: it goes on, and crashes, without one."""
     inner = islice(_frames(frame), 6)
-    return frame.f_code.co_filename == "<string>" or any(
-        one.f_code.co_name == "_numba_unpickle" for one in inner
-    )
+    made = str(frame.f_globals.get("__name__")).startswith("namedtuple_")  # where `collections` makes them
+    return made or any(one.f_code.co_name == "_numba_unpickle" for one in inner)
 
 
 def _frames(frame: Any) -> Iterator[Any]:
