@@ -9,6 +9,9 @@ from typing import Any
 
 from structlearn.solvers.solution import Row
 
+#: Whole numbers beyond this are no counts.
+MOST = 1 << 53
+
 
 @contextmanager
 def refusing() -> Iterator[None]:
@@ -25,9 +28,20 @@ def check_books(books: Mapping[str, Any], best: type, n_weights: int) -> None:
     several = [value for values in books["columns"].values() for value in values]
     fits = all(map(_is_number, plain + several)) and isfinite(books["seconds"])
     fits = fits and all(isinstance(row, Row) for row in books["rows"])
+    fits = fits and all(0 <= count < MOST for count in _counts(books["state"]))
+    fits = fits and int(books["random"]["state"]["inc"]) % 2 == 1  # an even one may repeat a number for ever
     if not fits or not isinstance(books["best"], best | None):
         raise _misfit()
     check_weights(books["best"], n_weights)
+
+
+def _counts(state: Any) -> Iterator[int]:
+    """All that a state counts (answers, steps, passes): a budget would never be spent from below zero."""
+    for value in state if isinstance(state, tuple) else ():
+        if isinstance(value, tuple):
+            yield from _counts(value)
+        elif isinstance(value, int):
+            yield value
 
 
 def check_weights(record: Any, n_weights: int) -> None:
