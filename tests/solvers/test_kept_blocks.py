@@ -96,3 +96,28 @@ def test_fields_of_other_kinds_are_refused(kept, tmp_path):
         save_state(tmp_path / "odd", state._replace(**{name: odd}))
         with pytest.raises(ValueError, match="another version"):
             load_state(open_state(tmp_path / "odd"))
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -1])
+@pytest.mark.parametrize("kind", ["simplex", "chain"])
+def test_what_is_no_number_or_no_count_is_refused(tmp_path, kind, number):
+    """A NaN in z let the search for a projection's threshold run for ever."""
+    objective, stopping = problem(kind).objective, Stopping(tol=-1.0, max_passes=2)
+    checkpoint = Checkpoint(tmp_path, resume=True)
+    solve(objective, ActiveBlocks(), stopping, seed=0, checkpoint=checkpoint)
+    file = open_state(checkpoint.path)
+    whole = load_state(file)
+    notes = {name: value for name, value in file.notes.items() if name != "tree"}
+    state = whole["state"]
+    forged = []
+    for name, value in state._asdict().items():
+        if number == -1 and isinstance(value, int):
+            forged.append(state._replace(**{name: -1}))
+        elif number != -1 and isinstance(value, np.ndarray) and value.dtype == float and value.size:
+            if np.isnan(number) or name not in ("gaps", "totals"):
+                forged.append(state._replace(**{name: np.append(value[:-1], number)}))
+    assert forged
+    for one in forged:
+        save_state(checkpoint.path, {**whole, "state": one}, **notes)
+        with pytest.raises(ValueError, match="does not fit this training"):
+            solve(objective, ActiveBlocks(), stopping, seed=0, checkpoint=checkpoint)

@@ -7,10 +7,14 @@ from contextlib import contextmanager
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
 from structlearn.solvers.solution import Row
 
 #: Whole numbers beyond this are no counts.
 MOST = 1 << 53
+#: Arrays with infinities in places that no step has seen yet.
+UNSEEN = ("gaps", "totals")
 
 
 @contextmanager
@@ -28,20 +32,27 @@ def check_books(books: Mapping[str, Any], best: type, n_weights: int) -> None:
     several = [value for values in books["columns"].values() for value in values]
     fits = all(map(_is_number, plain + several)) and isfinite(books["seconds"])
     fits = fits and all(isinstance(row, Row) for row in books["rows"])
-    fits = fits and all(0 <= count < MOST for count in _counts(books["state"]))
+    fits = fits and all(_is_kept(name, value) for name, value in _fields(books["state"]))
     fits = fits and int(books["random"]["state"]["inc"]) % 2 == 1  # an even one may repeat a number for ever
     if not fits or not isinstance(books["best"], best | None):
         raise _misfit()
     check_weights(books["best"], n_weights)
 
 
-def _counts(state: Any) -> Iterator[int]:
-    """All that a state counts (answers, steps, passes): a budget would never be spent from below zero."""
-    for value in state if isinstance(state, tuple) else ():
-        if isinstance(value, tuple):
-            yield from _counts(value)
-        elif isinstance(value, int):
-            yield value
+def _fields(state: Any) -> Iterator[tuple[str, Any]]:
+    """The fields of a state and of the records in it, by their names."""
+    for name, value in state._asdict().items() if hasattr(state, "_asdict") else ():
+        yield name, value
+        yield from _fields(value)
+
+
+def _is_kept(name: str, value: Any) -> bool:
+    """Counts from zero on, or a budget would never be spent; numbers, or a search for a root may not end."""
+    if isinstance(value, int):
+        return 0 <= value < MOST
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return not np.isnan(value).any() if name in UNSEEN else bool(np.isfinite(value).all())
+    return True
 
 
 def check_weights(record: Any, n_weights: int) -> None:

@@ -49,10 +49,10 @@ def sparsemax(theta: Any, z: Any) -> Any:
         total += max(z[k] + 1.0, 0.0)
         support += 1.0 if z[k] > -1.0 else 0.0
     tau = (total - 1.0) / support - 1.0
-    # 2. The other steps.
-    count = 0.0
-    while count < support:
-        support = support if count == 0.0 else count
+    # 2. The other steps (none from a tau that is no number).
+    count, before = support, np.inf
+    while 0.0 < count < before:
+        before = count
         total = 0.0
         count = 0.0
         for k in range(z.size):
