@@ -111,11 +111,11 @@ def test_what_is_no_number_or_no_count_is_refused(tmp_path, kind, number):
     state = whole["state"]
     forged = []
     for name, value in state._asdict().items():
-        if number == -1 and isinstance(value, int):
-            forged.append(state._replace(**{name: -1}))
-        elif number != -1 and isinstance(value, np.ndarray) and value.dtype == float and value.size:
-            if np.isnan(number) or name not in ("gaps", "totals"):
-                forged.append(state._replace(**{name: np.append(value[:-1], number)}))
+        if isinstance(value, int):
+            forged += [state._replace(**{name: -1})] if number == -1 else []
+        elif number != -1 and np.asarray(value).dtype == float and np.size(value):
+            may_be_unseen = name in ("gaps", "totals") and np.isinf(number)
+            forged += [] if may_be_unseen else [state._replace(**{name: np.append(value[:-1], number)})]
     assert forged
     for one in forged:
         save_state(checkpoint.path, {**whole, "state": one}, **notes)
