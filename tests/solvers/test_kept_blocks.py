@@ -113,7 +113,7 @@ def test_what_is_no_number_or_no_count_is_refused(tmp_path, kind, number):
     for name, value in state._asdict().items():
         if isinstance(value, int):
             forged += [state._replace(**{name: -1})] if number == -1 else []
-        elif number != -1 and np.asarray(value).dtype == float and np.size(value):
+        elif number != -1 and isinstance(value, np.ndarray) and value.dtype == float and value.size:
             may_be_unseen = name in ("gaps", "totals") and np.isinf(number)
             forged += [] if may_be_unseen else [state._replace(**{name: np.append(value[:-1], number)})]
     assert forged
