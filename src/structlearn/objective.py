@@ -175,9 +175,7 @@ class Objective:
     @cached_property
     def most_entries(self) -> Array:
         """How many entries a corner of each example may have."""
-        shapes, inverse = np.unique(self.scoring.shapes, axis=0, return_inverse=True)
-        most = [self.structure.most_entries((int(rows), int(columns))) for rows, columns in shapes]
-        return np.array(most)[inverse.ravel()]
+        return self.structure.most_entries_many(self.scoring.shapes)
 
     def require_gradient(self, solver: str) -> None:
         """ValueError unless P has a gradient.

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from brute import problem
-from structlearn.solvers import ActiveBlocks, Checkpoint, Stopping, solve
+from brute import STRUCTURES, build, problem
+from structlearn.regularizers import Shannon
+from structlearn.solvers import LBFGS, ActiveBlocks, Checkpoint, Stopping, solve
 from structlearn.solvers.kept_blocks import check_blocks
 from structlearn.solvers.states import load_state, open_state, save_state
 
@@ -121,3 +122,19 @@ def test_what_is_no_number_or_no_count_is_refused(tmp_path, kind, number):
         save_state(checkpoint.path, {**whole, "state": one}, **notes)
         with pytest.raises(ValueError, match="does not fit this training"):
             solve(objective, ActiveBlocks(), stopping, seed=0, checkpoint=checkpoint)
+
+
+def test_pairs_of_quasi_newton_steps_without_curvature_are_refused(tmp_path):
+    objective = build(STRUCTURES["simplex"], regularizer=Shannon()).objective
+    stopping = Stopping(tol=-1.0, max_passes=6)
+    checkpoint = Checkpoint(tmp_path, resume=True)
+    solve(objective, LBFGS(), stopping, seed=0, checkpoint=checkpoint)
+    file = open_state(checkpoint.path)
+    whole = load_state(file)
+    notes = {name: value for name, value in file.notes.items() if name != "tree"}
+    state = whole["state"]
+    first, *rest = state.steps
+    for steps in ((0.0 * first, *rest), (-first, *rest), tuple(rest), (first[1:], *rest)):
+        save_state(checkpoint.path, {**whole, "state": state._replace(steps=steps)}, **notes)
+        with pytest.raises(ValueError, match="does not fit this training"):
+            solve(objective, LBFGS(), stopping, seed=0, checkpoint=checkpoint)

@@ -33,8 +33,7 @@ def gold_and_cost(
     Whatever belongs to single examples is cut where they are: outputs, shapes, and the structure's options.
     """
     start, shapes = scoring.start, scoring.shapes
-    kinds, count = np.unique(shapes, axis=0, return_counts=True)
-    most = sum(n * structure.most_entries((int(a), int(b))) for n, (a, b) in zip(count.tolist(), kinds))
+    most = int(structure.most_entries_many(shapes).sum())
     gold = Corners(
         np.zeros(len(shapes) + 1, dtype=np.int64), memory.empty(most, np.int64), memory.empty(most)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import repeat
 from math import isfinite
 from typing import Any
 
@@ -23,7 +24,7 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError) as error:
-        raise _misfit() from error
+        raise misfit() from error
 
 
 def check_books(books: Mapping[str, Any], best: type, n_weights: int) -> None:
@@ -32,18 +33,20 @@ def check_books(books: Mapping[str, Any], best: type, n_weights: int) -> None:
     several = [value for values in books["columns"].values() for value in values]
     fits = all(map(_is_number, plain + several)) and isfinite(books["seconds"])
     fits = fits and all(isinstance(row, Row) for row in books["rows"])
-    fits = fits and all(_is_kept(name, value) for name, value in _fields(books["state"]))
+    fits = fits and all(_is_kept(name, value) for name, value in _fields("state", books["state"]))
     fits = fits and int(books["random"]["state"]["inc"]) % 2 == 1  # an even one may repeat a number for ever
     if not fits or not isinstance(books["best"], best | None):
-        raise _misfit()
+        raise misfit()
     check_weights(books["best"], n_weights)
 
 
-def _fields(state: Any) -> Iterator[tuple[str, Any]]:
-    """The fields of a state and of the records in it, by their names."""
-    for name, value in state._asdict().items() if hasattr(state, "_asdict") else ():
+def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """What is in a state, in the records in it and in their tuples, by the names of the fields."""
+    if isinstance(value, tuple):
+        for inner, one in zip(getattr(value, "_fields", repeat(name)), value):
+            yield from _fields(inner, one)
+    else:
         yield name, value
-        yield from _fields(value)
 
 
 def _is_kept(name: str, value: Any) -> bool:
@@ -59,12 +62,12 @@ def check_weights(record: Any, n_weights: int) -> None:
     """ValueError if a record has weights of another size."""
     w = getattr(record, "w", None)
     if w is not None and w.shape != (n_weights,):
-        raise _misfit()
+        raise misfit()
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _misfit() -> ValueError:
+def misfit() -> ValueError:
     return ValueError("The checkpoint does not fit this training, or it is damaged; begin afresh.")

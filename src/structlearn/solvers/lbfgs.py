@@ -9,6 +9,7 @@ import numpy as np
 
 from structlearn.contract import Array
 from structlearn.objective import Answers, Objective
+from structlearn.solvers.kept_books import misfit
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
 
@@ -47,6 +48,15 @@ class LBFGS:
         objective.require_gradient("lbfgs")
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         return State(w, objective.answers(w), (), (), objective.n_active)
+
+    def restored(self, objective: Objective, state: State) -> State:
+        """The state as it was; the pairs that shape the next step must show a curvature above zero."""
+        sizes = {array.shape for array in (*state.steps, *state.changes)}
+        if len(state.steps) != len(state.changes) or sizes - {state.w.shape}:
+            raise misfit()
+        if any(float(step @ change) <= 0.0 for step, change in zip(state.steps, state.changes)):
+            raise misfit()
+        return state
 
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
         gradient = _gradient(objective, state.w, state.here)

@@ -119,6 +119,13 @@ class Structure(ABC):
         """How many parts of a corner of this shape may be non-zero; all of them unless overridden."""
         return self.n_local(shape) + self.n_shared
 
+    def most_entries_many(self, shapes: Array) -> Array:
+        """`most_entries` of every example; asked once for each shape that there is."""
+        if (shapes == shapes[:1]).all():
+            return np.full(len(shapes), self.most_entries(_shape(shapes[0])) if len(shapes) else 0)
+        kinds, inverse = np.unique(shapes, axis=0, return_inverse=True)
+        return np.array([self.most_entries(_shape(kind)) for kind in kinds])[inverse.ravel()]
+
     @abstractmethod
     def encode(self, y: Any, shape: Shape | None = None) -> Array:
         """The part vector mu of the output y."""
@@ -281,3 +288,7 @@ def corner_rows(structure: Any, shape: Any, n_local: Any, theta: Any, z: Any, va
     work = workspace(structure, shape)
     for i in range(theta.shape[0]):
         values[i] = corner(structure, shape, theta[i, :n_local], theta[i, n_local:], work, z[i])
+
+
+def _shape(row: Array) -> Shape:
+    return int(row[0]), int(row[1])
