@@ -18,7 +18,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from structlearn.kernels import question, request
+from structlearn.kernels import question
 
 Array = NDArray[Any]
 Shape = tuple[int, int]
@@ -27,7 +27,7 @@ Shape = tuple[int, int]
 # ---- asked of a structure --------------------------------------------------------------------------
 
 
-@request
+@question
 def workspace(structure: Any, shape: Shape) -> Any:
     """Scratch memory that serves every example of at most this shape; made once a pass."""
 
@@ -50,7 +50,7 @@ def curvature(structure: Any) -> Any:
     """1 where the corner is that of <theta, z> - 1/2 ||z||^2 over local parts, else 0."""
 
 
-@request
+@question
 def gibbs_workspace(structure: Any, shape: Shape) -> Any:
     """Scratch memory for `gibbs` and `log_partition`, as `workspace` is for `corner`."""
 
@@ -89,7 +89,7 @@ def omega(
     """
 
 
-@request
+@question
 def nearest_workspace(structure: Any, shape: Shape) -> Any:
     """Scratch memory for `nearest`, as `workspace` is for `corner`."""
 
@@ -105,7 +105,7 @@ def nearest(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any
 # ---- asked of a scoring ----------------------------------------------------------------------------
 
 
-@request
+@question
 def scratch(scoring: Any) -> Any:
     """Scratch memory that serves every example; made once a pass."""
 

@@ -12,10 +12,10 @@ from contextlib import suppress
 from functools import wraps
 from typing import Any, TypeVar
 
-import numba
 from numba import types
-from numba.extending import overload
+from numba.core.typing.templates import AbstractTemplate, infer_global
 
+from structlearn.dispatchers import dispatcher
 from structlearn.kernel_cache import PackageCache
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,7 +38,7 @@ def leaf(function: F) -> F:
 
 
 def _compiled(function: F, *, counts: bool) -> F:
-    compiled = numba.njit(nogil=True, fastmath=FAST_SUMS, error_model="numpy", _nrt=counts)(function)
+    compiled = dispatcher(function, nogil=True, fastmath=FAST_SUMS, error_model="numpy", _nrt=counts)
     with suppress(RuntimeError):  # NUMBA_CACHE_LOCATOR_CLASSES asks for what is not there
         compiled._cache = PackageCache(compiled.py_func)
     return compiled
@@ -53,15 +53,6 @@ def question(name: F) -> F:
     In compiled code the choice is made at compile time among the kernels registered with `answer`. In plain
     Python the same kernel is called or, where the first argument is an ordinary object, its method.
     """
-    return _asked(name, counts=False)
-
-
-def request(name: F) -> F:
-    """As `question`, where the answer is new memory."""
-    return _asked(name, counts=True)
-
-
-def _asked(name: F, *, counts: bool) -> F:
     key = name.__name__
 
     @wraps(name)
@@ -72,14 +63,23 @@ def _asked(name: F, *, counts: bool) -> F:
         found = own or _ANSWERS[key, object]
         return found(*args) if isinstance(args[0], tuple) else found.py_func(*args)  # type: ignore[attr-defined]
 
-    @overload(ask, jit_options={"_nrt": counts})
-    def choose(*args):  # type: ignore[no-untyped-def]  # Numba compares signatures, annotations included
-        asked = args[0]
-        if not isinstance(asked, types.NamedTuple | types.NamedUniTuple):
-            return None
-        found = _registered(key, asked.instance_class)
-        return None if found is None else lambda *args: found(*args)
+    class Choice(AbstractTemplate):  # type: ignore[misc]
+        key = ask
 
+        def generic(self, args: Any, kws: Any) -> Any:
+            asked = args[0]
+            if not isinstance(asked, types.NamedTuple | types.NamedUniTuple):
+                return None
+            found = _registered(name.__name__, asked.instance_class)
+            if found is None:
+                return None
+            self._chosen = found._numba_type_  # type: ignore[attr-defined]
+            return self._chosen.get_call_type(self.context, args, kws)
+
+        def get_impl_key(self, sig: Any) -> Any:
+            return self._chosen.get_impl_key(sig)
+
+    infer_global(ask, types.Function(Choice))
     return ask  # type: ignore[return-value]
 
 
