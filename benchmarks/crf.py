@@ -90,8 +90,8 @@ def main():
 
 def objective_of(model, X, y, w):
     """P(w) of the model's own problem."""
-    from structlearn.objective import Objective
-    from structlearn.regularizers import Shannon
+    from structlearn.problem.objective import Objective
+    from structlearn.problem.regularizers import Shannon
     from structlearn.scoring import RowScoring
 
     chain = model.structure_

@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from structlearn import CutSegmenter
-from structlearn.contract import corner, nearest, nearest_workspace, workspace
+from structlearn.core.contract import corner, nearest, nearest_workspace, workspace
 from structlearn.data import make_segmentations
 from structlearn.structures import Cut
 

@@ -21,10 +21,10 @@ from common import best_of, machine
 from scipy import sparse
 from sklearn.datasets import load_digits
 
-from structlearn.objective import Objective
+from structlearn.problem.objective import Objective
 from structlearn.scoring import RowScoring
 from structlearn.solvers import BlockFrankWolfe, CuttingPlane, NSlack, Stopping, solve
-from structlearn.solvers.master import feasible, mixture_of_gram
+from structlearn.solvers.cutting_plane.master import feasible, mixture_of_gram
 from structlearn.structures import Simplex
 
 SIZES = [5, 20, 60, 120, 300]

@@ -14,8 +14,9 @@ from common import best_of, letters, machine, scene
 from letters import problem as chain_problem
 from sklearn.datasets import load_digits
 
-from structlearn.objective import Objective
-from structlearn.regularizers import Shannon
+from structlearn.core.threads import blas_threads
+from structlearn.problem.objective import Objective
+from structlearn.problem.regularizers import Shannon
 from structlearn.scoring import RowScoring
 from structlearn.solvers import (
     BlockFrankWolfe,
@@ -28,7 +29,6 @@ from structlearn.solvers import (
     solve,
 )
 from structlearn.structures import LabelGraph, Simplex
-from structlearn.threads import blas_threads
 
 GAPS = (1e-1, 1e-2, 1e-3)
 ENTROPIC, EUCLIDEAN = EntropicGeometry(), EuclideanGeometry()

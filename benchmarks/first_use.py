@@ -1,8 +1,8 @@
-"""First use: a first fit and prediction in a new process with an empty cache of kernels, in processor seconds.
+"""First use: a first fit and prediction in a new process with an empty cache of kernels, in CPU seconds.
 
 python benchmarks/first_use.py [OTHER_CHECKOUT] [CASE ...] [--pairs 3]
 
-Imports are not counted. With another checkout both are run in turn, and the medians of the ratios are printed.
+Imports are not counted. With another checkout both are run in turn, and the ratio of the medians is printed.
 A case A+B fits A first, uncounted, and is compared with B alone in the other checkout; `warm` is a chain
 from a filled cache.
 """
@@ -21,7 +21,7 @@ from statistics import median
 import numpy as np
 
 HERE = Path(__file__).resolve().parents[1]
-WORDS = "the a cat dog tree house sees likes finds often never".split()
+WORDS = ["the", "a", "cat", "dog", "tree", "house", "sees", "likes", "finds", "often", "never"]
 
 
 def chain(**options):

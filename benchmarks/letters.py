@@ -11,8 +11,8 @@ import numpy as np
 from common import best_of, letters, machine
 from threadpoolctl import threadpool_limits
 
-from structlearn.objective import Objective
-from structlearn.oracle import Oracle
+from structlearn.problem.objective import Objective
+from structlearn.problem.oracle import Oracle
 from structlearn.scoring import RowScoring
 from structlearn.solvers import ActiveBlocks, BlockFrankWolfe, GapSampling, Steps, Stopping, solve
 from structlearn.structures import Chain

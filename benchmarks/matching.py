@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import eye_array, kron
 
-from structlearn.contract import corner, workspace
-from structlearn.structures.matching import Matching
+from structlearn.core.contract import corner, workspace
+from structlearn.structures.matching.matching import Matching
 
 SIZES = [(5, 5, 5000), (25, 28, 1000), (60, 60, 300), (100, 100, 100)]  # m, n, problems
 REPEATS = 7

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csc_matrix, eye_array, kron, vstack
 
-from structlearn.contract import nearest, nearest_workspace
-from structlearn.structures.matching import Matching
+from structlearn.core.contract import nearest, nearest_workspace
+from structlearn.structures.matching.matching import Matching
 
 Table = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import numpy as np
 from common import machine
 from threadpoolctl import threadpool_limits
 
-from structlearn.objective import Objective
+from structlearn.problem.objective import Objective
 from structlearn.scoring import PartScoring
 from structlearn.solvers import ActiveBlocks, BlockFrankWolfe, Stopping, solve
 from structlearn.structures import Matching

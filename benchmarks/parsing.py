@@ -16,7 +16,7 @@ from common import DATA, best_of, machine
 
 from structlearn import TreeParser
 from structlearn.apps.parsing import parsing_scores, read_conllu
-from structlearn.contract import corner, gibbs, gibbs_workspace, workspace
+from structlearn.core.contract import corner, gibbs, gibbs_workspace, workspace
 from structlearn.structures import NonProjectiveTree, ProjectiveTree
 
 #: Milliseconds for the best tree at 40 and 100 words.

@@ -57,7 +57,7 @@ class Peak(threading.Thread):
         self.most = 0
 
     def run(self) -> None:
-        from structlearn.memory import anonymous_bytes
+        from structlearn.core.memory import anonymous_bytes
 
         while True:
             self.most = max(self.most, anonymous_bytes())

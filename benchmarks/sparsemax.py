@@ -16,7 +16,7 @@ import numpy as np
 from common import best_of, machine
 
 from structlearn.structures import Simplex
-from structlearn.structures.entmax import entmax
+from structlearn.structures.flat.entmax import entmax
 
 SHAPES = [(10_000, 100), (100, 10_000)]
 ROUNDS, REPEATS = 12, 8

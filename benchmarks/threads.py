@@ -21,7 +21,7 @@ from common import letters, machine
 
 from structlearn import ChainClassifier
 from structlearn.data import make_chains, open_packed, pack
-from structlearn.objective import Objective
+from structlearn.problem.objective import Objective
 
 CHAINS = 20_000
 

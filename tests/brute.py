@@ -17,7 +17,7 @@ import pytest
 from scipy.linalg import block_diag
 
 from own_structures import ChooseTwo, CompiledChooseTwo, choose_two
-from structlearn.objective import Objective
+from structlearn.problem.objective import Objective
 from structlearn.scoring import JointScoring, PartScoring, RowScoring
 from structlearn.solvers import (
     ActiveBlocks,
@@ -46,8 +46,8 @@ from structlearn.structures import (
     Simplex,
     as_structure,
 )
-from structlearn.structures.cut import Cuts
-from structlearn.structures.graphs import grid_graph, make_graph
+from structlearn.structures.cut.cut import Cuts
+from structlearn.structures.cut.graphs import grid_graph, make_graph
 
 # ---- outputs, and their part vectors --------------------------------------------------------------------
 

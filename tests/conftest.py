@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from brute import STRUCTURES
-from structlearn.oracle import Oracle
+from structlearn.problem.oracle import Oracle
 
 # The first example of a property may compile for seconds: no deadlines.
 settings.register_profile(

@@ -5,7 +5,7 @@ import json
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from structlearn.tensors import write_tensors
+from structlearn.storage.tensors import write_tensors
 
 
 def contents(path):

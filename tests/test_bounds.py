@@ -12,7 +12,7 @@ CHECKED = """
 import sys
 import numpy as np
 import structlearn
-from structlearn.contract import corner, workspace
+from structlearn.core.contract import corner, workspace
 from structlearn.estimators.inputs import Stacked
 
 model = structlearn.load(sys.argv[1])

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from structlearn.files import check_writable, written_aside
+from structlearn.storage.atomic import check_writable, written_aside
 
 
 def test_a_writable_path_is_given_back_and_nothing_is_left(tmp_path):
@@ -27,7 +27,7 @@ def test_a_closed_folder_is_refused(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("structlearn.files.Path.touch", refuse)  # root may write anywhere
+    monkeypatch.setattr("structlearn.storage.atomic.Path.touch", refuse)  # root may write anywhere
     with pytest.raises(PermissionError, match=r"Cannot write .*: Permission denied"):
         check_writable(tmp_path / "file")
 

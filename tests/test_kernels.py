@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 import structlearn
-from structlearn import kernel_cache
+from structlearn.core import kernel_cache
 
-FOLDER = "from structlearn.kernel_cache import cache_folder; print(cache_folder())"
+FOLDER = "from structlearn.core.kernel_cache import cache_folder; print(cache_folder())"
 ANSWER = """
 import json, numpy as np
 from structlearn.structures import Simplex
-from structlearn.structures.simplex import simplex_corner
+from structlearn.structures.flat.simplex import simplex_corner
 vertex = Simplex(3).maximize(np.array([0.0, 2.0, 1.0]))
 stats = simplex_corner.stats
 print(json.dumps([vertex.tolist(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
@@ -76,7 +76,7 @@ def test_the_folder_follows_the_compiled_sources(run, package, tmp_path):
 
 
 def test_each_solver_has_a_folder_of_its_own_imports(run, package):
-    folders = "from structlearn.kernel_cache import cache_folder, _PACKAGE\n" + "".join(
+    folders = "from structlearn.core.kernel_cache import cache_folder, _PACKAGE\n" + "".join(
         f"print(cache_folder(_PACKAGE / 'solvers' / '{name}.py'))\n" for name in ("exact_blocks", "lbfgs")
     )
     before = run(folders).split()
@@ -230,7 +230,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(start, tmp_path):
     folder.chmod(0o777)
     before = sorted(folder.iterdir())
     done = start(
-        f"from structlearn.compilation import announced; now = announced(); now.__enter__()\n{ANSWER}"
+        f"from structlearn.core.compilation import announced; now = announced(); now.__enter__()\n{ANSWER}"
     )
     assert json.loads(done.stdout) == COMPILED
     assert f"the cache {folder} is not used" in done.stderr
@@ -276,7 +276,7 @@ def test_a_cache_that_can_only_be_read_is_read(run, tmp_path):
 WRITER = """
 import sys
 from pathlib import Path
-from structlearn.kernel_cache import CheckedFiles
+from structlearn.core.kernel_cache import CheckedFiles
 kept = CheckedFiles(Path(sys.argv[1]), "kernel", "stamp")
 for k in range(60):
     key = (int(sys.argv[2]), k % 5)

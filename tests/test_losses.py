@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 from brute import STRUCTURES
-from structlearn.losses import FenchelYoungLoss, Shannon, SquaredNorm, Tsallis, Zero
+from structlearn.problem.losses import FenchelYoungLoss, Shannon, SquaredNorm, Tsallis, Zero
 from structlearn.structures import Chain, Matching, Simplex
 
 INTRACTABLE = ("own", "matching", "full", "many", "cut")

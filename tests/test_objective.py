@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brute import STRUCTURES, build, problem
-from structlearn.objective import Objective
+from structlearn.problem.objective import Objective
 
 each_structure = pytest.mark.parametrize("name", STRUCTURES)
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from structlearn import compilation, progress
-from structlearn.solvers import Row, Stopping
+from structlearn.core import compilation
+from structlearn.solvers import Row, Stopping, progress
 
 STOPPING = Stopping(tol=1e-3, max_passes=100)
 

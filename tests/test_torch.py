@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from own_structures import ChooseTwo  # noqa: E402
-from structlearn.losses import FenchelYoungLoss, Shannon, SquaredNorm, Tsallis, Zero  # noqa: E402
+from structlearn.problem.losses import FenchelYoungLoss, Shannon, SquaredNorm, Tsallis, Zero  # noqa: E402
 from structlearn.structures import Chain, Cube, Matching, ProjectiveTree, Simplex  # noqa: E402
 from structlearn.torch import StructuredLayer, StructuredLoss  # noqa: E402
 

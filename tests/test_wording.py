@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from structlearn.core.wording import LONGEST, listed, plain, quoted
 from structlearn.data import DataError
-from structlearn.wording import LONGEST, listed, plain, quoted
 
 anything = st.text(st.characters(codec=None), max_size=700)  # surrogates and control characters, too
 

@@ -18,7 +18,7 @@ _HOMES = {
     "MulticlassClassifier": "structlearn.estimators",
     "StructuredPredictor": "structlearn.estimators",
     "TreeParser": "structlearn.estimators",
-    "OracleError": "structlearn.errors",
+    "OracleError": "structlearn.core.errors",
     "load": "structlearn.estimators.persistence",
     "regularization_path": "structlearn.estimators.path",
 }
@@ -38,7 +38,7 @@ _ROOMS = (
 __all__ = [*_HOMES, *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from structlearn.errors import OracleError as OracleError
+    from structlearn.core.errors import OracleError as OracleError
     from structlearn.estimators import (
         BinaryClassifier as BinaryClassifier,
     )

@@ -1,116 +1,12 @@
-"""Fenchel-Young losses: structure x Omega -> a loss, for people who bring their own scores.
+"""Losses for people who bring their own scores: the public names of `structlearn.problem.losses`."""
 
-    L(theta, y) = Omega*(theta + c) + Omega(mu) - <theta + c, mu>
-    Omega*(theta) = max_{z in M} <theta, z> - Omega(z)
-
-with mu the part vector of y. Its gradient in theta is predict(theta + c) - mu. Omega = 0 gives the perceptron
-(with a cost, the structured hinge), the entropy the log-likelihood, 1/2 ||.||^2 sparsemax and SparseMAP.
-"""
-
-from __future__ import annotations
-
-from typing import Any, NamedTuple
-
-import numpy as np
-
-from structlearn.contract import Array
-from structlearn.regularizers import Regularizer, Shannon, SquaredNorm, Tsallis, Zero
-from structlearn.structures import Structure, as_structure
-from structlearn.structures.base import is_list_of
+from structlearn.problem.losses import (
+    FenchelYoungLoss,
+    Regularizer,
+    Shannon,
+    SquaredNorm,
+    Tsallis,
+    Zero,
+)
 
 __all__ = ["FenchelYoungLoss", "Regularizer", "Shannon", "SquaredNorm", "Tsallis", "Zero"]
-
-
-class Target(NamedTuple):
-    """The part vector of an output, the cost c of each part (0 without costs) and Omega(mu)."""
-
-    mu: Array
-    cost: Any
-    omega: float
-
-
-class FenchelYoungLoss:
-    """The Fenchel-Young loss of a structure and a regulariser.
-
-    Parameters
-    ----------
-    structure : Structure, or anything `StructuredPredictor` takes
-    regularizer : Regularizer
-        `Zero()`, `Shannon()`, `SquaredNorm()` or `Tsallis(alpha)`.
-    cost : "hamming", "count", mapping or None
-        Adds the structure's cost of wrong parts to the scores: with `Zero()` the hinge loss.
-
-    Scores are one part vector, or a list or a stack of them; outputs likewise: part vectors (also of
-    mixtures), or what the structure encodes.
-    """
-
-    def __init__(self, structure: Any, regularizer: Regularizer, cost: Any = None) -> None:
-        self.structure: Structure = as_structure(structure)
-        self.regularizer = regularizer
-        self.cost = cost
-        self.record = regularizer.record(self.structure)
-
-    def predict(self, theta: Any) -> Any:
-        """argmax_{z in M} <theta, z> - Omega(z)."""
-        return self.structure.respond(self.record, theta)[0]
-
-    def value(self, theta: Any, y: Any) -> Any:
-        """L(theta, y); an array for many."""
-        return self.value_and_gradient(theta, y)[0]
-
-    def gradient(self, theta: Any, y: Any) -> Any:
-        """predict(theta + c) - mu."""
-        return self.value_and_gradient(theta, y)[1]
-
-    def value_and_gradient(self, theta: Any, y: Any) -> tuple[Any, Any]:
-        """Both, for the price of one prediction."""
-        if self._is_one(theta):
-            values, gradients = self._many([theta], [y])
-            return float(values[0]), gradients[0]
-        values, gradients = self._many(theta, y)
-        return values, gradients if isinstance(theta, list) else np.reshape(gradients, np.shape(theta))
-
-    def _is_one(self, theta: Any) -> bool:
-        if isinstance(theta, list | tuple):
-            return not is_list_of(theta, self.structure.part_ndim)
-        return np.ndim(theta) == self.structure.part_ndim
-
-    def _many(self, thetas: Any, ys: Any) -> tuple[Array, list[Array]]:
-        if len(thetas) != len(ys):
-            raise ValueError(f"{len(thetas)} score vectors but {len(ys)} outputs were given.")
-        targets = [self.target(np.asarray(theta), y) for theta, y in zip(thetas, ys)]
-        scores = [np.asarray(theta, dtype=np.float64) + one.cost for theta, one in zip(thetas, targets)]
-        answers, peaks = self.structure.respond(self.record, scores)
-        omega = np.array([one.omega for one in targets])
-        inner = np.array([_finite_inner(score, one.mu) for score, one in zip(scores, targets)])
-        return np.maximum(peaks + omega - inner, 0.0), [z - one.mu for z, one in zip(answers, targets)]
-
-    def target(self, theta: Array, y: Any) -> Target:
-        """What the loss must know of an output, beside the scores (of which only the shape counts)."""
-        mu = self._part_vector(theta, y)
-        return Target(mu, self._costs(mu), self.regularizer.value(self.structure, mu))
-
-    def _part_vector(self, theta: Array, y: Any) -> Array:
-        given = np.asarray(y)
-        if given.shape == theta.shape and given.dtype.kind in "fbiu":
-            if not np.isfinite(given).all() or (given.size and given.min() < 0):
-                raise ValueError("A part vector holds finite numbers of at least 0; got others.")
-            return given.astype(np.float64)
-        return self.structure.encode(y, self.structure.shape(theta))
-
-    def _costs(self, mu: Array) -> Any:
-        if self.cost is None:
-            return 0.0
-        if isinstance(self.cost, str):
-            if self.cost not in ("hamming", "count"):
-                raise ValueError(
-                    f"Unknown cost {self.cost!r}; valid are 'hamming', 'count', a mapping or None."
-                )
-            return self.structure.cost(mu, normalized=self.cost == "hamming")
-        return self.structure.cost(mu, weights=self.cost)
-
-
-def _finite_inner(theta: Array, mu: Array) -> float:
-    """<theta, mu>, where a forbidden part (-inf) that mu does not use counts nothing."""
-    used = mu != 0
-    return float(np.sum(theta[used] * mu[used]))

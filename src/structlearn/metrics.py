@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 
 
 def _paired(y_true: Sequence[Any], y_pred: Sequence[Any]) -> list[tuple[Array, Array]]:

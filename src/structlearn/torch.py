@@ -3,7 +3,7 @@
     values  Omega*(theta) = max_{z in M} <theta, z> - Omega(z)      gradient: the prediction
     answers z(theta)      = argmax_{z in M} <theta, z> - Omega(z)   derivative: J v, J symmetric
 
-J is the Hessian of Omega* (`structlearn.derivatives`), so that a backward pass needs one directional
+J is the Hessian of Omega* (`structlearn.problem.derivatives`), so that a backward pass needs one directional
 derivative of the prediction (Domke 2010). For Omega = 0 predictions are piecewise constant and the derivative
 is zero. Scores are of any floating type on any device; structures answer, and losses are subtracted, on the
 CPU in float64.
@@ -18,10 +18,10 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from structlearn.contract import Array
-from structlearn.derivatives import derivative
-from structlearn.losses import FenchelYoungLoss
-from structlearn.regularizers import Regularizer, Zero
+from structlearn.core.contract import Array
+from structlearn.problem.derivatives import derivative
+from structlearn.problem.losses import FenchelYoungLoss
+from structlearn.problem.regularizers import Regularizer, Zero
 
 __all__ = ["StructuredLayer", "StructuredLoss"]
 
@@ -209,7 +209,7 @@ class StructuredLoss(nn.Module):
     Parameters
     ----------
     structure, regularizer, cost
-        As for `structlearn.losses.FenchelYoungLoss`.
+        As for `structlearn.problem.losses.FenchelYoungLoss`.
     reduction : "mean", "sum" or "none"
 
     """

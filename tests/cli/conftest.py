@@ -6,8 +6,8 @@ import pytest
 from cli_cases import columns, command, label_sets, numbers, rows, sentences, table
 from typer.testing import CliRunner
 
-from structlearn import compilation
 from structlearn.cli import app
+from structlearn.core import compilation
 from structlearn.data import write_libsvm
 
 

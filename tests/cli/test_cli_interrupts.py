@@ -16,7 +16,7 @@ from structlearn.data import write_libsvm
 BEGIN = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 END = "\nfrom structlearn.cli import main\nprint('ready', file=sys.stderr, flush=True)\nmain()"
 SLOW_SAVING = """
-import time, structlearn.files as files
+import time, structlearn.storage.atomic as files
 replace = files.os.replace
 class Slow:
     def __getattr__(self, name): return getattr(os, name)

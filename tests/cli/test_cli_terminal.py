@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from structlearn import MulticlassClassifier
 from structlearn.cli import app
 from structlearn.cli.flags import _NAMES, OPPOSITES, flag, in_flags
-from structlearn.wording import LONGEST
+from structlearn.core.wording import LONGEST
 
 HOSTILE = {
     "escape": "\x1b[31mred\x1b[0m\x1b]0;title\x07",

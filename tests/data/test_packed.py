@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 from structlearn import ChainClassifier, LinearRegressor, MatchingClassifier, MulticlassClassifier
+from structlearn.core.memory import Memory, anonymous_bytes, mapped, parse_size
 from structlearn.data import DataError, PackedWriter, make_chains, make_matchings, open_packed, pack
-from structlearn.memory import Memory, anonymous_bytes, mapped, parse_size
 
 
 def chains(kind=np.float64, **options):
@@ -222,8 +222,8 @@ def test_what_fits_stays_in_memory_and_room_is_given_back(tmp_path):
 
 
 def test_training_within_a_limit_is_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr("structlearn.memory.SHARE_KEPT", 0.0)  # everything goes to files
-    monkeypatch.setattr("structlearn.memory.SMALL", 0)
+    monkeypatch.setattr("structlearn.core.memory.SHARE_KEPT", 0.0)  # everything goes to files
+    monkeypatch.setattr("structlearn.core.memory.SMALL", 0)
     X, y = chains()
     options = {"random_state": 0, "tol": 0.1}
     one = ChainClassifier(**options).fit(X, y)

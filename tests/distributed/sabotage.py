@@ -22,7 +22,7 @@ def in_the_next_checkpoint():
     import os
     import signal
 
-    from structlearn import tensors
+    from structlearn.storage import tensors
 
     pieces = tensors.pieces
 

@@ -252,7 +252,7 @@ def test_a_failed_write_leaves_the_old_model_and_nothing_else(saved, make, monke
         raise OSError("No space left on device")
 
     again = load(saved)
-    monkeypatch.setattr("structlearn.tensors.pieces", fail)
+    monkeypatch.setattr("structlearn.storage.tensors.pieces", fail)
     with pytest.raises(OSError, match="No space left"):
         again.save(saved)
     assert saved.read_bytes() == before

@@ -165,7 +165,7 @@ def test_groups_as_lists_and_as_ids_are_one():
 
 
 def test_screening_and_small_working_sets_change_nothing(monkeypatch):
-    from structlearn.solvers import coordinate_descent
+    from structlearn.solvers.first_order import coordinate_descent
 
     X, y = problem(100, 400, seed=5)
     for penalty in ("l1", "group"):

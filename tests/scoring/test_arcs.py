@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from structlearn.contract import gram, move, score, score_some, scratch, squared_norm
+from structlearn.core.contract import gram, move, score, score_some, scratch, squared_norm
 from structlearn.scoring import ArcScoring
-from structlearn.scoring.templates import columns_of, compile_templates
+from structlearn.scoring.arcs.templates import columns_of, compile_templates
 
 TEMPLATES = ["", "h.a", "m.b", "h.a m.b", "h-1.b m+2.a", "h.b b.b m.a", "b.b"]
 COLUMNS = ["a", "b"]

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from structlearn.contract import gram, move, score, score_some, scratch, squared_norm
+from structlearn.core.contract import gram, move, score, score_some, scratch, squared_norm
 from structlearn.scoring import GraphScoring, JointScoring, PartScoring, RowScoring, SumScoring
 from structlearn.scoring.base import score_all
-from structlearn.scoring.rows import LONGEST_GRAM, SPARSE_ENOUGH, DenseRows, SparseRows
-from structlearn.scoring.sums import Items
+from structlearn.scoring.parts.sums import Items
+from structlearn.scoring.rows.rows import LONGEST_GRAM, SPARSE_ENOUGH, DenseRows, SparseRows
 
 LENGTHS = np.array([1, 4, 2])
 N_LABELS, D = 3, 9

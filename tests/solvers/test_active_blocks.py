@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from brute import STRUCTURES, build, optimum, problem
-from structlearn.contract import gram
-from structlearn.kernels import _ANSWERS
+from structlearn.core.contract import gram
+from structlearn.core.kernels import _ANSWERS
 from structlearn.scoring import PartScoring
-from structlearn.scoring.parts import DenseParts
+from structlearn.scoring.parts.parts import DenseParts
 from structlearn.solvers import (
     ActiveBlocks,
     BlockFrankWolfe,
@@ -19,9 +19,9 @@ from structlearn.solvers import (
     Uniform,
     solve,
 )
-from structlearn.solvers.active_set import ActiveSet
-from structlearn.solvers.atoms import append, atoms_of, forget, remove
-from structlearn.solvers.block_frank_wolfe import DensePoint
+from structlearn.solvers.bcfw.active_set import ActiveSet
+from structlearn.solvers.bcfw.atoms import append, atoms_of, forget, remove
+from structlearn.solvers.bcfw.block_frank_wolfe import DensePoint
 
 PLAIN = ActiveBlocks(steps=Steps.PLAIN, inner_steps=1, cached_passes=0)
 SOME = ["chain with start and end", "label tree", "matching", "own, plain Python"]

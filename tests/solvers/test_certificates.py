@@ -8,7 +8,7 @@ from numba.core import event
 
 from brute import STRUCTURES, build, problem
 from structlearn import ChainClassifier, MulticlassClassifier, OracleError, StructuredPredictor
-from structlearn.regularizers import Shannon
+from structlearn.problem.regularizers import Shannon
 from structlearn.solvers import LBFGS, ActiveBlocks, BlockFrankWolfe, FrankWolfe, Stopping, clock, solve
 from structlearn.solvers.clock import Stopwatch
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from brute import SOLVERS, STRUCTURES, build, problem
-from structlearn import locks, tensors
-from structlearn.locks import FolderLock
-from structlearn.memory import Memory
+from structlearn.core.memory import Memory
 from structlearn.solvers import BlockFrankWolfe, Checkpoint, Perceptron, Stopping, Uniform, checkpoint, solve
 from structlearn.solvers.checkpoint import NAME
 from structlearn.solvers.states import flatten, load_state, open_state, save_state, unflatten
+from structlearn.storage import locks, tensors
+from structlearn.storage.locks import FolderLock
 from structlearn.structures import Simplex
 
 each_solver = pytest.mark.parametrize("solver", [runner.solver for runner in SOLVERS.values()], ids=SOLVERS)
@@ -185,7 +185,7 @@ def test_a_run_that_failed_leaves_the_folder_to_others(tmp_path):
 
 WAITING = """
 import sys, time
-from structlearn.locks import FolderLock
+from structlearn.storage.locks import FolderLock
 lock = FolderLock(sys.argv[1])
 print("locked", flush=True)
 time.sleep(600)

@@ -7,8 +7,8 @@ from scipy import sparse
 
 from brute import STRUCTURES, build, optimum, problem
 from structlearn.solvers import BlockFrankWolfe, CuttingPlane, FrankWolfe, NSlack, Stopping, solve
-from structlearn.solvers.cutting_plane import Planes, solve_master
-from structlearn.solvers.master import feasible, mixture_of_gram, mixture_of_rows
+from structlearn.solvers.cutting_plane.master import feasible, mixture_of_gram, mixture_of_rows
+from structlearn.solvers.cutting_plane.one_slack import Planes, solve_master
 
 NAMES = ["simplex", "chain", "matching", "own, plain Python"]
 each = pytest.mark.parametrize("name", NAMES)

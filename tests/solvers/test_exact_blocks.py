@@ -7,11 +7,11 @@ from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
 from structlearn import MulticlassClassifier
-from structlearn.objective import Objective
+from structlearn.problem.objective import Objective
 from structlearn.scoring import RowScoring
 from structlearn.solvers import BlockFrankWolfe, ExactBlocks, Stopping, solve
-from structlearn.solvers.exact_blocks import Focus, shuffle
-from structlearn.solvers.totals import STEPS
+from structlearn.solvers.bcfw.exact_blocks import Focus, shuffle
+from structlearn.solvers.bcfw.totals import STEPS
 from structlearn.structures import Cube, Simplex
 
 REGULARIZATION = 0.02

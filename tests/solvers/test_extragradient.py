@@ -9,9 +9,9 @@ from sklearn.datasets import load_digits
 
 from brute import STRUCTURES, build, problem
 from structlearn import ChainClassifier, MatchingClassifier, MulticlassClassifier
-from structlearn.objective import Objective
-from structlearn.penalties import Ball, ElasticNet
-from structlearn.regularizers import Shannon
+from structlearn.problem.objective import Objective
+from structlearn.problem.penalties import Ball, ElasticNet
+from structlearn.problem.regularizers import Shannon
 from structlearn.scoring import RowScoring
 from structlearn.solvers import (
     BlockFrankWolfe,
@@ -22,8 +22,8 @@ from structlearn.solvers import (
     Stopping,
     solve,
 )
-from structlearn.solvers.extragradient_plain import farthest
-from structlearn.solvers.saddle import Saddle, Target
+from structlearn.solvers.extragradient.plain import farthest
+from structlearn.solvers.extragradient.saddle import Saddle, Target
 from structlearn.structures import Simplex
 
 ENTROPIC, EUCLIDEAN = EntropicGeometry(), EuclideanGeometry()

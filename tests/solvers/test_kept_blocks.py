@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from brute import STRUCTURES, build, problem
-from structlearn.regularizers import Shannon
+from structlearn.problem.regularizers import Shannon
 from structlearn.solvers import LBFGS, ActiveBlocks, Checkpoint, Stopping, solve
-from structlearn.solvers.kept_blocks import check_blocks
+from structlearn.solvers.bcfw.kept_blocks import check_blocks
 from structlearn.solvers.states import load_state, open_state, save_state
 
 WHOLE = ("count", "atom_first", "entry_first", "gram_first")

@@ -9,10 +9,11 @@ from numba import njit
 
 from brute import STRUCTURES, build
 from structlearn import ChainClassifier, MulticlassClassifier
-from structlearn.barrier import make_cells, meet
+from structlearn.core.barrier import make_cells, meet
+from structlearn.core.threads import Team, in_order
 from structlearn.data import make_chains
-from structlearn.objective import Objective
-from structlearn.regularizers import Shannon, SquaredNorm, Zero
+from structlearn.problem.objective import Objective
+from structlearn.problem.regularizers import Shannon, SquaredNorm, Zero
 from structlearn.solvers import (
     ActiveBlocks,
     BlockFrankWolfe,
@@ -25,9 +26,8 @@ from structlearn.solvers import (
     checkpoint,
     solve,
 )
-from structlearn.solvers.rounds import best_shares, rounds_of
-from structlearn.solvers.totals import COST
-from structlearn.threads import Team, in_order
+from structlearn.solvers.bcfw.rounds import best_shares, rounds_of
+from structlearn.solvers.bcfw.totals import COST
 
 SOLVERS = {
     "active sets": (Zero(), "chain", ActiveBlocks()),

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from brute import STRUCTURES, Problem, build, entropic_optimum, quadratic_optimum
-from structlearn.objective import Objective
-from structlearn.penalties import ElasticNet, GroupNorm, SquaredL2
-from structlearn.regularizers import Shannon, SquaredNorm, Tsallis, Zero
+from structlearn.problem.objective import Objective
+from structlearn.problem.penalties import ElasticNet, GroupNorm, SquaredL2
+from structlearn.problem.regularizers import Shannon, SquaredNorm, Tsallis, Zero
 from structlearn.scoring import PartScoring
 from structlearn.solvers import (
     LBFGS,

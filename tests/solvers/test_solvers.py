@@ -9,7 +9,7 @@ import pytest
 
 from brute import SOLVERS, STRUCTURES, build, marked, optimum, problem
 from own_structures import ChooseTwo, PlainViterbi
-from structlearn.objective import Objective
+from structlearn.problem.objective import Objective
 from structlearn.scoring import RowScoring
 from structlearn.solvers import (
     ActiveBlocks,

@@ -11,10 +11,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import nnls
 
-from structlearn.contract import corner, nearest, nearest_workspace, workspace
-from structlearn.kernels import answer, is_answered, kernel
+from structlearn.core.contract import corner, nearest, nearest_workspace, workspace
+from structlearn.core.kernels import answer, is_answered, kernel
 from structlearn.structures import Chain, LabelGraph, Matching, ProjectiveTree, Simplex, as_structure
-from structlearn.structures.active_set import (
+from structlearn.structures.chain.viterbi import ChainRecord
+from structlearn.structures.flat.simplex import SimplexRecord
+from structlearn.structures.labels.enumeration import EnumerationRecord
+from structlearn.structures.labels.label_tree import TreeRecord
+from structlearn.structures.matching.matching import MatchingRecord
+from structlearn.structures.sparsemap import (
     ROUGH_TOLERANCE,
     ActiveSet,
     _enter,
@@ -26,11 +31,6 @@ from structlearn.structures.active_set import (
     register,
     shared_parts,
 )
-from structlearn.structures.chain import ChainRecord
-from structlearn.structures.label_enumeration import EnumerationRecord
-from structlearn.structures.label_tree import TreeRecord
-from structlearn.structures.matching import MatchingRecord
-from structlearn.structures.simplex import SimplexRecord
 
 patient = settings(deadline=None, max_examples=50)  # the first call may compile
 SCALES = st.sampled_from([1.0, 1e-3, 0.1, 1e3, 1e6])

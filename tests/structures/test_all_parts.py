@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from brute import STRUCTURES
-from structlearn.contract import corner, workspace
+from structlearn.core.contract import corner, workspace
 from structlearn.structures.all_parts import PlainAllParts, squared_norm_record
-from structlearn.structures.label_relaxation import LocalPolytope
+from structlearn.structures.labels.relaxation import LocalPolytope
 from structlearn.structures.regularized import quadratic
 from structlearn.structures.whole import Whole
 

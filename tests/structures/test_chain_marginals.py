@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import chi2, norm
 
-from structlearn.contract import gibbs, gibbs_workspace, log_partition
-from structlearn.structures.chain import Chain
-from structlearn.structures.chain_marginals import exponential
+from structlearn.core.contract import gibbs, gibbs_workspace, log_partition
+from structlearn.structures.chain.marginals import exponential
+from structlearn.structures.chain.viterbi import Chain
 
 FALSE_ALARM = 1e-9  # how often a right sampler may fail
 ELEMENTS = {

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from brute import conditioned_chain, score_of
 from structlearn import ChainClassifier, load
-from structlearn.losses import FenchelYoungLoss, SquaredNorm
+from structlearn.problem.losses import FenchelYoungLoss, SquaredNorm
 from structlearn.structures import Chain, ConditionedChain
 
 FAMILY = conditioned_chain(2, [4, 1, 2])

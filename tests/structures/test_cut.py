@@ -11,11 +11,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from brute import STRUCTURES, score_of
-from structlearn.losses import FenchelYoungLoss, Shannon
+from structlearn.problem.losses import FenchelYoungLoss, Shannon
 from structlearn.structures import Cut
-from structlearn.structures.active_set import ActiveSet, active_set_nearest, make_atoms
-from structlearn.structures.cut import Cuts, cut_workspace
-from structlearn.structures.graphs import graph_record, grid_graph, make_graph
+from structlearn.structures.cut.cut import Cuts, cut_workspace
+from structlearn.structures.cut.graphs import graph_record, grid_graph, make_graph
+from structlearn.structures.sparsemap import ActiveSet, active_set_nearest, make_atoms
 
 SCALES = st.sampled_from([1.0, 1e-3, 1e3, 1e6, 1e-300])
 

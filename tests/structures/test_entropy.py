@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from brute import STRUCTURES, trees
-from structlearn.contract import corner, entropy, gibbs, gibbs_workspace, omega, workspace
-from structlearn.kernels import is_answered
+from structlearn.core.contract import corner, entropy, gibbs, gibbs_workspace, omega, workspace
+from structlearn.core.kernels import is_answered
 from structlearn.structures import LabelledTree, ProjectiveTree, Simplex
-from structlearn.structures.entmax import Tsallis, entmax, tsallis
+from structlearn.structures.flat.entmax import Tsallis, entmax, tsallis
 
 EXACT = [
     name

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from structlearn.contract import corner, peak, workspace
-from structlearn.structures.label_enumeration import EnumerationRecord, enumeration_record
-from structlearn.structures.label_graph import LabelGraph
-from structlearn.structures.label_relaxation import LocalPolytope
-from structlearn.structures.label_tree import TreeRecord
+from structlearn.core.contract import corner, peak, workspace
+from structlearn.structures.labels.enumeration import EnumerationRecord, enumeration_record
+from structlearn.structures.labels.label_graph import LabelGraph
+from structlearn.structures.labels.label_tree import TreeRecord
+from structlearn.structures.labels.relaxation import LocalPolytope
 
 ELEMENTS = {
     "ties": st.integers(-2, 2).map(float),

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from structlearn.contract import gibbs, gibbs_workspace, log_partition
-from structlearn.structures.label_enumeration import EnumerationRecord, enumeration_record
-from structlearn.structures.label_graph import LabelGraph
-from structlearn.structures.label_tree import TreeRecord
+from structlearn.core.contract import gibbs, gibbs_workspace, log_partition
+from structlearn.structures.labels.enumeration import EnumerationRecord, enumeration_record
+from structlearn.structures.labels.label_graph import LabelGraph
+from structlearn.structures.labels.label_tree import TreeRecord
 
 ELEMENTS = {
     "ties": st.integers(-2, 2).map(float),

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import block_array, eye_array, kron
 
-from structlearn.contract import corner, peak, workspace
-from structlearn.structures.matching import Matching
+from structlearn.core.contract import corner, peak, workspace
+from structlearn.structures.matching.matching import Matching
 
 NO_SHARED = np.empty(0)
 SCALES = st.sampled_from([1.0, 1e-3, 1e3, 1e6])

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structlearn.contract import nearest, nearest_workspace
-from structlearn.structures.matching import Matching
-from structlearn.structures.sinkhorn import edge_entropy
+from structlearn.core.contract import nearest, nearest_workspace
+from structlearn.structures.matching.matching import Matching
+from structlearn.structures.matching.sinkhorn import edge_entropy
 
 NO_SHARED = np.empty(0)
 CAPACITIES = [(1, 1), (2, 1), (1, 2), (2, 2), (3, 2)]
@@ -298,6 +298,6 @@ def test_refusals():
 
 
 def test_edge_entropy_says_when_it_stops_early(monkeypatch):
-    monkeypatch.setattr("structlearn.structures.sinkhorn._STEPS", 1)
+    monkeypatch.setattr("structlearn.structures.matching.sinkhorn._STEPS", 1)
     with pytest.warns(RuntimeWarning, match="column sums wrong by"):
         Matching().edge_entropy(np.random.default_rng(0).normal(size=(4, 4)))

@@ -5,8 +5,8 @@ import pytest
 
 from brute import STRUCTURES
 from structlearn import StructuredPredictor
-from structlearn.losses import FenchelYoungLoss, SquaredNorm, Zero
-from structlearn.oracle import Oracle
+from structlearn.problem.losses import FenchelYoungLoss, SquaredNorm, Zero
+from structlearn.problem.oracle import Oracle
 from structlearn.scoring import PartScoring, RowScoring
 from structlearn.structures import (
     Chain,

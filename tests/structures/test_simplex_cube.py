@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from structlearn.contract import corner, gibbs, gibbs_workspace, log_partition, peak, workspace
+from structlearn.core.contract import corner, gibbs, gibbs_workspace, log_partition, peak, workspace
 from structlearn.structures import Cube, Simplex
-from structlearn.structures.entmax import Tsallis, entmax, tsallis
+from structlearn.structures.flat.entmax import Tsallis, entmax, tsallis
 from structlearn.structures.regularized import Quadratic
 
 STRUCTURES = [Simplex, Cube]

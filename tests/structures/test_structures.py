@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from brute import STRUCTURES, chain, matching, score_of
 from own_structures import ChooseTwo, CompiledChooseTwo, choose_two
-from structlearn.contract import corner, peak, workspace
+from structlearn.core.contract import corner, peak, workspace
 from structlearn.structures import Chain, Cube, Cut, LabelGraph, Matching, Simplex, as_structure
 
 ELEMENTS = {

@@ -181,7 +181,7 @@ def _checkpoints(rng, work):
 # ---- compiled kernels ------------------------------------------------------------------------------
 
 _COMPILED = (
-    "import numpy as np; from structlearn.structures.sparsemax import sparsemax; z = np.empty(4);"
+    "import numpy as np; from structlearn.structures.flat.sparsemax import sparsemax; z = np.empty(4);"
     "sparsemax(np.array([0.0, 1.0, 1.5, -2.0]), z); print(*z.tolist())"
 )
 _ANSWER = "0.0 0.25 0.75 0.0"

@@ -31,8 +31,8 @@ from structlearn.cli.information import info
 from structlearn.cli.prediction import evaluate, predict
 from structlearn.cli.showing import show
 from structlearn.cli.training import train
-from structlearn.compilation import announced
-from structlearn.wording import LONGEST, plain
+from structlearn.core.compilation import announced
+from structlearn.core.wording import LONGEST, plain
 
 
 class Commands(TyperGroup):

@@ -11,7 +11,7 @@ import typer
 
 from structlearn.cli.errors import manners, say
 from structlearn.cli.options import Boundaries, Cost, Edges, Jobs, Loss, NoIntercept, Penalty, Seed, Target
-from structlearn.wording import plain
+from structlearn.core.wording import plain
 
 
 class Experiment(NamedTuple):
@@ -246,7 +246,7 @@ class TaskError:
 
 def _run(experiment: Experiment, out: Path, title: str, *, separate: bool) -> None:
     from structlearn import reports
-    from structlearn.files import check_writable, make_folder
+    from structlearn.storage.atomic import check_writable, make_folder
 
     check_writable(make_folder(out) / "index.html")
     try:

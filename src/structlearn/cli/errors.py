@@ -21,8 +21,8 @@ from typing import Any
 import typer
 
 from structlearn.cli.flags import in_flags
-from structlearn.errors import OracleError
-from structlearn.wording import plain
+from structlearn.core.errors import OracleError
+from structlearn.core.wording import plain
 
 MISUSE = 2
 FAILURE = 1

@@ -29,7 +29,7 @@ def info(
 
 
 def _installation() -> Iterator[tuple[str, object]]:
-    from structlearn.kernel_cache import cache_folder
+    from structlearn.core.kernel_cache import cache_folder
 
     yield "structlearn", structlearn.__version__
     yield "python", platform.python_version()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.data.scalars import number_or_none
 
 

@@ -9,7 +9,7 @@ from structlearn.apps.tagging.tagger import FEATURES, features_of
 from structlearn.cli.task import PACKED
 from structlearn.data import FeatureVocabulary
 from structlearn.estimators.persistence import Bundle
-from structlearn.schema import check_form
+from structlearn.storage.schema import check_form
 
 _LIBSVM = {"n_features": int}
 _TABLE = {"features": list[str], "targets": list[str]}

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from structlearn.files import check_writable
-from structlearn.wording import escaped
+from structlearn.core.wording import escaped
+from structlearn.storage.atomic import check_writable
 
 
 def check_output(path: Path | None, *, others: Iterable[Path] = ()) -> Path | None:

@@ -11,7 +11,7 @@ from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_err
 
 from structlearn.cli.flat import FlatTask
 from structlearn.cli.task import Inputs, Scores, Training
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.data import DataError
 from structlearn.data.scalars import number_problem
 from structlearn.estimators.persistence import Bundle

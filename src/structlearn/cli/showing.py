@@ -11,7 +11,7 @@ import typer
 from structlearn.cli.errors import manners, say
 from structlearn.cli.outputs import check_output
 from structlearn.cli.prediction import Data, Model
-from structlearn.wording import plain
+from structlearn.core.wording import plain
 
 if TYPE_CHECKING:
     from structlearn.cli.task import Task

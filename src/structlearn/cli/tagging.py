@@ -15,7 +15,8 @@ from structlearn.apps.text import TextFeatures
 from structlearn.cli.formats import ENTRY
 from structlearn.cli.labels import positions
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training
-from structlearn.contract import Array
+from structlearn.core.contract import Array
+from structlearn.core.wording import quoted
 from structlearn.data import (
     DataError,
     FeatureVocabulary,
@@ -28,7 +29,6 @@ from structlearn.data import (
 )
 from structlearn.estimators.inputs import Stacked
 from structlearn.estimators.persistence import Bundle
-from structlearn.wording import quoted
 
 #: --templates for files whose cells are the features
 CELLS = "cells"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Self
 
-from structlearn.wording import plain
+from structlearn.core.wording import plain
 
 
 class DataError(ValueError):

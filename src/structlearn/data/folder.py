@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.data.errors import DataError
-from structlearn.schema import check_form, read_json
+from structlearn.storage.schema import check_form, read_json
 
 HEADER = "header.json"
 #: Numbers only: memory that is mapped as objects would be taken for their addresses.

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from structlearn.core.wording import plain, quoted
 from structlearn.data.errors import DataError
 from structlearn.data.scalars import number_problem, parse_labels
 from structlearn.data.text import open_text, write_lines
-from structlearn.wording import plain, quoted
 
 _INDEX = re.compile(r"[+-]?[0-9]+")
 _LARGEST_INDEX = 2**31 - 1

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from structlearn.core.wording import plain
 from structlearn.data.errors import DataError
 from structlearn.data.folder import read_folder
 from structlearn.data.packed_checks import check_arrays, check_header
-from structlearn.wording import plain
 
 FORMAT = "structlearn-packed"
 VERSION = 1

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from structlearn.schema import check_form
+from structlearn.storage.schema import check_form
 
 #: Rows that are looked at at once.
 _ROWS = 1 << 20

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from structlearn.core.wording import quoted
 from structlearn.data.errors import DataError
 from structlearn.data.text import content
 from structlearn.data.tokens import Layout, Tokens
-from structlearn.wording import quoted
 
 _CELL = re.compile(r"[^ ]+")
 _EMPTY = "_"

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structlearn.core.wording import quoted
 from structlearn.data.errors import DataError
-from structlearn.wording import quoted
 
 # At most 18 digits: these fit 64 bits.
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")

@@ -11,7 +11,7 @@ from typing import IO, Any, TextIO
 
 from structlearn.data.archives import Unpacked
 from structlearn.data.errors import DataError
-from structlearn.files import written_aside
+from structlearn.storage.atomic import written_aside
 
 #: Numbered lines; `close` them where an error may come between two of them.
 Lines = Generator[tuple[int, str], None, None]

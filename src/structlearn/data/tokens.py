@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from structlearn.core.wording import listed
 from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
 from structlearn.data.errors import DataError
 from structlearn.data.text import Lines, content, is_blank, open_text
-from structlearn.wording import listed
 
 _CELL = re.compile(r"[^ ]+")
 

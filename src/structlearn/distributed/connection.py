@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import structlearn
-from structlearn.wording import quoted
+from structlearn.core.wording import quoted
 
 _LOCAL = re.compile(r"local:([1-9][0-9]*)")
 #: Processes that a machine starts at most, whatever its number of cores.

@@ -1,7 +1,7 @@
 """The driver: a solver whose step is a round of all workers.
 
 Every worker k brings back a change d_k of w and c_k of the cost of z. What is kept of them is the small
-quadratic program that threads solve, too (see `structlearn.solvers.rounds`): the dual never decreases.
+quadratic program that threads solve, too (see `structlearn.solvers.bcfw.rounds`): the dual never decreases.
 
 A certificate is the workers' exact values at the common w, never an estimate. It is made only where w is the
 sum of the workers' parts w_k, which their products with a random vector tell. Else, and after a worker was
@@ -17,12 +17,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.linalg import norm
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.distributed.spread import SpreadObjective
 from structlearn.distributed.worker import Answer, Piece, Values, probe
+from structlearn.solvers.bcfw.rounds import Own, combine, play_nothing
+from structlearn.solvers.bcfw.totals import COST as TOTAL_COST
 from structlearn.solvers.loop import Candidate, Progress
-from structlearn.solvers.rounds import Own, combine, play_nothing
-from structlearn.solvers.totals import COST as TOTAL_COST
 
 #: Relative rounding of sums over all blocks, far above what they show and far below any inconsistency.
 ROUNDING = 1e-8

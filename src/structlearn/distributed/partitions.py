@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.data import DataError, Packed, PackedWriter, open_packed
-from structlearn.files import make_folder
+from structlearn.storage.atomic import make_folder
 
 EXAMPLES_AT_ONCE = 4096
 

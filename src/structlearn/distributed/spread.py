@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
+from structlearn.core.memory import Memory
+from structlearn.core.rounding import Bound, Magnitude, norm
 from structlearn.distributed.engine import Engine, Lost
 from structlearn.distributed.worker import Answer, Block, Facts, Piece, Post, Values, Worker
-from structlearn.memory import Memory
-from structlearn.rounding import Bound, Magnitude, norm
 from structlearn.structures import Structure
 
 #: How often in succession workers may be lost before training gives up.

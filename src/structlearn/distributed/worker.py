@@ -21,14 +21,14 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.linalg import norm
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
+from structlearn.core.rounding import Magnitude
+from structlearn.core.threads import blas_threads
 from structlearn.data import DataError, Packed, open_packed
-from structlearn.objective import Objective
-from structlearn.rounding import Magnitude
+from structlearn.problem.objective import Objective
+from structlearn.solvers.bcfw.rounds import Trial
+from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
-from structlearn.solvers.rounds import Trial
-from structlearn.solvers.totals import CACHED_GAP, COST
-from structlearn.threads import blas_threads
 
 F = TypeVar("F", bound=Callable[..., Any])
 #: What a user can do something about; anything else is a bug, whose traceback is wanted.

@@ -15,15 +15,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
+from structlearn.core.memory import Memory, parse_size
 from structlearn.estimators.choices import LOSSES, ball_of, check_number, make_checkpoint, make_solver, one_of
-from structlearn.memory import Memory, parse_size
-from structlearn.objective import Objective
-from structlearn.oracle import Oracle
-from structlearn.penalties import Penalty
-from structlearn.progress import Watchable, watched
+from structlearn.problem.objective import Objective
+from structlearn.problem.oracle import Oracle
+from structlearn.problem.penalties import Penalty
 from structlearn.scoring import RowScoring, Scoring
 from structlearn.solvers import Solution, Stopping, solve
+from structlearn.solvers.progress import Watchable, watched
 from structlearn.structures import Structure
 from structlearn.structures.base import Corners
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize, stats
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators.design import Design
 from structlearn.estimators.ridge import EPSILON, projections
 

@@ -13,12 +13,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
 from structlearn.estimators.choices import check_number
 from structlearn.estimators.inputs import canonical_examples, check_weights, summed_duplicates
 from structlearn.estimators.multiclass import FLOATS
-from structlearn.objective import Objective
+from structlearn.problem.objective import Objective
 from structlearn.scoring import RowScoring
 from structlearn.solvers import Solution
 from structlearn.structures import Cube

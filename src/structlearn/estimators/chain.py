@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
 from structlearn.estimators.choices import class_weights, cost_options
 from structlearn.estimators.inputs import (
@@ -25,7 +25,7 @@ from structlearn.estimators.inputs import (
 )
 from structlearn.estimators.layout import Pieces, gold_and_cost
 from structlearn.metrics import sequence_accuracy
-from structlearn.oracle import Oracle
+from structlearn.problem.oracle import Oracle
 from structlearn.scoring import JointScoring, RowScoring, Scoring
 from structlearn.structures import Chain, ConditionedChain
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.penalties import Ball
-from structlearn.regularizers import Regularizer, Shannon, SquaredNorm, Tsallis, Zero
+from structlearn.problem.penalties import Ball
+from structlearn.problem.regularizers import Regularizer, Shannon, SquaredNorm, Tsallis, Zero
 from structlearn.solvers import (
     LBFGS,
     ActiveBlocks,

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.distributed import JoinedBlocks, Partitions, Post, caution_of, split, spread_out
 from structlearn.distributed.dask_engine import DaskEngine
 from structlearn.estimators.base import Task
 from structlearn.estimators.choices import make_checkpoint
 from structlearn.estimators.inputs import check_weights
-from structlearn.objective import Objective
+from structlearn.problem.objective import Objective
 from structlearn.solvers import Checkpoint
 
 #: Parameters that are the driver's alone, and what workers have in their place.

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array
-from structlearn.schema import check_form
-from structlearn.tensors import Entry
+from structlearn.core.contract import Array
+from structlearn.storage.schema import check_form
+from structlearn.storage.tensors import Entry
 
 #: Shorter arrays are written as they are.
 LEAST = 1024

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators.base import StructuredEstimator, Task
 from structlearn.estimators.choices import class_weights, cost_options, one_of
 from structlearn.estimators.graphs import Examples, edge_lengths, read_examples, squared_contrasts
@@ -24,7 +24,7 @@ from structlearn.estimators.inputs import (
 )
 from structlearn.metrics import sequence_accuracy
 from structlearn.scoring import GraphScoring
-from structlearn.structures.cut import Cuts
+from structlearn.structures.cut.cut import Cuts
 
 #: The share of edges between like labels whose learned score may be positive before we warn.
 _TOLERATED = 0.05

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 
 #: Rows (or columns) of X that are turned into centred float64 at once.
 AT_ONCE = 2048

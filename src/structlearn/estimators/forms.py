@@ -12,8 +12,8 @@ import numpy as np
 
 from structlearn import estimators
 from structlearn.estimators.stored import count
-from structlearn.schema import check_form
 from structlearn.solvers import Certificate
+from structlearn.storage.schema import check_form
 from structlearn.structures import ConditionedChain
 
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators.inputs import as_list, stack_examples
-from structlearn.structures.graphs import Graph, grid_graph, make_graph
+from structlearn.structures.cut.graphs import Graph, grid_graph, make_graph
 
 
 class Example(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 
 
 def group_ids(groups: Any, n_features: int) -> Array:

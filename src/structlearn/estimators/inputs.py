@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.scoring.base import check_csr
 
 F = TypeVar("F", bound=Callable[..., Any])

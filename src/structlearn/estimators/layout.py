@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array
-from structlearn.memory import Memory
+from structlearn.core.contract import Array
+from structlearn.core.memory import Memory
 from structlearn.scoring import Scoring
 from structlearn.structures import Structure
 from structlearn.structures.base import Corners

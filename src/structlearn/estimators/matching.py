@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators.base import Task
 from structlearn.estimators.parts import PartEstimator
 from structlearn.metrics import link_scores

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 import structlearn
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators.compact import check_density, fill, pack, whole_shapes
 from structlearn.estimators.stored import DESCRIPTION
-from structlearn.schema import check_form
 from structlearn.solvers import History, Row
-from structlearn.tensors import TensorFile, write_tensors
+from structlearn.storage.schema import check_form
+from structlearn.storage.tensors import TensorFile, write_tensors
 
 FORMAT = "structlearn-model"
 #: Since 2, arrays may be written compactly (see `compact`); since 3, all of a file is hashed.

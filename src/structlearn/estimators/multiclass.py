@@ -12,12 +12,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
 from structlearn.estimators.choices import LOSSES, cost_options, one_of
 from structlearn.estimators.inputs import canonical_examples, check_weights, coded, summed_duplicates
 from structlearn.estimators.layout import gold_and_cost
-from structlearn.penalties import ElasticNet, GroupNorm, Penalty
+from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
 from structlearn.scoring import RowScoring
 from structlearn.structures import Simplex
 

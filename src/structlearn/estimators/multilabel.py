@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
 from structlearn.estimators.choices import class_weights, cost_options, one_of
 from structlearn.estimators.inputs import as_list, canonical_examples, check_weights, summed_duplicates

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from structlearn.contract import Array, Shape
+from structlearn.core.contract import Array, Shape
 from structlearn.estimators.base import StructuredEstimator, Task
 from structlearn.estimators.choices import cost_options
 from structlearn.estimators.inputs import (

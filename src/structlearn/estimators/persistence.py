@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import structlearn
 from structlearn import structures
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators import forms
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.model_file import ModelFile, damaged, history_array, history_of, write_model

@@ -15,19 +15,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
+from structlearn.core.threads import blas_threads
 from structlearn.estimators.bayes import GaussianPrediction, central_interval, maximise_evidence
 from structlearn.estimators.choices import check_number, one_of
 from structlearn.estimators.design import Design, centred, chunks, times
 from structlearn.estimators.groups import group_ids
 from structlearn.estimators.inputs import check_weights
 from structlearn.estimators.ridge import Ridge, ridge, status
-from structlearn.penalties import ElasticNet, GroupNorm
-from structlearn.progress import Watchable, watched
+from structlearn.problem.least_squares import LeastSquares
+from structlearn.problem.penalties import ElasticNet, GroupNorm
 from structlearn.solvers import Certificate, History, Proximal, Row, Solution, Stopping, solve
-from structlearn.solvers.coordinate_descent import CoordinateDescent
-from structlearn.solvers.least_squares import LeastSquares
-from structlearn.threads import blas_threads
+from structlearn.solvers.first_order.coordinate_descent import CoordinateDescent
+from structlearn.solvers.progress import Watchable, watched
 
 FLOATS = (np.float64, np.float32)
 PENALTIES = ("l2", "l1", "elasticnet", "group")

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, lsqr
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators.design import Design
 
 #: Sparse problems with more rows and more columns than this are solved by LSQR.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from structlearn import structures
-from structlearn.contract import Array
-from structlearn.schema import check_form
+from structlearn.core.contract import Array
+from structlearn.storage.schema import check_form
 from structlearn.structures.whole import Whole
 
 #: What padding of strings may add to an array.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators.inputs import as_list
 
 #: The code of strings that were rare in training, or never seen.

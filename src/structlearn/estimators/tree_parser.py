@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators.base import StructuredEstimator, Task
 from structlearn.estimators.choices import cost_options
 from structlearn.estimators.inputs import as_list, check_same_length, check_weights, for_no_examples
@@ -18,9 +18,9 @@ from structlearn.estimators.multiclass import MulticlassClassifier
 from structlearn.estimators.tokens import DEFAULT_TEMPLATES, frequent, token_codes, without_rare
 from structlearn.metrics import sequence_accuracy
 from structlearn.scoring import ArcScoring
-from structlearn.scoring.templates import columns_of, compile_templates
+from structlearn.scoring.arcs.templates import columns_of, compile_templates
 from structlearn.structures import NonProjectiveTree, ProjectiveTree
-from structlearn.structures.trees import crossing_arcs
+from structlearn.structures.tree.trees import crossing_arcs
 
 
 class Parse(NamedTuple):
@@ -35,7 +35,7 @@ class TreeParser(StructuredEstimator):
     """Dependency trees over arcs: theta[h, m] = sum of the weights of the arc's hashed features.
 
     The parameters are those of `StructuredEstimator`, and those below. Features are made by templates (see
-    `structlearn.scoring.templates`) and computed when they are needed: memory holds the words and the
+    `structlearn.scoring.arcs.templates`) and computed when they are needed: memory holds the words and the
     weights. Where trees have labels, a multiclass classifier with the same templates and loss learns them
     from the gold arcs; `certificate_` is that of the trees, `label_certificate_` that of the labels.
     There is no intercept: the empty template counts arcs by direction and length.

@@ -11,8 +11,8 @@ from typing import Any
 from sklearn.base import clone
 
 from structlearn.estimators.base import StructuredEstimator
-from structlearn.files import written_aside
 from structlearn.reports.runs import Job, Run, execute, execute_apart, rehearse
+from structlearn.storage.atomic import written_aside
 
 #: Tried in this order where no solvers are named; those that cannot train the problem are left out.
 DEFAULT_SOLVERS = (

@@ -8,7 +8,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from structlearn.files import make_folder
 from structlearn.reports.comparison import EFFORTS, GAPS, Comparison
 from structlearn.reports.comparison_plots import comparison_figures
 from structlearn.reports.machine import machine
@@ -16,6 +15,7 @@ from structlearn.reports.page import Page
 from structlearn.reports.plots import MEASURES, save_figure
 from structlearn.reports.runs import Run
 from structlearn.reports.tables import brief, size
+from structlearn.storage.atomic import make_folder
 
 _EFFORTS = dict(zip(EFFORTS, ("passes", "calls", "seconds"), strict=True))
 _LEAD = "{n} solvers on the same objective, from the same start, with the same seed and stopping rule."

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.reports.comparison import Comparison
 from structlearn.reports.plots import MEASURES, draw_line, explain_lines, look_of, new_figure, smallest_step
 

@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from structlearn.files import written_aside
+from structlearn.storage.atomic import written_aside
 
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from structlearn.contract import Array
-from structlearn.files import written_aside
+from structlearn.core.contract import Array
 from structlearn.solvers import History
+from structlearn.storage.atomic import written_aside
 
 #: Okabe and Ito's colours, which people with any colour vision can tell apart (without the yellow, too pale).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

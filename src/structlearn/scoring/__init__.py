@@ -1,12 +1,12 @@
 """Scoring: theta = Phi w and its adjoint. Knows features and weights, never the polytope."""
 
-from structlearn.scoring.arcs import ArcScoring
+from structlearn.scoring.arcs.arcs import ArcScoring
 from structlearn.scoring.base import Scoring
-from structlearn.scoring.graphs import GraphScoring
 from structlearn.scoring.joint import JointScoring
-from structlearn.scoring.parts import PartScoring
-from structlearn.scoring.rows import RowScoring
-from structlearn.scoring.sums import SumScoring
+from structlearn.scoring.parts.graphs import GraphScoring
+from structlearn.scoring.parts.parts import PartScoring
+from structlearn.scoring.parts.sums import SumScoring
+from structlearn.scoring.rows.rows import RowScoring
 
 __all__ = [
     "ArcScoring",

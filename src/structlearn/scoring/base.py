@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array, fetch, score, score_some
-from structlearn.kernels import answer, kernel, leaf
+from structlearn.core.contract import Array, fetch, score, score_some
+from structlearn.core.kernels import answer, kernel, leaf
 
 #: Parts of the examples that are scored, encoded or pulled back at a time.
 PARTS_AT_ONCE = 1 << 17
@@ -19,7 +19,7 @@ class Scoring(ABC):
     """The linear map Phi of a data set. Knows features and weights, never the polytope.
 
     The last `n_shared` weights are the scores of the shared parts themselves. Solvers that go block by block
-    ask `record` (see `structlearn.contract`); solvers that take all examples at once call `scores` and
+    ask `record` (see `structlearn.core.contract`); solvers that take all examples at once call `scores` and
     `pullback` on ranges of examples.
     """
 
@@ -35,7 +35,7 @@ class Scoring(ABC):
     @property
     @abstractmethod
     def record(self) -> Any:
-        """The NamedTuple that answers the questions of `structlearn.contract`."""
+        """The NamedTuple that answers the questions of `structlearn.core.contract`."""
 
     def scores(self, w: Array, first: int, last: int) -> Array:
         """Local parts of Phi_i w for examples first .. last - 1, end to end."""

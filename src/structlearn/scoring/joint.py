@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import (
+from structlearn.core.contract import (
     Array,
     fetch,
     gram,
@@ -20,9 +20,9 @@ from structlearn.contract import (
     scratch,
     squared_norm,
 )
-from structlearn.kernels import answer, kernel, leaf
+from structlearn.core.kernels import answer, kernel, leaf
 from structlearn.scoring.base import Scoring
-from structlearn.scoring.rows import RowScoring
+from structlearn.scoring.rows.rows import RowScoring
 
 
 class JointRows(NamedTuple):

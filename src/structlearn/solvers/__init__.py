@@ -1,24 +1,24 @@
 """Solvers: one file an algorithm, and the only loop. One objective, one certificate."""
 
-from structlearn.solvers.active_blocks import ActiveBlocks
-from structlearn.solvers.active_steps import Steps
-from structlearn.solvers.block_frank_wolfe import BlockFrankWolfe, ExactBlocks
+from structlearn.solvers.bcfw.active_blocks import ActiveBlocks
+from structlearn.solvers.bcfw.active_steps import Steps
+from structlearn.solvers.bcfw.block_frank_wolfe import BlockFrankWolfe, ExactBlocks
+from structlearn.solvers.bcfw.orders import GapSampling, Order, Permutation, Uniform
 from structlearn.solvers.checkpoint import Checkpoint
-from structlearn.solvers.cutting_plane import CuttingPlane
-from structlearn.solvers.extragradient import Extragradient
-from structlearn.solvers.extragradient_plain import PlainExtragradient
-from structlearn.solvers.frank_wolfe import FrankWolfe
-from structlearn.solvers.geometry import EntropicGeometry, EuclideanGeometry
-from structlearn.solvers.gradient import GradientDescent, Proximal
-from structlearn.solvers.lbfgs import LBFGS
+from structlearn.solvers.cutting_plane.n_slack import NSlack
+from structlearn.solvers.cutting_plane.one_slack import CuttingPlane
+from structlearn.solvers.extragradient.extragradient import Extragradient
+from structlearn.solvers.extragradient.geometry import EntropicGeometry, EuclideanGeometry
+from structlearn.solvers.extragradient.plain import PlainExtragradient
+from structlearn.solvers.first_order.frank_wolfe import FrankWolfe
+from structlearn.solvers.first_order.gradient import GradientDescent, Proximal
+from structlearn.solvers.first_order.lbfgs import LBFGS
+from structlearn.solvers.first_order.projected_gradient import ProjectedGradient
+from structlearn.solvers.first_order.steps import ConstantStep, DiminishingStep, PegasosStep, StepRule
+from structlearn.solvers.first_order.stochastic_subgradient import Perceptron, StochasticSubgradient
+from structlearn.solvers.first_order.subgradient import Subgradient
 from structlearn.solvers.loop import Candidate, Progress, Solver, Stopping, solve
-from structlearn.solvers.n_slack import NSlack
-from structlearn.solvers.orders import GapSampling, Order, Permutation, Uniform
-from structlearn.solvers.projected_gradient import ProjectedGradient
 from structlearn.solvers.solution import Certificate, History, Row, Solution
-from structlearn.solvers.steps import ConstantStep, DiminishingStep, PegasosStep, StepRule
-from structlearn.solvers.stochastic_subgradient import Perceptron, StochasticSubgradient
-from structlearn.solvers.subgradient import Subgradient
 
 __all__ = [
     "LBFGS",

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.files import make_folder
-from structlearn.locks import FolderLock
-from structlearn.objective import Objective
+from structlearn.problem.objective import Objective
 from structlearn.solvers.states import load_state, open_state, save_state
-from structlearn.tensors import pieces
+from structlearn.storage.atomic import make_folder
+from structlearn.storage.locks import FolderLock
+from structlearn.storage.tensors import pieces
 
 #: Since 2, all of a file is hashed.
 VERSION = 2

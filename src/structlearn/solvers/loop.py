@@ -12,16 +12,16 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from structlearn.contract import Array
-from structlearn.errors import OracleError
-from structlearn.objective import Objective
-from structlearn.rounding import MATERIAL, Bound
+from structlearn.core.contract import Array
+from structlearn.core.errors import OracleError
+from structlearn.core.rounding import MATERIAL, Bound
+from structlearn.core.threads import blas_threads
+from structlearn.problem.objective import Objective
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.clock import Stopwatch
 from structlearn.solvers.kept_books import check_books, check_weights, refusing
 from structlearn.solvers.refutation import refutation
 from structlearn.solvers.solution import Certificate, History, Row, Solution
-from structlearn.threads import blas_threads
 
 
 class Candidate(NamedTuple):

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array
-from structlearn.objective import Objective
-from structlearn.rounding import MATERIAL
+from structlearn.core.contract import Array
+from structlearn.core.rounding import MATERIAL
+from structlearn.problem.objective import Objective
 
 
 def refutation(objective: Any, w: Array, z: Array | None, gap: float) -> str:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array
-from structlearn.files import written_aside
+from structlearn.core.contract import Array
+from structlearn.storage.atomic import written_aside
 
 
 class Row(NamedTuple):

@@ -16,9 +16,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 from scipy import sparse
 
-from structlearn.contract import Array
-from structlearn.memory import Memory
-from structlearn.tensors import TensorFile, write_tensors
+from structlearn.core.contract import Array
+from structlearn.core.memory import Memory
+from structlearn.storage.tensors import TensorFile, write_tensors
 
 
 def save_state(path: str | Path, value: Any, **notes: Any) -> None:

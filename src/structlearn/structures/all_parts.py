@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, Shape, nearest, nearest_workspace, workspace
-from structlearn.kernels import answer, kernel
-from structlearn.structures.active_set import MOST_ATOMS, ActiveSet, active_set_nearest, make_atoms
+from structlearn.core.contract import Array, Shape, nearest, nearest_workspace, workspace
+from structlearn.core.kernels import answer, kernel
 from structlearn.structures.base import Structure
 from structlearn.structures.regularized import quadratic
+from structlearn.structures.sparsemap import MOST_ATOMS, ActiveSet, active_set_nearest, make_atoms
 from structlearn.structures.whole import PlainWhole, Whole, WholeRecord
 
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, Shape, corner, gibbs, workspace
-from structlearn.kernels import is_answered, kernel
+from structlearn.core.contract import Array, Shape, corner, gibbs, workspace
+from structlearn.core.kernels import is_answered, kernel
 from structlearn.structures.regularized import Entropic, quadratic
 
 
@@ -80,7 +80,7 @@ class Structure(ABC):
     @property
     @abstractmethod
     def record(self) -> Any:
-        """The NamedTuple (or plain object) that answers the questions of `structlearn.contract`."""
+        """The NamedTuple (or plain object) that answers the questions of `structlearn.core.contract`."""
 
     def arguments(self) -> dict[str, Any]:
         """What the constructor needs to make this structure again."""

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array, Shape, corner, peak, workspace
-from structlearn.kernels import answer, kernel
-from structlearn.structures.active_set import PlainNearest, register
+from structlearn.core.contract import Array, Shape, corner, peak, workspace
+from structlearn.core.kernels import answer, kernel
 from structlearn.structures.base import Structure
+from structlearn.structures.sparsemap import PlainNearest, register
 
 
 class CompiledOracle(NamedTuple):
@@ -24,7 +24,7 @@ class CompiledOracle(NamedTuple):
 
 
 class PythonOracle(PlainNearest):
-    """Answers the questions of `structlearn.contract` through a plain `maximize`."""
+    """Answers the questions of `structlearn.core.contract` through a plain `maximize`."""
 
     def __init__(self, maximize: Callable[[Array], Any], part_ndim: int) -> None:
         self._maximize = maximize

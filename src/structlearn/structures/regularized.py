@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import log
 from typing import Any, NamedTuple
 
-from structlearn.contract import (
+from structlearn.core.contract import (
     corner,
     curvature,
     entropy,
@@ -22,8 +22,8 @@ from structlearn.contract import (
     peak,
     workspace,
 )
-from structlearn.kernels import answer, kernel
-from structlearn.rounding import UNIT
+from structlearn.core.kernels import answer, kernel
+from structlearn.core.rounding import UNIT
 
 
 class Entropic(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 
 
 def label_indices(y: Any, n_labels: int) -> Array:

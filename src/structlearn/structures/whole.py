@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from structlearn.contract import (
+from structlearn.core.contract import (
     Array,
     Shape,
     corner,
@@ -20,7 +20,7 @@ from structlearn.contract import (
     peak,
     workspace,
 )
-from structlearn.kernels import answer, kernel
+from structlearn.core.kernels import answer, kernel
 from structlearn.structures.base import Structure
 
 

@@ -37,11 +37,11 @@ from structlearn.apps.alignment.learning import (
 from structlearn.apps.alignment.links import Link, Links, table_links
 from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words, map_vectors, nearest_links
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.data import DataError
 from structlearn.estimators.choices import check_number, one_of
-from structlearn.oracle import Oracle
-from structlearn.regularizers import SquaredNorm
+from structlearn.problem.oracle import Oracle
+from structlearn.problem.regularizers import SquaredNorm
 from structlearn.scoring import PartScoring
 from structlearn.solvers import Certificate, History
 from structlearn.structures import Matching

@@ -17,10 +17,10 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from structlearn.apps.alignment.vectors import Vectors, Words, WordVectors
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators import StructuredPredictor
 from structlearn.metrics import link_scores
-from structlearn.scoring.sums import Items, SumScoring
+from structlearn.scoring.parts.sums import Items, SumScoring
 from structlearn.structures import Matching
 from structlearn.structures.own import PythonOracle
 

@@ -14,7 +14,7 @@ from structlearn.apps.alignment.bitext import Array, Corpus, Text
 from structlearn.apps.alignment.hmm import Room, hmm_posteriors, make_room
 from structlearn.apps.alignment.jumps import JumpCounts
 from structlearn.apps.alignment.model1 import model1_posteriors
-from structlearn.kernels import kernel
+from structlearn.core.kernels import kernel
 
 
 class DirectionRecord(NamedTuple):

@@ -12,7 +12,7 @@ from structlearn.apps.alignment.corpus import load_corpus
 from structlearn.apps.alignment.features import EdgeFeatures
 from structlearn.apps.alignment.links import link_table
 from structlearn.apps.alignment.vectors import Words
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators import MatchingClassifier
 
 

@@ -20,8 +20,8 @@ from structlearn.apps.alignment.bitext import Bitext
 from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.strings import LONGEST, MARK, Spellings, common_prefix, likeness, spell
 from structlearn.apps.alignment.vectors import Vectors, Words
-from structlearn.contract import Array
-from structlearn.kernels import kernel
+from structlearn.core.contract import Array
+from structlearn.core.kernels import kernel
 
 #: Scale of the constant and of the agreement.
 STRONG = 5.0

@@ -17,7 +17,7 @@ import numpy as np
 
 from structlearn.apps.alignment.bitext import Array
 from structlearn.apps.alignment.jumps import JumpCounts
-from structlearn.kernels import kernel
+from structlearn.core.kernels import kernel
 
 #: States less likely than this, given the words so far, are not followed.
 NEGLIGIBLE = 1e-12

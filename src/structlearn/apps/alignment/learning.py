@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from structlearn.apps.alignment.features import EdgeFeatures
 from structlearn.apps.alignment.links import Link, Links, table_links
 from structlearn.apps.alignment.metrics import alignment_scores
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators import MatchingClassifier
 from structlearn.structures import Matching
 

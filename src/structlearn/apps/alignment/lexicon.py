@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.apps.alignment.bitext import Array, Bitext, Corpus, Text
-from structlearn.kernels import kernel
-from structlearn.threads import in_order
+from structlearn.core.kernels import kernel
+from structlearn.core.threads import in_order
 
 #: Places at the end of a table over entries.
 N_MISSING = 4

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.apps.alignment.text import lines_of
-from structlearn.contract import Array
+from structlearn.core.contract import Array
+from structlearn.core.wording import quoted
 from structlearn.data import DataError, write_lines, written_text
-from structlearn.wording import quoted
 
 Link = tuple[int, int]
 Path = str | os.PathLike[str]

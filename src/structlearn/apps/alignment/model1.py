@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structlearn.apps.alignment.bitext import Array
-from structlearn.kernels import kernel
+from structlearn.core.kernels import kernel
 
 
 @kernel

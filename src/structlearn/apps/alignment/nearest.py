@@ -23,7 +23,7 @@ from structlearn.apps.alignment.vectors import (
     read_dictionary,
     read_vectors,
 )
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.data import DataError, located
 from structlearn.data.registry import file_of
 

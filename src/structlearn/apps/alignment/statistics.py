@@ -18,8 +18,8 @@ from structlearn.apps.alignment.direction import Direction
 from structlearn.apps.alignment.expectation import expect
 from structlearn.apps.alignment.lexicon import N_MISSING, N_PARTS, Lexicon, build_lexicon, find_entries
 from structlearn.apps.alignment.training import Recipe, Row, chunks, train
-from structlearn.progress import counted
-from structlearn.threads import in_order
+from structlearn.core.threads import in_order
+from structlearn.solvers.progress import counted
 
 
 class Posteriors(NamedTuple):

@@ -12,11 +12,11 @@ from structlearn.apps.alignment.jumps import WIDEST
 from structlearn.apps.alignment.lexicon import N_MISSING
 from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.vectors import Vectors, WordVectors
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.estimators.forms import number, read_certificate
 from structlearn.estimators.model_file import ModelFile, damaged, history_array, history_of, write_model
 from structlearn.estimators.stored import build
-from structlearn.schema import check_form, read_json
+from structlearn.storage.schema import check_form, read_json
 
 if TYPE_CHECKING:
     from structlearn.apps.alignment.aligner import Aligner

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array
-from structlearn.kernels import kernel
+from structlearn.core.contract import Array
+from structlearn.core.kernels import kernel
 
 #: Longer words are compared by their first letters.
 LONGEST = 32

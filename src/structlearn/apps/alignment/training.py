@@ -16,7 +16,7 @@ from structlearn.apps.alignment.direction import Direction, Priors
 from structlearn.apps.alignment.expectation import DirectionRecord, Expected, add_at, expect
 from structlearn.apps.alignment.jumps import JumpCounts
 from structlearn.apps.alignment.lexicon import Lexicon
-from structlearn.threads import Map, in_order
+from structlearn.core.threads import Map, in_order
 
 #: Sentence pairs are worked on in chunks of about so many cells, whatever the number of threads.
 CHUNK = 1 << 19

@@ -17,7 +17,7 @@ import numpy as np
 
 from structlearn.apps.alignment.bitext import Array
 from structlearn.apps.alignment.lexicon import Lexicon
-from structlearn.kernels import kernel
+from structlearn.core.kernels import kernel
 
 #: Below this exp(digamma(x)) < 1e-28 is taken as 0.
 _NOTHING = 1 / 64

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
+from structlearn.core.wording import quoted
 from structlearn.data.errors import DataError
 from structlearn.data.text import open_text
-from structlearn.wording import quoted
 
 Words = tuple[Sequence[str], Sequence[str]]
 _COUNT = re.compile(r"[0-9]{1,9}")

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
+from structlearn.core.wording import quoted
 from structlearn.data import CONLLU, DataError
 from structlearn.data.conllu import word_cells
 from structlearn.data.text import content, is_blank, open_text
-from structlearn.wording import quoted
 
 _HEAD, _DEPREL, _MISC = (CONLLU.index(name) for name in ("head", "deprel", "misc"))
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")

@@ -9,7 +9,7 @@ from typing import Any
 from structlearn.apps.tagging.templates import default_templates
 from structlearn.apps.text import parse_templates
 from structlearn.data import CONLLU
-from structlearn.schema import check_form
+from structlearn.storage.schema import check_form
 
 #: What columns of features are called in templates, in their order.
 USUAL = ("word", "pos", "chunk")

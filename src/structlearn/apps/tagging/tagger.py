@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from structlearn.apps.tagging.plan import Plan
 from structlearn.apps.tagging.templates import default_templates
 from structlearn.apps.text import Template, TextFeatures, parse_templates
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.data import Tokens
 from structlearn.estimators import ChainClassifier
 from structlearn.estimators.inputs import Stacked, for_no_examples
 from structlearn.estimators.model_file import damaged
 from structlearn.estimators.persistence import Bundle, load_bundle, save_bundle
-from structlearn.schema import check_form
+from structlearn.storage.schema import check_form
 
 #: the name of the vocabulary in a model file
 FEATURES = "features"

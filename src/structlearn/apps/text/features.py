@@ -18,7 +18,7 @@ from scipy import sparse
 from structlearn.apps.text.keys import KeyTable, add_atom
 from structlearn.apps.text.templates import parse_templates
 from structlearn.apps.text.views import hashes, text_hash, view_named
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 from structlearn.data import Tokens
 
 _MOST_BITS = 30

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.contract import Array
-from structlearn.kernels import kernel, leaf
+from structlearn.core.contract import Array
+from structlearn.core.kernels import kernel, leaf
 
 _OUTSIDE = 0x9E3779B97F4A7C15
 

@@ -9,7 +9,7 @@ from itertools import groupby
 
 import numpy as np
 
-from structlearn.contract import Array
+from structlearn.core.contract import Array
 
 #: None: the string has no such view (a suffix longer than the word), and so no feature.
 View = Callable[[str], str | None]

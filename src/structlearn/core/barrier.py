@@ -1,0 +1,65 @@
+"""A barrier between threads inside compiled code: where threads meet thousands of times a second.
+
+Each thread tells in a cell of its own to which meeting it has come, and looks at the others' cells until they
+have come, too, giving its processor away in between.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+from structlearn.core.contract import Array
+from structlearn.core.kernels import kernel
+
+_WORDS_APART = 8  # cells on cache lines of their own: looking at one must not slow down another
+#: The number of a meeting that never comes.
+GONE = np.iinfo(np.int64).max
+
+
+def _give_way() -> Any:
+    """The system's call that lets another thread run."""
+    if os.name == "nt":
+        return ctypes.windll.kernel32.SwitchToThread  # type: ignore[attr-defined,unused-ignore]
+    return ctypes.CDLL(None).sched_yield
+
+
+llvm.add_symbol("structlearn_give_way", ctypes.cast(_give_way(), ctypes.c_void_p).value)
+give_way = types.ExternalFunction("structlearn_give_way", types.int32())
+
+
+@intrinsic
+def fence(typing_context: Any) -> Any:
+    """What was written before is there for all before anything that follows."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.fence("seq_cst")
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+def make_cells(n_threads: int) -> Array:
+    """A cell for each thread that will meet."""
+    return np.zeros((n_threads, _WORDS_APART), dtype=np.int64)
+
+
+@kernel
+def meet(cells: Any, k: Any, number: Any) -> Any:
+    """Thread k comes to the meeting of a number, and waits for all; False if one of them is gone."""
+    fence()
+    cells[k, 0] = max(cells[k, 0], number)
+    fence()
+    complete = True
+    for other in range(cells.shape[0]):
+        while cells[other, 0] < number:
+            give_way()
+        complete = complete and cells[other, 0] != GONE
+    fence()
+    return complete

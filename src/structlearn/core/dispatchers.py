@@ -1,0 +1,105 @@
+"""Numba's dispatchers, so arranged that what a kernel calls is optimised once, inside it.
+
+Numba gives every compiled function wrappers for Python and C, optimises it and turns it into machine code by
+itself, and then optimises it again inside each of its callers. Here a function has two dispatchers: an
+`Entry`, called by Python, and its `Inner`, called by compiled code, which has no wrappers and stays as it was
+written until the entry that it ends up in is optimised as a whole. That halves the time of a first use.
+
+It rests on private parts of Numba, so that it is used with the versions that it was tried with; with others
+(and where STRUCTLEARN_PLAIN_NJIT is set) kernels are plain `njit` functions, which compile longer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba import types
+from numba.core import compiler
+from numba.core.codegen import JITCodeLibrary
+from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
+from numba.core.registry import CPUDispatcher
+
+#: Minor versions of Numba whose private parts are as this file expects them.
+TRIED = ((0, 68),)
+
+
+def is_lean() -> bool:
+    """Whether kernels compile by `Entry` and `Inner`."""
+    version = tuple(int(part) for part in numba.__version__.split(".")[:2])
+    return version in TRIED and not os.environ.get("STRUCTLEARN_PLAIN_NJIT")
+
+
+def dispatcher(function: Callable[..., Any], **options: Any) -> Any:
+    """`function`, to be compiled at its first call."""
+    if not is_lean():
+        return numba.njit(**options)(function)
+    return Entry(function, targetoptions={"nopython": True, "boundscheck": None, **options})
+
+
+class Entry(CPUDispatcher):
+    """What Python calls."""
+
+    def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any]) -> None:
+        super().__init__(py_func, {}, targetoptions)
+        self.inner = Inner(py_func, dict(targetoptions))
+
+    @property
+    def _numba_type_(self) -> Any:
+        return types.Dispatcher(self.inner)
+
+
+class Inner(CPUDispatcher):
+    """What compiled code calls: bitcode."""
+
+    def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any]) -> None:
+        super().__init__(py_func, {}, targetoptions)
+        self._compiler = _InnerCompiler(
+            py_func, self.targetdescr, self.targetoptions, self.locals, compiler.Compiler
+        )
+
+    def add_overload(self, cres: Any) -> None:
+        self.overloads[tuple(cres.signature.args)] = cres
+
+
+class _InnerCompiler(_FunctionCompiler):
+    def _compile_core(self, args: Any, return_type: Any) -> Any:
+        flags = compiler.Flags()
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        flags.no_cpython_wrapper = True
+        flags.no_cfunc_wrapper = True
+        flags.no_compile = True
+        target = self.targetdescr.target_context
+        found = compiler.compile_extra(
+            self.targetdescr.typing_context,
+            target,
+            self.py_func,
+            args=args,
+            return_type=return_type,
+            flags=flags,
+            locals=self.locals,
+            library=_Bitcode(target.codegen(), self.py_func.__qualname__),
+            pipeline_class=self.pipeline_class,
+        )
+        if found.typing_error is not None:
+            raise found.typing_error
+        found = found._replace(entry_point=_Key())
+        target.insert_user_function(found.entry_point, found.fndesc, [found.library])
+        return found
+
+
+class _Key:
+    """Names a compiled function for Numba's linker."""
+
+
+class _Bitcode(JITCodeLibrary):
+    """A library that only ever becomes part of another: neither optimised nor compiled by itself."""
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True

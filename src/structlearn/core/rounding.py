@@ -1,0 +1,105 @@
+"""How far rounding may take P and D from their true values: condition-based bounds.
+
+A score is a sum of at most k products; it is off by at most k u <|Phi^T e|, |w|>, u = 2^-53, which is no more
+than k u ||Phi^T e|| ||w||. An output of example i adds up at most m_i of them. With the *reach*
+
+    R = sum_i p_i m_i max_j ||Phi_i^T e_j||,   C = sum_i p_i m_i max_j |c_ij|,   M = sum_i p_i m_i
+
+all that is ever added up in P or in D is at most S = R ||w|| + C + M (M for the logarithms of partition
+functions), and each of the two is off by at most the number of its roundings times u S, beside those of the
+norm of w. Worst cases: the true errors are some orders of magnitude smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array
+
+#: Half of the distance from 1 to the next number: the largest relative error of one operation.
+UNIT = float(np.finfo(np.float64).eps) / 2
+#: A loss this far below zero, over the scores that it is a difference of, is no rounding error.
+MATERIAL = 1e-6
+#: Operations on a number that no sum counts: products, exponentials, what a kernel does beside adding up.
+FEW = 32
+
+
+class Bound(NamedTuple):
+    """A lower bound on the optimum: a dual value, already lowered by what rounding may have added to it."""
+
+    value: float
+    rounding: float = 0.0
+
+
+class Magnitude(NamedTuple):
+    """What an objective adds up, and how many terms its sums have."""
+
+    #: R, C and M above
+    reach: float
+    cost: float
+    mass: float
+    #: most terms of the score of a part, and of the score of an output
+    terms: int
+    entries: int
+    #: most terms of a weight of w(z)
+    depth: int
+    n_weights: int
+    n_examples: int
+    #: relative error of the oracle itself, where it is not exact
+    accuracy: float = 0.0
+
+    def size(self, norm: float) -> float:
+        """S at ||w||."""
+        return self.reach * norm + self.cost + self.mass
+
+    def primal(self, w: Array, value: float) -> float:
+        """At least the error of P(w), whose value was found."""
+        roundings = 2 * self.terms + 4 * self.entries + FEW
+        sums = (self.n_weights + self.n_examples) * abs(value)
+        return (UNIT * roundings + self.accuracy) * self.size(norm(w)) + UNIT * sums
+
+    def dual(self, slope: float, penalty: float, steps: float = 0.0) -> float:
+        """At least the error of D(z), where ||dD/du|| <= slope, after so many steps that changed w and z."""
+        roundings = 2 * (self.depth + steps / max(self.n_examples, 1)) + FEW
+        return UNIT * (roundings * self.size(slope) + 2 * (self.n_weights + steps) * abs(penalty))
+
+    @classmethod
+    def of_examples(
+        cls, scoring: Any, entries: Array, cost: Array, weight: Array, accuracy: float
+    ) -> Magnitude:
+        """That of a data set whose outputs add up at most so many parts, with these costs and weights."""
+        chunks = scoring.chunks()
+        largest = np.zeros((2, scoring.n_examples))
+        for first, last in chunks:
+            parts = slice(scoring.start[first], scoring.start[last])
+            own = first + np.flatnonzero(np.diff(scoring.start[first : last + 1]))
+            for row, values in zip(largest, (scoring.part_norms(first, last), np.abs(cost[parts]))):
+                row[own] = np.maximum.reduceat(values, scoring.start[own] - parts.start) if own.size else 0.0
+        mass = weight * entries
+        reach = float(mass @ np.maximum(largest[0], 1.0 if scoring.n_shared else 0.0))
+        depth = len(chunks) + max(int(scoring.start[last] - scoring.start[first]) for first, last in chunks)
+        counts = [scoring.n_terms, int(entries.max()), depth, scoring.n_weights, np.count_nonzero(weight)]
+        return cls(reach, float(mass @ largest[1]), float(mass.sum()), *map(int, counts), accuracy)  # type: ignore[call-arg]
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[Magnitude], shares: Sequence[float]) -> Magnitude:
+        """That of a data set whose parts have these shares of all example weights."""
+
+        def mean(name: str) -> float:
+            return sum(share * getattr(one, name) for share, one in zip(shares, parts))
+
+        def most(name: str) -> int:
+            return max(getattr(one, name) for one in parts)
+
+        means = [mean(name) for name in ("reach", "cost", "mass")]
+        counts = [most(name) for name in ("terms", "entries", "depth", "n_weights")]
+        n_examples = sum(one.n_examples for one in parts)
+        return cls(*means, *counts, n_examples, max(one.accuracy for one in parts))  # type: ignore[arg-type, call-arg]
+
+
+def norm(w: Array) -> float:
+    """||w||, rounded up."""
+    return float(np.linalg.norm(w)) * (1 + 1e-9)

@@ -1,0 +1,1 @@
+"""The training problem: objective, oracle, regularisers (Omega), penalties (R), losses, least squares."""

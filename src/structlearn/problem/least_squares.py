@@ -1,0 +1,386 @@
+"""Least squares with a sparse penalty: the objective and its dual, for dense and sparse columns.
+
+With columns x_j and targets y that are already centred and weighted (rows times sqrt(n p_i)), and the blocks
+g of features a norm treats as one (single features for the L1 norm):
+
+    P(w) = 1/n 1/2 ||y - X w||^2 + l1 sum_g ||w_g|| + l2/2 ||w||^2
+    D(s) = 1/n { s <y, r> - s^2/2 (||r||^2 + n l2 ||w||^2) },   r = y - X w,
+           for every s with s ||X_g^T r / n - l2 w_g|| <= l1 for all g
+
+The second line is the dual of the first with l2 moved into d more rows of data, sqrt(n l2) I, of target 0.
+
+Whatever vector r is, D(s) is a lower bound of min P as long as s is feasible: rounding of y - X w does not
+matter to the dual, but that of <y, r>, <r, r> and <x_j, r> does. Each is at most (n + 16) u times the norms
+of its factors, u = 2^-53: pulls are enlarged and D is lowered by that much. `rounding` bounds what is in P.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+from scipy import sparse
+
+from structlearn.core.contract import Array
+from structlearn.core.kernels import kernel
+from structlearn.core.rounding import UNIT, Bound
+from structlearn.problem.objective import Answers
+from structlearn.problem.penalties import Penalty
+
+# ---- columns: dense or sparse ----------------------------------------------------------------------
+
+
+class DenseColumns(NamedTuple):
+    """The columns of a Fortran-ordered matrix."""
+
+    values: Array
+
+
+class SparseColumns(NamedTuple):
+    """The columns of a CSC matrix, minus means_j q where they are centred (q is a unit vector).
+
+    A residual has one entry more than there are rows: r = r[:-1] + r[-1] q. As y and the centred columns are
+    orthogonal to q, so is r, and no question below touches a row that has no entry in the column.
+    """
+
+    values: Array
+    rows: Array
+    start: Array
+    means: Array
+
+
+def along(columns: Any, j: int, r: Array) -> Any:
+    """<x_j, r>."""
+
+
+def retreat(columns: Any, j: int, amount: float, r: Array) -> Any:
+    """r <- r - amount x_j."""
+
+
+def _along_dense(columns: Any, j: Any, r: Any) -> Any:
+    x = columns.values[:, j]
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * r[i]
+    return total
+
+
+def _retreat_dense(columns: Any, j: Any, amount: Any, r: Any) -> Any:
+    x = columns.values[:, j]
+    for i in range(x.size):
+        r[i] -= amount * x[i]
+
+
+def _along_sparse(columns: Any, j: Any, r: Any) -> Any:
+    first, last = columns.start[j], columns.start[j + 1]
+    values, rows = columns.values[first:last], columns.rows[first:last]
+    total = r[-1] * columns.means[j]
+    for k in range(values.size):
+        total += values[k] * r[rows[k]]
+    return total
+
+
+def _retreat_sparse(columns: Any, j: Any, amount: Any, r: Any) -> Any:
+    first, last = columns.start[j], columns.start[j + 1]
+    values, rows = columns.values[first:last], columns.rows[first:last]
+    for k in range(values.size):
+        r[rows[k]] -= amount * values[k]
+    r[-1] += amount * columns.means[j]
+
+
+# Not `question`: a call for each short column, with its counting of references, took three times as long.
+# Numba warns where one function inlines the same one twice: ask once a kernel.
+
+
+@overload(along, inline="always")
+def _choose_along(columns: Any, j: Any, r: Any) -> Any:
+    return _along_sparse if columns.instance_class is SparseColumns else _along_dense
+
+
+@overload(retreat, inline="always")
+def _choose_retreat(columns: Any, j: Any, amount: Any, r: Any) -> Any:
+    return _retreat_sparse if columns.instance_class is SparseColumns else _retreat_dense
+
+
+# ---- kernels: all values are n times those of P and D ------------------------------------------------
+
+
+class Blocks(NamedTuple):
+    """Blocks of features: block g is members[start[g] : start[g + 1]].
+
+    bound : the largest eigenvalue of X_g^T X_g, or more
+    size : the norm of X_g as it is stored, to which rounding is proportional
+    """
+
+    start: Array
+    members: Array
+    bound: Array
+    size: Array
+
+
+class Norms(NamedTuple):
+    """n times the strengths of the penalty, and the relative rounding of a product of n terms."""
+
+    l1: float
+    l2: float
+    unit: float
+
+
+class Problem(NamedTuple):
+    """What compiled code sees of a `LeastSquares`."""
+
+    columns: Any
+    y: Array
+    n: int
+    blocks: Blocks
+    norms: Norms
+
+
+class Iterate(NamedTuple):
+    """Weights, their residual y - X w, and what is known of each feature and of each block."""
+
+    w: Array
+    r: Array
+    #: <x_j, r> - l2 w_j
+    pull: Array
+    #: ||pull_g||, or a little more, for rounding
+    pulls: Array
+
+
+class Values(NamedTuple):
+    """n times P, n times the best D, the share s of the residual, and n times the D of that share.
+
+    rounding : n times a bound of the error of P; that of D has been subtracted
+    """
+
+    primal: float
+    dual: float
+    share: float
+    dual_of_share: float
+    rounding: float
+
+
+@kernel
+def _square_sparse(columns: SparseColumns, out: Array) -> None:
+    """out_j <- ||x_j||^2, without the means."""
+    for j in range(out.size):
+        total = 0.0
+        for k in range(columns.start[j], columns.start[j + 1]):
+            total += np.float64(columns.values[k]) ** 2
+        out[j] = total
+
+
+@kernel
+def _residual(columns: Any, y: Array, w: Array, r: Array) -> None:
+    """r <- y - X w."""
+    r[:] = y
+    for j in range(w.size):
+        if w[j] != 0:
+            retreat(columns, j, w[j], r)
+
+
+@kernel
+def _pull(columns: Any, r: Array, pull: Array) -> None:
+    """Pull <- X^T r."""
+    for j in range(pull.size):
+        pull[j] = along(columns, j, r)
+
+
+@kernel
+def _evaluate_group(columns: Any, members: Array, w: Array, r: Array, pull: Array) -> tuple[float, float]:
+    """||X_g^T r|| and ||w_g||; a group has no l2."""
+    squared_pull, squared_w = 0.0, 0.0
+    for j in members:
+        pull[j] = along(columns, j, r)
+        squared_pull += pull[j] ** 2
+        squared_w += w[j] ** 2
+    return np.sqrt(squared_pull), np.sqrt(squared_w)
+
+
+@kernel
+def evaluate(problem: Problem, work: Array, at: Iterate) -> Values:
+    """P and D of the problem that has only the blocks in `work`, whose pulls are computed."""
+    columns, y, n, blocks, norms = problem
+    start, members, _, size = blocks
+    w, r, pull, pulls = at
+    yr = np.sum(y * r)
+    rr = max(np.sum(r[:n] * r[:n]) - np.sum(r[n:] * r[n:]), 0.0)
+    yy, length = np.sum(y * y), np.sqrt(rr)
+    penalty, largest, beyond, ww, reach = 0.0, 0.0, 0.0, 0.0, 0.0
+    for g in work:
+        noise = norms.unit * size[g] * length
+        if start[g + 1] - start[g] == 1:
+            j = members[start[g]]
+            plain = along(columns, j, r)
+            pull[j] = plain - norms.l2 * w[j]
+            pulls[g] = abs(pull[j]) + noise + norms.unit * norms.l2 * abs(w[j])
+            size_g = abs(w[j])
+            ww += w[j] ** 2
+            beyond += max(abs(plain) + noise - norms.l1, 0.0) ** 2
+        else:
+            pulls[g], size_g = _evaluate_group(columns, members[start[g] : start[g + 1]], w, r, pull)
+            pulls[g] += noise
+        penalty += size_g
+        reach += size_g * size[g]
+        largest = max(largest, pulls[g])
+    squares = rr + norms.l2 * ww
+    share = max(yr / squares, 0.0) if squares > 0 else 1.0
+    if share * largest > norms.l1:
+        share = norms.l1 / largest
+    primal = squares / 2 + norms.l1 * penalty
+    many = norms.unit + w.size * UNIT
+    in_r = many * (np.sqrt(yy) + reach)
+    rounding = in_r * (length + in_r) + many * primal
+    in_yr = norms.unit * np.sqrt(yy) * length
+    dual = share * yr - share * share / 2 * squares - share * in_yr - share * share * many * squares
+    of_share = dual
+    if norms.l2 > 0:  # as a part of R, whose R*(u) = sum_j (|u_j| - l1)_+^2 / (2 l2) is finite everywhere
+        part = yr - rr / 2 - in_yr - norms.unit * rr - (1 + many) * beyond / (2 * norms.l2)
+        dual = max(dual, part)
+    return Values(primal, dual, share, of_share, rounding)
+
+
+# ---- the objective ---------------------------------------------------------------------------------
+
+
+class LeastSquares:
+    """P(w) = 1/(2n) ||y - X w||^2 + R(w), and its dual, as the loop asks for them.
+
+    Parameters
+    ----------
+    X : Fortran-ordered ndarray or CSC matrix of shape (n, d)
+        Weighted; dense columns are centred already.
+    y : ndarray of shape (n,)
+        Weighted and centred.
+    penalty : Penalty
+        R, with `l1` and `l2` the strengths of its two terms.
+    means : ndarray of shape (d,), optional
+        What a sparse column has along q, where it is to be centred.
+    axis : ndarray of shape (n,), optional
+        The unit vector q to which y and the centred columns are orthogonal.
+    groups : (start, members), optional
+        The blocks of the norm; single features unless given.
+    """
+
+    #: one sweep over coordinates is one pass
+    n_active = 1
+    #: nothing is relaxed
+    structure = SimpleNamespace(exact=True)
+    #: a solver goes on from weights alone
+    fingerprint = ()
+
+    def require_gradient(self, solver: str) -> None:
+        """The squared loss has one."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: Array,
+        penalty: Penalty,
+        l1: float,
+        l2: float = 0.0,
+        *,
+        means: Array | None = None,
+        axis: Array | None = None,
+        groups: tuple[Array, Array] | None = None,
+    ) -> None:
+        self.X = X
+        self.n, self.n_weights = X.shape
+        self.penalty = penalty
+        self.axis = axis
+        if sparse.issparse(X):
+            start = X.indptr.astype(np.int64)
+            rows = X.indices.astype(np.int32, copy=False).view(
+                np.uint32
+            )  # unsigned: none counts from the end
+            means = np.zeros(self.n_weights) if means is None else means
+            self.columns: Any = SparseColumns(X.data, rows, start, means)
+            self.y = np.append(y, 0.0)
+        else:
+            self.columns = DenseColumns(X)
+            self.y = np.ascontiguousarray(y, dtype=np.float64)
+        self.unit = (self.n + 16) * UNIT
+        norms = Norms(float(self.n * l1), float(self.n * l2), self.unit)
+        self.sizes = np.sqrt(self._squared_columns())
+        self.problem = Problem(self.columns, self.y, self.n, self._blocks(groups), norms)
+
+    def _blocks(self, groups: tuple[Array, Array] | None) -> Blocks:
+        squares = self.sizes**2
+        if groups is None:
+            singles = np.arange(self.n_weights + 1)
+            bound = squares
+            if sparse.issparse(self.X):  # with what rounding may have done to the difference
+                bound = np.maximum(squares - self.columns.means**2, 0.0) + 4 * self.unit * squares
+            return Blocks(singles, singles[:-1], bound, self.sizes)
+        start, members = groups
+        blocks = [members[a:b] for a, b in pairwise(start)]
+        bound = np.array([self._largest_eigenvalue(block) for block in blocks])
+        return Blocks(start, members, bound, np.sqrt([squares[block].sum() for block in blocks]))
+
+    def _squared_columns(self) -> Array:
+        if not sparse.issparse(self.X):
+            return np.einsum("ij,ij->j", self.X, self.X, dtype=np.float64)
+        squares = np.empty(self.n_weights)
+        _square_sparse(self.columns, squares)
+        return squares
+
+    def _largest_eigenvalue(self, members: Array) -> float:
+        """Of X_g^T X_g; a hair more, so that rounding cannot make a step too long."""
+        X = self.X[:, members].astype(np.float64)
+        gram = X.T @ X
+        hair = 1e-10 * float(np.linalg.norm(self.sizes[members])) ** 2
+        if sparse.issparse(X):
+            means = self.columns.means[members]
+            gram = gram.toarray() - np.outer(means, means)
+        return max(float(np.linalg.eigvalsh(gram)[-1]), 0.0) + hair
+
+    def residual(self, w: Array) -> Array:
+        """r = y - X w as a vector of its own: no part of it is kept along q."""
+        r = np.empty(self.y.size)
+        _residual(self.columns, self.y, w, r)
+        if self.axis is not None:
+            rows = r[: self.n]
+            rows += r[self.n :].sum() * self.axis
+            for _ in range(2):  # once more for what rounding left
+                rows -= (self.axis @ rows) * self.axis
+            r[self.n :] = 0.0
+        return r
+
+    # ---- what the loop and `Proximal` ask -----------------------------------------------------------
+
+    def primal(self, w: Array) -> float:
+        return self._primal(w, self.residual(w))
+
+    def _primal(self, w: Array, r: Array) -> float:
+        return self.penalty.value(w) + float(r @ r) / (2 * self.n)
+
+    def primal_rounding(self, w: Array, value: float) -> float:
+        """A bound of the error of `primal(w)`, whose value was found; ||r||^2 <= 2 n P."""
+        many = self.unit + w.size * UNIT
+        in_r = many * (float(np.linalg.norm(self.y)) + float(np.abs(w) @ self.sizes))
+        return in_r * (np.sqrt(2 * self.n * max(value, 0.0)) + in_r) / self.n + many * value
+
+    def answers(self, w: Array) -> Answers:
+        """The pull X^T r / n and the cost (<y, r> - 1/2 ||r||^2)/n of the dual point r = y - X w."""
+        r = self.residual(w)
+        pull = np.empty(self.n_weights)
+        _pull(self.columns, r, pull)
+        squared = float(r @ r)
+        lost = self.unit * (float(np.linalg.norm(self.y)) * np.sqrt(squared) + squared)
+        cost = float(self.y @ r) - squared / 2 - lost
+        return Answers(pull / self.n, cost / self.n, self._primal(w, r))
+
+    def dual_of_pull(self, pull: Array, cost: float) -> Bound:
+        """D of a share of the dual point: the cost is concave and zero at 0 (see `Objective`).
+
+        The pull is taken as large as rounding may hide: n cost <= ||y|| ||r|| - 1/2 ||r||^2 bounds ||r||.
+        """
+        length = float(np.linalg.norm(self.y))
+        length += np.sqrt(max(length**2 - 2 * self.n * cost, 0.0))
+        enlarged = np.abs(pull) + self.unit * length / self.n * self.sizes
+        share = self.penalty.shrink(enlarged)
+        lost = (self.unit + pull.size * UNIT) * abs(cost)
+        return Bound(share * cost - self.penalty.conjugate(share * enlarged) - lost, lost)

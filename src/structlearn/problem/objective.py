@@ -1,0 +1,397 @@
+"""The objective: binds structure, scoring and costs; primal, dual, certificate. All scaling lives here.
+
+With example weights p_i (1/n each, or sample weights over their sum), gold vertices mu_i, costs c_i, the
+regulariser Omega of the prediction and the penalty R on the weights (lambda/2 ||w||^2 unless said otherwise):
+
+    P(w) = R(w) + sum_i p_i { Omega*(Phi_i w + c_i) + Omega(mu_i) - <Phi_i w + c_i, mu_i> }
+           Omega*(theta) = max_{z in M_i} <theta, z> - Omega(z)
+    D(z) = -R*(u(z)) + sum_i p_i { <c_i, z_i - mu_i> - Omega(z_i) + Omega(mu_i) }
+    u(z) = sum_i p_i Phi_i^T (mu_i - z_i), the *pull* of z; with the squared norm w(z) = u(z) / lambda
+
+The second sum of D is called the *cost* of z here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array, curvature, gram, nearest
+from structlearn.core.errors import OracleError
+from structlearn.core.kernels import is_answered, kernel
+from structlearn.core.memory import Memory
+from structlearn.core.rounding import MATERIAL, Bound, Magnitude, norm
+from structlearn.core.threads import Team
+from structlearn.problem.oracle import Gold, Losses, Oracle
+from structlearn.problem.penalties import Penalty, SquaredL2
+from structlearn.problem.regularizers import Regularizer, Zero
+from structlearn.scoring.base import Scoring
+from structlearn.structures.base import Corners, Structure
+
+
+class Blocks(NamedTuple):
+    """The examples as a compiled pass over blocks sees them: their layout, then what the objective adds."""
+
+    shapes: Array
+    start: Array
+    largest: tuple[int, int]
+    most_parts: int
+    cost: Array
+    weight: Array
+    gold_start: Array
+    gold_index: Array
+    gold_value: Array
+    #: how many local parts, the first of each example, the squared norm covers
+    curved: Array
+
+
+class Answers(NamedTuple):
+    """What the oracle's answers s_i at one w add up to."""
+
+    #: sum_i p_i Phi_i^T (mu_i - s_i): lambda times the weights of the dual point s
+    pull: Array
+    #: sum_i p_i { <c_i, s_i - mu_i> - Omega(s_i) + Omega(mu_i) }
+    cost: float
+    #: P at the w that was asked about
+    primal: float
+
+
+class Objective:
+    """P(w) and D(z) of one data set.
+
+    Parameters
+    ----------
+    structure : Structure
+    scoring : Scoring
+    gold : Corners
+        The gold vertices mu_i.
+    cost : ndarray
+        Costs of the local parts, examples end to end.
+    regularization : float
+        lambda. Zero leaves the penalty out; then there is no dual.
+    regularizer : Regularizer
+        Omega; zero unless given.
+    penalty : Penalty
+        R; lambda/2 ||w||^2 unless given.
+    sample_weight : ndarray of shape (n_examples,), optional
+        Only proportions matter. An example of weight zero takes no part.
+    active : int array, optional
+        Which examples to visit, and in which order a permutation counts them (all, in their order).
+    n_jobs : int
+        Threads for what is asked of all examples at once, and for passes over blocks.
+    memory : Memory, optional
+        Where dual points go.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        scoring: Scoring,
+        gold: Corners,
+        cost: Array,
+        *,
+        regularization: float,
+        regularizer: Regularizer | None = None,
+        penalty: Penalty | None = None,
+        sample_weight: Array | None = None,
+        active: Array | None = None,
+        n_jobs: int = 1,
+        memory: Memory | None = None,
+    ) -> None:
+        self.memory = memory or Memory()
+        self.structure = structure
+        self.scoring = scoring
+        self.regularizer = regularizer or Zero()
+        self.penalty = penalty or SquaredL2(float(regularization))
+        record = self.regularizer.record(structure)
+        self.oracle = Oracle(record, scoring, structure=structure, n_jobs=n_jobs)
+        self.gold = gold
+        self.cost = cost
+        self.regularization = float(regularization)
+        n = scoring.n_examples
+        weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        active = np.arange(n) if active is None else active
+        self.active = active[weight[active] > 0]
+        self.weight = np.zeros(n)
+        self.weight[self.active] = weight[self.active] / weight[self.active].sum()
+        if cost.shape != (scoring.start[-1],) or not self._gold_fits():
+            raise ValueError("Gold corners and costs must be those of the examples' parts, end to end.")
+
+    # ---- sizes -------------------------------------------------------------------------------------
+
+    @property
+    def n_weights(self) -> int:
+        return self.scoring.n_weights
+
+    @property
+    def n_jobs(self) -> int:
+        """Threads for passes over blocks: one where the structure is plain Python."""
+        return self.team.n_jobs
+
+    @property
+    def team(self) -> Team:
+        return self.oracle.team
+
+    @property
+    def n_active(self) -> int:
+        return self.active.size
+
+    @property
+    def fingerprint(self) -> tuple[float, ...]:
+        """Numbers that differ between objectives: a solver may go on from where it was on an equal one."""
+        pull = self.gold_pull
+        return (
+            self.regularization,
+            self.n_active,
+            pull.size,
+            float(pull @ pull),
+            float(pull.sum()),
+            self.gold_cost,
+            self.penalty.conjugate(pull),
+        )
+
+    @property
+    def essence(self) -> tuple[Any, ...]:
+        """All that makes this objective what it is; `fingerprint` tells less, and takes less time."""
+        return (
+            *(self.regularization, self.regularizer, self.oracle.n_jobs),
+            *(type(self.penalty).__name__, *vars(self.penalty).values()),
+            *(self.structure.record, self.scoring.record, self.scoring.start),
+            *(self.gold, self.cost, self.weight, self.active),
+        )
+
+    @cached_property
+    def _curved(self) -> Array:
+        """How many local parts of each example, the first ones, the squared norm covers."""
+        return np.asarray(self.structure.n_curved(self.scoring.shapes.T), dtype=np.int64)
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        return Blocks(*self.oracle.layout, self.cost, self.weight, *self.gold, self._curved)
+
+    @cached_property
+    def most_entries(self) -> Array:
+        """How many entries a corner of each example may have."""
+        return self.structure.most_entries_many(self.scoring.shapes)
+
+    def require_gradient(self, solver: str) -> None:
+        """ValueError unless P has a gradient.
+
+        The squared norm leaves pairs of labels out: their prediction jumps where corners tie.
+        """
+        bent = curvature(self.oracle.record) > 0
+        if not self.regularizer.smooth or (bent and self.structure.has_linear_parts):
+            raise ValueError(
+                f"Solver {solver!r} needs a smooth loss; that of {type(self.structure).__name__} with "
+                f"{self.regularizer} is not, in its pairs of labels: use solver='sdca'."
+            )
+
+    @property
+    def has_exact_blocks(self) -> bool:
+        """Whether maximising the dual over one block is a Euclidean projection."""
+        projects = is_answered(nearest, self.structure.record) and self.oracle.compiled
+        plain = not self.regularizer.smooth or curvature(self.oracle.record) > 0
+        return self.scoring.isotropic and projects and plain
+
+    @property
+    def has_products(self) -> bool:
+        """Whether the scoring tells inner products of pulled-back corners, which active sets need."""
+        return is_answered(gram, self.scoring.record)
+
+    # ---- gold --------------------------------------------------------------------------------------
+
+    def _gold_fits(self) -> bool:
+        """Whether the gold corners have no parts but those of their examples: compiled code relies on it."""
+        gold, sizes = self.gold, np.diff(self.point_start)
+        if gold.start.size != sizes.size + 1 or not gold.start[-1] == gold.index.size == gold.value.size:
+            return False
+        for first, last in self.scoring.chunks():
+            index = gold.index[gold.start[first] : gold.start[last]]
+            most = np.repeat(sizes[first:last], np.diff(gold.start[first : last + 1]))
+            if ((index < 0) | (index >= most)).any():
+                return False
+        return True
+
+    @cached_property
+    def gold_pull(self) -> Array:
+        """sum_i p_i Phi_i^T mu_i."""
+        out = np.zeros(self.n_weights)
+        shared = self.scoring.shared(out)
+        for first, last in self.scoring.chunks():
+            local, shared_sum = self._spread(self.gold, first, last)
+            self.scoring.pullback(local, first, last, out)
+            shared += shared_sum
+        return out
+
+    @cached_property
+    def gold_cost(self) -> float:
+        """sum_i p_i <c_i, mu_i>."""
+        start, total = self.scoring.start, 0.0
+        for first, last in self.scoring.chunks():
+            local, _ = self._spread(self.gold, first, last)
+            total += float(local @ self.cost[start[first] : start[last]])
+        return total
+
+    @cached_property
+    def gold_omega(self) -> float:
+        """sum_i p_i Omega(mu_i)."""
+        values = self.regularizer.of_gold(self.gold, self._curved)
+        return float(self.weight @ values)
+
+    def _spread(self, corners: Corners, first: int, last: int) -> tuple[Array, Array]:
+        """Weighted vertices of a range of examples: dense local parts end to end, shared parts summed."""
+        start = self.scoring.start
+        entries = slice(corners.start[first], corners.start[last])
+        owner = np.repeat(np.arange(first, last), np.diff(corners.start[first : last + 1]))
+        index, value = corners.index[entries], corners.value[entries] * self.weight[owner]
+        n_local = np.diff(start)[owner]
+        is_local = index < n_local
+        parts = np.zeros(start[last] - start[first])
+        parts[start[owner[is_local]] - start[first] + index[is_local]] = value[is_local]
+        shared = np.bincount(
+            (index - n_local)[~is_local], weights=value[~is_local], minlength=self.scoring.n_shared
+        )
+        return parts, shared
+
+    @cached_property
+    def _compared(self) -> Gold:
+        """The gold vertices as the oracle compares answers with them."""
+        return Gold(*self.gold, self._curved)
+
+    # ---- values ------------------------------------------------------------------------------------
+
+    def primal(self, w: Array) -> float:
+        """P(w), by one oracle value an example."""
+        return self._primal_from(w, self.oracle.losses(w, self.cost, self.weight, self._compared))
+
+    def _primal_from(self, w: Array, losses: Losses) -> float:
+        if losses.least < -MATERIAL:
+            raise OracleError(
+                f"The answer for example {losses.example} is not maximal: its gold output has a higher "
+                "score; correct `maximize`, or the output."
+            )
+        return self.penalty.value(w) + losses.total
+
+    @cached_property
+    def magnitude(self) -> Magnitude:
+        """What P and D add up, for bounds of their rounding errors."""
+        entries = self.most_entries + self.scoring.shapes[:, 0]  # an entry may be as large as there are rows
+        return Magnitude.of_examples(self.scoring, entries, self.cost, self.weight, self.structure.accuracy)
+
+    def primal_rounding(self, w: Array, value: float) -> float:
+        """At least the rounding error of P(w), whose value was found."""
+        return self.magnitude.primal(w, value)
+
+    def dual(self, w: Array, cost: float, steps: float = 0.0) -> Bound:
+        """D of any dual point z, from w(z) and the cost of z; for the squared norm.
+
+        Lowered by what rounding may have added, in `steps` single steps if w and z were changed so often.
+        """
+        penalty = self.regularization / 2 * float(w @ w)
+        rounding = self.magnitude.dual(norm(w), penalty, steps)
+        return Bound(float(cost) - penalty - rounding, rounding)
+
+    def best_share(self, w: Array, cost: float) -> float:
+        """argmax_{0 <= s <= 1} s cost - s^2 lambda/2 ||w||^2: how far from mu towards z the dual is best.
+
+        Where z comes from a larger lambda, w(z) is too long here.
+        """
+        steep = self.regularization * float(w @ w)
+        return 1.0 if steep <= cost else max(cost, 0.0) / steep
+
+    def dual_of_pull(self, pull: Array, cost: float) -> Bound:
+        """D of z, or of the furthest point from mu towards z where D is finite, from the pull and cost of z.
+
+        The cost is concave in z and zero at mu, so that a share s of the way costs at least s of it.
+        """
+        share = self.penalty.shrink(pull)
+        penalty = self.penalty.conjugate(share * pull)
+        rounding = self.magnitude.dual(self.penalty.slope(pull, cost), penalty)
+        return Bound(share * cost - penalty - rounding, rounding)
+
+    def answers(self, w: Array) -> Answers:
+        """Ask the oracle of every example at w."""
+        pulled = self.gold_pull.copy()
+        shared = self.scoring.shared(pulled)
+        start, cost, losses = self.scoring.start, -self.gold_cost, Losses()
+        asked = self.oracle.corners(w, self.cost, self.weight, gold=self._compared)
+        for first, last, vertices, shared_sum, found in asked:
+            cost += float(vertices @ self.cost[start[first] : start[last]])
+            self.scoring.pullback(-vertices, first, last, pulled)
+            shared -= shared_sum
+            losses += found
+        return Answers(pulled, cost + losses.gain, self._primal_from(w, losses))
+
+    # ---- single examples ---------------------------------------------------------------------------
+
+    def each_answer(self, w: Array, examples: Array) -> Iterator[tuple[int, Array]]:
+        """(i, s_i) for the given examples: the oracle's answer at w, its local and then its shared parts."""
+        ones = np.ones(self.scoring.n_examples)
+        alone = [(int(i), int(i) + 1) for i in examples]
+        for one in self.oracle.corners(w, self.cost, ones, alone):
+            yield one.first, np.concatenate([one.vertices, one.shared])
+
+    def plane(self, i: int, parts: Array) -> tuple[Array, float]:
+        """p_i Phi_i^T (mu_i - z_i) and p_i <c_i, z_i - mu_i> (without Omega), for parts = z_i."""
+        delta = self.weight[i] * (self.gold.dense(i, parts.size) - parts)
+        pull = np.zeros(self.n_weights)
+        own = slice(self.scoring.start[i], self.scoring.start[i + 1])
+        local = delta[: own.stop - own.start]
+        self.scoring.pullback(local, i, i + 1, pull)
+        shared = self.scoring.shared(pull)
+        shared += delta[local.size :]
+        return pull, -float(local @ self.cost[own])
+
+    # ---- dual points -------------------------------------------------------------------------------
+
+    def gold_point(self) -> Array:
+        """z = mu, dense: examples end to end, each its local and then its shared parts."""
+        z = self.memory.zeros(self.point_start[-1])
+        for first, last in self.scoring.chunks():
+            entries = slice(self.gold.start[first], self.gold.start[last])
+            begins = np.repeat(self.point_start[first:last], np.diff(self.gold.start[first : last + 1]))
+            z[begins + self.gold.index[entries]] = self.gold.value[entries]
+        return z
+
+    @cached_property
+    def point_start(self) -> Array:
+        """Where each example begins in a dense dual point."""
+        return self.scoring.start + np.arange(self.scoring.n_examples + 1) * self.scoring.n_shared
+
+    def weights_of(self, z: Array) -> tuple[Array, float]:
+        """w(z) and sum_i p_i <c_i, z_i - mu_i> (without Omega), computed afresh from a dense dual point."""
+
+        def spread(first: int, last: int, local: Array, shared: Array) -> None:
+            pull_shared(self.blocks, first, last, z, local, shared)
+
+        return self.weights_from(spread)
+
+    def weights_from(self, spread: Callable[[int, int, Array, Array], Any]) -> tuple[Array, float]:
+        """The same where `spread(first, last, local, shared)` does to a dual point as `pull_shared` does."""
+        start, cost = self.scoring.start, -self.gold_cost
+        pulled = self.gold_pull.copy()
+        shared = self.scoring.shared(pulled)
+        for first, last in self.scoring.chunks():
+            local = np.empty(start[last] - start[first])
+            spread(first, last, local, shared)
+            cost += float(local @ self.cost[start[first] : start[last]])
+            self.scoring.pullback(-local, first, last, pulled)
+        pulled /= self.regularization
+        return pulled, cost
+
+
+@kernel
+def pull_shared(blocks: Any, first: Any, last: Any, z: Any, local: Any, shared: Any) -> None:
+    """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
+    n_shared = shared.size
+    offset = blocks.start[first]
+    for i in range(first, last):
+        p = blocks.weight[i]
+        begin, end = blocks.start[i], blocks.start[i + 1]
+        for j in range(begin, end):
+            local[j - offset] = p * z[j + i * n_shared]
+        for j in range(n_shared):
+            shared[j] -= p * z[end + i * n_shared + j]

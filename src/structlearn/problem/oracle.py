@@ -1,0 +1,290 @@
+"""The oracle of a data set: structure and scoring together, asked for all examples at given weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array, corner, curvature, omega, peak, workspace
+from structlearn.core.kernels import kernel
+from structlearn.core.threads import Team, blas_threads, in_order
+from structlearn.scoring.base import Scoring
+from structlearn.structures.base import Structure
+
+#: Parts that a thread scores and asks for their value at a time: they stay near the processor.
+PARTS_DEALT = 1 << 15
+
+
+class Layout(NamedTuple):
+    """Where each example's local parts are, as a compiled pass sees it."""
+
+    shapes: Array
+    start: Array
+    #: a shape that holds every example's
+    largest: tuple[int, int]
+    most_parts: int
+
+
+class Gold(NamedTuple):
+    """Gold vertices, written sparsely as `structures.base.Corners` are, and what the squared norm covers."""
+
+    start: Array
+    index: Array  # type: ignore[assignment]
+    value: Array
+    #: how many local parts, the first of each example, count in the squared norm
+    curved: Array
+
+    @classmethod
+    def nothing(cls, n_examples: int) -> Gold:
+        """For questions that no gold vertex is compared with."""
+        none = np.zeros(n_examples + 1, dtype=np.int64)
+        return cls(none, none[:0], np.empty(0), none[:-1])
+
+
+class Losses(NamedTuple):
+    """What examples add up to: sum_i p_i loss_i, loss_i = Omega*(theta_i) + Omega(mu_i) - <theta_i, mu_i>."""
+
+    total: float = 0.0
+    #: sum_i p_i { Omega(mu_i) - Omega(s_i) }, where answers s_i were asked for
+    gain: float = 0.0
+    #: the least loss, over the scores that it is a difference of and 1, and whose it is: negative by no more
+    #: than rounding, unless mu_i beats the answer that should be maximal
+    least: float = np.inf
+    example: int = -1
+
+    def __add__(self, other: Losses) -> Losses:  # type: ignore[override]
+        least = min(self[2:], other[2:])
+        return Losses(self.total + other.total, self.gain + other.gain, *least)
+
+
+class Corners(NamedTuple):
+    """Weighted answers p_i s_i of a range of examples."""
+
+    first: int
+    last: int
+    #: local parts, examples end to end
+    vertices: Array
+    #: shared parts, summed over the examples
+    shared: Array
+    losses: Losses
+
+
+class Oracle:
+    """Answers of a structure to the scores of all examples.
+
+    Parameters
+    ----------
+    record : Any
+        What answers `corner`: a structure's record, regularised or not.
+    scoring : Scoring
+    structure : Structure
+        Whose record it is. It checks the shapes of all examples: no other way leads from a data set to
+        compiled answers.
+    n_jobs : int
+        Threads; examples are shared out in ranges, and sums do not depend on it.
+    """
+
+    def __init__(self, record: Any, scoring: Scoring, *, structure: Structure, n_jobs: int = 1) -> None:
+        structure.check_examples(scoring.shapes, np.diff(scoring.start), scoring.n_shared)
+        self.record = record
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the structure answers inside compiled code (a plain Python object does not)."""
+        return isinstance(self.record, tuple)
+
+    def run(self, function: Any) -> Callable[..., Any]:
+        """The compiled form of a kernel where the structure allows it, else its Python source."""
+        return function if self.compiled else function.py_func
+
+    @cached_property
+    def layout(self) -> Layout:
+        shapes, start = self.scoring.shapes, self.scoring.start
+        largest = (int(shapes[:, 0].max()), int(shapes[:, 1].max()))
+        return Layout(shapes, start, largest, int(np.diff(start).max()))
+
+    @cached_property
+    def no_gold(self) -> Gold:
+        return Gold.nothing(self.scoring.n_examples)
+
+    def losses(self, w: Array, cost: Array, weight: Array, gold: Gold) -> Losses:
+        """sum_i p_i loss_i at the scores Phi_i w + c_i."""
+
+        def one(chunk: tuple[int, int]) -> Losses:
+            theta = self._scores(w, cost, *chunk)
+            shared = self.scoring.shared(w)
+            found = self.run(loss_chunk)(self.record, self.layout, gold, weight, *chunk, theta, shared)
+            return Losses(*found)
+
+        return sum(self._all_chunks(one, PARTS_DEALT), Losses())
+
+    def corners(
+        self,
+        w: Array,
+        cost: Array | None,
+        weight: Array,
+        chunks: list[tuple[int, int]] | None = None,
+        gold: Gold | None = None,
+    ) -> Iterator[Corners]:
+        """p_i argmax_z <Phi_i w + c_i, z>, a range of examples at a time (all, unless given)."""
+        gold = self.no_gold if gold is None else gold
+        return self.each_chunk(lambda chunk: self._corners(w, cost, weight, gold, *chunk), chunks)
+
+    def _corners(
+        self, w: Array, cost: Array | None, weight: Array, gold: Gold, first: int, last: int
+    ) -> Corners:
+        theta = self._scores(w, cost, first, last)
+        shared = self.scoring.shared(w)
+        vertices, shared_sum = np.empty(theta.size), np.zeros(shared.size)
+        found = self.run(corner_chunk)(
+            self.record, self.layout, gold, weight, first, last, theta, shared, vertices, shared_sum
+        )
+        return Corners(first, last, vertices, shared_sum, Losses(*found))
+
+    def read(self, w: Array, reader: Callable[[Array], Any]) -> list[tuple[int, int, Any]]:
+        """(first, last, what `reader` makes of argmax_z <Phi_i w, z>) of every range of examples."""
+        ones = np.ones(self.scoring.n_examples)
+
+        def one(chunk: tuple[int, int]) -> tuple[int, int, Any]:
+            return *chunk, reader(self._corners(w, None, ones, self.no_gold, *chunk).vertices)
+
+        return self._all_chunks(one)
+
+    def predict(self, w: Array, shift: Array | None = None) -> Iterator[tuple[int, Array]]:
+        """(i, local parts of argmax_z <Phi_i w + shift_i, z>) for every example."""
+        start = self.scoring.start
+        for answer in self.corners(w, shift, np.ones(self.scoring.n_examples)):
+            for i in range(answer.first, answer.last):
+                yield i, answer.vertices[start[i] - start[answer.first] : start[i + 1] - start[answer.first]]
+
+    def _scores(self, w: Array, cost: Array | None, first: int, last: int) -> Array:
+        theta = self.scoring.scores(w, first, last)
+        if cost is not None:
+            theta += cost[self.scoring.start[first] : self.scoring.start[last]]
+        return theta
+
+    def each_chunk(
+        self, function: Callable[[tuple[int, int]], Any], chunks: list[tuple[int, int]] | None = None
+    ) -> Iterator[Any]:
+        """`function` of each range of examples, in their order; a few answers a thread wait."""
+        chunks = self.scoring.chunks() if chunks is None else chunks
+        alone = len(chunks) == 1 or not self.compiled
+        with blas_threads(1), in_order(1 if alone else self.n_jobs) as run:
+            yield from run(function, chunks)
+
+    @cached_property
+    def team(self) -> Team:
+        """Threads that stay: as many as may work for this structure."""
+        return Team(self.n_jobs if self.compiled else 1)
+
+    def _all_chunks(
+        self, function: Callable[[tuple[int, int]], Any], parts_at_once: int | None = None
+    ) -> list[Any]:
+        """`function` of each range of examples, all kept; ranges are dealt out to the threads in turn."""
+        chunks = self.scoring.chunks(parts_at_once)
+        results: list[Any] = [None] * len(chunks)
+        n = min(self.team.n_jobs, len(chunks))
+        if not chunks:
+            return results
+
+        def part(k: int) -> None:
+            results[k::n] = [function(chunk) for chunk in chunks[k::n]]
+
+        with blas_threads(1):
+            self.team.together([partial(part, k) for k in range(n)])
+        return results
+
+
+@kernel
+def against_gold(gold: Any, i: Any, bend: Any, theta: Any, shared: Any, best: Any) -> Any:
+    """loss_i, from the scores of one example: large ones cancel exactly. What rounding leaves below 0 is 0.
+
+    Returns the loss, how far below zero it was over the scores that it is a difference of (infinite where it
+    was not), and Omega(mu_i), which is zero unless it is the squared norm.
+    """
+    known = square = 0.0
+    for e in range(gold.start[i], gold.start[i + 1]):
+        j, entry = gold.index[e], gold.value[e]
+        known += entry * (theta[j] if j < theta.size else shared[j - theta.size])
+        if j < gold.curved[i]:
+            square += entry * entry
+    omega_known = bend * square / 2.0
+    loss = best - known + omega_known
+    if gold.index.size and loss < 0.0:
+        return 0.0, loss / (abs(best) + abs(known) + omega_known + 1.0), omega_known
+    return loss, np.inf, omega_known
+
+
+@kernel
+def loss_chunk(
+    structure: Any, layout: Any, gold: Any, weight: Any, first: Any, last: Any, theta: Any, shared: Any
+) -> Any:
+    """The fields of `Losses` of a range of examples."""
+    work = workspace(structure, layout.largest)
+    vertex = np.empty(layout.most_parts + shared.size)
+    bend = curvature(structure)
+    offset = layout.start[first]
+    total, least, example = 0.0, np.inf, -1
+    for i in range(first, last):
+        if weight[i] == 0.0:
+            continue
+        a, b = layout.start[i] - offset, layout.start[i + 1] - offset
+        shape = (layout.shapes[i, 0], layout.shapes[i, 1])
+        best = peak(structure, shape, theta[a:b], shared, work, vertex[: b - a + shared.size])
+        loss, share, _ = against_gold(gold, i, bend, theta[a:b], shared, best)
+        if share < least:
+            least, example = share, i
+        total += weight[i] * loss
+    return total, 0.0, least, example
+
+
+@kernel
+def corner_chunk(
+    structure: Any,
+    layout: Any,
+    gold: Any,
+    weight: Any,
+    first: Any,
+    last: Any,
+    theta: Any,
+    shared: Any,
+    vertices: Any,
+    shared_sum: Any,
+) -> Any:
+    """Weighted corners p_i s_i of a range of examples; returns the fields of `Losses`."""
+    work = workspace(structure, layout.largest)
+    vertex = np.empty(layout.most_parts + shared.size)
+    bend = curvature(structure)
+    offset = layout.start[first]
+    total, gain, least, example = 0.0, 0.0, np.inf, -1
+    for i in range(first, last):
+        a, b = layout.start[i] - offset, layout.start[i + 1] - offset
+        size = b - a
+        p = weight[i]
+        if p == 0.0:
+            vertices[a:b] = 0.0
+            continue
+        s = vertex[: size + shared.size]
+        shape = (layout.shapes[i, 0], layout.shapes[i, 1])
+        best = corner(structure, shape, theta[a:b], shared, work, s)
+        loss, share, at_gold = against_gold(gold, i, bend, theta[a:b], shared, best)
+        if share < least:
+            least, example = share, i
+        total += p * loss
+        square = 0.0
+        for j in range(gold.curved[i]):
+            square += s[j] * s[j]
+        there = bend * square / 2.0
+        if bend == 0.0:
+            there = omega(structure, shape, theta[a:b], shared, work, s, best)
+        gain += p * (at_gold - there)
+        for j in range(size):
+            vertices[a + j] = p * s[j]
+        for j in range(shared.size):
+            shared_sum[j] += p * s[size + j]
+    return total, gain, least, example

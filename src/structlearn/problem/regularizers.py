@@ -1,0 +1,123 @@
+"""Omega, the regulariser of the prediction function: what makes a hard choice soft, or sparse.
+
+Each turns a structure into the record whose corner is argmax_{z in M} <theta, z> - Omega(z).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import xlogy
+
+from structlearn.core.contract import Array, gibbs, nearest
+from structlearn.core.kernels import is_answered
+from structlearn.structures import Cube, Simplex, Structure
+from structlearn.structures.base import Corners
+from structlearn.structures.flat.entmax import Tsallis as TsallisRecord
+from structlearn.structures.flat.entmax import check_alpha, tsallis
+from structlearn.structures.regularized import Entropic, quadratic
+
+
+class Regularizer(ABC):
+    """A convex function Omega on the polytope."""
+
+    #: Whether the prediction depends smoothly on the scores (so that gradient methods apply).
+    smooth: bool = True
+
+    @abstractmethod
+    def record(self, structure: Structure) -> Any:
+        """What answers `corner` with argmax <theta, z> - Omega(z); TypeError if the structure cannot."""
+
+    @abstractmethod
+    def value(self, structure: Structure, z: Array) -> float:
+        """Omega(z) of one part vector."""
+
+    def terms(self, structure: Structure, z: Array) -> Array | None:
+        """The terms of Omega where it is a sum over parts, one a part (of examples end to end); else None."""
+        return None
+
+    def of_gold(self, gold: Corners, n_curved: Array) -> Array:
+        """Omega(mu_i) of the gold corners of every example; zero at corners unless overridden.
+
+        n_curved : how many parts of each, the first ones, a squared norm covers.
+        """
+        return np.zeros(len(n_curved))
+
+
+@dataclass(frozen=True)
+class Zero(Regularizer):
+    """Omega = 0: the corner itself. The perceptron's loss, or the hinge with a cost."""
+
+    smooth = False
+
+    def record(self, structure: Structure) -> Any:
+        return structure.record
+
+    def value(self, structure: Structure, z: Array) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Shannon(Regularizer):
+    """Omega = -H: marginals of the Gibbs distribution. Softmax regression and CRFs."""
+
+    def record(self, structure: Structure) -> Any:
+        if not is_answered(gibbs, structure.record):
+            raise TypeError(f"{type(structure).__name__} has no marginals{structure.no_marginals}.")
+        return Entropic(structure.record)
+
+    def value(self, structure: Structure, z: Array) -> float:
+        terms = self.terms(structure, z)
+        if terms is not None:
+            return float(terms.sum())
+        if np.array_equal(z, np.rint(z)):
+            return 0.0
+        raise ValueError(
+            "The entropy of a mixture cannot be told from its parts: give outputs, not mixtures."
+        )
+
+    def terms(self, structure: Structure, z: Array) -> Array | None:
+        if isinstance(structure, Simplex):
+            return xlogy(z, z)
+        return xlogy(z, z) + xlogy(1 - z, 1 - z) if isinstance(structure, Cube) else None
+
+
+@dataclass(frozen=True)
+class SquaredNorm(Regularizer):
+    """Omega = 1/2 ||z||^2 over local parts (of chains, the labels): sparsemax and SparseMAP."""
+
+    def record(self, structure: Structure) -> Any:
+        if not is_answered(nearest, structure.record):
+            raise TypeError(f"{type(structure).__name__} has no projection; use loss='hinge'.")
+        return quadratic(structure.record)
+
+    def value(self, structure: Structure, z: Array) -> float:
+        curved = z.ravel()[: structure.n_curved(structure.shape(z))]
+        return float(curved @ curved) / 2
+
+    def of_gold(self, gold: Corners, n_curved: Array) -> Array:
+        owner = np.repeat(np.arange(len(n_curved)), np.diff(gold.start))
+        curved = gold.index < n_curved[owner]
+        return np.bincount(owner[curved], weights=gold.value[curved] ** 2 / 2, minlength=len(n_curved))
+
+
+@dataclass(frozen=True)
+class Tsallis(Regularizer):
+    """Omega = sum_k (z_k^alpha - z_k) / (alpha (alpha - 1)) on the simplex: alpha-entmax, alpha in [1, 2]."""
+
+    alpha: float = 1.5
+
+    def record(self, structure: Structure) -> Any:
+        if not isinstance(structure, Simplex):
+            kind = type(structure).__name__
+            raise TypeError(f"entmax is for one of K labels; {kind} has 'softmax' or 'sparsemax'.")
+        return TsallisRecord(structure.record, check_alpha(self.alpha))
+
+    def value(self, structure: Structure, z: Array) -> float:
+        return float(tsallis(z, self.alpha))
+
+    def terms(self, structure: Structure, z: Array) -> Array | None:
+        return tsallis(z[:, None], self.alpha)

@@ -1,0 +1,1 @@
+"""Features of arcs between words, made while they are asked for."""

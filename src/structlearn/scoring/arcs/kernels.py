@@ -1,0 +1,342 @@
+"""Compiled answers of arc features: computed on the fly from codes of words, hashed into the weights.
+
+The features of an arc from h to m are, for each template t, two places of w:
+
+    k = hash(H[h, t] + M[m, t])   and   k xor s,   s = 1 .. 14 the arc's direction and length
+
+H and M are sums of codes times factors, so that a sentence needs them once a word. The two places are
+neighbours in memory. A template with a word between adds a code for each distinct value between h and m.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array, gram, move, score, score_some, scratch, squared_norm
+from structlearn.core.kernels import answer, kernel, leaf
+from structlearn.scoring.arcs.templates import BETWEEN, HEAD, MODIFIER
+
+#: Codes of what is no word: the root, and what is before and after it all.
+ROOT_CODE, EDGE_CODE = np.uint64(0x5851F42D4C957F2D), np.uint64(0x14057B7EF767814F)
+_MIX = np.uint64(0xD6E8FEB86659FD93)
+_HALF = np.uint64(32)
+#: Distinct values between two words beyond so many share features.
+_MOST_BETWEEN = 64
+
+
+class Arcs(NamedTuple):
+    """Compiled form: words first[i]:first[i + 1] are those of sentence i."""
+
+    #: (all words, columns), hashes of strings
+    codes: Array
+    first: Array
+    #: where each sentence's arcs begin
+    start: Array
+    templates: Any
+    #: 64 less the bits of a place in w
+    shift: np.uint64
+    n_weights: int
+    longest: int
+    n_shared: int
+
+
+class ArcWork(NamedTuple):
+    """What is known of the sentence that was asked about last."""
+
+    #: which one it is
+    owner: Array
+    #: H and M, (words + 1, templates), the root first
+    head: Array
+    modifier: Array
+    #: [h, m], h < m: a bit for each value between
+    between: Array
+    #: (values, templates with a word between): what a value adds to a hash
+    inside: Array
+    values: Array
+    #: places in w of the features of one arc
+    places: Array
+    #: of the size of w, all zero between questions
+    weights: Array
+
+
+@kernel
+def arc_work(scoring: Any, n_weights: Any) -> Any:
+    n, t = scoring.longest + 1, scoring.templates.seed.size
+    return ArcWork(
+        np.full(1, -1),
+        np.empty((n, t), np.uint64),
+        np.empty((n, t), np.uint64),
+        np.empty((n, n), np.uint64),
+        np.empty((_MOST_BETWEEN, t), np.uint64),
+        np.empty(_MOST_BETWEEN, np.uint64),
+        np.empty(2 * (scoring.templates.n_plain + (t - scoring.templates.n_plain) * _MOST_BETWEEN), np.int64),
+        np.zeros(n_weights),
+    )
+
+
+@answer(scratch, Arcs)
+@kernel
+def arcs_scratch(scoring: Any) -> Any:
+    return arc_work(scoring, scoring.n_weights)
+
+
+# ---- what a sentence needs once ----------------------------------------------------------------------
+
+
+@leaf
+def _code(scoring: Any, i: Any, position: Any, column: Any) -> Any:
+    """The code of position 0, the root, of a word 1 .. n, or of what is outside."""
+    first = scoring.first[i]
+    if position == 0:
+        return ROOT_CODE
+    if position < 0 or position > scoring.first[i + 1] - first:
+        return EDGE_CODE
+    return scoring.codes[first + position - 1, column]
+
+
+@leaf
+def prepare(scoring: Any, i: Any, work: Any) -> Any:
+    """Fill the tables of sentence i unless they are; its number of words."""
+    n = scoring.first[i + 1] - scoring.first[i]
+    if work.owner[0] == i:
+        return n
+    work.owner[0] = i
+    rules = scoring.templates
+    for p in range(n + 1):
+        for t in range(rules.seed.size):
+            of_head, of_modifier = rules.seed[t], np.uint64(0)
+            for a in range(rules.place.shape[1]):
+                place = rules.place[t, a]
+                if place in (HEAD, MODIFIER):
+                    code = _code(scoring, i, p + rules.offset[t, a], rules.column[t, a]) * rules.factor[t, a]
+                    if place == HEAD:
+                        of_head += code
+                    else:
+                        of_modifier += code
+            work.head[p, t], work.modifier[p, t] = of_head, of_modifier
+    if rules.n_plain < rules.seed.size:
+        _prepare_between(scoring, i, n, work)
+    return n
+
+
+@leaf
+def _prepare_between(scoring: Any, i: Any, n: Any, work: Any) -> None:
+    rules, between = scoring.templates, work.between
+    n_values = 0
+    for p in range(1, n + 1):
+        code = _code(scoring, i, p, rules.between)
+        number = 0
+        while number < n_values and work.values[number] != code:
+            number += 1
+        if number == n_values:
+            number = min(number, _MOST_BETWEEN - 1)
+            n_values = max(n_values, number + 1)
+            work.values[number] = code
+            for t in range(rules.n_plain, rules.seed.size):
+                added = np.uint64(0)
+                for a in range(rules.place.shape[1]):
+                    if rules.place[t, a] == BETWEEN:
+                        added += code * rules.factor[t, a]
+                work.inside[number, t] = added
+        between[p, p] = np.uint64(1) << np.uint64(number)
+    for h in range(n):
+        seen = np.uint64(0)
+        for m in range(h + 1, n + 1):
+            between[h, m] = seen
+            seen |= between[m, m]
+
+
+# ---- one arc -----------------------------------------------------------------------------------------
+
+
+@leaf
+def _bucket(h: Any, m: Any) -> Any:
+    """1 .. 14: direction, and length 1, 2, 3, 4, 5, 6 to 10, more."""
+    length = abs(h - m)
+    size = length if length <= 5 else (6 if length <= 10 else 7)
+    return size if h < m else size + 7
+
+
+@leaf
+def _place(x: Any, shift: Any) -> Any:
+    x = (x ^ (x >> _HALF)) * _MIX
+    return np.int64(x >> shift)
+
+
+@leaf
+def _arc_score(scoring: Any, work: Any, h: Any, m: Any, w: Any) -> Any:
+    shift, s = scoring.shift, _bucket(h, m)
+    n_plain, n_all = scoring.templates.n_plain, scoring.templates.seed.size
+    head, modifier = work.head[h], work.modifier[m]
+    total = 0.0
+    for t in range(n_plain):
+        k = _place(head[t] + modifier[t], shift)
+        total += w[k] + w[k ^ s]
+    if n_plain < n_all:
+        bits = work.between[min(h, m), max(h, m)]
+        number = 0
+        while bits:
+            if bits & np.uint64(1):
+                for t in range(n_plain, n_all):
+                    k = _place(head[t] + modifier[t] + work.inside[number, t], shift)
+                    total += w[k] + w[k ^ s]
+            bits >>= np.uint64(1)
+            number += 1
+    return total
+
+
+@leaf
+def _arc_places(scoring: Any, work: Any, h: Any, m: Any, out: Any) -> Any:
+    """Places in w of the features of an arc, some perhaps more than once; their number."""
+    shift, s = scoring.shift, _bucket(h, m)
+    n_plain, n_all = scoring.templates.n_plain, scoring.templates.seed.size
+    size = 0
+    for t in range(n_plain):
+        k = _place(work.head[h, t] + work.modifier[m, t], shift)
+        out[size], out[size + 1] = k, k ^ s
+        size += 2
+    if n_plain < n_all:
+        bits = work.between[min(h, m), max(h, m)]
+        number = 0
+        while bits:
+            if bits & np.uint64(1):
+                for t in range(n_plain, n_all):
+                    k = _place(work.head[h, t] + work.modifier[m, t] + work.inside[number, t], shift)
+                    out[size], out[size + 1] = k, k ^ s
+                    size += 2
+            bits >>= np.uint64(1)
+            number += 1
+    return size
+
+
+# ---- the questions -----------------------------------------------------------------------------------
+
+
+@answer(score, Arcs)
+@leaf
+def arcs_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
+    n = prepare(scoring, i, work)
+    for h in range(n + 1):
+        for m in range(1, n + 1):
+            theta[h * n + m - 1] = _arc_score(scoring, work, h, m, w) if h != m else 0.0
+
+
+@answer(score_some, Arcs)
+@leaf
+def arcs_score_some(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+    n = prepare(scoring, i, work)
+    for h in range(n + 1):
+        for m in range(1, n + 1):
+            part = h * n + m - 1
+            if wanted[part]:
+                theta[part] = _arc_score(scoring, work, h, m, w) if h != m else 0.0
+
+
+@answer(move, Arcs)
+@leaf
+def arcs_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+    n, places = prepare(scoring, i, work), work.places
+    for h in range(n + 1):
+        for m in range(1, n + 1):
+            change = scale * delta[h * n + m - 1]
+            if change != 0.0 and h != m:
+                for j in range(_arc_places(scoring, work, h, m, places)):
+                    w[places[j]] += change
+
+
+@leaf
+def _squared_and_clear(scoring: Any, n: Any, delta: Any, work: Any) -> Any:
+    """The squared norm of the pulled-back delta in `work.weights`, which become zero again."""
+    places = work.places
+    total = 0.0
+    for h in range(n + 1):
+        for m in range(1, n + 1):
+            if delta[h * n + m - 1] != 0.0 and h != m:
+                for j in range(_arc_places(scoring, work, h, m, places)):
+                    value = work.weights[places[j]]
+                    total += value * value
+                    work.weights[places[j]] = 0.0
+    return total
+
+
+@answer(squared_norm, Arcs)
+@leaf
+def arcs_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
+    arcs_move(scoring, i, delta, 1.0, work.weights, work)
+    return _squared_and_clear(scoring, scoring.first[i + 1] - scoring.first[i], delta, work)
+
+
+@answer(gram, Arcs)
+@leaf
+def arcs_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
+    arcs_move(scoring, i, delta, 1.0, work.weights, work)
+    arcs_score_some(scoring, i, work.weights, wanted, work, out)
+    _squared_and_clear(scoring, scoring.first[i + 1] - scoring.first[i], delta, work)
+
+
+# ---- many sentences ----------------------------------------------------------------------------------
+
+
+@kernel
+def score_sentences(scoring: Any, first: Any, last: Any, w: Any, theta: Any) -> None:
+    """Scores of the arcs of a range of sentences, end to end."""
+    work = arc_work(scoring, 0)
+    offset = scoring.start[first]
+    for i in range(first, last):
+        arcs_score(scoring, i, w, work, theta[scoring.start[i] - offset : scoring.start[i + 1] - offset])
+
+
+@kernel
+def pull_sentences(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
+    """out <- out + sum_i Phi_i^T delta_i."""
+    work = arc_work(scoring, 0)
+    offset = scoring.start[first]
+    for i in range(first, last):
+        own = delta[scoring.start[i] - offset : scoring.start[i + 1] - offset]
+        arcs_move(scoring, i, own, 1.0, out, work)
+
+
+@kernel
+def arc_norms(scoring: Any, first: Any, last: Any, norms: Any) -> None:
+    """||Phi_i^T e_j|| of every arc j."""
+    work = arcs_scratch(scoring)
+    places = work.places
+    at = 0
+    for i in range(first, last):
+        n = prepare(scoring, i, work)
+        for h in range(n + 1):
+            for m in range(1, n + 1):
+                size = _arc_places(scoring, work, h, m, places) if h != m else 0
+                total = 0.0
+                for j in range(size):
+                    work.weights[places[j]] += 1.0
+                for j in range(size):
+                    total += work.weights[places[j]] ** 2
+                    work.weights[places[j]] = 0.0
+                norms[at] = np.sqrt(total)
+                at += 1
+
+
+@kernel
+def count_features(scoring: Any, heads: Any, sizes: Any) -> None:
+    """How many features the arc from heads[m] to each word m of all sentences has."""
+    work = arc_work(scoring, 0)
+    places = work.places
+    for i in range(scoring.first.size - 1):
+        n = prepare(scoring, i, work)
+        for m in range(1, n + 1):
+            word = scoring.first[i] + m - 1
+            sizes[word] = _arc_places(scoring, work, heads[word], m, places)
+
+
+@kernel
+def list_features(scoring: Any, heads: Any, starts: Any, features: Any) -> None:
+    """features[starts[m]:starts[m + 1]] <- those of the arc from heads[m] to word m."""
+    work = arc_work(scoring, 0)
+    for i in range(scoring.first.size - 1):
+        n = prepare(scoring, i, work)
+        for m in range(1, n + 1):
+            word = scoring.first[i] + m - 1
+            _arc_places(scoring, work, heads[word], m, features[starts[word] : starts[word + 1]])

@@ -1,0 +1,1 @@
+"""A row of features for each position or example, weights for each label."""

@@ -1,0 +1,145 @@
+"""Rows times labels: every row of features scores every label.
+
+Serves multiclass and multi-label problems (a row an example) and chains (a row a position). The weights are
+W of shape (d, K), feature by feature, with one more row for the intercept where there is one, then the
+shared parts' own weights. Feature-major, because a sparse row touches few features and all labels.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from structlearn.core.contract import Array
+from structlearn.core.memory import Memory
+from structlearn.scoring.base import Scoring, check_csr, starts_of
+from structlearn.scoring.rows import subsets  # noqa: F401  (registers its answers)
+from structlearn.scoring.rows.kernels import LONGEST_GRAM, DenseRows, SparseRows
+from structlearn.scoring.rows.ranges import fill_gram, pull_range, score_range
+
+#: Dense data with fewer non-zeros than this is faster, and no larger, as CSR.
+SPARSE_ENOUGH = 0.3
+
+
+class RowScoring(Scoring):
+    """theta_i = (X_i W).ravel(), then the shared weights.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, d), float32 or float64
+        All examples' rows, end to end.
+    lengths : int array of shape (n_examples,)
+    n_labels, n_shared : int
+    intercept : bool
+        Whether every row has one more feature, the constant 1.
+    sparsify : bool
+        Whether passes over blocks may store dense data with many zeros as CSR.
+    memory : Memory, optional
+        Where the examples' Gram matrices go.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        lengths: Array,
+        n_labels: int,
+        *,
+        n_shared: int = 0,
+        intercept: bool = False,
+        sparsify: bool = True,
+        memory: Memory | None = None,
+    ) -> None:
+        if sparse.issparse(X):
+            check_csr(X)
+        self.X = X
+        self.sparsify = sparsify
+        self.memory = memory or Memory()
+        self.n_labels = n_labels
+        self.n_shared = n_shared
+        self.intercept = intercept
+        self.isotropic = n_shared == 0 and bool((np.asarray(lengths) == 1).all())
+        self.first = starts_of(lengths, X.shape[0])
+        self.start = self.first * n_labels
+        self.shapes = np.stack([np.diff(self.first), np.full(len(lengths), n_labels)], axis=1)
+        self.n_weights = (X.shape[1] + intercept) * n_labels + n_shared
+
+    @cached_property
+    def _bare_record(self) -> DenseRows | SparseRows:
+        """The record without Gram matrices: enough to score."""
+        X = self.X
+        if self.sparsify and not sparse.issparse(X) and np.count_nonzero(X) < SPARSE_ENOUGH * X.size:
+            X = sparse.csr_matrix(X)
+        nothing = np.empty(0), np.zeros(self.n_examples + 1, dtype=np.int64)
+        tail = (self.first, self.n_labels, self.n_shared, bool(self.intercept), *nothing)
+        if sparse.issparse(X):
+            # unsigned: compiled code then need not ask whether an index counts from the end
+            indices = X.indices.astype(np.int32, copy=False).view(np.uint32)
+            indptr = X.indptr.astype(np.int64, copy=False)
+            data, indices, indptr = map(_read_only, (X.data, indices, indptr))
+            return SparseRows(data, indices, indptr, X.shape[1], *tail)
+        return DenseRows(_read_only(X), *tail)
+
+    @cached_property
+    def record(self) -> DenseRows | SparseRows:
+        lengths = np.diff(self.first)
+        gram_first = np.concatenate([[0], np.cumsum(np.where(lengths <= LONGEST_GRAM, lengths**2, 0))])
+        gram = self.memory.empty(gram_first[-1])
+        record = self._bare_record._replace(gram=gram, gram_first=gram_first)
+        fill_gram(record)
+        return record
+
+    @property
+    def n_terms(self) -> int:
+        stored = np.diff(self.X.indptr).max(initial=0) if sparse.issparse(self.X) else self.X.shape[1]
+        return int(stored) + self.intercept
+
+    def label_weights(self, w: Array) -> Array:
+        """W of shape (d, K) or, with an intercept, (d + 1, K), as a view of `w`."""
+        return w[: self.n_weights - self.n_shared].reshape(-1, self.n_labels)
+
+    @property
+    def _sparse(self) -> bool:
+        """Whether the rows are stored sparsely; dense data is only looked through for training."""
+        return sparse.issparse(self.X) or isinstance(self.__dict__.get("record"), SparseRows)
+
+    def _scores(self, w: Array, first: int, last: int) -> Array:
+        if self._sparse:
+            theta = np.empty(self.start[last] - self.start[first])
+            score_range(self._bare_record, first, last, w, theta)
+            return theta
+        W = self.label_weights(w)
+        d = self.X.shape[1]
+        table = self._rows(first, last) @ W[:d]
+        if self.intercept:
+            table += W[d]
+        return table.ravel()
+
+    def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
+        if self._sparse:
+            pull_range(self._bare_record, first, last, delta, out)
+            return
+        W = self.label_weights(out)
+        d = self.X.shape[1]
+        table = delta.reshape(-1, self.n_labels)
+        W[:d] += self._rows(first, last).T @ table
+        if self.intercept:
+            W[d] += table.sum(axis=0)
+
+    def _part_norms(self, first: int, last: int) -> Array:
+        rows = self._rows(first, last)
+        squares = rows.multiply(rows).sum(axis=1) if sparse.issparse(rows) else np.sum(rows * rows, axis=1)
+        return np.repeat(np.sqrt(np.asarray(squares).ravel() + self.intercept), self.n_labels)
+
+    def _rows(self, first: int, last: int) -> Any:
+        """Rows of a range of examples, in float64: float32 is for storage."""
+        return self.X[self.first[first] : self.first[last]].astype(np.float64, copy=False)
+
+
+def _read_only(array: Array) -> Array:
+    """A view that cannot be written: one compiled type, whether the user's array can be or not."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

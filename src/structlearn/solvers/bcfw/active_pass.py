@@ -1,0 +1,138 @@
+"""One compiled pass of visits to blocks in active-set form, with the oracle or without."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array, corner, fetch, move, score, score_some, scratch, workspace
+from structlearn.core.kernels import kernel
+from structlearn.solvers.bcfw.active_steps import best_atom, commit, make_bench, score_atoms, step_within
+from structlearn.solvers.bcfw.atoms import (
+    append,
+    atoms_of,
+    connect,
+    entries_of,
+    fetch_atoms,
+    find,
+    forget,
+    make_place,
+    mark,
+    most_room,
+)
+from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
+
+
+class Before(NamedTuple):
+    """Weights that the atoms of visited blocks had: those of the q-th block begin at first[q]."""
+
+    first: Array
+    weight: Array
+
+    @classmethod
+    def nothing(cls) -> Before:
+        return cls(np.empty(0, dtype=np.int64), np.empty(0))
+
+
+@kernel
+def room_before(store: Any, order: Any) -> Any:
+    """Room for the weights of some blocks. An atom that a visit adds finds its weight zero."""
+    first = np.zeros(order.size + 1, dtype=np.int64)
+    for q in range(order.size):
+        first[q + 1] = first[q] + store.atom_first[order[q] + 1] - store.atom_first[order[q]]
+    return Before(first, np.zeros(first[-1]))
+
+
+@kernel
+def active_pass(
+    structure: Any,
+    scoring: Any,
+    blocks: Any,
+    regularization: Any,
+    rules: Any,
+    order: Any,
+    cached: Any,
+    now: Any,
+    w: Any,
+    store: Any,
+    gaps: Any,
+    totals: Any,
+    lag: Any,
+    before: Any,
+) -> None:
+    """One visit for each block of `order`, with the oracle or, where `cached`, without.
+
+    Where `before` has room, it takes the weights of the atoms as they are before the visit.
+    """
+    work = workspace(structure, blocks.largest)
+    tools = scratch(scoring)
+    n_shared = scoring.n_shared
+    shared = w[w.size - n_shared :]
+    scores = np.zeros(blocks.most_parts)
+    marks = np.zeros(blocks.most_parts, dtype=np.bool_)
+    points = np.empty((2, blocks.most_parts + n_shared))
+    bench = make_bench(most_room(store, order))
+    for q in range(order.size):
+        i = order[q]
+        if q + 1 < order.size:
+            soon = order[q + 1]
+            fetch(scoring, soon)
+            fetch_atoms(store, soon)
+        first = blocks.start[i]
+        size = blocks.start[i + 1] - first
+        p = blocks.weight[i]
+        cost = blocks.cost[first : first + size]
+        theta, wanted = scores[:size], marks[:size]
+        s, out = points[0, : size + n_shared], points[1, : size + n_shared]
+        atoms = atoms_of(store, i)
+        # 1. In a pass with the oracle: room for one more atom.
+        if not cached:
+            forget(store, i, atoms, now - rules.forget_after)
+            if store.count[i] == atoms.weight.size and store.count[i] > 1:
+                make_place(scoring, i, store, atoms, cost, s, wanted, tools, out)
+        count = store.count[i]
+        if before.weight.size:
+            for a in range(count):
+                before.weight[before.first[q] + a] = atoms.weight[a]
+        mark(atoms, count, wanted)
+        # 2. Scores of the atoms; the corner s = argmax <theta + c, s>, or the best atom; the gap.
+        if cached:
+            score_some(scoring, i, w, wanted, tools, theta)
+            here = score_atoms(atoms, count, theta, shared, bench)
+            towards = best_atom(bench, count)
+            best = bench.scores[towards]
+            totals[CACHED_GAP] += p * (best - here)
+        else:
+            score(scoring, i, w, tools, theta)
+            here = score_atoms(atoms, count, theta, shared, bench)
+            for j in range(size):
+                theta[j] += cost[j]
+            shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
+            best = corner(structure, shape, theta, shared, work, s)
+            gaps[i] = p * (best - here)
+        totals[STEPS] += 1.0
+        if best - here <= 0.0:
+            continue
+        # 3. The corner joins the atoms.
+        if not cached:
+            n_entries = entries_of(s)
+            towards = find(atoms, count, s, n_entries)
+            if towards < 0 and (
+                count == atoms.weight.size or atoms.edge[count] + n_entries > atoms.index.size
+            ):
+                towards = best_atom(bench, count)
+            if towards < 0:
+                towards = append(store, i, atoms, s, 0.0, now)
+                count += 1
+                connect(scoring, i, atoms, towards, count, cost, s, wanted, tools, out)
+                bench.scores[towards], bench.alpha[towards] = best, 0.0
+        # 4. Steps inside the set, then one move of w by all that has changed.
+        step_within(rules, atoms, count, p / regularization, towards, best - here, bench)
+        paid = commit(atoms, count, bench, towards, now, s)
+        move(scoring, i, s, -p / regularization, w, tools)
+        totals[COST] += p * paid
+        if lag.size:  # as in `plain_pass`
+            age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
+            move(scoring, i, s, -age * p / regularization, lag, tools)
+            totals[LAG_COST] += age * p * paid

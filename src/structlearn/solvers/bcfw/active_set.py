@@ -1,0 +1,237 @@
+"""The active-set form of a dual point: every block is a mixture of a few *atoms*, written sparsely.
+
+    z_i = sum_a alpha_a s_a,   alpha_a >= 0,   sum_a alpha_a = 1
+
+An atom is a point of M_i: a corner that the oracle gave, or a dual point of another solver. Each block keeps
+the Gram matrix <Phi_i^T s_a, Phi_i^T s_b> of its atoms, so that steps among them need no scores. Blocks have
+regions of flat arrays, as large as they need: a block without room for one more atom gets a larger region
+before the next pass.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structlearn.core.contract import Array, scratch
+from structlearn.core.kernels import kernel
+from structlearn.core.memory import Memory
+from structlearn.problem.objective import Objective
+from structlearn.solvers.bcfw.atoms import Store, add_to, append, atoms_of, connect, find, mark
+
+
+class ActiveSet:
+    """A dual point in active-set form; NumPy makes a dense one of it.
+
+    Parameters
+    ----------
+    store : Store
+    objective : Objective
+        Its layout, and where it has room.
+
+    Attributes
+    ----------
+    point_start : int array of shape (n_examples + 1,)
+        Where each example begins in a dense dual point.
+    """
+
+    def __init__(self, store: Store, objective: Objective) -> None:
+        self.store = store
+        self.point_start = objective.point_start
+        self.memory = objective.memory
+
+    @classmethod
+    def of_points(cls, objective: Objective, start: Array, index: Array, value: Array) -> ActiveSet:
+        """One atom a block, written sparsely: entries start[i]:start[i + 1] are those of block i."""
+        n = objective.scoring.n_examples
+        ones, lengths = np.ones(n, dtype=np.int64), np.diff(start)
+        store = empty_store(ones, lengths, objective.memory)
+        store.weight[:], store.count[:] = 1.0, 1
+        store.edge[1::2] = lengths
+        store.index[:], store.value[:] = index, value
+        return cls(store, objective)
+
+    @classmethod
+    def of_gold(cls, objective: Objective) -> ActiveSet:
+        return cls.of_points(objective, *objective.gold)
+
+    @classmethod
+    def of_dense(cls, objective: Objective, z: Array) -> ActiveSet:
+        """Every z_i itself is an atom."""
+        entries = np.flatnonzero(z)
+        start = np.searchsorted(entries, objective.point_start)
+        offset = np.repeat(objective.point_start[:-1], np.diff(start))
+        return cls.of_points(objective, start, entries - offset, z[entries])
+
+    @classmethod
+    def of(cls, objective: Objective, point: Any) -> ActiveSet:
+        """`point` in this form, as a copy: an active set keeps its atoms, a dense one becomes an atom."""
+        store = getattr(point, "store", None)
+        if store is None:
+            return cls.of_dense(objective, np.asarray(point))
+        store = Store(*(_copy(array, objective.memory) for array in store))
+        store.last[:] = 0
+        return cls(store, objective)
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (int(self.point_start[-1]),)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        z = np.zeros(self.shape, dtype=np.float64)
+        mix_all(self.store, self.point_start, z)
+        return z if dtype is None else z.astype(dtype, copy=False)
+
+    def connect(self, objective: Objective) -> None:
+        """Costs and Gram matrices of all atoms, afresh; weights that add up to one."""
+        connect_all(objective.scoring.record, objective.blocks, self.store)
+
+    def weights(self, objective: Objective) -> tuple[Array, float]:
+        """w(z) and the cost of z (see `Objective.weights_of`)."""
+        return objective.weights_from(lambda *chunk: spread(objective.blocks, self.store, *chunk))
+
+    def shrink(self, objective: Objective, share: float, most_entries: Array) -> None:
+        """z <- mu + share (z - mu): the gold corner is or becomes an atom; `connect` must follow."""
+        every = np.arange(objective.scoring.n_examples)
+        self.make_room(every, most_entries, int(self.store.count.max()) + 1)
+        mix_gold(objective.blocks, self.store, objective.scoring.n_shared, share)
+
+    def make_room(self, order: Array, most_entries: Array, most_atoms: int, most_full: float = 0.0) -> None:
+        """Room for a new atom at each visit of `order`; regions at least double, so that copies are few.
+
+        A share `most_full` of the blocks may stay without, for the same reason.
+        """
+        store = self.store
+        visits = np.bincount(order, minlength=store.count.size)
+        blocks = np.flatnonzero(visits)
+        visits = visits[blocks]
+        atoms, entries = np.diff(store.atom_first), np.diff(store.entry_first)
+        used = store.edge[store.atom_first[blocks] + blocks + store.count[blocks]]
+        new = np.minimum(visits, most_atoms)
+        wanted = np.minimum(store.count[blocks] + new, most_atoms)
+        larger = _doubled(atoms[blocks], wanted, most_atoms)
+        longer = _doubled(entries[blocks], used + new * most_entries[blocks], None)
+        short = (larger > atoms[blocks]) | (longer > entries[blocks])
+        if np.count_nonzero(short) > most_full * blocks.size:
+            atoms[blocks], entries[blocks] = larger, longer
+            fresh = empty_store(atoms, entries, self.memory)
+            copy_all(store, fresh)
+            self.store = fresh
+
+
+def _doubled(room: Array, wanted: Array, most: int | None) -> Array:
+    """`room` where that is enough, else twice as much or what is wanted."""
+    larger = np.maximum(2 * room, wanted)
+    return np.where(wanted > room, larger if most is None else np.minimum(larger, most), room)
+
+
+def _copy(array: Array, memory: Memory) -> Array:
+    copied = memory.empty(array.size, array.dtype)
+    copied[:] = array
+    return copied
+
+
+def empty_store(atoms: Array, entries: Array, memory: Memory) -> Store:
+    """Room for so many atoms and entries in each block."""
+    atom_first, entry_first, gram_first = (_firsts(sizes) for sizes in (atoms, entries, atoms**2))
+    n_atoms, n_entries = int(atom_first[-1]), int(entry_first[-1])
+    return Store(
+        np.zeros(len(atoms), dtype=np.int64),
+        atom_first,
+        entry_first,
+        gram_first,
+        memory.zeros(n_atoms),
+        memory.zeros(n_atoms),
+        memory.zeros(n_atoms, np.int64),
+        memory.zeros(n_atoms + len(atoms), np.int64),
+        memory.zeros(n_entries, np.int32),
+        memory.zeros(n_entries),
+        memory.zeros(gram_first[-1]),
+    )
+
+
+def _firsts(sizes: Array) -> Array:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+@kernel
+def copy_all(store: Any, fresh: Any) -> None:
+    """Every block into its region of a store with more room."""
+    for i in range(store.count.size):
+        n = store.count[i]
+        fresh.count[i] = n
+        old, new = atoms_of(store, i), atoms_of(fresh, i)
+        for a in range(n):
+            new.weight[a], new.cost[a], new.last[a] = old.weight[a], old.cost[a], old.last[a]
+            new.edge[a + 1] = old.edge[a + 1]
+            for b in range(n):
+                new.gram[a, b] = old.gram[a, b]
+        for e in range(old.edge[n]):
+            new.index[e], new.value[e] = old.index[e], old.value[e]
+
+
+@kernel
+def mix_all(store: Any, point_start: Any, z: Any) -> None:
+    """The dense form of every block."""
+    for i in range(store.count.size):
+        atoms = atoms_of(store, i)
+        for a in range(store.count[i]):
+            add_to(atoms, a, atoms.weight[a], z[point_start[i] : point_start[i + 1]])
+
+
+@kernel
+def spread(blocks: Any, store: Any, first: Any, last: Any, local: Any, shared: Any) -> None:
+    """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
+    offset = blocks.start[first]
+    mixed = np.empty(blocks.most_parts + shared.size)
+    for i in range(first, last):
+        atoms = atoms_of(store, i)
+        begin, size = blocks.start[i] - offset, blocks.start[i + 1] - blocks.start[i]
+        mixed[: size + shared.size] = 0.0
+        for a in range(store.count[i]):
+            add_to(atoms, a, blocks.weight[i] * atoms.weight[a], mixed)
+        for j in range(size):
+            local[begin + j] = mixed[j]
+        for j in range(shared.size):
+            shared[j] -= mixed[size + j]
+
+
+@kernel
+def connect_all(scoring: Any, blocks: Any, store: Any) -> None:
+    """Weights that add up to one, costs and Gram matrices of every block."""
+    work = scratch(scoring)
+    points = np.zeros((2, blocks.most_parts + scoring.n_shared))
+    marks = np.zeros(blocks.most_parts, dtype=np.bool_)
+    for i in range(store.count.size):
+        atoms, count = atoms_of(store, i), store.count[i]
+        cost = blocks.cost[blocks.start[i] : blocks.start[i + 1]]
+        n_parts = cost.size + scoring.n_shared
+        point, out, wanted = points[0, :n_parts], points[1, :n_parts], marks[: cost.size]
+        mark(atoms, count, wanted)
+        total = atoms.weight[:count].sum()
+        for a in range(count):
+            atoms.weight[a] /= total
+            point[:] = 0.0
+            add_to(atoms, a, 1.0, point)
+            connect(scoring, i, atoms, a, count, cost, point, wanted, work, out)
+
+
+@kernel
+def mix_gold(blocks: Any, store: Any, n_shared: Any, share: Any) -> None:
+    """Weights times `share`; the rest of the weight goes to the gold corner."""
+    mu = np.zeros(blocks.most_parts + n_shared)
+    for i in range(store.count.size):
+        n_parts = blocks.start[i + 1] - blocks.start[i] + n_shared
+        a, b = blocks.gold_start[i], blocks.gold_start[i + 1]
+        for e in range(a, b):
+            mu[blocks.gold_index[e]] = blocks.gold_value[e]
+        atoms = atoms_of(store, i)
+        gold = find(atoms, store.count[i], mu, b - a)
+        if gold < 0:
+            gold = append(store, i, atoms, mu[:n_parts], 0.0, 0)
+        for j in range(store.count[i]):
+            atoms.weight[j] *= share
+        atoms.weight[gold] += 1.0 - share
+        for e in range(a, b):
+            mu[blocks.gold_index[e]] = 0.0

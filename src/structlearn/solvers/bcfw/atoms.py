@@ -1,0 +1,241 @@
+"""The atoms of one block of an active set (see `active_set`): found, added, connected, removed, merged."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from structlearn.core.contract import Array, gram
+from structlearn.core.kernels import kernel
+from structlearn.core.prefetch import CACHE_LINE, prefetch
+
+
+class Store(NamedTuple):
+    """The atoms of all blocks, end to end, each block with some room to grow."""
+
+    #: (n,): atoms of each block
+    count: Array  # type: ignore[assignment]
+    #: (n + 1,): where each block's atoms, entries and Gram matrix begin
+    atom_first: Array
+    entry_first: Array
+    gram_first: Array
+    #: of each atom: its weight alpha, its cost <c_i, s_a>, the last pass that used it
+    weight: Array
+    cost: Array
+    last: Array
+    #: entries of atom a of a block are edge[a]:edge[a + 1], counted from the block's first
+    edge: Array
+    index: Array  # type: ignore[assignment]
+    value: Array
+    gram: Array
+
+
+class Atoms(NamedTuple):
+    """The atoms of one block, as views."""
+
+    weight: Array
+    cost: Array
+    last: Array
+    edge: Array
+    index: Array  # type: ignore[assignment]
+    value: Array
+    gram: Array
+
+
+@kernel
+def atoms_of(store: Any, i: Any) -> Any:
+    """The atoms of block i."""
+    a, b = store.atom_first[i], store.atom_first[i + 1]
+    e, f = store.entry_first[i], store.entry_first[i + 1]
+    products = store.gram[store.gram_first[i] : store.gram_first[i + 1]].reshape(b - a, b - a)
+    return Atoms(
+        store.weight[a:b],
+        store.cost[a:b],
+        store.last[a:b],
+        store.edge[a + i : b + i + 1],
+        store.index[e:f],
+        store.value[e:f],
+        products,
+    )
+
+
+@kernel
+def most_room(store: Any, order: Any) -> Any:
+    """For how many atoms the largest of some blocks has room."""
+    most = 1
+    for i in order:
+        most = max(most, store.atom_first[i + 1] - store.atom_first[i])
+    return most
+
+
+@kernel
+def fetch_atoms(store: Any, i: Any) -> None:
+    """Bring the atoms of block i near: they will be asked for soon."""
+    a, e, g, n = store.atom_first[i], store.entry_first[i], store.gram_first[i], store.count[i]
+    room = store.atom_first[i + 1] - a
+    for j in range(a, a + n, CACHE_LINE // 8):
+        prefetch(store.weight, j)
+        prefetch(store.cost, j)
+        prefetch(store.last, j)
+        prefetch(store.edge, j + i)
+    last = store.edge[a + i + n]
+    for j in range(e, e + last, CACHE_LINE // 8):
+        prefetch(store.value, j)
+    for j in range(e, e + last, CACHE_LINE // 4):
+        prefetch(store.index, j)
+    for j in range(g, g + n * room, CACHE_LINE // 8):
+        prefetch(store.gram, j)
+
+
+@kernel
+def add_to(atoms: Any, a: Any, share: Any, point: Any) -> None:
+    """point <- point + share s_a."""
+    for e in range(atoms.edge[a], atoms.edge[a + 1]):
+        point[atoms.index[e]] += share * atoms.value[e]
+
+
+@kernel
+def mark(atoms: Any, count: Any, wanted: Any) -> None:
+    """wanted <- which local parts the atoms use."""
+    wanted[:] = False
+    for e in range(atoms.edge[count]):
+        if atoms.index[e] < wanted.size:
+            wanted[atoms.index[e]] = True
+
+
+@kernel
+def find(atoms: Any, count: Any, point: Any, n_entries: Any) -> Any:
+    """Which atom a dense point with so many non-zeros is; -1 if none."""
+    for a in range(count):
+        if atoms.edge[a + 1] - atoms.edge[a] != n_entries:
+            continue
+        same = True
+        for e in range(atoms.edge[a], atoms.edge[a + 1]):
+            if point[atoms.index[e]] != atoms.value[e]:
+                same = False
+                break
+        if same:
+            return a
+    return -1
+
+
+@kernel
+def entries_of(point: Any) -> Any:
+    """How many entries of a dense point are not zero."""
+    n = 0
+    for j in range(point.size):
+        n += 1 if point[j] != 0.0 else 0
+    return n
+
+
+@kernel
+def append(store: Any, i: Any, atoms: Any, point: Any, weight: Any, now: Any) -> Any:
+    """A dense point becomes the last atom of block i, which has room for it; its number."""
+    a = store.count[i]
+    at = atoms.edge[a]
+    for j in range(point.size):
+        if point[j] != 0.0:
+            atoms.index[at] = j
+            atoms.value[at] = point[j]
+            at += 1
+    atoms.edge[a + 1] = at
+    atoms.weight[a] = weight
+    atoms.last[a] = now
+    store.count[i] = a + 1
+    return a
+
+
+@kernel
+def connect(
+    scoring: Any,
+    i: Any,
+    atoms: Any,
+    a: Any,
+    count: Any,
+    cost: Any,
+    point: Any,
+    wanted: Any,
+    work: Any,
+    out: Any,
+) -> None:
+    """Cost and products of atom a, whose dense form is `point`, with the first `count` atoms of block i."""
+    paid = 0.0
+    for e in range(atoms.edge[a], atoms.edge[a + 1]):
+        if atoms.index[e] < cost.size:
+            wanted[atoms.index[e]] = True
+            paid += cost[atoms.index[e]] * atoms.value[e]
+    atoms.cost[a] = paid
+    gram(scoring, i, point, wanted, work, out)
+    for b in range(count):
+        product = 0.0
+        for e in range(atoms.edge[b], atoms.edge[b + 1]):
+            product += out[atoms.index[e]] * atoms.value[e]
+        atoms.gram[a, b] = product
+        atoms.gram[b, a] = product
+
+
+@kernel
+def remove(store: Any, i: Any, atoms: Any, gone: Any) -> None:
+    """Forget an atom of block i: the later ones move up."""
+    n = store.count[i] - 1
+    length = atoms.edge[gone + 1] - atoms.edge[gone]
+    for e in range(atoms.edge[gone + 1], atoms.edge[n + 1]):
+        atoms.index[e - length], atoms.value[e - length] = atoms.index[e], atoms.value[e]
+    for a in range(gone, n):
+        atoms.weight[a], atoms.cost[a] = atoms.weight[a + 1], atoms.cost[a + 1]
+        atoms.last[a], atoms.edge[a + 1] = atoms.last[a + 1], atoms.edge[a + 2] - length
+    for a in range(n):
+        for b in range(n):
+            atoms.gram[a, b] = atoms.gram[a + int(a >= gone), b + int(b >= gone)]
+    store.count[i] = n
+
+
+@kernel
+def forget(store: Any, i: Any, atoms: Any, since: Any) -> None:
+    """Forget the atoms without weight that no pass after `since` has used."""
+    for a in range(store.count[i] - 1, -1, -1):
+        if atoms.weight[a] == 0.0 and atoms.last[a] < since:
+            remove(store, i, atoms, a)
+
+
+@kernel
+def oldest_unused(atoms: Any, count: Any) -> Any:
+    """The atom without weight that was last used longest ago; -1 if all have weight."""
+    found = -1
+    for a in range(count):
+        if atoms.weight[a] == 0.0 and (found < 0 or atoms.last[a] < atoms.last[found]):
+            found = a
+    return found
+
+
+@kernel
+def lightest(atoms: Any, count: Any) -> Any:
+    """The two atoms of least weight, the later one first."""
+    one, two = 0, 1
+    for a in range(1, count):
+        if atoms.weight[a] < atoms.weight[one]:
+            one, two = a, one
+        elif a > 1 and atoms.weight[a] < atoms.weight[two]:
+            two = a
+    return max(one, two), min(one, two)
+
+
+@kernel
+def make_place(
+    scoring: Any, i: Any, store: Any, atoms: Any, cost: Any, point: Any, wanted: Any, work: Any, out: Any
+) -> None:
+    """One atom less in a full block. z_i stays: where all atoms have weight, the lightest two become one."""
+    count = store.count[i]
+    unused = oldest_unused(atoms, count)
+    if unused >= 0:
+        remove(store, i, atoms, unused)
+        return
+    one, two = lightest(atoms, count)
+    weight, now = atoms.weight[one] + atoms.weight[two], max(atoms.last[one], atoms.last[two])
+    point[:] = 0.0
+    for a in (one, two):
+        add_to(atoms, a, atoms.weight[a] / weight, point)
+    remove(store, i, atoms, one)
+    remove(store, i, atoms, two)
+    merged = append(store, i, atoms, point, weight, now)
+    mark(atoms, merged + 1, wanted)
+    connect(scoring, i, atoms, merged, merged + 1, cost, point, wanted, work, out)

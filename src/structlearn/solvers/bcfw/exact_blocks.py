@@ -1,0 +1,195 @@
+"""Exact block steps where Phi_i Phi_i^T is a multiple of the identity: the block problem is a projection.
+
+With a = p ||x_i||^2 / lambda, block i's part of the dual is, up to a constant in z_i,
+
+    <theta + c, z> - a/2 ||z - z_i||^2 - Omega(z)
+
+so that Omega = 0 gives z_i <- project(z_i + (theta + c) / a), and Omega = 1/2 ||.||^2 gives
+z_i <- project((a z_i + theta + c) / (1 + a)). On the simplex this is the multiclass SVM's exact dual step
+(Crammer and Singer 2001), on one switch the box-constrained coordinate ascent of Hsieh et al. (2008).
+
+Most blocks soon rest at a corner. A full pass finds those that do not; rounds over these *awake* blocks
+alone follow (the shrinking of Hsieh et al. and Keerthi et al. 2008). A block falls asleep when a visit finds
+no gap, and the next full pass wakes it where that was wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import (
+    Array,
+    corner,
+    curvature,
+    fetch,
+    move,
+    nearest,
+    nearest_workspace,
+    peak,
+    score,
+    scratch,
+    squared_norm,
+    workspace,
+)
+from structlearn.core.kernels import kernel, leaf
+from structlearn.core.prefetch import prefetch
+from structlearn.solvers.bcfw.apart import three_apart
+from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
+
+#: How many visits ahead the features of a block are asked for.
+AHEAD = 3
+#: Rounds are worth it where at most this share of the blocks is awake.
+FEW_AWAKE = 0.5
+#: The rounds end when the awake blocks' gaps are this share of what the full pass saw.
+ENOUGH = 0.1
+
+
+class Focus(NamedTuple):
+    """What is left of the rounds over awake blocks."""
+
+    awake: Array
+    #: the gap of the awake blocks at which the rounds end
+    goal: float
+    #: visits that may still be spent
+    left: int
+
+    @classmethod
+    def nothing(cls, blocks: Array) -> Focus:
+        return cls(blocks[:0], 0.0, 0)
+
+    @classmethod
+    def after_full_pass(cls, blocks: Array, gaps: Array, passes: float, rng: np.random.Generator) -> Focus:
+        """The blocks that had a gap, if they are few, and as many visits as `passes` full passes have."""
+        seen = gaps[blocks]
+        awake = rng.permutation(blocks[seen > 0.0])
+        if awake.size > FEW_AWAKE * blocks.size:
+            return cls.nothing(blocks)
+        return cls(awake, ENOUGH * float(seen.sum()), int(passes * blocks.size))
+
+
+@kernel
+def steepness(scoring: Any, blocks: Any) -> Any:
+    """p ||x_i||^2 of each block: ||Phi^T e||^2 of a unit vector e is ||x||^2."""
+    tools = scratch(scoring)
+    unit = np.zeros(blocks.most_parts)
+    unit[0] = 1.0
+    steep = np.empty(blocks.weight.size)
+    for i in range(steep.size):
+        steep[i] = blocks.weight[i] * squared_norm(scoring, i, unit, tools)
+    return steep
+
+
+@leaf
+def shuffle(order: Any, size: Any, seed: Any) -> Any:
+    """Permute the first entries (Fisher and Yates), by a linear congruential generator; its next state."""
+    for q in range(size - 1, 0, -1):
+        seed = seed * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        r = np.int64(((seed >> np.uint64(32)) * np.uint64(q + 1)) >> np.uint64(32))
+        order[q], order[r] = order[r], order[q]
+    return seed
+
+
+@kernel
+def exact_pass(
+    regularized: Any,
+    structure: Any,
+    scoring: Any,
+    blocks: Any,
+    regularization: Any,
+    steep: Any,
+    order: Any,
+    room: Any,
+    goal: Any,
+    seed: Any,
+    w: Any,
+    z: Any,
+    gaps: Any,
+    totals: Any,
+    h: Any,
+    lag: Any,
+) -> Any:
+    """Exact maximisations of the dual over one block each, round after round, at most `room` of them.
+
+    The first round takes the blocks of `order` as they come. Each later one is shuffled, and leaves out what
+    had no gap in the round before; `order` is changed in place. A round whose gaps add up to at most `goal`
+    is the last. Blocks have one shape and no shared parts.
+
+    Returns
+    -------
+    visits made, and how many blocks at the front of `order` are left for the next round (0 at the goal).
+    """
+    bend = curvature(regularized)
+    work = workspace(regularized, blocks.largest)
+    near = nearest_workspace(structure, blocks.largest)
+    tools = scratch(scoring)
+    shape = blocks.largest
+    size = blocks.most_parts
+    cost = blocks.cost
+    shared = np.empty(0)
+    theta, target, delta = three_apart(size)
+    state = np.uint64(seed)
+    length = order.size
+    visits = 0
+    while length > 0 and visits < room:
+        end = min(length, room - visits)
+        kept = 0
+        total = 0.0
+        for q in range(end):
+            soon = order[min(q + AHEAD, length - 1)]
+            fetch(scoring, soon)
+            prefetch(z, soon * size)
+            prefetch(cost, soon * size)
+            prefetch(gaps, soon)
+            prefetch(steep, soon)
+            prefetch(blocks.weight, soon)
+            i = order[q]
+            p = blocks.weight[i]
+            first = i * size
+            score(scoring, i, w, tools, theta)
+            here = 0.0
+            for j in range(size):
+                theta[j] += cost[first + j]
+                here += theta[j] * z[first + j]
+            gap = peak(regularized, shape, theta, shared, work, delta) - here - (h[i] if h.size else 0.0)
+            gaps[i] = p * gap
+            totals[STEPS] += 1.0
+            if gap <= 0.0:
+                continue
+            order[kept] = i
+            kept += 1
+            total += p * gap
+            a = steep[i] / regularization
+            if a + bend == 0.0:  # no features: the scores are the costs, whatever w is
+                corner(regularized, shape, theta, shared, work, delta)
+            else:
+                for j in range(size):
+                    target[j] = (a * z[first + j] + theta[j]) / (a + bend)
+                nearest(structure, shape, target, shared, near, delta)
+            paid = 0.0
+            gain = 0.0
+            for j in range(size):
+                fresh, old = delta[j], z[first + j]
+                delta[j] = fresh - old
+                z[first + j] = fresh
+                paid += cost[first + j] * delta[j]
+                gain -= bend * (fresh * fresh - old * old) / 2.0
+            if h.size:
+                h[i] += gain
+            move(scoring, i, delta, -p / regularization, w, tools)
+            totals[COST] += p * (paid + gain)
+            if lag.size:
+                age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
+                move(scoring, i, delta, -age * p / regularization, lag, tools)
+                totals[LAG_COST] += age * p * (paid + gain)
+        visits += end
+        if end < length:  # no room for the rest of this round: it stays awake
+            for q in range(end, length):
+                order[kept] = order[q]
+                kept += 1
+        elif total <= goal:
+            return visits, 0
+        length = kept
+        state = shuffle(order, length, state)
+    return visits, length

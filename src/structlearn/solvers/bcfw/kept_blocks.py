@@ -1,0 +1,86 @@
+"""Blocks that were read from a checkpoint, against the objective: compiled code trusts their numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.problem.objective import Objective
+from structlearn.solvers.bcfw.atoms import Store
+from structlearn.solvers.bcfw.totals import CACHED_GAP
+
+
+def check_blocks(objective: Objective, state: Any) -> None:
+    """ValueError if a state of block steps has arrays of other sizes, or blocks that there are not."""
+    n, d = objective.scoring.n_examples, objective.n_weights
+    sizes = {"w": {d}, "gaps": {n}, "totals": {CACHED_GAP + 1}, "h": {0, n}, "lag": {0, d}, "steep": {0, n}}
+    for name, known in sizes.items():
+        array = getattr(state, name)
+        _check(_is_vector(array, None if np.size(array) == 0 else np.float64) and array.size in known, name)
+    for name, blocks in (("blocks", state.order), ("blocks", state.focus.awake)):
+        _check(_is_vector(blocks, np.int64) and _are_below(blocks, n), name)
+    if isinstance(state.z, Store):
+        check_store(state.z, np.diff(objective.point_start))
+    else:
+        _check(_is_vector(state.z, np.float64) and state.z.size == objective.point_start[-1], "z")
+
+
+def check_store(store: Store, n_parts: Array) -> None:
+    """ValueError if atoms do not lie in their blocks' regions, or have entries outside of `n_parts`."""
+    _check_kinds(store)
+    n, n_atoms, n_entries = len(n_parts), store.weight.size, store.index.size
+    for first, size in ((store.atom_first, n_atoms), (store.entry_first, n_entries)):
+        _check(first.size == n + 1 and first[0] == 0 and first[-1] == size and _increases(first), "atoms")
+    atoms, entries = np.diff(store.atom_first), np.diff(store.entry_first)
+    _check(np.array_equal(store.gram_first, np.concatenate([[0], np.cumsum(atoms**2)])), "products")
+    _check(store.gram.size == store.gram_first[-1], "products")
+    _check(store.cost.size == store.last.size == n_atoms and store.edge.size == n_atoms + n, "atoms")
+    _check(store.value.size == n_entries and store.count.size == n, "atoms")
+    _check(bool((store.count >= 0).all() and (store.count <= atoms).all()), "atoms")
+    used = _used(store, entries)
+    index = store.index[_ranges(store.entry_first[:-1], used)]
+    _check(bool((index >= 0).all() and (index < np.repeat(n_parts, used)).all()), "parts")
+
+
+def _check_kinds(store: Store) -> None:
+    kinds: dict[str, Any] = dict.fromkeys(store._fields, np.int64) | {"index": np.int32}
+    kinds |= dict.fromkeys(("weight", "cost", "value", "gram"), np.float64)
+    _check(all(_is_vector(array, kinds[name]) for name, array in store._asdict().items()), "atoms")
+
+
+def _used(store: Store, entries: Array) -> Array:
+    """How many entries each block has, once the borders of its atoms are seen to increase from zero."""
+    first = store.atom_first[:-1] + np.arange(entries.size)
+    edges = store.edge[_ranges(first, store.count + 1)]
+    begins = np.cumsum(store.count + 1) - store.count - 1
+    later = np.ones(edges.size, dtype=bool)
+    later[begins] = False
+    grows = edges[later] >= edges[np.flatnonzero(later) - 1]
+    used = store.edge[first + store.count]
+    _check(bool(grows.all() and (edges[begins] == 0).all() and (used <= entries).all()), "atoms")
+    return used
+
+
+def _ranges(begin: Array, length: Array) -> Array:
+    """begin[0], begin[0] + 1, ..., so many as length[0] says, then those of the next, and so on."""
+    ends = np.cumsum(length)
+    return np.arange(int(length.sum())) + np.repeat(begin - (ends - length), length)
+
+
+def _is_vector(array: Any, kind: Any) -> bool:
+    return isinstance(array, np.ndarray) and array.ndim == 1 and (kind is None or array.dtype == kind)
+
+
+def _are_below(numbers: Array, n: int) -> bool:
+    return numbers.size == 0 or bool(numbers.min() >= 0 and numbers.max() < n)
+
+
+def _increases(numbers: Array) -> bool:
+    return bool((numbers[1:] >= numbers[:-1]).all())  # differences may overflow
+
+
+def _check(fits: bool, name: str) -> None:
+    if not fits:
+        raise ValueError(f"The checkpoint does not fit this training: its {name} are others; begin afresh.")

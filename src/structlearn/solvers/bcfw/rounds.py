@@ -1,0 +1,197 @@
+"""Rounds: several threads take block steps at once, each on blocks and on a w of its own.
+
+Every thread k brings back a change d_k of w, the change c_k of the cost of z, and blocks that have moved. The
+dual along all these directions is a small concave quadratic program over the shares of them that are kept:
+
+    max_{0 <= gamma <= 1} sum_k gamma_k c_k - lambda/2 ||w + sum_k gamma_k d_k||^2
+
+gamma = 0 is allowed, so that the dual never decreases. A block of which a share is kept is a mixture of two
+points of its polytope. What comes out depends on the number of threads, not on their timing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.core.kernels import kernel
+from structlearn.problem.objective import Objective
+from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
+
+#: Sweeps of coordinate ascent on the shares, and the change at which they end.
+MOST_SWEEPS = 1000
+SETTLED = 1e-12
+
+#: keeps a share of what blocks have moved; returns what the cost gains beyond that share
+Keep = Callable[[float], float]
+#: visits blocks, changing a w and `totals` in place
+Visit = Callable[[Array, Array, Array], Keep]
+
+
+class Books(Protocol):
+    """What a round changes, beside blocks: w, the scalars of `totals`, the lag of the average."""
+
+    @property
+    def w(self) -> Array: ...
+    @property
+    def totals(self) -> Array: ...
+    @property
+    def lag(self) -> Array: ...
+
+
+def play_round(objective: Objective, books: Books, order: Array, visit: Visit) -> None:
+    """One visit for each block of `order`, which are distinct, shared out to the threads."""
+    n = min(objective.n_jobs, order.size)
+    edges = [order.size * k // n for k in range(n + 1)]
+    changes, trials = np.empty((n, books.w.size)), np.zeros((n, books.totals.size))
+
+    def attempt(k: int) -> Keep:
+        changes[k] = books.w
+        keep = visit(order[edges[k] : edges[k + 1]], changes[k], trials[k])
+        changes[k] -= books.w
+        return keep
+
+    team = objective.team
+    keeps = team.together([partial(attempt, k) for k in range(n)])
+    shares = combine(changes, trials, objective.regularization, books.w, books.totals, books.lag)
+    partly = [partial(keep, float(share)) for keep, share in zip(keeps, shares) if share < 1.0]
+    if partly:
+        add_gain(books, sum(team.together(partly)))
+
+
+class Own(NamedTuple):
+    """Books of a trial."""
+
+    w: Array
+    totals: Array
+    lag: Array
+
+
+class Trial(NamedTuple):
+    """What one machine has done at a w, which stays, and how a share of it is kept."""
+
+    change: Array
+    #: the scalars of `totals`, from zero
+    totals: Array
+    keep: Keep
+
+
+def attempt(objective: Objective, order: Array, visit: Visit, w: Array) -> Trial:
+    """As `play_round` on a copy of w; what threads have settled among them can be kept in part later."""
+    own, keeps = Own(w.copy(), np.zeros(4), w[:0]), []
+
+    def remembered(order: Array, w: Array, totals: Array) -> Keep:
+        keep = visit(order, w, totals)
+        keeps.append(keep)
+        return keep
+
+    if objective.n_jobs == 1 or not order.size:
+        remembered(order, own.w, own.totals)
+    else:
+        play_round(objective, own, order, remembered)
+    return Trial(own.w - w, own.totals, lambda share: sum(keep(share) for keep in keeps))
+
+
+def play_nothing(books: Books, keep: Callable[[], Any]) -> None:
+    """Compile what the first round will need; `keep` compiles what keeps a share of no block."""
+    changes, trials = np.zeros((1, books.w.size)), np.zeros((1, books.totals.size))
+    combine(changes, trials, 1.0, books.w, books.totals, books.lag)
+    keep()
+
+
+def add_gain(books: Books, gained: float) -> None:
+    """What the cost of z gains where shares of blocks are kept (see `Keep`)."""
+    books.totals[COST] += gained
+    if books.lag.size:
+        books.totals[LAG_COST] += _age(books.totals) * gained
+
+
+@kernel
+def _age(totals: Any) -> Any:
+    """How much a change now lags behind in the average weighted by 1, 2, 3, ... (see `plain_pass`)."""
+    return totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
+
+
+@kernel
+def combine(changes: Any, trials: Any, regularization: Any, w: Any, totals: Any, lag: Any) -> Any:
+    """The best shares of what each thread, or machine, has done; w, the scalars and the lag move by them.
+
+    changes : the d_k, of shape (n, n_weights); trials : the scalars of `totals`, from zero, of shape (n, 4)
+    """
+    shares = best_shares(changes, trials[:, COST], w, regularization)
+    paid = 0.0
+    for k in range(shares.size):
+        paid += shares[k] * trials[k, COST]
+        totals[STEPS] += trials[k, STEPS]
+        totals[CACHED_GAP] += trials[k, CACHED_GAP]
+        for j in range(w.size):
+            w[j] += shares[k] * changes[k, j]
+    totals[COST] += paid
+    if lag.size:  # all steps of the round count as made at its end
+        age = _age(totals)
+        totals[LAG_COST] += age * paid
+        for k in range(shares.size):
+            for j in range(w.size):
+                lag[j] += age * shares[k] * changes[k, j]
+    return shares
+
+
+@kernel
+def best_shares(changes: Any, costs: Any, w: Any, regularization: Any) -> Any:
+    """gamma, by coordinate ascent from zero on <slope, gamma> - 1/2 <gamma, steep gamma> over the box."""
+    n = changes.shape[0]
+    slope, steep, shares = np.empty(n), np.empty((n, n)), np.zeros(n)
+    for k in range(n):
+        slope[k] = costs[k] - regularization * _dot(changes[k], w)
+        for j in range(k + 1):
+            steep[k, j] = steep[j, k] = regularization * _dot(changes[k], changes[j])
+    for _ in range(MOST_SWEEPS):
+        largest = 0.0
+        for k in range(n):
+            left = slope[k] + steep[k, k] * shares[k]
+            for j in range(n):
+                left -= steep[k, j] * shares[j]
+            best = 1.0 if left > 0.0 else 0.0
+            if steep[k, k] > left > 0.0:
+                best = left / steep[k, k]
+            largest = max(largest, abs(best - shares[k]))
+            shares[k] = best
+        if largest <= SETTLED:
+            break
+    return shares
+
+
+@kernel
+def _dot(x: Any, y: Any) -> Any:
+    total = 0.0
+    for j in range(x.size):
+        total += x[j] * y[j]
+    return total
+
+
+def is_distinct(order: Array) -> bool:
+    """Whether no block comes twice."""
+    return not order.size or int(np.bincount(order).max()) == 1
+
+
+def rounds_of(order: Array, size: int) -> Iterator[Array]:
+    """`order` in pieces of at most `size` blocks, none of them twice in a piece: repetitions wait."""
+    distinct = is_distinct(order)
+    while order.size:
+        now, later = order[:size], order[size:]
+        if not distinct:
+            _, first = np.unique(now, return_index=True)
+            again = np.ones(now.size, dtype=bool)
+            again[first] = False
+            now, later = now[~again], np.concatenate([later, now[again]])
+        yield now
+        order = later
+
+
+def round_size(objective: Objective, rounds: int, least: int) -> int:
+    """Blocks of a round: a pass has so many rounds, unless they would be too short to be worth it."""
+    return max(-(-objective.n_active // rounds), least * objective.n_jobs)

@@ -1,0 +1,1 @@
+"""Cutting planes, with one slack variable or one for each example."""

@@ -1,0 +1,180 @@
+"""Cutting planes with a slack variable for each example (Tsochantaridis et al. 2005).
+
+Each example has a working set of answers s, that is of constraints p_i loss_i(w) >= cost - <w, pull>. The
+master problem mixes all of them at once: few passes, but a quadratic program that grows with the examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from structlearn.core.contract import Array
+from structlearn.core.rounding import Bound
+from structlearn.problem.objective import Objective
+from structlearn.solvers.cutting_plane.master import idle_for, mixture_of_rows
+from structlearn.solvers.loop import Candidate, Progress
+from structlearn.solvers.solution import Solution
+
+CONSTRAINTS_AN_EXAMPLE = 3  # about as many as are kept at once while they are many
+BYTES_AN_ENTRY = 12  # of a sparse row: a number and its column
+
+
+class Constraints(NamedTuple):
+    """The working sets of all examples, end to end."""
+
+    #: CSR of shape (n_constraints, n_weights): p_i Phi_i^T (mu_i - s)
+    pulls: Any
+    #: CSR over dense dual points: mu_i - s, in the place of example i
+    moves: Any
+    #: p_i <c_i, s - mu_i>
+    cost: Array
+    owner: Array
+    alpha: Array
+    #: how many masters in a row gave the constraint no weight
+    idle: Array
+
+    def loss(self, w: Array) -> Array:
+        """p_i times what each constraint says the loss of its example is at least."""
+        return self.cost - self.pulls @ w
+
+    def take(self, kept: Array) -> Constraints:
+        return Constraints(*(field[kept] for field in self))
+
+    def join(self, other: Constraints) -> Constraints:
+        matrices = [sparse.vstack(pair, format="csr") for pair in zip(self[:2], other[:2])]
+        return Constraints(*matrices, *(np.concatenate(pair) for pair in zip(self[2:], other[2:])))
+
+
+class State(NamedTuple):
+    """The weights and dual value of the last master problem, and its constraints."""
+
+    w: Array
+    dual: Bound
+    constraints: Constraints
+    #: what is left of the current pass
+    order: Array
+    answers: int
+
+
+@dataclass(frozen=True)
+class NSlack:
+    """Ask a batch of examples, add the constraints that are violated, solve the master problem over all.
+
+    Parameters
+    ----------
+    examples_at_once : int
+        Examples between two master problems.
+    violation : float
+        Constraints violated by less than this share of the batch's mean violation are not added.
+    forget_after : int
+        Constraints that so many master problems in a row gave no weight are removed.
+    max_bytes : float
+        Refuse problems whose constraints would take more memory.
+    """
+
+    examples_at_once: int = 512
+    violation: float = 0.1
+    forget_after: int = 10
+    max_bytes: float = 1e9
+    certifies: ClassVar[bool] = True
+
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+        self._refuse_large(objective)
+        if warm is not None and isinstance(warm.state, State):
+            return warm.state._replace(answers=0)
+        nothing = objective.active[:0]
+        state = State(np.zeros(objective.n_weights), Bound(0.0), gather(objective, []), nothing, 0)
+        if warm is None:
+            return state
+        if warm.z is not None and warm.z.size == objective.point_start[-1]:
+            parts = np.split(warm.z, objective.point_start[1:-1])
+            known = gather(objective, [(int(i), parts[i]) for i in objective.active])
+            state = self._mix(objective, state._replace(constraints=known))
+        return state._replace(w=warm.w.copy())
+
+    def _refuse_large(self, objective: Objective) -> None:
+        """From the rows of a few examples: all rows, and the factor of the master problem."""
+        n, few = objective.n_active, objective.active[:8]
+        pulls = gather(objective, objective.each_answer(np.zeros(objective.n_weights), few)).pulls
+        rows = CONSTRAINTS_AN_EXAMPLE * n * BYTES_AN_ENTRY * pulls.nnz / few.size
+        needed = rows + 8.0 * min(n, objective.n_weights) ** 2
+        if needed > self.max_bytes:
+            raise ValueError(
+                f"Solver 'n-slack' needs about {needed / 1e9:.3g} GB for the constraints of {n} examples, "
+                f"more than max_bytes={self.max_bytes:g}; use solver='bcfw'."
+            )
+
+    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+        order = state.order if state.order.size else rng.permutation(objective.active)
+        now, later = order[: self.examples_at_once], order[self.examples_at_once :]
+        asked = gather(objective, objective.each_answer(state.w, now))
+        state = state._replace(order=later, answers=state.answers + now.size)
+        violated = self._violated(state, asked)
+        if not violated.size:
+            return state
+        return self._mix(objective, state._replace(constraints=state.constraints.join(asked.take(violated))))
+
+    def _violated(self, state: State, asked: Constraints) -> Array:
+        """Which answers say more of their example's loss than its working set does."""
+        known = np.zeros(int(max(asked.owner.max(), state.constraints.owner.max(initial=0))) + 1)
+        np.maximum.at(known, state.constraints.owner, state.constraints.loss(state.w))
+        excess = asked.loss(state.w) - known[asked.owner]
+        return np.flatnonzero(excess > max(self.violation * float(excess.mean()), 0.0))
+
+    def _mix(self, objective: Objective, state: State) -> State:
+        """Solve the master problem; forget what has been idle for long."""
+        lam, known = objective.regularization, state.constraints
+        alpha = mixture_of_rows(known.pulls, known.cost, known.owner, lam)
+        w = known.pulls.T @ alpha / lam
+        idle = idle_for(known.idle, alpha)
+        kept = np.flatnonzero(idle < self.forget_after)
+        constraints = known._replace(alpha=alpha, idle=idle).take(kept)
+        return state._replace(w=w, dual=objective.dual(w, float(alpha @ known.cost)), constraints=constraints)
+
+    def progress(self, state: State) -> Progress:
+        return Progress(state.answers)
+
+    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+        return [Candidate(state.w, dual=state.dual)]
+
+    def settle(self, objective: Objective, state: State) -> tuple[State, Array]:
+        """The dual point mu_i - sum_k alpha_k (mu_i - s_k)."""
+        z = objective.gold_point() - state.constraints.moves.T @ state.constraints.alpha
+        return state._replace(order=state.order[:0]), z
+
+
+def gather(objective: Objective, answers: Iterable[tuple[int, Array]]) -> Constraints:
+    """Constraints from pairs of an example and a point of its polytope."""
+    pulls, moves, cost, owner = [], [], [], []
+    for i, parts in answers:
+        pull, paid = objective.plane(i, parts)
+        pulls.append(_entries(pull, 0))
+        moves.append(_entries(objective.gold.dense(i, parts.size) - parts, objective.point_start[i]))
+        cost.append(paid)
+        owner.append(i)
+    return Constraints(
+        _stack(pulls, objective.n_weights),
+        _stack(moves, int(objective.point_start[-1])),
+        np.array(cost, dtype=np.float64),
+        np.array(owner, dtype=np.int64),
+        np.zeros(len(owner)),
+        np.zeros(len(owner), dtype=np.int64),
+    )
+
+
+def _entries(vector: Array, offset: int) -> tuple[Array, Array]:
+    """Columns and values of what is not zero."""
+    column = np.flatnonzero(vector)
+    return column + offset, vector[column]
+
+
+def _stack(rows: list[tuple[Array, Array]], width: int) -> Any:
+    first = np.cumsum([0, *(column.size for column, _ in rows)])
+    columns = np.concatenate([np.empty(0, dtype=np.int64), *(column for column, _ in rows)])
+    values = np.concatenate([np.empty(0), *(value for _, value in rows)])
+    return sparse.csr_matrix((values, columns, first), shape=(len(rows), width))

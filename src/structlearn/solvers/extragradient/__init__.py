@@ -1,0 +1,1 @@
+"""The dual extragradient method and its plain ancestor."""

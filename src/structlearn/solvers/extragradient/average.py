@@ -1,0 +1,59 @@
+"""Averages of the iterates of a saddle-point method, and what can be certified of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.problem.objective import Objective
+from structlearn.problem.penalties import RadialPenalty
+from structlearn.solvers.extragradient.saddle import Point
+from structlearn.solvers.loop import Candidate
+
+
+class Average(NamedTuple):
+    """Weighted mean of points (w, z). The pull and the cost are linear in z: they stand for it."""
+
+    total: float
+    w: Array
+    pull: Array
+    cost: float
+    #: full form only
+    z: Array | None
+
+    @classmethod
+    def empty(cls, n_weights: int) -> Average:
+        return cls(0.0, np.zeros(n_weights), np.zeros(n_weights), 0.0, None)
+
+    def with_point(self, w: Array, point: Point, weight: float) -> Average:
+        """One more point."""
+        total = self.total + weight
+        share = weight / total
+        z = point.z
+        if z is not None and self.z is not None:
+            z = self.z + share * (z - self.z)
+        return Average(
+            total,
+            self.w + share * (w - self.w),
+            self.pull + share * (point.pull - self.pull),
+            self.cost + share * (point.cost - self.cost),
+            z,
+        )
+
+    def candidate(self, objective: Objective, penalty: RadialPenalty, radius: float) -> Candidate:
+        """P and D of the mean, and the papers' restricted gap, for ||w|| <= radius and all z."""
+        primal = objective.primal(self.w)
+        dual = objective.dual_of_pull(self.pull, self.cost)
+        restricted = primal - restricted_dual(penalty, self.pull, self.cost, radius)
+        return Candidate(self.w, primal, dual, extra={"restricted_gap": restricted})
+
+
+def restricted_dual(penalty: RadialPenalty, pull: Array, cost: float, radius: float) -> float:
+    """min_{||w|| <= radius} R(w) - <w, u(z)> + cost(z): D(z), as far as weights within the radius tell."""
+    w = penalty.weights_of(pull)
+    length = float(np.linalg.norm(w))
+    if length > radius:
+        w = w * (radius / length)
+    return penalty.value(w) - float(w @ pull) + cost

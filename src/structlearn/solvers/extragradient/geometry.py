@@ -1,0 +1,106 @@
+"""The two geometries of the dual extragradient: how far apart two points of a polytope are.
+
+Each block has scores theta, and stands for z = argmax_{z in M} <theta, z> - F(z). A step adds to the scores.
+The distance of x from y is the Bregman divergence of F, at the scores of y:
+
+    B(x, y) = F(x) - F(y) - <theta_y, x - y> = F*(theta_y) - F*(theta_x) + <theta_x - theta_y, x>
+
+Entropic: F = -H, z are marginals, B is the Kullback-Leibler divergence. Euclidean: F = 1/2 ||.||^2 over all
+parts, z is a projection, and B >= 1/2 ||x - y||^2, with equality inside the polytope.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from structlearn.core.contract import gibbs, nearest
+from structlearn.core.kernels import is_answered
+from structlearn.problem.objective import Objective
+from structlearn.solvers.extragradient.spectral import mixed_norm, spectral_norm
+from structlearn.structures import Structure
+from structlearn.structures.all_parts import squared_norm_record
+from structlearn.structures.regularized import Entropic
+from structlearn.structures.whole import WholeRecord
+
+
+class Geometry(Protocol):
+    """A strongly convex F on the polytopes."""
+
+    #: whether shared parts are in F, so that each example scores its own
+    separates: ClassVar[bool]
+    #: whether a step starts from the scores of a point, else from the point itself (the papers' form)
+    keeps_scores: ClassVar[bool]
+
+    #: z starts at the scores kappa (mu - centre)
+    centre: ClassVar[float]
+
+    def require(self, structure: Structure) -> None:
+        """ValueError unless the structure can answer argmax <theta, z> - F(z)."""
+
+    def record(self, structure: Structure, apart: bool) -> Any:
+        """What answers it; `apart` where each example scores its shared parts itself, after its own."""
+
+    def coupling(self, objective: Objective, rng: np.random.Generator) -> float:
+        """A bound sigma of ||sum_i p_i Phi_i^T z_i|| / ||z||, in the norm in which F is strongly convex."""
+
+    def height(self, structure: Structure, rows: int) -> float:
+        """A number e with F(v) <= e <1, v> at every corner v of at most so many rows."""
+
+
+@dataclass(frozen=True)
+class EntropicGeometry:
+    """F = -H: a block is represented by the scores whose marginals it is."""
+
+    separates: ClassVar[bool] = False
+    keeps_scores: ClassVar[bool] = True
+    centre: ClassVar[float] = 0.5
+
+    def require(self, structure: Structure) -> None:
+        if not is_answered(gibbs, structure.record):
+            raise ValueError(
+                f"{type(structure).__name__} has no marginals for geometry='entropic'; use 'euclidean'."
+            )
+
+    def record(self, structure: Structure, apart: bool) -> Any:
+        return Entropic(WholeRecord(structure.record) if apart else structure.record)
+
+    def coupling(self, objective: Objective, rng: np.random.Generator) -> float:
+        return mixed_norm(objective)
+
+    def height(self, structure: Structure, rows: int) -> float:
+        """Corners have no entropy."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class EuclideanGeometry:
+    """F = 1/2 ||z||^2 over all parts: a block is projected."""
+
+    separates: ClassVar[bool] = True
+    keeps_scores: ClassVar[bool] = False
+    centre: ClassVar[float] = 0.0
+
+    def require(self, structure: Structure) -> None:
+        if not structure.has_linear_parts and not is_answered(nearest, structure.record):
+            raise ValueError(
+                f"{type(structure).__name__} has no projection for geometry='euclidean'; use 'entropic'."
+            )
+
+    def record(self, structure: Structure, apart: bool) -> Any:
+        return squared_norm_record(structure)
+
+    def coupling(self, objective: Objective, rng: np.random.Generator) -> float:
+        """The norm by power iteration, with a margin for what that falls short of."""
+        return 1.01 * spectral_norm(objective, rng, tol=1e-5, most=1000)
+
+    def height(self, structure: Structure, rows: int) -> float:
+        """Local parts are 0 or 1. A shared part is counted at most once a row: v^2 <= rows v."""
+        return (rows if structure.has_linear_parts else 1) / 2
+
+
+def geometry_for(structure: Structure) -> Geometry:
+    """Entropic where the structure has marginals, else Euclidean."""
+    return EntropicGeometry() if is_answered(gibbs, structure.record) else EuclideanGeometry()

@@ -1,0 +1,1 @@
+"""Gradient, subgradient, coordinate and quasi-Newton methods."""

@@ -1,0 +1,197 @@
+"""Block coordinate descent on working sets, for `LeastSquares`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.core.kernels import kernel
+from structlearn.core.rounding import Bound
+from structlearn.problem.least_squares import Iterate, LeastSquares, Problem, Values, along, evaluate, retreat
+from structlearn.solvers.loop import Candidate, Progress
+from structlearn.solvers.solution import Solution
+
+#: Sweeps between two looks at the gap of a working set, unless a sweep brings less than a share of the aim.
+SWEEPS_BETWEEN_GAPS = 10
+SWEEPS_AT_ONCE = 50
+PROMISE = 0.3
+#: How much the gap of a working set must fall below that of the whole problem.
+INNER = 0.2
+#: The least size of a working set, in blocks and as a share of all; and how much larger the next one may be.
+SMALLEST = 100
+SHARE = 0.04
+GROWTH = 2.0
+
+
+@kernel
+def _move(columns: Any, members: Array, bound: float, l1: float, w: Array, r: Array, pull: Array) -> float:
+    """A proximal step of one block of several features; about what the objective has fallen by."""
+    squared = 0.0
+    for j in members:
+        pull[j] = w[j] * bound + along(columns, j, r)
+        squared += pull[j] ** 2
+    shrunk = max(1 - l1 / np.sqrt(squared), 0.0) / bound if squared > 0 else 0.0
+    fall = 0.0
+    for j in members:
+        change = shrunk * pull[j] - w[j]
+        if change != 0:
+            w[j] += change
+            retreat(columns, j, change, r)
+            fall += bound * change * change / 2
+    return fall
+
+
+@kernel
+def _descend(problem: Problem, work: Array, at: Iterate, aim: float, max_sweeps: int) -> int:
+    """Sweep over the blocks in `work` until the gap of their problem is at most `aim`; the sweeps it took."""
+    columns, _, _, blocks, norms = problem
+    start, members, bound, _ = blocks
+    w, r, pull, _ = at
+    for sweep in range(1, max_sweeps + 1):
+        fall = 0.0
+        for g in work:
+            if start[g + 1] - start[g] > 1:
+                block = members[start[g] : start[g + 1]]
+                fall += _move(columns, block, bound[g], norms.l1, w, r, pull)
+                continue
+            j = members[start[g]]
+            aim_j = w[j] * bound[g] + along(columns, j, r)
+            new = max(abs(aim_j) - norms.l1, 0.0) / (bound[g] + norms.l2)
+            change = (new if aim_j > 0 else -new) - w[j]
+            if change != 0:
+                w[j] += change
+                retreat(columns, j, change, r)
+                fall += (bound[g] + norms.l2) * change * change / 2
+        if fall <= PROMISE * aim or sweep % SWEEPS_BETWEEN_GAPS == 0:
+            values = evaluate(problem, work, at)
+            if values.primal - values.dual <= aim:
+                return sweep
+    return max_sweeps
+
+
+# ---- the solver ------------------------------------------------------------------------------------
+
+
+class DescentState(NamedTuple):
+    """The iterate, its values, and how many sweeps it took."""
+
+    at: Iterate
+    values: Values
+    #: blocks that may be non-zero, here or at the optimum
+    alive: Array
+    sweeps: int
+    work_size: int
+
+
+@dataclass(frozen=True)
+class CoordinateDescent:
+    """Cyclic block coordinate descent on growing working sets, with gap-safe screening.
+
+    1. the gap of the whole problem; blocks that a safe sphere around the dual point excludes are dropped for
+       good (Ndiaye, Fercoq, Gramfort, Salmon 2017)
+    2. the working set: what is non-zero, and the blocks nearest to entering (Massias, Gramfort, Salmon 2018)
+    3. sweeps over the working set until its own gap is a fraction of 1's
+
+    Parameters
+    ----------
+    tol : float
+        The gap that will be asked for: no working set is solved much better than that.
+    max_sweeps : float
+        The sweeps that will be allowed.
+    """
+
+    tol: float = 0.0
+    max_sweeps: float = np.inf
+    certifies: ClassVar[bool] = True
+
+    def start(self, objective: LeastSquares, rng: np.random.Generator, warm: Solution | None) -> DescentState:
+        w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
+        start, members, bound, _ = objective.problem.blocks
+        w[members[np.repeat(bound == 0, np.diff(start))]] = 0.0  # no step moves them
+        at = Iterate(w, objective.y, np.zeros(w.size), np.zeros(bound.size))
+        alive = np.flatnonzero(bound > 0)
+        _descend(objective.problem, alive[:0], at, 0.0, 0)  # compiles
+        return _look(objective, at, alive, 0, max(SMALLEST, int(SHARE * bound.size)))
+
+    def step(self, objective: LeastSquares, state: DescentState, rng: np.random.Generator) -> DescentState:
+        problem = objective.problem
+        work = _working_set(problem, state)
+        gap = state.values.primal - state.values.dual
+        aim = max(INNER * gap, 0.8 * self.tol * problem.n)
+        most = int(min(SWEEPS_AT_ONCE, max(1, self.max_sweeps - state.sweeps)))
+        at = state.at._replace(w=state.at.w.copy(), r=state.at.r.copy())  # an interruption finds the old ones
+        sweeps = _descend(problem, work, at, aim, most)
+        return _look(objective, at, state.alive, state.sweeps + sweeps, work.size)
+
+    def progress(self, state: DescentState) -> Progress:
+        return Progress(state.sweeps, 0.0)
+
+    def candidates(self, objective: LeastSquares, state: DescentState) -> list[Candidate]:
+        n, values = objective.n, state.values
+        return [Candidate(state.at.w, values.primal / n, Bound(values.dual / n))]
+
+    def settle(self, objective: LeastSquares, state: DescentState) -> tuple[DescentState, None]:
+        return state, None
+
+
+def _look(objective: LeastSquares, at: Iterate, alive: Array, sweeps: int, work_size: int) -> DescentState:
+    """The values of the whole problem at a fresh residual, and the blocks that they leave."""
+    problem, at = objective.problem, at._replace(r=objective.residual(at.w))
+    values = evaluate(problem, alive, at)
+    # 1/2 ||.||^2 is 1-strongly convex, so that the dual optimum is within this radius of s r
+    radius = np.sqrt(2 * max(values.primal + values.rounding - values.dual_of_share, 0.0))
+    alive = _screened(problem, alive, at, values.share, radius)
+    return DescentState(at, values, alive, sweeps, work_size)
+
+
+def _working_set(problem: Problem, state: DescentState) -> Array:
+    """The non-zero blocks, and more of those that are nearest to their bound."""
+    alive = state.alive
+    distance = np.empty(alive.size)
+    used = _distances(problem, alive, state.at, state.values.share, distance)
+    size = max(int(GROWTH * used), state.work_size)
+    if size >= alive.size:
+        return alive
+    return alive[distance <= np.partition(distance, size)[size]]
+
+
+@kernel
+def _used(block: Array, w: Array) -> bool:
+    for j in block:  # noqa: SIM110  (Numba has no generators)
+        if w[j] != 0:
+            return True
+    return False
+
+
+@kernel
+def _distances(problem: Problem, alive: Array, at: Iterate, share: float, distance: Array) -> int:
+    """How far s X_g^T r is from its bound, in units of r; -1 where w_g is not zero; the number of those."""
+    start, members, bound, _ = problem.blocks
+    w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2
+    used = 0
+    for k in range(alive.size):
+        g = alive[k]
+        if _used(members[start[g] : start[g + 1]], w):
+            distance[k] = -1.0
+            used += 1
+        else:
+            distance[k] = (l1 - share * at.pulls[g]) / np.sqrt(bound[g] + l2)
+    return used
+
+
+@kernel
+def _screened(problem: Problem, alive: Array, at: Iterate, share: float, radius: float) -> Array:
+    """Without the blocks that are zero here, and for which ||X_g^T rho|| < l1 within `radius` of s r."""
+    start, members, bound, _ = problem.blocks
+    w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2
+    kept = np.empty_like(alive)
+    count = 0
+    for g in alive:
+        reach = share * at.pulls[g] + radius * np.sqrt(bound[g] + l2)
+        if reach >= l1 * (1 - 1e-9) or _used(members[start[g] : start[g + 1]], w):
+            kept[count] = g
+            count += 1
+    return kept[:count].copy()

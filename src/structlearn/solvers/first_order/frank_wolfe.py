@@ -1,0 +1,73 @@
+"""Batch Frank-Wolfe: all blocks step towards their corners at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.problem.objective import Answers, Objective
+from structlearn.solvers.loop import Candidate, Progress
+from structlearn.solvers.solution import Solution
+
+
+class State(NamedTuple):
+    """w = w(z) and the cost of z stand for z itself, which is not needed."""
+
+    w: Array
+    cost: float
+    #: the oracle's answers at w
+    answers_here: Answers
+    steps: int
+    answers: int
+    estimate: float
+
+
+@dataclass(frozen=True)
+class FrankWolfe:
+    """z <- z + gamma (s - z), s_i = argmax <theta_i + c_i, s_i> for every i.
+
+    Parameters
+    ----------
+    line_search : bool
+        The exact gamma if true, else gamma = 2 / (k + 2).
+    """
+
+    line_search: bool = True
+    certifies: ClassVar[bool] = True
+
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+        if warm is not None and isinstance(warm.state, State):
+            return warm.state._replace(answers=0)
+        w, cost = np.zeros(objective.n_weights), 0.0
+        if warm is not None and warm.fits(objective):
+            w, cost = objective.weights_of(np.asarray(warm.point))
+            share = warm.share(objective, w, cost)
+            w, cost = share * w, share * cost
+        return State(w, cost, objective.answers(w), 0, 0, np.inf)
+
+    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+        lam = objective.regularization
+        corner_w = state.answers_here.pull / lam
+        away = state.w - corner_w
+        gap = lam * float(state.w @ away) + state.answers_here.cost - state.cost
+        gamma = 2.0 / (state.steps + 2)
+        if self.line_search:
+            curvature = lam * float(away @ away)
+            gamma = 1.0 if curvature <= gap else max(gap, 0.0) / curvature
+        w = state.w - gamma * away
+        cost = state.cost + gamma * (state.answers_here.cost - state.cost)
+        answers = state.answers + objective.n_active
+        return State(w, cost, objective.answers(w), state.steps + 1, answers, gap)
+
+    def progress(self, state: State) -> Progress:
+        return Progress(state.answers, state.estimate)
+
+    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+        dual = objective.dual(state.w, state.cost)
+        return [Candidate(state.w, state.answers_here.primal, dual, float(state.w @ state.w))]
+
+    def settle(self, objective: Objective, state: State) -> tuple[State, None]:
+        return state, None

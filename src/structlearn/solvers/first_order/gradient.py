@@ -1,0 +1,134 @@
+"""Gradient descent and accelerated proximal gradient, for smooth losses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.core.rounding import Bound
+from structlearn.problem.objective import Answers, Objective
+from structlearn.solvers.first_order.lbfgs import answered
+from structlearn.solvers.first_order.steps import StepRule
+from structlearn.solvers.loop import Candidate, Progress
+from structlearn.solvers.solution import Solution
+
+
+class DescentState(NamedTuple):
+    """The iterate, the predictions there, and the last step length."""
+
+    w: Array
+    here: Answers
+    eta: float
+    steps: int
+    answers: int
+
+
+@dataclass(frozen=True)
+class GradientDescent:
+    """w <- w - eta (lambda w - pull).
+
+    Parameters
+    ----------
+    step_rule : StepRule, optional
+        `ConstantStep` or `DiminishingStep`; without one, eta is halved until the objective falls by half of
+        what the gradient promises (Armijo), and doubled before each step.
+    """
+
+    step_rule: StepRule | None = None
+    certifies: ClassVar[bool] = True
+
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> DescentState:
+        objective.require_gradient("gradient")
+        w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
+        return DescentState(w, objective.answers(w), 1.0, 0, objective.n_active)
+
+    def step(self, objective: Objective, state: DescentState, rng: np.random.Generator) -> DescentState:
+        gradient = objective.regularization * state.w - state.here.pull
+        trials = 0
+        eta = 2 * state.eta
+        if self.step_rule is not None:
+            eta = self.step_rule.schedule(objective).length(state.steps + 1)
+        while True:
+            w = state.w - eta * gradient
+            here = objective.answers(w)
+            trials += 1
+            promised = eta / 2 * float(gradient @ gradient)
+            if self.step_rule is not None or here.primal <= state.here.primal - promised or trials > 60:
+                break
+            eta /= 2
+        return DescentState(w, here, eta, state.steps + 1, state.answers + trials * objective.n_active)
+
+    def progress(self, state: DescentState) -> Progress:
+        return Progress(state.answers, 0.0)
+
+    def candidates(self, objective: Objective, state: DescentState) -> list[Candidate]:
+        return [answered(objective, state.w, state.here)]
+
+    def settle(self, objective: Objective, state: DescentState) -> tuple[DescentState, None]:
+        return state, None
+
+
+class ProximalState(NamedTuple):
+    """The iterate, the point ahead of it where the gradient is taken, and what is known there."""
+
+    w: Array
+    primal: float
+    ahead: Array
+    here: Answers
+    momentum: float
+    eta: float
+    answers: int
+    dual: Bound
+
+
+@dataclass(frozen=True)
+class Proximal:
+    """Accelerated proximal gradient (FISTA, Beck and Teboulle 2009), with backtracking and restarts.
+
+    w <- prox_{eta R}(v + eta pull(v)),  v <- w + momentum (w - previous w). The momentum is dropped
+    whenever it points uphill (O'Donoghue and Candes 2015). Serves every penalty R.
+    """
+
+    certifies: ClassVar[bool] = True
+
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> ProximalState:
+        objective.require_gradient("proximal")
+        w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
+        here = objective.answers(w)
+        dual = objective.dual_of_pull(here.pull, here.cost)
+        return ProximalState(w, here.primal, w, here, 1.0, 1.0, objective.n_active, dual)
+
+    def step(self, objective: Objective, state: ProximalState, rng: np.random.Generator) -> ProximalState:
+        ahead, pull = state.ahead, state.here.pull
+        eta, trials = 1.3 * state.eta, 0
+        while True:
+            w = objective.penalty.prox(ahead + eta * pull, eta)
+            moved = w - ahead
+            there = objective.answers(w)
+            trials += 1
+            # the gradient may change by at most 1/eta along the step; values would drown in rounding
+            if float((pull - there.pull) @ moved) <= float(moved @ moved) / eta or trials > 60:
+                break
+            eta /= 2
+        momentum = (1 + np.sqrt(1 + 4 * state.momentum**2)) / 2
+        if float(moved @ (w - state.w)) < 0:  # uphill: start anew
+            momentum, ahead = 1.0, w
+        else:
+            ahead = w + (state.momentum - 1) / momentum * (w - state.w)
+        here = there if ahead is w else objective.answers(ahead)
+        asked = trials + (ahead is not w)
+        duals = [objective.dual_of_pull(one.pull, one.cost) for one in (there, here)]
+        answers = state.answers + asked * objective.n_active
+        return ProximalState(w, there.primal, ahead, here, momentum, eta, answers, max(duals))
+
+    def progress(self, state: ProximalState) -> Progress:
+        return Progress(state.answers, 0.0)
+
+    def candidates(self, objective: Objective, state: ProximalState) -> list[Candidate]:
+        return [Candidate(state.w, state.primal, state.dual)]
+
+    def settle(self, objective: Objective, state: ProximalState) -> tuple[ProximalState, None]:
+        return state, None

@@ -1,0 +1,128 @@
+"""L-BFGS (Liu and Nocedal 1989) for smooth losses with the squared norm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.problem.objective import Answers, Objective
+from structlearn.solvers.kept_books import misfit
+from structlearn.solvers.loop import Candidate, Progress
+from structlearn.solvers.solution import Solution
+
+SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9  # the constants of the weak Wolfe conditions
+MOST_TRIALS = 120  # of step lengths, each at least half of the one before: features may have any scale
+
+
+class State(NamedTuple):
+    """An iterate, what is known there, and the last steps with their changes of gradient."""
+
+    w: Array
+    here: Answers
+    steps: tuple[Array, ...]
+    changes: tuple[Array, ...]
+    answers: int
+    finished: str = ""
+
+
+@dataclass(frozen=True)
+class LBFGS:
+    """Quasi-Newton steps with a weak Wolfe line search by bisection.
+
+    The certificate is free: the predictions z at w form a dual point, whose gap is sum_i p_i times the
+    Bregman divergences between them and the point that w belongs to.
+
+    Parameters
+    ----------
+    memory : int
+        How many past steps shape the next one.
+    """
+
+    memory: int = 10
+    certifies: ClassVar[bool] = True
+
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+        objective.require_gradient("lbfgs")
+        w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
+        return State(w, objective.answers(w), (), (), objective.n_active)
+
+    def restored(self, objective: Objective, state: State) -> State:
+        """The state as it was; the pairs that shape the next step must show a curvature above zero."""
+        sizes = {array.shape for array in (*state.steps, *state.changes)}
+        if len(state.steps) != len(state.changes) or sizes - {state.w.shape}:
+            raise misfit()
+        if any(float(step @ change) <= 0.0 for step, change in zip(state.steps, state.changes)):
+            raise misfit()
+        return state
+
+    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+        gradient = _gradient(objective, state.w, state.here)
+        direction = -_apply_inverse(gradient, state.steps, state.changes)
+        slope = float(gradient @ direction)
+        low, high = 0.0, np.inf
+        length = 1.0 if state.steps else min(1.0, 1.0 / max(float(np.abs(gradient).sum()), 1e-300))
+        trials = 0
+        while True:
+            w = state.w + length * direction
+            here = objective.answers(w)
+            trials += 1
+            after = _gradient(objective, w, here)
+            if here.primal > state.here.primal + SUFFICIENT_DECREASE * length * slope:
+                high = length
+            elif float(after @ direction) < CURVATURE * slope:
+                low = length
+            else:
+                break
+            if trials >= MOST_TRIALS:
+                break
+            length = (low + high) / 2 if np.isfinite(high) else 2 * length
+        answers = state.answers + trials * objective.n_active
+        if here.primal >= state.here.primal:
+            done = (
+                "Stopped at the limit of rounding: no step along the search direction lowers the objective; "
+                "scale the features, or raise tol."
+            )
+            return state._replace(answers=answers, finished=done)
+        step, change = w - state.w, after - gradient
+        if float(step @ change) <= 1e-16 * float(change @ change):
+            return State(w, here, state.steps, state.changes, answers)
+        keep = self.memory - 1
+        steps = (*state.steps[-keep:], step) if keep else (step,)
+        changes = (*state.changes[-keep:], change) if keep else (change,)
+        return State(w, here, steps, changes, answers)
+
+    def progress(self, state: State) -> Progress:
+        return Progress(state.answers, 0.0, state.finished)
+
+    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+        return [answered(objective, state.w, state.here)]
+
+    def settle(self, objective: Objective, state: State) -> tuple[State, None]:
+        return state, None
+
+
+def answered(objective: Objective, w: Array, here: Answers) -> Candidate:
+    """The certificate that comes with the predictions at w."""
+    return Candidate(w, here.primal, objective.dual_of_pull(here.pull, here.cost))
+
+
+def _gradient(objective: Objective, w: Array, here: Answers) -> Array:
+    return objective.regularization * w - here.pull
+
+
+def _apply_inverse(gradient: Array, steps: tuple[Array, ...], changes: tuple[Array, ...]) -> Array:
+    """The two-loop recursion: the inverse Hessian estimate times the gradient."""
+    q = gradient.copy()
+    shares = []
+    for step, change in zip(reversed(steps), reversed(changes)):
+        share = float(step @ q) / float(step @ change)
+        shares.append(share)
+        q -= share * change
+    if steps:
+        q *= float(steps[-1] @ changes[-1]) / float(changes[-1] @ changes[-1])
+    for step, change, share in zip(steps, changes, reversed(shares)):
+        q += (share - float(change @ q) / float(step @ change)) * step
+    return q

@@ -1,0 +1,239 @@
+"""Stochastic subgradient descent, one example a step; the averaged perceptron is a case of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array, corner, move, score, scratch, workspace
+from structlearn.core.kernels import kernel
+from structlearn.problem.objective import Objective
+from structlearn.solvers.bcfw.orders import Order, Permutation
+from structlearn.solvers.first_order.steps import ConstantStep, PegasosStep, StepRule
+from structlearn.solvers.first_order.subgradient import DualAverage
+from structlearn.solvers.loop import Candidate, Progress
+from structlearn.solvers.solution import Solution
+
+# entries of State.totals; MISTAKES are of this pass, FEWEST of any, BEST_PASS had them first
+SCALE, AVERAGE_SCALE, AVERAGE_SHARE, STEPS, COST, MISTAKES, FEWEST, BEST_PASS = range(8)
+SMALLEST_SCALE = 1e-9
+
+
+class State(NamedTuple):
+    """w = SCALE u, average = AVERAGE_SCALE b + AVERAGE_SHARE u: a step only touches its own features."""
+
+    u: Array
+    b: Array
+    #: sum of p_i Phi_i^T (mu_i - s_i) over this pass's answers
+    pull: Array
+    totals: Array
+    #: how often each example was visited in this pass
+    visits: Array
+    dual_average: DualAverage
+    order: Array
+    passes: int
+    answers: int
+
+
+@dataclass(frozen=True)
+class StochasticSubgradient:
+    """w <- w - eta_t (lambda w - n p_i Phi_i^T (mu_i - s_i)) for one example i at a time.
+
+    The certificate: a pass's answers, each example's total weight filled up with its gold vertex to the
+    largest number of visits, form a dual feasible point (a permutation visits each once: nothing to fill).
+
+    Parameters
+    ----------
+    step_rule : StepRule
+        `ConstantStep`, `DiminishingStep` or `PegasosStep` (the default).
+    order : Order
+    averaging : bool
+        Whether to certify, beside the iterates, their average (with weights 1, 2, 3, ...).
+    uniform_average : bool
+        Whether that average has equal weights instead.
+    """
+
+    step_rule: StepRule = field(default_factory=PegasosStep)
+    order: Order = field(default_factory=Permutation)
+    averaging: bool = True
+    uniform_average: bool = False
+    examples_at_once: int = 16384
+    certifies: ClassVar[bool] = True
+
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+        if warm is not None and isinstance(warm.state, State):
+            return warm.state._replace(answers=0, order=warm.state.order[:0])
+        u = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
+        b = u.copy() if self.averaging else np.zeros(0)
+        pull = np.zeros(u.size)
+        visits = np.zeros(objective.scoring.n_examples, dtype=np.int64)
+        nothing = objective.active[:0]
+        totals = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0])
+        state = State(u, b, pull, totals, visits, DualAverage(np.zeros(u.size)), nothing, 0, 0)
+        self._visit(objective, state, nothing)  # compiles
+        return state
+
+    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+        order = state.order
+        if not order.size:
+            order = self.order.draw(rng, objective.active, np.ones(state.visits.size))
+            state.totals[MISTAKES] = 0.0
+        now, later = order[: self.examples_at_once], order[self.examples_at_once :]
+        self._visit(objective, state, now)
+        state = state._replace(order=later, answers=state.answers + now.size)
+        return state if later.size else self._close_pass(state)
+
+    @staticmethod
+    def _close_pass(state: State) -> State:
+        """Fold the pass's answers into the dual average, later passes with larger weights."""
+        most = float(state.visits.max())
+        passes = state.passes + 1
+        average = state.dual_average.add(state.pull / most, state.totals[COST] / most, passes)
+        state.pull[:] = 0.0
+        state.totals[COST] = 0.0
+        state.visits[:] = 0
+        if state.totals[MISTAKES] < state.totals[FEWEST]:
+            state.totals[[FEWEST, BEST_PASS]] = state.totals[MISTAKES], passes
+        return state._replace(dual_average=average, passes=passes)
+
+    def _visit(self, objective: Objective, state: State, order: Array) -> None:
+        objective.oracle.run(subgradient_pass)(
+            objective.oracle.record,
+            objective.scoring.record,
+            objective.blocks,
+            objective.regularization,
+            self.step_rule.schedule(objective),
+            self.uniform_average,
+            objective.n_active,
+            order,
+            *state[:5],
+        )
+
+    def progress(self, state: State) -> Progress:
+        return Progress(state.answers)
+
+    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+        totals = state.totals
+        found = [Candidate(totals[SCALE] * state.u, dual=state.dual_average.value(objective))]
+        if self.averaging and totals[STEPS]:
+            average = totals[AVERAGE_SCALE] * state.b + totals[AVERAGE_SHARE] * state.u
+            found.append(Candidate(average))
+        return found
+
+    def settle(self, objective: Objective, state: State) -> tuple[State, None]:
+        return state, None
+
+
+@dataclass(frozen=True)
+class Perceptron(StochasticSubgradient):
+    """The averaged structured perceptron (Collins 2002): w <- w + Phi_i^T (mu_i - s_i) wherever s_i is wrong.
+
+    Runs on an objective without regulariser and cost, of which w = 0 is a minimiser: there is nothing to
+    certify. Done when a whole pass makes no mistake, or `patience` passes bring no fewer.
+    """
+
+    step_rule: StepRule = field(default_factory=lambda: ConstantStep(1.0))
+    uniform_average: bool = True
+    patience: int = 10
+    certifies: ClassVar[bool] = False
+
+    def progress(self, state: State) -> Progress:
+        if state.passes == 0 or state.order.size:
+            return Progress(state.answers)
+        if state.totals[MISTAKES] == 0:
+            return Progress(state.answers, finished="Converged: a whole pass made no mistake.")
+        if state.passes - state.totals[BEST_PASS] >= self.patience:
+            fewest = int(state.totals[FEWEST])
+            done = f"Converged: {self.patience} passes brought no fewer mistakes than {fewest} examples."
+            return Progress(state.answers, finished=done)
+        return Progress(state.answers)
+
+    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+        return super().candidates(objective, state)[-1:]
+
+
+@kernel
+def _rescale(x: Any, scale: Any) -> None:
+    for j in range(x.size):
+        x[j] = scale * x[j] if scale != 0.0 else 0.0
+
+
+@kernel
+def subgradient_pass(
+    structure: Any,
+    scoring: Any,
+    blocks: Any,
+    regularization: Any,
+    schedule: Any,
+    uniform_average: Any,
+    n_active: Any,
+    order: Any,
+    u: Any,
+    b: Any,
+    pull: Any,
+    totals: Any,
+    visits: Any,
+) -> None:
+    work = workspace(structure, blocks.largest)
+    tools = scratch(scoring)
+    n_shared = scoring.n_shared
+    shared = np.empty(n_shared)
+    scores = np.empty(blocks.most_parts)
+    corners = np.empty(blocks.most_parts + n_shared)
+    for q in range(order.size):
+        i = order[q]
+        first = blocks.start[i]
+        size = blocks.start[i + 1] - first
+        p = blocks.weight[i]
+        cost = blocks.cost[first : first + size]
+        theta = scores[:size]
+        delta = corners[: size + n_shared]
+        # s = argmax <theta + c, s> at w = SCALE u
+        score(scoring, i, u, tools, theta)
+        for j in range(size):
+            theta[j] = totals[SCALE] * theta[j] + cost[j]
+        for j in range(n_shared):
+            shared[j] = totals[SCALE] * u[u.size - n_shared + j]
+        corner(structure, (blocks.shapes[i, 0], blocks.shapes[i, 1]), theta, shared, work, delta)
+        # delta = s - mu, and what it costs
+        for e in range(blocks.gold_start[i], blocks.gold_start[i + 1]):
+            delta[blocks.gold_index[e]] -= blocks.gold_value[e]
+        wrong = False
+        paid = 0.0
+        for j in range(size):
+            paid += cost[j] * delta[j]
+            wrong = wrong or delta[j] != 0.0
+        visits[i] += 1
+        totals[COST] += p * paid
+        totals[MISTAKES] += 1.0 if wrong else 0.0
+        # w <- (1 - eta lambda) w - eta n p delta
+        totals[STEPS] += 1.0
+        t = totals[STEPS]
+        eta = schedule.numerator / t**schedule.power
+        totals[SCALE] *= 1.0 - eta * regularization
+        if abs(totals[SCALE]) < SMALLEST_SCALE:
+            if b.size:
+                # the average is AVERAGE_SCALE b + AVERAGE_SHARE u: write it out before u changes its meaning
+                for j in range(b.size):
+                    b[j] = totals[AVERAGE_SCALE] * b[j] + totals[AVERAGE_SHARE] * u[j]
+                totals[AVERAGE_SCALE] = 1.0
+                totals[AVERAGE_SHARE] = 0.0
+            _rescale(u, totals[SCALE])
+            totals[SCALE] = 1.0
+        if wrong:
+            length = -eta * n_active * p / totals[SCALE]
+            move(scoring, i, delta, length, u, tools)
+            if regularization > 0.0:
+                move(scoring, i, delta, -p, pull, tools)
+            if b.size and totals[AVERAGE_SHARE] != 0.0:
+                move(scoring, i, delta, -length * totals[AVERAGE_SHARE] / totals[AVERAGE_SCALE], b, tools)
+        if b.size:
+            # average <- (1 - rho) average + rho w
+            rho = 1.0 / t if uniform_average else 2.0 / (t + 1.0)
+            totals[AVERAGE_SCALE] *= 1.0 - rho
+            totals[AVERAGE_SHARE] = (1.0 - rho) * totals[AVERAGE_SHARE] + rho * totals[SCALE]
+            if totals[AVERAGE_SCALE] < SMALLEST_SCALE:
+                _rescale(b, totals[AVERAGE_SCALE])
+                totals[AVERAGE_SCALE] = 1.0

@@ -1,0 +1,94 @@
+"""Batch subgradient descent, with a certificate from averages of the oracle's answers.
+
+Each answer s_t = (s_1, ..., s_n) is a dual feasible point, and so is every average of them in which all
+examples carry equal weight: its dual value is a lower bound, though no z is ever stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.core.rounding import Bound
+from structlearn.problem.objective import Answers, Objective
+from structlearn.solvers.first_order.steps import PegasosStep, StepRule
+from structlearn.solvers.loop import Candidate, Progress
+from structlearn.solvers.solution import Solution
+
+
+class DualAverage(NamedTuple):
+    """An average of answers: lambda w(z) and the cost of z, enough for D(z)."""
+
+    pull: Array
+    cost: float = 0.0
+    weight: float = 0.0
+
+    def add(self, pull: Array, cost: float, weight: float) -> DualAverage:
+        total = self.weight + weight
+        rho = weight / total
+        return DualAverage(self.pull + rho * (pull - self.pull), self.cost + rho * (cost - self.cost), total)
+
+    def value(self, objective: Objective) -> Bound | None:
+        """D of the average; without a regulariser there is no dual."""
+        if objective.regularization <= 0 or self.weight == 0:
+            return None
+        return objective.dual_of_pull(self.pull, self.cost)
+
+
+class State(NamedTuple):
+    """The iterate, the oracle's answers there, and the running averages."""
+
+    w: Array
+    answers_here: Answers
+    average: Array
+    dual_average: DualAverage
+    steps: int
+    answers: int
+
+
+@dataclass(frozen=True)
+class Subgradient:
+    """w <- w - eta_t (lambda w - sum_i p_i Phi_i^T (mu_i - s_i)).
+
+    Parameters
+    ----------
+    step_rule : StepRule
+        `ConstantStep`, `DiminishingStep` or `PegasosStep` (the default).
+    averaging : bool
+        Whether to certify, beside the iterates, their average weighted by 1, 2, 3, ...
+    """
+
+    step_rule: StepRule = field(default_factory=PegasosStep)
+    averaging: bool = True
+    certifies: ClassVar[bool] = True
+
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+        self.step_rule.schedule(objective)  # refuses here what it cannot do
+        if warm is not None and isinstance(warm.state, State):
+            return warm.state._replace(answers=0)
+        w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
+        return State(w, objective.answers(w), w, DualAverage(np.zeros(w.size)), 0, 0)
+
+    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+        t = state.steps + 1
+        eta = self.step_rule.schedule(objective).length(t)
+        here = state.answers_here
+        w = state.w - eta * (objective.regularization * state.w - here.pull)
+        average = state.average + 2.0 / (t + 1) * (w - state.average) if self.averaging else w
+        dual_average = state.dual_average.add(here.pull, here.cost, t)
+        return State(w, objective.answers(w), average, dual_average, t, state.answers + objective.n_active)
+
+    def progress(self, state: State) -> Progress:
+        return Progress(state.answers)
+
+    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+        found = [Candidate(state.w, state.answers_here.primal, state.dual_average.value(objective))]
+        if self.averaging and state.steps:
+            found.append(Candidate(state.average))
+        return found
+
+    def settle(self, objective: Objective, state: State) -> tuple[State, None]:
+        return state, None

@@ -1,0 +1,1 @@
+"""Label sequences: Viterbi, marginals, k best, samples."""

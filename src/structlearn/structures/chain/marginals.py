@@ -1,0 +1,354 @@
+"""Forward-backward: the marginals of p(y) ~ exp <theta, y> over label sequences, and log Z.
+
+Two recursions. The fast one works with scaled probabilities and vectorises. It is exact as long as nothing
+that matters can underflow, which `_scaled_forward` establishes; otherwise it hands over to the other one,
+which works with logarithms, about 20 times slower, and is safe for all scores.
+"""
+
+from __future__ import annotations
+
+from math import factorial
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.core.kernels import kernel
+from structlearn.core.rounding import UNIT
+from structlearn.structures.chain.logarithms import LOWEST, log_backward, log_forward
+from structlearn.structures.regularized import clipped
+
+_LANES = 4  # rows are padded with zeros to a multiple, so that vector loops have no remainder
+_MORE = 7  # positions after the last, so that eight can be taken at a time
+_UNDERFLOW = -708.0  # exp of less is no normal number
+
+# With finite transition scores of a span S, exchanging one label changes a score by at most 2 S more than its
+# unary part. A label whose unary score underflows has a probability below exp(2 S - 708) < 1e-46.
+_WIDEST_SPAN = 300.0
+# With forbidden transitions this fails, a bad label may be the only way. Then no step may scale a probability
+# by less than exp(-300), and none may be below 1e-150: so none that is not zero ever becomes zero.
+_WIDEST_MASKED_SPAN = 150.0
+_SMALLEST_MASKED = 1e-150
+
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # their sum: ln 2 to 85 bits
+_SHIFT = 6755399441055744.0  # 1.5 * 2^52: the low bits of k + _SHIFT are the integer k
+_C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = (1 / factorial(n) for n in range(2, 14))
+
+
+@numba.njit(nogil=True, error_model="numpy", fastmath={"contract"})  # reordered sums would lose _LN2_LOW
+def exponential(x: Any) -> Any:
+    """exp(x) for x <= 700 to 1.4 units in the last place, 0 below -708; without branches, so it vectorises.
+
+    exp(x) = 2^k exp(r) with k = round(x / ln 2), |r| <= ln(2) / 2, by a Taylor polynomial of degree 13.
+    """
+    k = np.rint(x * _LOG2_E)
+    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+    r2 = r * r
+    r4 = r2 * r2
+    upper = (_C8 + _C9 * r) + r2 * (_C10 + _C11 * r) + r4 * (_C12 + _C13 * r)
+    middle = (_C4 + _C5 * r) + r2 * (_C6 + _C7 * r) + r4 * upper
+    lower = (1.0 + r) + r2 * (_C2 + _C3 * r) + r4 * middle
+    exponent = (np.float64(k + _SHIFT).view(np.int64) + np.int64(1023)) << np.int64(52)
+    power = np.int64(exponent).view(np.float64)
+    return lower * power if x > _UNDERFLOW else 0.0
+
+
+class ChainScratch(NamedTuple):
+    """Scratch memory of forward-backward. P is the number of labels, padded; what is padded is zero.
+
+    known : (K * K,) the transition scores that `step` and `facts` are made of; a new w changes them.
+    facts : (3,) their largest, the span of the finite ones, and whether some are -inf.
+    found : (2,) log Z less all that is the largest, NaN after the recursion in logarithms; its entropy.
+    step : (P, P) exp(transition - largest). below : (L, P) unary - largest of the position.
+    unary : (L, P) its exponential.
+    ahead : (L + 7, P) p(y_t | what is up to t). back : (L + 7, P) unary_t times what comes after t given y_t.
+    row : (P,) for one position. The recursion in logarithms uses the last four in its own way.
+    """
+
+    known: Array
+    facts: Array
+    found: Array
+    step: Array
+    below: Array
+    unary: Array
+    ahead: Array
+    back: Array
+    row: Array
+
+
+@kernel
+def chain_gibbs_workspace(structure: Any, shape: Any) -> Any:
+    length, n = shape[0], structure.n_labels
+    padded = (n + _LANES - 1) // _LANES * _LANES
+    return ChainScratch(
+        np.full(n * n, np.nan),
+        np.zeros(3),
+        np.zeros(2),
+        np.zeros((padded, padded)),
+        np.zeros((length, padded)),
+        np.zeros((length, padded)),
+        np.zeros((length + _MORE, padded)),
+        np.zeros((length + _MORE, padded)),
+        np.zeros(padded),
+    )
+
+
+@kernel
+def chain_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    length, n = shape[0], structure.n_labels
+    n_local = length * n
+    local = mean[:n_local].reshape(length, n)
+    transitions = mean[n_local : n_local + n * n].reshape(n, n)
+    value = _scaled_forward(structure, length, theta, shared, work)
+    if value > -np.inf:
+        _scaled_backward(n, length, work, local, transitions)
+    elif np.isnan(value):
+        value = log_forward(structure, length, theta, shared, work)
+        work.found[0] = np.nan
+        if value > -np.inf:
+            work.found[1] = log_backward(n, length, shared, work, local, transitions)
+    if value == -np.inf:
+        mean[:] = 0.0
+        return value
+    if structure.start:
+        mean[n_local + n * n : n_local + n * n + n] = local[0]
+    if structure.end:
+        mean[mean.size - n :] = local[length - 1]
+    return value
+
+
+@kernel
+def chain_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    value = _scaled_forward(structure, shape[0], theta, shared, work)
+    if np.isnan(value):
+        value = log_forward(structure, shape[0], theta, shared, work)
+    return value
+
+
+@kernel
+def chain_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    """H after `chain_gibbs`: log Z - <theta, mean> with every largest score taken off, or what it has left.
+
+    What is left of a score lies within [-708 - S, 0] wherever `mean` is not zero, so that the difference has
+    an absolute error of some units in the last place of 708 L, which are subtracted.
+    """
+    length, n = shape[0], structure.n_labels
+    if np.isnan(work.found[0]):
+        return clipped(work.found[1], length * np.log(n))
+    inner = 0.0
+    for t in range(length):
+        for k in range(n):
+            inner += max(work.below[t, k], LOWEST) * mean[t * n + k]
+    if length > 1:
+        for j in range(n * n):
+            inner += max(shared[j] - work.facts[0], LOWEST) * mean[length * n + j]
+    size = abs(work.found[0]) - inner + length
+    return clipped(work.found[0] - inner - 8.0 * (length + n) * UNIT * size, length * np.log(n))
+
+
+# ---- scaled probabilities --------------------------------------------------------------------------
+
+
+@kernel
+def _scaled_forward(structure: Any, length: Any, theta: Any, shared: Any, work: Any) -> Any:
+    """ahead_t <- unary_t * (step^T ahead_(t-1)), scaled to sum 1; returns log Z, NaN where it is not safe."""
+    n = structure.n_labels
+    unary, ahead, step = work.unary, work.ahead, work.step
+    padded = step.shape[0]
+    log_z = rest = 0.0
+    masked = False
+    if length > 1:
+        _exponentiate_transitions(n, shared, work)
+        masked = work.facts[2] > 0.0
+        if work.facts[1] > (_WIDEST_MASKED_SPAN if masked else _WIDEST_SPAN):
+            return np.nan
+        log_z = (length - 1) * work.facts[0]
+    log_z += _exponentiate_unary(structure, length, masked, theta, shared, work.below, unary)
+    if not log_z > -np.inf:
+        return log_z
+    product = 1.0  # of the sums, so that a logarithm is taken only now and then
+    for t in range(length):
+        for k in range(padded):
+            ahead[t, k] = 1.0 if t == 0 else 0.0
+        if t > 0:
+            for j in range(0, padded - 4, 8):
+                i = j + 4
+                a, b, c, d = ahead[t - 1, j], ahead[t - 1, j + 1], ahead[t - 1, j + 2], ahead[t - 1, j + 3]
+                e, f, g, h = ahead[t - 1, i], ahead[t - 1, i + 1], ahead[t - 1, i + 2], ahead[t - 1, i + 3]
+                for k in range(padded):
+                    one = a * step[j, k] + b * step[j + 1, k]
+                    two = c * step[j + 2, k] + d * step[j + 3, k]
+                    three = e * step[i, k] + f * step[i + 1, k]
+                    four = g * step[i + 2, k] + h * step[i + 3, k]
+                    ahead[t, k] += (one + two) + (three + four)
+            if padded % 8 > 0:
+                j = padded - 4
+                a, b, c, d = ahead[t - 1, j], ahead[t - 1, j + 1], ahead[t - 1, j + 2], ahead[t - 1, j + 3]
+                for k in range(padded):
+                    one = a * step[j, k] + b * step[j + 1, k]
+                    two = c * step[j + 2, k] + d * step[j + 3, k]
+                    ahead[t, k] += one + two
+        total = 0.0
+        for k in range(padded):
+            ahead[t, k] *= unary[t, k]
+            total += ahead[t, k]
+        if total == 0.0:
+            return -np.inf
+        scale = 1.0 / total
+        for k in range(padded):
+            ahead[t, k] *= scale
+        if masked and _any_between(ahead[t], 0.0, _SMALLEST_MASKED):
+            return np.nan
+        product *= total
+        if product < 1e-20 or product > 1e100:
+            rest += np.log(product)
+            product = 1.0
+    work.found[0] = rest + np.log(product)
+    return log_z + work.found[0]
+
+
+@kernel
+def _scaled_backward(n: Any, length: Any, work: Any, local: Any, transitions: Any) -> None:
+    """p_(t-1) = ahead_(t-1) * (step back_t),   back_t = unary_t * p_t / ahead_t, scaled so that p sums to 1.
+
+    The transitions' marginals, summed over positions, are step * sum_t ahead_(t-1) back_t^T.
+    """
+    ahead, back, unary, step, row = work.ahead, work.back, work.unary, work.step, work.row
+    padded = step.shape[0]
+    for k in range(padded):
+        row[k] = 1.0
+    for k in range(n):
+        local[length - 1, k] = min(ahead[length - 1, k], 1.0)
+    for t in range(length - 1, 0, -1):
+        for k in range(padded):  # what cannot be reached has no bound on what comes after it
+            back[t, k] = unary[t, k] * row[k] if ahead[t, k] > 0.0 else 0.0
+        for j in range(0, padded, 4):
+            a = b = c = d = 0.0
+            for k in range(padded):
+                a += step[j, k] * back[t, k]
+                b += step[j + 1, k] * back[t, k]
+                c += step[j + 2, k] * back[t, k]
+                d += step[j + 3, k] * back[t, k]
+            row[j], row[j + 1], row[j + 2], row[j + 3] = a, b, c, d
+        total = 0.0
+        for j in range(padded):
+            total += ahead[t - 1, j] * row[j]
+        scale = 1.0 / total
+        for j in range(padded):
+            row[j] *= scale
+            back[t, j] *= scale
+        for j in range(n):
+            local[t - 1, j] = min(ahead[t - 1, j] * row[j], 1.0)
+    _sum_transitions(n, length, work, transitions)
+
+
+@kernel
+def _sum_transitions(n: Any, length: Any, work: Any, transitions: Any) -> None:
+    """transitions <- step * sum_t ahead_(t-1) back_t^T, eight positions at a time."""
+    ahead, back, step = work.ahead, work.back, work.step
+    ahead[length : length + _MORE] = 0.0  # whatever an earlier, longer chain has left there
+    back[length : length + _MORE] = 0.0
+    transitions[:] = 0.0
+    for t in range(1, length, 8):
+        for j in range(n):
+            a, b, c, d = ahead[t - 1, j], ahead[t, j], ahead[t + 1, j], ahead[t + 2, j]
+            e, f, g, h = ahead[t + 3, j], ahead[t + 4, j], ahead[t + 5, j], ahead[t + 6, j]
+            for k in range(n):
+                one = a * back[t, k] + b * back[t + 1, k]
+                two = c * back[t + 2, k] + d * back[t + 3, k]
+                three = e * back[t + 4, k] + f * back[t + 5, k]
+                four = g * back[t + 6, k] + h * back[t + 7, k]
+                more = step[j, k] * ((one + two) + (three + four))
+                transitions[j, k] = min(transitions[j, k] + more, length - 1.0)
+
+
+@kernel
+def _exponentiate_transitions(n: Any, shared: Any, work: Any) -> None:
+    """step <- exp(transition - largest), and the facts about them, unless they are those of the last time."""
+    known, facts, step = work.known, work.facts, work.step
+    scores = shared[: n * n]
+    changed = 0
+    for i in range(n * n):
+        changed += known[i] != scores[i]
+    if changed == 0:
+        return
+    for i in range(n * n):
+        known[i] = scores[i]
+    largest, smallest = _extremes(scores)
+    masked = smallest == -np.inf
+    if masked:
+        smallest = np.inf
+        for i in range(n * n):
+            smallest = min(smallest, scores[i] if scores[i] > -np.inf else np.inf)
+    facts[0] = largest if largest > -np.inf else 0.0
+    facts[1] = max(largest - smallest, 0.0)
+    facts[2] = 1.0 if masked else 0.0
+    step[:] = -np.inf
+    for j in range(n):
+        for k in range(n):
+            step[j, k] = scores[j * n + k]
+    flat = step.reshape(step.size)
+    for i in range(flat.size):
+        flat[i] = exponential(flat[i] - facts[0])
+
+
+@numba.njit(nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})  # no NaN: so it vectorises
+def _extremes(scores: Any) -> Any:
+    """The largest and the smallest score."""
+    largest, smallest = -np.inf, np.inf
+    for i in range(scores.size):
+        largest = max(largest, scores[i])
+        smallest = min(smallest, scores[i])
+    return largest, smallest
+
+
+@kernel
+def _exponentiate_unary(
+    structure: Any, length: Any, masked: Any, theta: Any, shared: Any, below: Any, unary: Any
+) -> Any:
+    """unary_t <- exp(below_t), below_t <- score - largest_t, start and end included; the sum of the largest.
+
+    -inf where a position allows no label; NaN where `masked` asks for more care than it can give.
+    """
+    n, padded = structure.n_labels, unary.shape[1]
+    value = 0.0
+    for t in range(length):
+        for k in range(n):
+            unary[t, k] = theta[t * n + k]
+        for k in range(n, padded):
+            unary[t, k] = -np.inf
+        if structure.start and t == 0:
+            for k in range(n):
+                unary[t, k] += shared[n * n + k]
+        if structure.end and t == length - 1:
+            for k in range(n):
+                unary[t, k] += shared[shared.size - n + k]
+        a = b = c = d = -np.inf
+        for k in range(0, padded, 4):
+            a, b = max(a, unary[t, k]), max(b, unary[t, k + 1])
+            c, d = max(c, unary[t, k + 2]), max(d, unary[t, k + 3])
+        largest = max(max(a, b), max(c, d))
+        if largest == -np.inf:
+            return largest
+        if masked and _any_between(unary[t], -np.inf, largest - _WIDEST_MASKED_SPAN):
+            return np.nan
+        for k in range(padded):
+            below[t, k] = unary[t, k] - largest
+        value += largest
+    flat, scores = unary.reshape(unary.size), below.reshape(below.size)
+    for i in range(length * padded):
+        flat[i] = exponential(scores[i])
+    return value
+
+
+@kernel
+def _any_between(values: Any, low: Any, high: Any) -> Any:
+    """Whether any value is in the open interval (low, high)."""
+    found = 0
+    for i in range(values.size):
+        found += (values[i] > low) & (values[i] < high)
+    return found > 0

@@ -1,0 +1,75 @@
+"""Exact samples of label sequences: forward filtering, backward sampling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.core.kernels import kernel
+
+
+def sample_backward(steps: Array, ahead: Array, n: int, rng: np.random.Generator) -> Array:
+    """y^(1..n) ~ p(y) = exp(<theta, z(y)> - log Z), independent.
+
+    Parameters
+    ----------
+    steps : ndarray of shape (L, K, K), scores of the transitions; the first table is not used.
+    ahead : ndarray of shape (L or more, K or more), what the forward recursion in logarithms leaves
+    n : int
+    rng : numpy Generator
+
+    Returns
+    -------
+    int ndarray of shape (n, L), a sequence a row.
+    """
+    if n < 0:
+        raise ValueError(f"The number of samples is at least 0; got {n}.")
+    length = len(steps)
+    labels = np.empty((n, length), dtype=np.int64)
+    uniform = rng.random((length, n))
+    _sample_backward(steps, ahead, uniform, labels)
+    return labels
+
+
+@kernel
+def _sample_backward(steps: Any, ahead: Any, uniform: Any, labels: Any) -> None:
+    """y_L ~ exp ahead_L,   y_(t-1) | y_t = k ~ exp(ahead_(t-1) + transition[:, k]): all samples abreast."""
+    n_samples, length = labels.shape
+    n_labels = steps.shape[1]
+    sums = np.empty((n_labels, n_labels))  # [k, j] probabilities of 0..j before k, not normalised
+    scores = np.empty(n_labels)
+    for t in range(length, 0, -1):
+        for k in range(n_labels if t < length else 1):
+            for j in range(n_labels):
+                scores[j] = ahead[t - 1, j] + (steps[t, j, k] if t < length else 0.0)
+            _cumulate(scores, sums[k])
+        for i in range(n_samples):
+            k = labels[i, t] if t < length else 0
+            labels[i, t - 1] = _drawn(sums[k], uniform[t - 1, i])
+
+
+@kernel
+def _cumulate(scores: Any, sums: Any) -> None:
+    """sums[j] <- sum_(i <= j) exp(score_i - largest); zeros where all are -inf."""
+    largest = scores.max()
+    total = 0.0
+    for j in range(scores.size):
+        total += np.exp(scores[j] - largest) if scores[j] > -np.inf else 0.0
+        sums[j] = total
+
+
+@kernel
+def _drawn(sums: Any, uniform: Any) -> Any:
+    """The first j with uniform * total < sums[j], by bisection: never one of probability zero."""
+    last = sums.size - 1
+    target = min(uniform * sums[last], np.nextafter(sums[last], 0.0))  # the product may round up to the total
+    low, high = 0, last
+    while low < high:
+        middle = (low + high) // 2
+        if sums[middle] > target:
+            high = middle
+        else:
+            low = middle + 1
+    return low

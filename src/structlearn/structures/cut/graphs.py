@@ -1,0 +1,96 @@
+"""Undirected graphs, and the arrays in which compiled code reads many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array
+
+#: Steps (down, right) to the neighbours of a pixel, each pair of pixels once.
+_STEPS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, 0), (1, 1), (1, -1))}
+
+
+class Graph(NamedTuple):
+    """Nodes 0 .. n_nodes - 1, and pairs of them."""
+
+    n_nodes: int
+    #: (E, 2)
+    edges: Array
+
+
+class GraphRecord(NamedTuple):
+    """Several graphs, end to end. Node v of graph g has the arcs first[v] .. first[v + 1] - 1 of that graph.
+
+    An edge (i, j) is two arcs, i to j and j to i, each the reverse of the other; numbers of arcs, nodes and
+    edges are counted within a graph.
+    """
+
+    nodes: Array  # where each graph's nodes begin,
+    edges: Array  # and its edges
+    ends: Array  # (all edges, 2)
+    first: Array  # one more entry a graph than it has nodes
+    head: Array
+    reverse: Array
+    edge: Array  # the edge of each arc
+
+
+def make_graph(n_nodes: Any, edges: Any) -> Graph:
+    """A checked graph: `edges` is an integer array-like of shape (E, 2), E may be 0."""
+    if index(n_nodes) < 1:
+        raise ValueError(f"A graph has at least 1 node; got n_nodes={n_nodes}.")
+    pairs = np.asarray(edges)
+    pairs = pairs.reshape(-1, 2) if pairs.size == 0 else pairs
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ValueError(f"Edges are pairs of nodes, of shape (E, 2); got the shape {pairs.shape}.")
+    if pairs.size and not np.issubdtype(pairs.dtype, np.integer):
+        raise ValueError(f"Edges are pairs of integers; got {pairs.dtype}.")
+    pairs = pairs.astype(np.int32)
+    wrong = np.flatnonzero((pairs.min(axis=1, initial=0) < 0) | (pairs.max(axis=1, initial=0) >= n_nodes))
+    if wrong.size:
+        raise ValueError(
+            f"Edge {tuple(pairs[wrong[0]].tolist())} leaves the graph: its nodes are 0 .. {n_nodes - 1}."
+        )
+    loops = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
+    if loops.size:
+        raise ValueError(f"Edge {loops[0]} joins node {pairs[loops[0], 0]} with itself; leave it out.")
+    return Graph(index(n_nodes), pairs)
+
+
+def grid_graph(rows: int, columns: int, connectivity: int = 4) -> Graph:
+    """Pixels of an image, row by row, each joined with its 4 or 8 neighbours."""
+    if min(rows, columns) < 1:
+        raise ValueError(f"A grid has at least one row and one column; got {rows} x {columns}.")
+    if connectivity not in _STEPS:
+        raise ValueError(f"connectivity is 4 or 8; got {connectivity!r}.")
+    pixel = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
+    pairs = []
+    for down, right in _STEPS[connectivity]:
+        here = pixel[: rows - down, max(-right, 0) : columns - max(right, 0)]
+        there = pixel[down:, max(right, 0) : columns - max(-right, 0)]
+        pairs.append(np.stack([here.ravel(), there.ravel()], axis=1))
+    return Graph(rows * columns, np.concatenate(pairs))
+
+
+def graph_record(graphs: Sequence[Graph]) -> GraphRecord:
+    """The compiled form of some graphs."""
+    arcs = [_arcs(graph) for graph in graphs]
+    nodes = np.cumsum([0, *(graph.n_nodes for graph in graphs)])
+    edges = np.cumsum([0, *(len(graph.edges) for graph in graphs)])
+    ends = np.concatenate([graph.edges for graph in graphs])
+    return GraphRecord(nodes, edges, ends, *(np.concatenate(part) for part in zip(*arcs)))
+
+
+def _arcs(graph: Graph) -> tuple[Array, Array, Array, Array]:
+    """First, head, reverse and edge of the arcs, sorted by their tails."""
+    n = len(graph.edges)
+    tail, head = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
+    order = np.argsort(tail, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(2 * n)
+    first = np.searchsorted(tail[order], np.arange(graph.n_nodes + 1))
+    found = first, head[order], place[order - np.where(order < n, -n, n)], order % max(n, 1)
+    return tuple(np.ascontiguousarray(part, dtype=np.int32) for part in found)  # type: ignore[return-value]

@@ -1,0 +1,1 @@
+"""One of K labels, and K labels that are on or off."""

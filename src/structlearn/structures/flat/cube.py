@@ -1,0 +1,143 @@
+"""The cube: K independent yes/no labels. Its parts are the labels that are on."""
+
+from __future__ import annotations
+
+from math import exp, log, log1p
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import (
+    Array,
+    Shape,
+    corner,
+    entropy,
+    gibbs,
+    gibbs_workspace,
+    log_partition,
+    nearest,
+    nearest_workspace,
+    peak,
+    workspace,
+)
+from structlearn.core.kernels import answer, kernel, leaf
+from structlearn.structures.base import Structure, label_count
+from structlearn.structures.flat.switches import encode_switches, switch_costs
+
+
+class CubeRecord(NamedTuple):
+    """Compiled form of `Cube`."""
+
+    n_labels: int
+
+
+class Cube(Structure):
+    """M = [0, 1]^K: each of `n_labels` labels is on or off, independently.
+
+    Parameters
+    ----------
+    n_labels : int
+    """
+
+    threshold = 0.5
+
+    def __init__(self, n_labels: int) -> None:
+        self.n_labels = label_count(n_labels, "A cube")
+
+    @property
+    def record(self) -> CubeRecord:
+        return CubeRecord(self.n_labels)
+
+    def shape(self, theta: Array) -> Shape:
+        if theta.size != self.n_labels:
+            raise ValueError(f"A cube of {self.n_labels} labels has as many parts; got {theta.size}.")
+        return 1, self.n_labels
+
+    def fits(self, shape: Any) -> Any:
+        return (shape[0] == 1) & (shape[1] == self.n_labels)
+
+    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+        """The 0/1 vector `y` itself, checked."""
+        return encode_switches(y, self.n_labels)
+
+    def decode(self, vertex: Array) -> Array:
+        return (vertex > 0.5).astype(np.int64)
+
+    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+        """+1 on labels that are off, -1 on labels that are on; over K where normalised."""
+        return switch_costs(mu, weights, nodes, normalized)
+
+
+@answer(gibbs_workspace, CubeRecord)
+@answer(nearest_workspace, CubeRecord)
+@answer(workspace, CubeRecord)
+@kernel
+def cube_workspace(structure: Any, shape: Any) -> Any:
+    return np.empty(0)
+
+
+@answer(corner, CubeRecord)
+@leaf
+def cube_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    value = 0.0
+    for k in range(theta.size):
+        on = theta[k] > 0.0
+        vertex[k] = 1.0 if on else 0.0
+        value += theta[k] if on else 0.0
+    return value
+
+
+@answer(peak, CubeRecord)
+@leaf
+def cube_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    value = 0.0
+    for k in range(theta.size):
+        value += max(theta[k], 0.0)
+    return value
+
+
+@answer(gibbs, CubeRecord)
+@leaf
+def sigmoid(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    """mean_k = 1/(1 + exp -theta_k), log Z = sum_k log(1 + exp theta_k)."""
+    value = 0.0
+    for k in range(theta.size):
+        small = exp(-abs(theta[k]))
+        mean[k] = (1.0 if theta[k] >= 0.0 else small) / (1.0 + small)
+        value += max(theta[k], 0.0) + log1p(small)
+    return value
+
+
+@answer(entropy, CubeRecord)
+@leaf
+def cube_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    """H = sum_k log(1 + exp -|theta_k|) + |theta_k| / (1 + exp |theta_k|): no term is negative."""
+    value = 0.0
+    for k in range(theta.size):
+        small = exp(-abs(theta[k]))
+        if small > 0.0:
+            value += log1p(small) + abs(theta[k]) * small / (1.0 + small)
+    return min(value, theta.size * log(2.0))
+
+
+@answer(log_partition, CubeRecord)
+@leaf
+def softplus(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    value = 0.0
+    for k in range(theta.size):
+        value += max(theta[k], 0.0) + log1p(exp(-abs(theta[k])))
+    return value
+
+
+@answer(nearest, CubeRecord)
+@leaf
+def clip(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    """point_k = min(max(theta_k, 0), 1)."""
+    value = 0.0
+    for k in range(theta.size):
+        point[k] = min(max(theta[k], 0.0), 1.0)
+        # Where the point is 0 its part adds nothing, even if the score is -inf.
+        value += point[k] * (max(theta[k], 0.0) - 0.5 * point[k])
+    return value

@@ -1,0 +1,200 @@
+"""Entmax: the simplex with a Tsallis entropy, between softmax (alpha = 1) and sparsemax (alpha = 2)."""
+
+from __future__ import annotations
+
+from math import exp, expm1, log, log1p, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array, corner, entropy, gibbs, omega, peak, workspace
+from structlearn.core.kernels import answer, kernel
+from structlearn.structures.flat.simplex import Simplex, SimplexRecord
+from structlearn.structures.flat.sparsemax import largest, sparsemax
+
+MOST_STEPS = 100
+
+
+class Tsallis(NamedTuple):
+    """Omega(z) = sum_k (z_k^alpha - z_k) / (alpha (alpha - 1)) on the simplex, alpha in [1, 2]."""
+
+    inner: SimplexRecord
+    alpha: float
+
+
+def entmax(theta: Any, alpha: float = 1.5) -> Array:
+    """argmax_{z in simplex} <theta, z> - Omega_alpha(z) (Peters, Niculae and Martins 2019).
+
+    Parameters
+    ----------
+    theta : array-like of shape (n_labels,) or (n, n_labels)
+        Scores; -inf forbids a label.
+    alpha : float in [1, 2]
+        1 is softmax, 2 sparsemax; above 1, labels far below the best get exactly 0.
+
+    Returns
+    -------
+    ndarray of the shape of `theta`, rows of non-negative numbers that sum to 1.
+    """
+    theta = np.asarray(theta, dtype=np.float64)
+    if theta.ndim not in (1, 2) or theta.shape[-1] == 0:
+        raise ValueError(f"Entmax takes a row of scores or a stack of rows; got the shape {theta.shape}.")
+    simplex = Simplex(theta.shape[-1])
+    record = Tsallis(simplex.record, check_alpha(alpha))
+    return simplex.respond(record, theta)[0] if theta.size else theta.copy()
+
+
+def tsallis(z: Any, alpha: float = 1.5) -> Any:
+    """Omega_alpha(z) = sum_k (z_k^alpha - z_k) / (alpha (alpha - 1)), over the last axis.
+
+    The negative Tsallis entropy: sum_k z_k log z_k at alpha = 1, and (||z||^2 - 1)/2 at alpha = 2 on the
+    simplex. 0 at the corners of the simplex, negative inside.
+    """
+    alpha, z = check_alpha(alpha), np.asarray(z, dtype=np.float64)
+    log_z = np.log(z, where=z > 0, out=np.zeros(z.shape))
+    rate = alpha - 1.0
+    terms = z * (np.expm1(rate * log_z) / rate if rate > 0.0 else log_z)
+    return terms.sum(axis=-1) / alpha
+
+
+def check_alpha(alpha: float) -> float:
+    """Alpha itself; ValueError outside [1, 2]."""
+    if not 1.0 <= alpha <= 2.0:
+        raise ValueError(f"Entmax needs alpha in [1, 2] (1 is softmax, 2 is sparsemax); got {alpha}.")
+    return float(alpha)
+
+
+@answer(workspace, Tsallis)
+@kernel
+def tsallis_workspace(structure: Any, shape: Any) -> Any:
+    return np.empty(shape[0] * shape[1])
+
+
+@answer(peak, Tsallis)
+@answer(corner, Tsallis)
+@kernel
+def tsallis_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    alpha = structure.alpha
+    if alpha == 1.0:
+        return gibbs(structure.inner, shape, theta, shared, work, vertex)
+    if alpha == 2.0:
+        return sparsemax(theta, vertex) + 0.5  # Omega_2 = 1/2 ||z||^2 - 1/2
+    top = largest(theta)
+    if top == -np.inf:
+        vertex[:] = 0.0
+        return top
+    rate = alpha - 1.0
+    n = _candidates(theta, top, 1.0 / rate, work)
+    shift = _shift_by_heap(work, n) if alpha == 1.5 else _shift_by_newton(work, n, rate)
+    return top + _written(theta, top, shift, rate, vertex)
+
+
+@answer(omega, Tsallis)
+@kernel
+def tsallis_omega(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any) -> Any:
+    """sum_k z_k (z_k^rate - 1) / (alpha rate): every term has one sign, so that nothing cancels."""
+    alpha, rate = structure.alpha, structure.alpha - 1.0
+    if rate == 0.0:
+        return -entropy(structure.inner, shape, theta, shared, work, z, value)
+    total = 0.0
+    for k in range(z.size):
+        if z[k] > 0.0:
+            total += z[k] * expm1(rate * log(z[k]))
+    return total / (alpha * rate)
+
+
+@kernel
+def _candidates(theta: Any, top: Any, depth: Any, kept: Any) -> Any:
+    """kept <- the differences theta_k - top above -depth, in order; returns their number."""
+    n = 0
+    for k in range(theta.size):
+        kept[n] = theta[k] - top
+        n += kept[n] > -depth
+    return n
+
+
+@kernel
+def _power(y: Any, rate: Any) -> Any:
+    """(1 + rate y)_+^(1/rate): exp(y) in the limit of rate -> 0, which this way of writing it keeps."""
+    return exp(log1p(rate * y) / rate) if rate * y > -1.0 else 0.0
+
+
+@kernel
+def _shift_by_newton(kept: Any, n: Any, rate: Any) -> Any:
+    """eta with F(eta) = sum_k (1 + rate (kept_k - eta))_+^(1/rate) = 1.
+
+    F falls with eta and is convex; F(0) >= 1, since the largest entry is 0. So Newton's method climbs from 0
+    and never passes the root. The slope of a term p is -p/(1 + rate (kept_k - eta)).
+    """
+    eta = 0.0
+    for _ in range(MOST_STEPS):
+        total, slope = -1.0, 0.0
+        for k in range(n):
+            y = kept[k] - eta
+            p = _power(y, rate)
+            if p > 0.0:
+                total += p
+                slope += p / (1.0 + rate * y)
+        step = total / slope
+        eta += step
+        if step <= 1e-15 * max(eta, 1.0):
+            break
+    return eta
+
+
+@kernel
+def _shift_by_heap(kept: Any, n: Any) -> Any:
+    """The same eta for rate 1/2, exactly: sum_{k in S} (x_k - tau)^2 = 1 for x = kept/2, tau = eta/2 - 1.
+
+    The support S holds the r largest x. With their mean m and sum of squares q about it, tau = m -
+    sqrt((1 - q)/r); the first r that leaves the next x at or below tau is the one. A heap gives the x one
+    by one, from the largest: linear time and log n for each of the few in the support.
+    """
+    for first in range(n // 2 - 1, -1, -1):
+        _sift(kept, first, n)
+    mean, q, tau, r = 0.0, 0.0, -1.0, 0
+    while n > 0 and 0.5 * kept[0] > tau:
+        x = 0.5 * kept[0]
+        r += 1
+        away = x - mean
+        mean += away / r
+        q += away * (x - mean)
+        tau = mean - sqrt(max(1.0 - q, 0.0) / r)
+        n -= 1
+        kept[0], kept[n] = kept[n], kept[0]
+        _sift(kept, 0, n)
+    return 2.0 * (tau + 1.0)
+
+
+@kernel
+def _sift(heap: Any, i: Any, n: Any) -> None:
+    """Let entry i sink until no child is larger."""
+    while 2 * i + 1 < n:
+        child = 2 * i + 1
+        if child + 1 < n and heap[child + 1] > heap[child]:
+            child += 1
+        if heap[child] <= heap[i]:
+            return
+        heap[i], heap[child] = heap[child], heap[i]
+        i = child
+
+
+@kernel
+def _written(theta: Any, top: Any, shift: Any, rate: Any, z: Any) -> Any:
+    """z at the shift, scaled to sum to exactly one; returns <theta - top, z> - Omega(z).
+
+    With y = theta - top - shift, z^alpha - z = rate z y, so Omega(z) = sum_k z_k y_k / (1 + rate).
+    """
+    total = 0.0
+    for k in range(theta.size):
+        z[k] = theta[k] - top  # written down first: at 1e6, theta - (top + shift) would lose ten digits
+    for k in range(theta.size):
+        z[k] = _power(z[k] - shift, rate)
+        total += z[k]
+    value = 0.0
+    for k in range(theta.size):
+        if z[k] > 0.0:
+            z[k] = min(z[k] / total, 1.0)
+            below = theta[k] - top
+            value += z[k] * (below - (below - shift) / (1.0 + rate))
+    return value

@@ -1,0 +1,157 @@
+"""The simplex: one of K labels. Its parts are the labels."""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import (
+    Array,
+    Shape,
+    corner,
+    entropy,
+    gibbs,
+    gibbs_workspace,
+    log_partition,
+    nearest,
+    nearest_workspace,
+    peak,
+    workspace,
+)
+from structlearn.core.kernels import answer, kernel, leaf
+from structlearn.structures.base import Corners, Structure, label_count
+from structlearn.structures.flat.sparsemax import largest, sparsemax
+from structlearn.structures.rows import encode_rows, label_indices, row_costs, single_label
+
+
+class SimplexRecord(NamedTuple):
+    """Compiled form of `Simplex`."""
+
+    n_labels: int
+
+
+class Simplex(Structure):
+    """M = {z >= 0, sum z = 1}: exactly one of `n_labels` labels (multiclass).
+
+    Parameters
+    ----------
+    n_labels : int
+    """
+
+    def __init__(self, n_labels: int) -> None:
+        self.n_labels = label_count(n_labels, "A simplex")
+
+    @property
+    def record(self) -> SimplexRecord:
+        return SimplexRecord(self.n_labels)
+
+    def shape(self, theta: Array) -> Shape:
+        if theta.size != self.n_labels:
+            raise ValueError(f"A simplex of {self.n_labels} labels has as many parts; got {theta.size}.")
+        return 1, self.n_labels
+
+    def fits(self, shape: Any) -> Any:
+        return (shape[0] == 1) & (shape[1] == self.n_labels)
+
+    def most_entries(self, shape: Shape) -> int:
+        return 1
+
+    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+        """The unit vector of label number `y`."""
+        return encode_rows(single_label(y), self.n_labels).ravel()
+
+    def decode(self, vertex: Array) -> int:
+        return int(np.argmax(vertex))
+
+    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+        """c_k = 1 on wrong labels; `weights` of shape (K,) by gold label or (K, K) as [gold, predicted]."""
+        return row_costs(np.array([self.decode(mu)]), self.n_labels, weights, nodes).ravel()
+
+    def encode_many(self, ys: Any, shapes: Array) -> Corners:
+        labels = label_indices(ys, self.n_labels)
+        return Corners(np.arange(labels.size + 1), labels, np.ones(labels.size))
+
+    def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
+        options.pop("normalized", None)  # one row: the count and the mean are the same
+        return row_costs(gold.index, self.n_labels, options.get("weights"), options.get("nodes")).ravel()
+
+
+@answer(gibbs_workspace, SimplexRecord)
+@answer(nearest_workspace, SimplexRecord)
+@answer(workspace, SimplexRecord)
+@kernel
+def simplex_workspace(structure: Any, shape: Any) -> Any:
+    return np.empty(0)
+
+
+@answer(corner, SimplexRecord)
+@leaf
+def simplex_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    best = 0
+    for k in range(theta.size):
+        vertex[k] = 0.0
+        if theta[k] > theta[best]:
+            best = k
+    vertex[best] = 1.0
+    return theta[best]
+
+
+@answer(peak, SimplexRecord)
+@leaf
+def simplex_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    best = theta[0]
+    for k in range(1, theta.size):
+        best = max(best, theta[k])
+    return best
+
+
+@answer(gibbs, SimplexRecord)
+@leaf
+def softmax(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    """mean_k = exp(theta_k - log Z), log Z = log sum_j exp theta_j."""
+    top = largest(theta)
+    if top == -np.inf:
+        mean[:] = 0.0
+        return top
+    total = 0.0
+    for k in range(theta.size):
+        mean[k] = exp(theta[k] - top)
+        total += mean[k]
+    for k in range(theta.size):
+        mean[k] /= total
+    return top + log(total)
+
+
+@answer(entropy, SimplexRecord)
+@leaf
+def simplex_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    """H = log(1 / mean_best) + sum_k mean_k (theta_best - theta_k): no term is negative."""
+    top = largest(theta)
+    best = value = 0.0
+    for k in range(theta.size):
+        best = max(best, mean[k])
+        if mean[k] > 0.0:
+            value += mean[k] * (top - theta[k])
+    return min(value - log(best), log(theta.size)) if best > 0.0 else 0.0
+
+
+@answer(log_partition, SimplexRecord)
+@leaf
+def log_sum_exp(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    top = largest(theta)
+    if top == -np.inf:
+        return top
+    total = 0.0
+    for k in range(theta.size):
+        total += exp(theta[k] - top)
+    return top + log(total)
+
+
+@answer(nearest, SimplexRecord)
+@leaf
+def simplex_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    return sparsemax(theta, point)

@@ -1,0 +1,40 @@
+"""Labels that are on or off: the code and the costs that `Cube` and `LabelGraph` share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structlearn.core.contract import Array
+
+
+def encode_switches(y: Any, n_labels: int) -> Array:
+    """`y` as a 0/1 vector of floats; ValueError if it is anything else."""
+    on = np.asarray(y, dtype=np.float64)
+    if on.shape != (n_labels,):
+        raise ValueError(f"An output is a 0/1 vector of {n_labels} labels; got shape {on.shape}.")
+    if not np.isin(on, (0.0, 1.0)).all():
+        raise ValueError("An output is a 0/1 vector; got other values.")
+    return on
+
+
+def switch_costs(on: Array, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+    """C = +a_k where label k is off, -a_k where it is on, so that <c, z - on> = sum_k a_k |z_k - on_k|.
+
+    a_k is 1 times the (K,) `weights` and `nodes` where given, over K where `normalized`. Works along the
+    last axis of `on`.
+    """
+    scale = np.ones(on.shape[-1])
+    for factor in (weights, nodes):
+        if factor is None:
+            continue
+        factor = np.asarray(factor, dtype=np.float64)
+        if factor.shape != scale.shape:
+            raise ValueError(f"Cost weights have shape ({scale.size},), one a label; got {factor.shape}.")
+        if not np.isfinite(factor).all() or factor.min() < 0:
+            raise ValueError("Cost weights must be finite and at least 0.")
+        scale = scale * factor
+    if normalized:
+        scale = scale / scale.size
+    return (1.0 - 2.0 * on) * scale

@@ -1,0 +1,1 @@
+"""Sets of labels with pairs that like or shun each other."""

@@ -1,0 +1,384 @@
+"""Matchings of rows to columns: which word is the translation of which, which detection is which track."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import index
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array, Shape, corner, nearest, nearest_workspace, peak, workspace
+from structlearn.core.kernels import answer, kernel
+from structlearn.structures.base import Corners, Structure, is_list_of, one_each
+from structlearn.structures.matching.assignment import AssignmentWork, assign, assignment_work
+from structlearn.structures.matching.flow import FlowWork, flow, flow_work
+from structlearn.structures.matching.projection import ProjectionWork, project, projection_work
+from structlearn.structures.matching.sinkhorn import edge_entropy
+
+# A projection starts at the prices of the linear program where scores are above this. A flow is slower.
+_LARGE, _LARGE_FOR_FLOW = 8.0, 1e3
+# Above this the answer is often a corner v: prices of the scores theta - 1.5 v prove that at once.
+_HUGE, _HANDICAP = 100.0, 1.5
+
+_WEIGHTS = ("missed", "spurious", "possible")
+_MASKS = "Masks of possible links"
+
+
+class MatchingRecord(NamedTuple):
+    """The compiled form of `Matching`."""
+
+    unmatched: bool
+    row_capacity: int
+    column_capacity: int
+
+
+class MatchingWork(NamedTuple):
+    """Scratch memory: the scores with the smaller side as rows, and that of the algorithm in use."""
+
+    transposed: Array
+    assignment: AssignmentWork
+    flow: FlowWork
+
+
+@answer(workspace, MatchingRecord)
+@kernel
+def matching_workspace(structure: Any, shape: Any) -> Any:
+    m, n = shape
+    size = (min(m, n), max(m, n))
+    simple = structure.row_capacity == 1 and structure.column_capacity == 1
+    rows, columns = size if simple else (0, 0)
+    assignment = assignment_work(rows, columns)
+    rows, columns = (0, 0) if simple else size
+    return MatchingWork(np.empty(m * n), assignment, flow_work(rows, columns))
+
+
+@answer(peak, MatchingRecord)
+@answer(corner, MatchingRecord)
+@kernel
+def matching_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    # 1. The smaller side as rows.
+    m, n = shape
+    a, b = structure.row_capacity, structure.column_capacity
+    scores, row_step, column_step = theta, n, 1
+    if m > n:
+        scores = work.transposed
+        _transpose(theta, m, n, scores)
+        m, n, a, b, row_step, column_step = n, m, b, a, 1, n
+    # 2. The links.
+    simple = a == 1 and b == 1
+    if simple:
+        value = assign(scores, m, n, 0.0 if structure.unmatched else -np.inf, work.assignment)
+    else:
+        value = flow(scores, m, n, a, b, structure.unmatched, work.flow)
+    # 3. Written as a table.
+    for e in range(m * n):
+        vertex[e] = 0.0
+    if value == -np.inf:
+        return value
+    for i in range(m):
+        if simple:
+            j = work.assignment.column[i]
+            if j >= 0:
+                vertex[i * row_step + j * column_step] = 1.0
+        else:
+            for j in range(n):
+                if work.flow.linked[i * n + j]:
+                    vertex[i * row_step + j * column_step] = 1.0
+    return value
+
+
+@kernel
+def _transpose(theta: Any, m: Any, n: Any, transposed: Any) -> None:
+    for i in range(m):
+        for j in range(n):
+            transposed[j * m + i] = theta[i * n + j]
+
+
+class MatchingNearestWork(NamedTuple):
+    """Scratch memory of a projection, and of the linear program that it may start from."""
+
+    prices: Array  # of the columns
+    program: MatchingWork
+    projection: ProjectionWork
+
+
+@answer(nearest_workspace, MatchingRecord)
+@kernel
+def matching_nearest_workspace(structure: Any, shape: Any) -> Any:
+    rows, columns = min(shape), max(shape)
+    program = matching_workspace(structure, shape)
+    return MatchingNearestWork(np.empty(columns), program, projection_work(rows, columns))
+
+
+@answer(nearest, MatchingRecord)
+@kernel
+def matching_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    # 1. The smaller side as rows.
+    m, n = shape
+    a, b = structure.row_capacity, structure.column_capacity
+    scores, row_step, column_step = theta, n, 1
+    if m > n:
+        scores = work.program.transposed
+        _transpose(theta, m, n, scores)
+        m, n, a, b, row_step, column_step = n, m, b, a, 1, n
+    for e in range(m * n):
+        point[e] = 0.0
+    # 2. The links.
+    if not _start_prices(scores, m, n, a, b, structure.unmatched, work):
+        return -np.inf
+    fewest = 0 if structure.unmatched else 1
+    answer = work.projection
+    project(scores, m, n, (fewest, a, b), work.prices, answer)
+    # 3. Written as a table.
+    value = 0.0
+    for i in range(m):
+        for e in range(answer.start[i], answer.start[i + 1]):
+            j, z = answer.column[e], answer.value[e]
+            point[i * row_step + j * column_step] = z
+            value += z * (scores[i * n + j] - 0.5 * z)
+    return value
+
+
+@kernel
+def _start_prices(scores: Any, m: Any, n: Any, a: Any, b: Any, unmatched: Any, work: Any) -> Any:
+    """Prices of the columns from which a projection starts; False if no point is allowed."""
+    largest, masked = 0.0, False
+    for e in range(m * n):
+        masked = masked or scores[e] == -np.inf
+        largest = max(largest, scores[e])
+        if not unmatched and scores[e] > -np.inf:
+            largest = max(largest, -scores[e])
+    for j in range(n):
+        work.prices[j] = 0.0
+    simple = a == 1 and b == 1
+    if largest <= (_LARGE if simple else _LARGE_FOR_FLOW) and (unmatched or not masked):
+        return True
+    handicapped = work.projection.gain
+    for e in range(m * n):
+        handicapped[e] = scores[e]
+    for _ in range(2 if largest > _HUGE else 1):
+        if simple:
+            value = assign(handicapped, m, n, 0.0 if unmatched else -np.inf, work.program.assignment)
+        else:
+            value = flow(handicapped, m, n, a, b, unmatched, work.program.flow)
+        if value == -np.inf:
+            return False
+        for i in range(m):
+            if simple:
+                j = work.program.assignment.column[i]
+                if j >= 0:
+                    handicapped[i * n + j] -= _HANDICAP
+            else:
+                for j in range(n):
+                    handicapped[i * n + j] -= _HANDICAP if work.program.flow.linked[i * n + j] else 0.0
+    for j in range(n):
+        price = work.program.assignment.prices[j] if simple else work.program.flow.dual[m + j]
+        work.prices[j] = max(0.0, price)
+    return True
+
+
+class Matching(Structure):
+    """Links between m rows and n columns.
+
+        M = {z in [0, 1]^(m x n) : row sums <= capacities[0], column sums <= capacities[1]}
+
+    whose corners are 0/1 tables. `maximize` is exact: an assignment algorithm for capacities (1, 1), a flow
+    of least cost for others.
+
+    Parameters
+    ----------
+    unmatched : bool
+        True: nodes may stay without a link, so only links that raise the score are used. False: every node
+        of the smaller side (every row if m = n) has at least one link; with capacities (1, 1) that is the
+        rectangular assignment problem. Nodes of the larger side may stay without one.
+    capacities : (int, int)
+        The most links of a row, and of a column.
+
+    Notes
+    -----
+    There are no exact marginals: the partition function of matchings is #P-hard. `edge_entropy` is a smooth
+    prediction of another kind; `project` is exact.
+
+    """
+
+    part_ndim = 2
+    no_marginals = (
+        " (its partition function is #P-hard); use project (loss='sparsemax'), loss='hinge', or edge_entropy"
+    )
+
+    threshold = 0.5
+
+    def __init__(self, unmatched: bool = True, capacities: tuple[int, int] = (1, 1)) -> None:
+        self.unmatched = unmatched
+        self.capacities = capacities
+        if len(capacities) != 2 or min(index(k) for k in capacities) < 1:
+            raise ValueError(f"capacities are two integers, each at least 1; got {capacities!r}.")
+
+    @property
+    def record(self) -> MatchingRecord:
+        row_capacity, column_capacity = self.capacities
+        return MatchingRecord(bool(self.unmatched), int(row_capacity), int(column_capacity))
+
+    def shape(self, theta: Array) -> Shape:
+        if np.ndim(theta) != 2 or np.size(theta) == 0:
+            raise ValueError(f"A matching is a table with rows and columns; got shape {np.shape(theta)}.")
+        m, n = np.shape(theta)
+        return m, n
+
+    def most_entries(self, shape: Shape) -> int:
+        m, n = shape
+        return min(m * min(self.capacities[0], n), n * min(self.capacities[1], m))
+
+    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+        """The (m, n) table mu of the matching y.
+
+        Parameters
+        ----------
+        y : array-like of shape (m, n) or (m,)
+            A table of 0/1 or bool, or each row's column as an integer, -1 for none.
+        shape : (int, int)
+            (m, n); needed where y is a vector.
+
+        """
+        y = np.asarray(y)
+        mu = _table_of_columns(y, shape) if y.ndim == 1 else np.array(y, dtype=np.float64)
+        m, n = self.shape(mu)
+        if shape is not None and (m, n) != tuple(shape):
+            raise ValueError(f"y has shape {(m, n)} but the scores have shape {tuple(shape)}.")
+        wrong = np.argwhere((mu != 0) & (mu != 1))
+        if len(wrong):
+            i, j = (int(k) for k in wrong[0])
+            raise ValueError(f"A table of links holds 0 and 1; got y[{i}, {j}] = {y[i, j]}.")
+        self._check_links(mu.sum(axis=1), "Row", self.capacities[0], not self.unmatched and m <= n)
+        self._check_links(mu.sum(axis=0), "Column", self.capacities[1], not self.unmatched and m > n)
+        return mu
+
+    @staticmethod
+    def _check_links(links: Array, side: str, capacity: int, linked: bool) -> None:
+        over = np.flatnonzero(links > capacity)
+        if len(over):
+            i = over[0]
+            raise ValueError(f"{side} {i} has {int(links[i])} links but its capacity is {capacity}.")
+        if linked and not links.all():
+            i = np.flatnonzero(links == 0)[0]
+            raise ValueError(f"{side} {i} has 0 links but unmatched=False asks for at least 1.")
+
+    def decode(self, vertex: Array) -> Array:
+        """The (m, n) table of links, of 0 and 1."""
+        return np.rint(vertex).astype(np.int64)
+
+    def columns(self, vertex: Array) -> Array:
+        """The column of each row, or -1; for row capacity 1."""
+        if self.capacities[0] != 1:
+            raise ValueError(f"A row may have {self.capacities[0]} links here; use decode.")
+        links = self.decode(vertex)
+        return np.where(links.any(axis=1), links.argmax(axis=1), -1)
+
+    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+        """Delta(z) = <c, z - mu> with c = spurious (1 - mu) - missed mu: wrong and missed links, weighted.
+
+        Parameters
+        ----------
+        mu : ndarray of shape (m, n)
+            The gold matching.
+        weights : mapping, optional
+            "missed" and "spurious", at least 0 (1 where not given), and "possible", an (m, n) mask of links
+            that cost nothing either way.
+        nodes : ndarray of shape (m,), optional
+            Weights of the rows.
+        normalized : bool
+            Divide by the number of gold links, at least 1.
+
+        """
+        mu = np.asarray(mu, dtype=np.float64)
+        weights = _checked_weights(weights, mu.shape)
+        c = np.where(mu > 0, -weights["missed"], weights["spurious"])
+        c = np.where(weights["possible"], 0.0, c)
+        if nodes is not None:
+            nodes = np.asarray(nodes, dtype=np.float64)
+            if nodes.shape != mu.shape[:1] or not (nodes >= 0).all():
+                raise ValueError(f"nodes are {mu.shape[0]} weights, one a row, at least 0; got {nodes!r}.")
+            c = c * nodes[:, None]
+        return c / max(1.0, float(mu.sum())) if normalized else c
+
+    def edge_entropy(self, theta: Any) -> Any:
+        """argmax_{z in M} <theta, z> + S(z) with the entropy S of the edges, not of matchings.
+
+        S is a sum over edges and over nodes without a link; see `sinkhorn.py`. The
+        answer is smooth in theta and inside M, but it is not the table of Gibbs marginals.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (m, n), or a list or a stack of them. -inf forbids an edge.
+
+        Returns
+        -------
+        ndarray of the same shape (a list for a list).
+        """
+        if tuple(self.capacities) != (1, 1):
+            raise ValueError(f"edge_entropy is for capacities (1, 1), not {self.capacities}; use project.")
+        if is_list_of(theta, 2):
+            return [self.edge_entropy(one) for one in theta]
+        if np.ndim(theta) == 3:
+            return np.array([self.edge_entropy(one) for one in theta]).reshape(np.shape(theta))
+        return edge_entropy(self._checked(theta)[0], unmatched=bool(self.unmatched))
+
+    def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
+        """`cost` for many examples, end to end; `nodes` and "possible" are then lists, one an example."""
+        weights = options.pop("weights", None)
+        nodes = one_each(options.pop("nodes", None), len(shapes), "nodes")
+        masks = one_each(_masks(weights), len(shapes), _MASKS)
+        costs = []
+        for i, (m, n) in enumerate(shapes):
+            mu = gold.dense(i, m * n).reshape(m, n)
+            one = weights if masks[i] is None else {**weights, "possible": masks[i]}
+            costs.append(self.cost(mu, weights=one, nodes=nodes[i], **options).ravel())
+        return np.concatenate(costs)
+
+    def some_options(self, options: dict[str, Any], some: slice, n_examples: int) -> dict[str, Any]:
+        options = super().some_options(options, some, n_examples)
+        masks = _masks(options.get("weights"))
+        if masks is None:
+            return options
+        own = one_each(masks, n_examples, _MASKS)[some]
+        return {**options, "weights": {**options["weights"], "possible": own}}
+
+
+def _masks(weights: Any) -> Any:
+    return weights.get("possible") if isinstance(weights, Mapping) else None
+
+
+def _table_of_columns(y: Array, shape: Shape | None) -> Array:
+    if shape is None:
+        raise ValueError("A vector of columns does not tell how many there are: give shape=(m, n).")
+    m, n = shape
+    if len(y) != m:
+        raise ValueError(f"y has {len(y)} entries but there are {m} rows.")
+    if not np.issubdtype(y.dtype, np.integer):
+        raise ValueError(f"A vector of columns holds integers; got {y.dtype}.")
+    wrong = np.flatnonzero((y < -1) | (y >= n))
+    if len(wrong):
+        i = wrong[0]
+        raise ValueError(f"A column is one of 0..{n - 1}, or -1 for none; got y[{i}] = {y[i]}.")
+    mu = np.zeros((m, n))
+    rows = np.flatnonzero(y >= 0)
+    mu[rows, y[rows]] = 1.0
+    return mu
+
+
+def _checked_weights(weights: Any, shape: tuple[int, ...]) -> dict[str, Any]:
+    if weights is not None and not isinstance(weights, Mapping):
+        raise ValueError(f"weights are a mapping with keys among {', '.join(_WEIGHTS)}; got {weights!r}.")
+    weights = dict(weights or {})
+    unknown = sorted(str(key) for key in weights if key not in _WEIGHTS)
+    if unknown:
+        raise ValueError(f"Unknown weights {', '.join(unknown)}; the valid keys are {', '.join(_WEIGHTS)}.")
+    for key in ("missed", "spurious"):
+        weights[key] = float(weights.get(key, 1.0))
+        if not 0 <= weights[key] < np.inf:
+            raise ValueError(f"The weight of {key} links is a finite number, at least 0; got {weights[key]}.")
+    weights["possible"] = np.asarray(weights.get("possible", np.zeros(shape, bool)), dtype=bool)
+    if weights["possible"].shape != shape:
+        raise ValueError(f"The mask of possible links has shape {weights['possible'].shape}, not {shape}.")
+    return weights

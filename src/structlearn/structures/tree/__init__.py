@@ -1,0 +1,1 @@
+"""Dependency trees, projective or not, with labels or without."""

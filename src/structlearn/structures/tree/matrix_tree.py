@@ -1,0 +1,216 @@
+"""Sums over all directed trees (the matrix-tree theorem), and their marginals, without a subtraction.
+
+    Z = sum over trees of prod exp theta(head -> word) = det Laplacian
+
+Gaussian elimination of the Laplacian subtracts nearly equal numbers where cycles weigh much. We eliminate
+word by word as Grassmann, Taksar and Heyman (1985) do for Markov chains: the pivot of word k is the sum of
+its arcs to what is left,
+
+    S_k = r_k + sum_j W(j, k);   W(j, i) <- W(j, i) + W(k, i) W(j, k) / S_k,   r_i <- r_i + W(k, i) r_k / S_k
+
+with the arcs' weights W and the root's r. Z = prod_k S_k. With a single root, r is taken to first order only:
+it is left out of S_k, and the last word's pivot is its r. The marginals are the derivatives of log Z in
+theta, by going back through the elimination.
+
+A weight is written m 2^e, 1/2 <= m < 1: every operation has the relative error of one rounding, however large
+the scores are. Logarithms would lose as many digits as the scores have before the point.
+"""
+
+from __future__ import annotations
+
+from math import exp, frexp, ldexp, log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.core.kernels import kernel
+from structlearn.core.rounding import UNIT
+
+_LOG2_E, _LN2 = 1.4426950408889634, 0.6931471805599453
+_SMALLEST = -1100.0  # a power of two below this, added to a number of size one, changes nothing
+
+
+class EliminationWork(NamedTuple):
+    """Scratch memory: the weights before each elimination, by word k; and their slopes."""
+
+    #: arcs[k, j, i], j = 0 the root: m of what W(j, i) was when k was eliminated; `power` is its e
+    arcs: Array
+    power: Array
+    #: (n + 1, 2): m and e of S_k
+    pivot: Array
+    slope: Array
+    #: scores by order of elimination, less each word's largest
+    score: Array
+    #: order of elimination: word order[k] is eliminated at k, from n down to 1
+    order: Array
+
+
+@kernel
+def elimination_work(n: Any) -> Any:
+    size = (n + 1, n + 1)
+    return EliminationWork(
+        np.empty((n + 1, n + 1, n + 1)),
+        np.empty((n + 1, n + 1, n + 1)),
+        np.empty((n + 1, 2)),
+        np.empty(size),
+        np.empty(size),
+        np.empty(n + 1, np.int64),
+    )
+
+
+@kernel
+def _normal(m: Any, e: Any) -> Any:
+    if m == 0.0:
+        return 0.0, 0.0
+    m, more = frexp(m)
+    return m, e + more
+
+
+@kernel
+def _exponential(x: Any) -> Any:
+    """exp(x), that is exp(r) 2^k with r = x - k log 2; what is left of a huge x is all rounding, and cut."""
+    if x == -np.inf:
+        return 0.0, 0.0
+    k = np.rint(x * _LOG2_E)
+    return _normal(exp(min(max(x - k * _LN2, -1.0), 1.0)), k)
+
+
+@kernel
+def _sum(m: Any, e: Any, m2: Any, e2: Any) -> Any:
+    if m2 == 0.0 or (m > 0.0 and e2 - e < _SMALLEST):
+        return m, e
+    if m == 0.0 or e - e2 < _SMALLEST:
+        return m2, e2
+    high = max(e, e2)
+    return _normal(ldexp(m, int(e - high)) + ldexp(m2, int(e2 - high)), high)
+
+
+@kernel
+def _logarithm(m: Any, e: Any) -> Any:
+    """log(m 2^e), exactly 0 for the number 1."""
+    return log(2.0 * m) + (e - 1.0) * _LN2
+
+
+@kernel
+def eliminate(n: Any, single_root: Any, theta: Any, work: Any) -> Any:
+    """log Z of the (n + 1, n) table theta."""
+    _set_order(n, single_root, theta, work)
+    total = _first_level(n, theta, work)
+    if total == -np.inf:
+        return total
+    for k in range(n, 0, -1):
+        arcs, power = work.arcs[k], work.power[k]
+        low = 1 if single_root and k > 1 else 0
+        m = e = 0.0
+        for j in range(low, k):
+            m, e = _sum(m, e, arcs[j, k], power[j, k])
+        if m == 0.0:
+            return -np.inf
+        work.pivot[k, 0], work.pivot[k, 1] = m, e
+        total += _logarithm(m, e)
+        if k == 1:
+            break
+        for j in range(k):
+            share, less = arcs[j, k] / m, power[j, k] - e
+            for i in range(1, k):
+                a, b = arcs[j, i], power[j, i]
+                if i != j:
+                    through, at = _normal(arcs[k, i] * share, power[k, i] + less)
+                    a, b = _sum(a, b, through, at)
+                work.arcs[k - 1, j, i], work.power[k - 1, j, i] = a, b
+    return total
+
+
+@kernel
+def _set_order(n: Any, single_root: Any, theta: Any, work: Any) -> None:
+    """The words in their order; with a single root, the last to go is one that can be above all others.
+
+    Such a word, if there is one, is the last from which a search of the words not yet seen began.
+    """
+    seen, stack = np.zeros(n + 1, np.bool_), np.empty(n + 1, np.int64)
+    last = 1
+    for word in range(1, n + 1 if single_root else 1):
+        if seen[word]:
+            continue
+        seen[word], stack[0], size, last = True, word, 1, word
+        while size:
+            size -= 1
+            h = stack[size]
+            for m in range(1, n + 1):
+                if not seen[m] and theta[h, m - 1] > -np.inf:
+                    seen[m] = True
+                    stack[size] = m
+                    size += 1
+    for k in range(n + 1):
+        work.order[k] = k
+    work.order[1], work.order[last] = last, 1
+
+
+@kernel
+def _first_level(n: Any, theta: Any, work: Any) -> Any:
+    """The arcs' weights, each word's largest score moved out; returns the sum of those."""
+    total = 0.0
+    for i in range(1, n + 1):
+        word = work.order[i] - 1
+        top = -np.inf
+        for j in range(n + 1):
+            work.score[j, i] = -np.inf if j == i else theta[work.order[j], word]
+            top = max(top, work.score[j, i])
+        if top == -np.inf:
+            return top
+        for j in range(n + 1):
+            work.score[j, i] -= top
+            work.arcs[n, j, i], work.power[n, j, i] = _exponential(work.score[j, i])
+        total += top
+    return total
+
+
+@kernel
+def go_back(n: Any, single_root: Any, work: Any, mean: Any) -> None:
+    """mean <- the marginals, after `eliminate`."""
+    slope = work.slope
+    slope[:] = 0.0
+    for k in range(1, n + 1):
+        arcs, power = work.arcs[k], work.power[k]
+        low = 1 if single_root and k > 1 else 0
+        m, e = work.pivot[k, 0], work.pivot[k, 1]
+        # 1. Through W(j, i) + W(k, i) W(j, k) / S_k, for the words before k
+        left = 1.0
+        for j in range(k):
+            for i in range(1, k):
+                after, at = work.arcs[k - 1, j, i], work.power[k - 1, j, i]
+                if i == j or slope[j, i] == 0.0 or after == 0.0:
+                    continue
+                through = max(power[k, i] + power[j, k] - e - at, _SMALLEST)
+                share = slope[j, i] * ldexp(arcs[k, i] * arcs[j, k] / (m * after), int(through))
+                slope[j, i] -= share
+                slope[k, i] += share
+                slope[j, k] += share
+                left -= share
+        # 2. Through the pivot, a sum over j
+        for j in range(low, k):
+            slope[j, k] += left * ldexp(arcs[j, k] / m, int(max(power[j, k] - e, _SMALLEST)))
+    for j in range(n + 1):
+        for i in range(1, n + 1):
+            mean[work.order[j], work.order[i] - 1] = min(max(slope[j, i], 0.0), 1.0)
+
+
+@kernel
+def elimination_entropy(n: Any, work: Any) -> Any:
+    """log Z - <theta, mean> after `go_back`, with each word's largest score moved out of both.
+
+    Less what rounding may have added: marginals are differences here, so that even a part without any may
+    have some roundings of the whole, and counts with its whole score.
+    """
+    value, size = 0.0, 1.0 * n
+    for k in range(1, n + 1):
+        pivot = _logarithm(work.pivot[k, 0], work.pivot[k, 1])
+        value += pivot
+        size += abs(pivot)
+    for i in range(1, n + 1):
+        for j in range(n + 1):
+            if work.score[j, i] > -np.inf and work.slope[j, i] > 0.0:
+                value -= work.score[j, i] * work.slope[j, i]
+                size -= work.score[j, i]
+    return value - 8.0 * n * n * UNIT * size

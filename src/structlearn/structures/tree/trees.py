@@ -1,0 +1,329 @@
+"""Trees over the words of a sentence: every word has a head, another word or the root."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import (
+    Array,
+    Shape,
+    corner,
+    entropy,
+    gibbs,
+    gibbs_workspace,
+    log_partition,
+    peak,
+    workspace,
+)
+from structlearn.core.kernels import answer, kernel
+from structlearn.structures.base import Structure, nothing_allowed
+from structlearn.structures.regularized import clipped
+from structlearn.structures.sparsemap import register
+from structlearn.structures.tree.arborescence import arborescence_work, best_arborescence
+from structlearn.structures.tree.eisner import best_tree, inside, make_spans, outside
+from structlearn.structures.tree.kbest import k_best
+from structlearn.structures.tree.matrix_tree import eliminate, elimination_entropy, elimination_work, go_back
+from structlearn.structures.tree.sampling import sample_spans, sample_words
+
+
+class Tree(Structure):
+    """What projective and non-projective trees share.
+
+    The parts are the arcs, an (n + 1, n) table: entry [h, m - 1] is the arc from head h, 0 for the root, to
+    word m in 1 .. n. Arcs from a word to itself are never used. An output is the vector of the n heads.
+
+    Parameters
+    ----------
+    single_root : bool
+        Whether exactly one word has the root as its head; if not, at least one.
+    """
+
+    part_ndim = 2
+
+    def __init__(self, single_root: bool = True) -> None:
+        self.single_root = single_root
+
+    def shape(self, theta: Array) -> Shape:
+        found = np.shape(theta)
+        if len(found) != 2 or found[0] != found[1] + 1 or found[1] < 1:
+            raise ValueError(f"Arcs of n words are an (n + 1, n) table, n >= 1; got shape {found}.")
+        return found[0], found[1]
+
+    def fits(self, shape: Any) -> Any:
+        return (shape[1] >= 1) & (shape[0] == shape[1] + 1)
+
+    def most_entries(self, shape: Shape) -> int:
+        return shape[1]
+
+    def k_best(self, theta: Array, k: int) -> tuple[Array, Array]:
+        """The k best trees, (k', n) heads, and their scores, (k',), best first; k' < k where there are fewer.
+
+        `theta` is one table of scores, as in `maximize`. Takes about k n times as long as the best alone.
+        """
+        return k_best(self, theta, k)
+
+    def by_choice(self, parts: Array) -> Array:
+        """Parts as a table (choices of a word, words): here a word chooses its head."""
+        n = int((parts.size + 0.25) ** 0.5)
+        return parts.reshape(n + 1, n)
+
+    def from_choices(self, table: Array) -> Array:
+        """The inverse of `by_choice`."""
+        return table
+
+    def sample(self, theta: Array, n: int, random_state: int | np.random.Generator | None = None) -> Array:
+        """`n` independent trees of p(y) ~ exp <theta, z(y)>, an (n, words) array of heads.
+
+        `theta` is one table of scores, as in `marginals`; `random_state` a seed or a Generator.
+        """
+        if n < 0:
+            raise ValueError(f"The number of samples is at least 0; got {n}.")
+        theta, shape = self._checked(theta)
+        heads = np.empty((n, shape[1]), dtype=np.int64)
+        uniform = np.random.default_rng(random_state).random((n, 2 * shape[1]))
+        if not self._sample(theta, shape, uniform, heads):
+            raise nothing_allowed("The score table")
+        return heads
+
+    @abstractmethod
+    def _sample(self, theta: Array, shape: Shape, uniform: Array, heads: Array) -> bool:
+        """Fill `heads` by the random numbers `uniform`, 2 n a tree; False if no tree is allowed."""
+
+    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+        """The table of arcs of the heads `y`, integers in 0 .. n with 0 for the root."""
+        heads = self._checked_heads(np.asarray(y), shape)
+        mu = np.zeros((heads.size + 1, heads.size))
+        mu[heads, np.arange(heads.size)] = 1.0
+        return mu
+
+    def _checked_heads(self, heads: Array, shape: Shape | None) -> Array:
+        if heads.ndim != 1 or not np.issubdtype(heads.dtype, np.integer) or heads.size == 0:
+            raise ValueError("A tree is a vector of heads, one integer a word; 0 is the root.")
+        n = heads.size
+        if shape is not None and n != shape[1]:
+            raise ValueError(f"There are {n} heads but {shape[1]} words.")
+        outside_sentence = np.flatnonzero((heads < 0) | (heads > n))
+        if outside_sentence.size:
+            m = outside_sentence[0] + 1
+            raise ValueError(f"Word {m} has head {heads[m - 1]}, which is not in 0 .. {n}.")
+        roots = np.flatnonzero(heads == 0) + 1
+        if self.single_root and roots.size > 1:
+            raise ValueError(
+                f"Words {roots[0]} and {roots[1]} are both under the root; use single_root=False."
+            )
+        self._check_cycles(heads)
+        return heads
+
+    @staticmethod
+    def _check_cycles(heads: Array) -> None:
+        depth = np.arange(1, heads.size + 1)
+        above = np.concatenate([[0], heads])
+        for _ in range(heads.size):
+            depth = above[depth]
+        if depth.any():
+            raise ValueError(f"The heads have a cycle through word {depth[depth > 0][0]}.")
+
+    def decode(self, vertex: Array) -> Array:
+        return np.argmax(vertex, axis=0)
+
+    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+        """1 on each wrong arc, over the number of words where normalised; `nodes` weigh the words."""
+        if weights is not None:
+            raise ValueError("Trees have no labels to weigh; give weights of words as nodes.")
+        n = mu.shape[1]
+        c = 1.0 - np.asarray(mu, dtype=np.float64)
+        if nodes is not None:
+            nodes = np.asarray(nodes, dtype=np.float64)
+            if nodes.shape != (n,) or not (nodes >= 0).all():
+                raise ValueError(f"nodes are {n} weights, one a word, at least 0; got {nodes!r}.")
+            c = c * nodes
+        return c / n if normalized else c
+
+
+# ---- projective ------------------------------------------------------------------------------------
+
+
+class ProjectiveTreeRecord(NamedTuple):
+    """Compiled form of `ProjectiveTree`."""
+
+    single_root: bool
+
+
+class ProjectiveTree(Tree):
+    """Trees whose arcs do not cross: `maximize` by Eisner's algorithm, `marginals` by inside-outside."""
+
+    @property
+    def record(self) -> ProjectiveTreeRecord:
+        return ProjectiveTreeRecord(bool(self.single_root))
+
+    def _sample(self, theta: Array, shape: Shape, uniform: Array, heads: Array) -> bool:
+        spans = make_spans(shape[1])
+        if inside(shape[1], self.single_root, theta, spans) == -np.inf:
+            return False
+        sample_spans(shape[1], self.single_root, theta, spans, uniform, heads)
+        return True
+
+    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+        mu = super().encode(y, shape)
+        crossing = crossing_arcs(np.asarray(y))
+        if crossing is not None:
+            raise ValueError(
+                f"The arcs of words {crossing[0]} and {crossing[1]} cross; use NonProjectiveTree."
+            )
+        return mu
+
+    def nearest_tree(self, heads: Array) -> Array:
+        """The projective tree with most arcs of a tree; other words go to heads above theirs if possible."""
+        n = heads.size
+        theta = np.zeros((n + 1, n))
+        above, worth = np.concatenate([[0], heads]), float(n)
+        upward = heads.copy()
+        while worth > 1.0 / n:
+            theta[upward, np.arange(n)] = np.maximum(theta[upward, np.arange(n)], worth)
+            upward, worth = above[upward], worth / (2 * n)
+        return self.decode(self.maximize(theta))
+
+
+def crossing_arcs(heads: Array) -> tuple[int, int] | None:
+    """Two words whose arcs from their heads cross, if any do."""
+    words = np.arange(1, heads.size + 1)
+    low, high = np.minimum(heads, words), np.maximum(heads, words)
+    inside = (low[None, :] > low[:, None]) & (low[None, :] < high[:, None])
+    crossing = np.argwhere(inside & (high[None, :] > high[:, None]))
+    return (int(crossing[0, 0]) + 1, int(crossing[0, 1]) + 1) if crossing.size else None
+
+
+@answer(workspace, ProjectiveTreeRecord)
+@kernel
+def projective_workspace(structure: Any, shape: Any) -> Any:
+    return make_spans(shape[1])
+
+
+@answer(peak, ProjectiveTreeRecord)
+@answer(corner, ProjectiveTreeRecord)
+@kernel
+def projective_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    n = shape[1]
+    return best_tree(n, structure.single_root, theta.reshape(n + 1, n), work, vertex.reshape(n + 1, n))
+
+
+@answer(gibbs_workspace, ProjectiveTreeRecord)
+@kernel
+def projective_gibbs_workspace(structure: Any, shape: Any) -> Any:
+    """Spans, their slopes, and the entropy."""
+    return make_spans(shape[1]), make_spans(shape[1]), np.zeros(1)
+
+
+@answer(log_partition, ProjectiveTreeRecord)
+@kernel
+def projective_log_partition(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any
+) -> Any:
+    n = shape[1]
+    return inside(n, structure.single_root, theta.reshape(n + 1, n), work[0])
+
+
+@answer(gibbs, ProjectiveTreeRecord)
+@kernel
+def projective_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    n = shape[1]
+    table, out = theta.reshape(n + 1, n), mean.reshape(n + 1, n)
+    total = inside(n, structure.single_root, table, work[0])
+    if total == -np.inf:
+        mean[:] = 0.0
+    else:
+        work[2][0] = outside(n, structure.single_root, table, work[0], work[1], out)
+    return total
+
+
+@answer(entropy, ProjectiveTreeRecord)
+@kernel
+def projective_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    return clipped(work[2][0], shape[1] * np.log(shape[0]))
+
+
+register(ProjectiveTreeRecord)
+
+
+# ---- non-projective --------------------------------------------------------------------------------
+
+
+class NonProjectiveTreeRecord(NamedTuple):
+    """Compiled form of `NonProjectiveTree`."""
+
+    single_root: bool
+
+
+class NonProjectiveTree(Tree):
+    """All trees: `maximize` by the Chu-Liu-Edmonds algorithm, `marginals` by the matrix-tree theorem."""
+
+    @property
+    def record(self) -> NonProjectiveTreeRecord:
+        return NonProjectiveTreeRecord(bool(self.single_root))
+
+    def _sample(self, theta: Array, shape: Shape, uniform: Array, heads: Array) -> bool:
+        work = gibbs_workspace(self.record, shape)
+        flat = theta.ravel()
+        if log_partition(self.record, shape, flat, flat[:0], work, flat) == -np.inf:
+            return False
+        sample_words(self.record, shape, flat, work, uniform, heads)
+        return True
+
+
+@answer(workspace, NonProjectiveTreeRecord)
+@kernel
+def nonprojective_workspace(structure: Any, shape: Any) -> Any:
+    return arborescence_work(shape[1])
+
+
+@answer(peak, NonProjectiveTreeRecord)
+@answer(corner, NonProjectiveTreeRecord)
+@kernel
+def nonprojective_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    n = shape[1]
+    return best_arborescence(
+        n, structure.single_root, theta.reshape(n + 1, n), work, vertex.reshape(n + 1, n)
+    )
+
+
+@answer(gibbs_workspace, NonProjectiveTreeRecord)
+@kernel
+def nonprojective_gibbs_workspace(structure: Any, shape: Any) -> Any:
+    return elimination_work(shape[1])
+
+
+@answer(log_partition, NonProjectiveTreeRecord)
+@kernel
+def nonprojective_log_partition(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any
+) -> Any:
+    n = shape[1]
+    return eliminate(n, structure.single_root, theta.reshape(n + 1, n), work)
+
+
+@answer(gibbs, NonProjectiveTreeRecord)
+@kernel
+def nonprojective_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    n = shape[1]
+    total = eliminate(n, structure.single_root, theta.reshape(n + 1, n), work)
+    if total == -np.inf:
+        mean[:] = 0.0
+    else:
+        go_back(n, structure.single_root, work, mean.reshape(n + 1, n))
+    return total
+
+
+@answer(entropy, NonProjectiveTreeRecord)
+@kernel
+def nonprojective_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    return clipped(elimination_entropy(shape[1], work), shape[1] * np.log(shape[0]))
+
+
+register(NonProjectiveTreeRecord)
