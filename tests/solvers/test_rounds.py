@@ -21,11 +21,10 @@ from structlearn.solvers import (
     GapSampling,
     Stopping,
     Uniform,
-    active_blocks,
-    block_frank_wolfe,
     checkpoint,
     solve,
 )
+from structlearn.solvers.bcfw import active_blocks, block_frank_wolfe
 from structlearn.solvers.bcfw.rounds import best_shares, rounds_of
 from structlearn.solvers.bcfw.totals import COST
 
