@@ -22,7 +22,7 @@ GAP = 1e-2
 
 def rounds(client, n_workers):
     """Seconds of single rounds at d = 100,000: two sequences a worker."""
-    from structlearn.distributed import JoinedBlocks, Post, split, spread_out
+    from structlearn.distributed import JoinedBlocks, WorkerSpec, split, spread_out
     from structlearn.distributed.dask_engine import DaskEngine
     from structlearn.distributed.worker import Piece
     from structlearn.estimators.cluster import LayOut
@@ -36,7 +36,7 @@ def rounds(client, n_workers):
         parts = split(Path(folder) / "parts", "chain", X, y, parts=n_workers)
         lay_out = LayOut("ChainClassifier", {"fit_intercept": False})
         posts = [
-            Post(k, str(path), lay_out, None, ActiveBlocks(), 0, Checkpoint(Path(folder) / str(k)), 0.0)
+            WorkerSpec(k, str(path), lay_out, None, ActiveBlocks(), 0, Checkpoint(Path(folder) / str(k)), 0.0)
             for k, path in enumerate(parts.paths)
         ]
         n_labels = len(np.unique(np.concatenate(y)))

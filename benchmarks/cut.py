@@ -6,7 +6,7 @@ Images are noisy ellipses on a 4-connected grid; an edge costs a random share of
 the noise of a pixel. Maximum flows run in one compiled loop, as a pass does. Beside them scipy's
 `maximum_flow`, which takes integers: scores are scaled by 10^5 and rounded, and both the flow alone and the
 whole call with its conversion are timed; `networkx` too, where installed, on the smallest image. Optimality
-of a projection is max_v <theta - z, v - z> over all corners v, by our own `maximize`: at most 0 if exact.
+of a projection is max_v <theta - z, v - z> over all vertices v, by our own `maximize`: at most 0 if exact.
 Processor time, best of several.
 """
 
@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from structlearn import CutSegmenter
-from structlearn.core.contract import corner, nearest, nearest_workspace, workspace
+from structlearn.core.contract import maximize, project, project_workspace, workspace
 from structlearn.data import make_segmentations
 from structlearn.structures import Cut
 
@@ -39,17 +39,17 @@ SCALE = 1e5
 
 
 @numba.njit
-def maximize_all(record: Any, shape: Any, theta: Any, corners: Any) -> None:
+def maximize_all(record: Any, shape: Any, theta: Any, vertices: Any) -> None:
     work, shared = workspace(record, shape), np.empty(0)
     for i in range(len(theta)):
-        corner(record, shape, theta[i], shared, work, corners[i])
+        maximize(record, shape, theta[i], shared, work, vertices[i])
 
 
 @numba.njit
 def project_all(record: Any, shape: Any, theta: Any, points: Any) -> None:
-    work, shared = nearest_workspace(record, shape), np.empty(0)
+    work, shared = project_workspace(record, shape), np.empty(0)
     for i in range(len(theta)):
-        nearest(record, shape, theta[i], shared, work, points[i])
+        project(record, shape, theta[i], shared, work, points[i])
 
 
 def processor_time(function: Callable[[], Any], repeats: int = 5) -> float:
@@ -92,15 +92,15 @@ def by_networkx(cut: Cut, theta: Scores) -> float:
 def time_flows(side: int, smoothing: float) -> None:
     cut = Cut.grid(side, side)
     theta = problems(cut, side, smoothing)
-    corners, shape, n = np.empty_like(theta), cut.shape(theta[0]), cut.n_nodes
-    ours = processor_time(lambda: maximize_all(cut.record, shape, theta, corners)) / len(theta)
+    vertices, shape, n = np.empty_like(theta), cut.shape(theta[0]), cut.n_nodes
+    ours = processor_time(lambda: maximize_all(cut.record, shape, theta, vertices)) / len(theta)
     networks = [network(cut, one) for one in theta]
     flow = processor_time(lambda: [maximum_flow(one, n, n + 1) for one in networks], 2) / len(theta)
     whole = processor_time(lambda: [maximum_flow(network(cut, one), n, n + 1) for one in theta], 2) / len(
         theta
     )
     value = np.maximum(theta[0, :n], 0).sum() - maximum_flow(networks[0], n, n + 1).flow_value / SCALE
-    apart = abs(corners[0] @ theta[0] - value)
+    apart = abs(vertices[0] @ theta[0] - value)
     print(
         f"{side}x{side} smoothing {smoothing}: {1e3 * ours:.2f} ms; scipy {1e3 * flow:.1f} ms "
         f"({flow / ours:.1f}x), with conversion {1e3 * whole:.1f} ms ({whole / ours:.1f}x); "

@@ -2,7 +2,7 @@
 
     python benchmarks/matching.py
 
-All solve the same assignment problems (unmatched=False): `corner` in one compiled loop, as a pass does;
+All solve the same assignment problems (unmatched=False): `maximize` in one compiled loop, as a pass does;
 scipy.optimize.linear_sum_assignment, one Python call a problem; scipy.optimize.linprog (HiGHS, sparse
 constraints) on the first few. Then our time alone, where nodes may stay unmatched and many scores are
 negative, and with capacities (2, 2). Best of several repeats; values are compared before anything is timed.
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import eye_array, kron
 
-from structlearn.core.contract import corner, workspace
+from structlearn.core.contract import maximize, workspace
 from structlearn.structures.matching.matching import Matching
 
 SIZES = [(5, 5, 5000), (25, 28, 1000), (60, 60, 300), (100, 100, 100)]  # m, n, problems
@@ -32,7 +32,7 @@ PROGRAMS = 3
 def solve_all(record: Any, shape: Any, theta: Any, values: Any) -> None:
     work, vertex, shared = workspace(record, shape), np.empty(theta.shape[1]), np.empty(0)
     for i in range(len(theta)):
-        values[i] = corner(record, shape, theta[i], shared, work, vertex)
+        values[i] = maximize(record, shape, theta[i], shared, work, vertex)
 
 
 def best_of(repeats: int, run: Callable[[], Any]) -> float:

@@ -2,7 +2,7 @@
 
     python benchmarks/matching_projection.py
 
-`nearest` in one compiled loop, as a pass does, on Gaussian scores of deviation 1 and on a planted matching
+`project` in one compiled loop, as a pass does, on Gaussian scores of deviation 1 and on a planted matching
 (0 and 1) with noise of deviation 0.3. Optimality is max_v <theta - z, v - z> over all matchings v, by our own
 `maximize`: at most 0 for the projection. Beside it, on the first few problems of the same run: scipy's
 L-BFGS-B on the dual (two vectors of multipliers, one Python call a problem), and piqp, where installed
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csc_matrix, eye_array, kron, vstack
 
-from structlearn.core.contract import nearest, nearest_workspace
+from structlearn.core.contract import project, project_workspace
 from structlearn.structures.matching.matching import Matching
 
 Table = NDArray[np.float64]
@@ -35,9 +35,9 @@ MATCHING = Matching()
 
 @numba.njit
 def project_all(record: Any, shape: Any, theta: Any, points: Any) -> None:
-    work, shared = nearest_workspace(record, shape), np.empty(0)
+    work, shared = project_workspace(record, shape), np.empty(0)
     for i in range(len(theta)):
-        nearest(record, shape, theta[i], shared, work, points[i])
+        project(record, shape, theta[i], shared, work, points[i])
 
 
 def gaussian(rng: np.random.Generator, m: int, n: int) -> Table:

@@ -34,9 +34,9 @@ def problem(regularization, seed=0):
         F[i, np.arange(SIZE), columns] += 1.0
     shapes = np.full((EXAMPLES, 2), SIZE)
     scoring = PartScoring(F.reshape(-1, FEATURES), shapes)
-    corners = structure.encode_many(gold, shapes)
-    cost = structure.cost_many(corners, shapes)
-    return Objective(structure, scoring, corners, cost, regularization=regularization)
+    vertices = structure.encode_many(gold, shapes)
+    cost = structure.cost_many(vertices, shapes)
+    return Objective(structure, scoring, vertices, cost, regularization=regularization)
 
 
 def main():

@@ -16,7 +16,7 @@ from common import DATA, best_of, machine
 
 from structlearn import TreeParser
 from structlearn.apps.parsing import parsing_scores, read_conllu
-from structlearn.core.contract import corner, gibbs, gibbs_workspace, workspace
+from structlearn.core.contract import marginals, marginals_workspace, maximize, workspace
 from structlearn.structures import NonProjectiveTree, ProjectiveTree
 
 #: Milliseconds for the best tree at 40 and 100 words.
@@ -32,7 +32,7 @@ def decode():
             tables = [rng.normal(size=n * (n + 1)) for _ in range(20)]
             vertex = np.empty(n * (n + 1))
             spent = []
-            for ask, room in ((corner, workspace), (gibbs, gibbs_workspace)):
+            for ask, room in ((maximize, workspace), (marginals, marginals_workspace)):
                 work = room(record, shape)
 
                 def seconds(theta, ask=ask, work=work, record=record, shape=shape, vertex=vertex):

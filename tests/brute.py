@@ -65,8 +65,8 @@ class Family(NamedTuple):
     write: Callable[[Any, tuple[int, int]], np.ndarray]
     #: features come for each row (and score every column), or for each part
     rowwise: bool
-    #: all corners of a shape, where some are no outputs
-    corners: Callable[[tuple[int, int]], np.ndarray] | None = None
+    #: all vertices of a shape, where some are no outputs
+    all_vertices: Callable[[tuple[int, int]], np.ndarray] | None = None
     #: how many of the columns are pairs of labels, scored by features of their own
     n_pairs: int = 0
 
@@ -76,8 +76,8 @@ class Family(NamedTuple):
 
     def vertices(self, shape):
         """All vertices, as rows of a matrix over flat part vectors."""
-        if self.corners is not None:
-            return self.corners(shape)
+        if self.all_vertices is not None:
+            return self.all_vertices(shape)
         return np.array([self.write(y, shape).ravel() for y in self.outputs(shape)])
 
     def part_shape(self, shape):
@@ -169,7 +169,7 @@ def matching(shapes, *, unmatched=True, capacities=(1, 1)):
 
 
 def cuts(graphs):
-    """Corners are all labels of the nodes, with every edge between unlike ones cut, and others or not."""
+    """Vertices are all labels of the nodes, with every edge between unlike ones cut, and others or not."""
 
     def edges(shape):
         return graphs[shape[1]].edges.tolist()
@@ -180,7 +180,7 @@ def cuts(graphs):
     def write(y, shape):
         return np.array([*y, *(y[i] != y[j] for i, j in edges(shape))], dtype=float)
 
-    def corners(shape):
+    def vertices(shape):
         choices = ([(1,) if y[i] != y[j] else (0, 1) for i, j in edges(shape)] for y in outputs(shape))
         return np.array(
             [[*y, *cut] for y, all in zip(outputs(shape), choices) for cut in product(*all)], float
@@ -188,7 +188,7 @@ def cuts(graphs):
 
     structure = Cut(*graphs[0]) if len(graphs) == 1 else Cuts(graphs)
     shapes = [(graph.n_nodes + len(graph.edges), g) for g, graph in enumerate(graphs)]
-    return Family(structure, shapes, outputs, write, False, corners)
+    return Family(structure, shapes, outputs, write, False, vertices)
 
 
 def trees(structure, sizes, *, projective):
@@ -286,8 +286,8 @@ class Problem(NamedTuple):
         return self.regularization / 2 * w @ w + sum(losses)
 
     def weights(self, z):
-        pulls = [p * Phi.T @ (mu - z_i) for (p, Phi, _, mu, _), z_i in zip(self.examples, z)]
-        return sum(pulls) / self.regularization
+        dual_maps = [p * Phi.T @ (mu - z_i) for (p, Phi, _, mu, _), z_i in zip(self.examples, z)]
+        return sum(dual_maps) / self.regularization
 
     def dual(self, z):
         w = self.weights(z)
@@ -400,14 +400,14 @@ def entropic_optimum(problem, penalty):
 def quadratic_optimum(problem):
     """The same for Omega = 1/2 ||z||^2, through its dual over mixtures of all vertices."""
     shares = [cvxpy.Variable(len(V), nonneg=True) for V in problem.vertices]
-    pull, value = 0, 0
+    dual_map, value = 0, 0
     structure, shapes = problem.objective.structure, problem.objective.scoring.shapes
     for share, shape, (p, Phi, V, mu, _) in zip(shares, shapes, problem.examples):
         n_local = structure.n_curved(shape)
-        pull = pull + p * Phi.T @ (mu - V.T @ share)
+        dual_map = dual_map + p * Phi.T @ (mu - V.T @ share)
         square = cvxpy.sum_squares(V[:, :n_local].T @ share)
         value = value + p * (mu[:n_local] @ mu[:n_local] - square) / 2
-    value = value - cvxpy.sum_squares(pull) / (2 * problem.regularization)
+    value = value - cvxpy.sum_squares(dual_map) / (2 * problem.regularization)
     limits = [cvxpy.sum(share) == 1 for share in shares]
     return cvxpy.Problem(cvxpy.Maximize(value), limits).solve(solver=cvxpy.CLARABEL)
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from structlearn.storage.atomic import check_writable, written_aside
+from structlearn.storage.atomic import atomic_write, check_writable
 
 
 def test_a_writable_path_is_given_back_and_nothing_is_left(tmp_path):
@@ -35,7 +35,7 @@ def test_a_closed_folder_is_refused(tmp_path, monkeypatch):
 def test_what_was_written_aside_takes_the_place(tmp_path):
     path = tmp_path / "file"
     path.write_text("old")
-    with written_aside(path) as aside:
+    with atomic_write(path) as aside:
         aside.write_text("new")
         assert aside.parent == tmp_path
         assert path.read_text() == "old"
@@ -49,7 +49,7 @@ def test_a_failure_leaves_what_was_there(tmp_path, error):
     path.write_text("old")
 
     def write():
-        with written_aside(path) as aside:
+        with atomic_write(path) as aside:
             aside.write_text("half")
             raise error
 
@@ -63,7 +63,7 @@ def test_a_failure_leaves_what_was_there(tmp_path, error):
 def test_permissions_follow_the_umask(tmp_path, mask, mode):
     before = os.umask(mask)
     try:
-        with written_aside(tmp_path / "file") as aside:
+        with atomic_write(tmp_path / "file") as aside:
             aside.write_text("x")
         assert os.umask(mask) == mask
     finally:

@@ -47,8 +47,8 @@ def test_dual_and_its_weights_are_their_formulas(name, rng):
     w, cost = known.objective.weights_of(flat(z))
     np.testing.assert_allclose(w, known.weights(z), atol=1e-12)
     assert computed(known.objective.dual(w, cost)) == pytest.approx(known.dual(z), abs=1e-12)
-    pull = known.regularization * w
-    assert computed(known.objective.dual_of_pull(pull, cost)) == pytest.approx(known.dual(z), abs=1e-12)
+    dual_map = known.regularization * w
+    assert computed(known.objective.dual_of_map(dual_map, cost)) == pytest.approx(known.dual(z), abs=1e-12)
 
 
 @each_structure
@@ -80,15 +80,15 @@ def test_no_dual_value_exceeds_any_primal_value(name, rng):
 
 @each_structure
 def test_answers_are_the_subgradient_and_a_dual_point(name, rng):
-    """Pull and cost are those of the corners s(w): D(s) <= P, and the slope of P is lambda w - pull."""
+    """Pull and cost are those of the vertices s(w): D(s) <= P, and the slope of P is lambda w - pull."""
     objective = problem(name).objective
     w = random_weights(rng, objective)
     answers = objective.answers(w)
     assert answers.primal == pytest.approx(objective.primal(w), rel=1e-12)
-    assert objective.dual_of_pull(answers.pull, answers.cost).value <= answers.primal
+    assert objective.dual_of_map(answers.dual_map, answers.cost).value <= answers.primal
     direction = random_weights(rng, objective)
     ahead, behind = (objective.primal(w + step * direction) for step in (1e-6, -1e-6))
-    slope = direction @ (objective.regularization * w - answers.pull)
+    slope = direction @ (objective.regularization * w - answers.dual_map)
     assert (ahead - behind) / 2e-6 == pytest.approx(slope, rel=1e-5, abs=1e-5)
 
 
@@ -132,7 +132,7 @@ def test_threads_change_nothing(monkeypatch, rng):
     w = random_weights(rng, objective)
     assert threaded.primal(w) == single.primal(w)
     one, other = single.answers(w), threaded.answers(w)
-    np.testing.assert_array_equal(one.pull, other.pull)
+    np.testing.assert_array_equal(one.dual_map, other.dual_map)
     assert one[1:] == other[1:]
 
 

@@ -12,7 +12,7 @@ from torture.optimum import best_weights
 from torture.reference import Example, Written, best_mixture
 
 #: Solvers around plain Python compile nothing; of the others, those whose kernels other tests need as well.
-PLAIN = (part_problems.Own, part_problems.WrongOracle)
+PLAIN = (part_problems.LocalCopy, part_problems.WrongOracle)
 COMPILED = {
     problems.Binary: ("hinge / auto", "logistic / sdca", "logistic / lbfgs"),
     problems.Multiclass: ("hinge / auto", "hinge / subgradient", "softmax / sdca", "softmax / lbfgs"),
@@ -37,7 +37,7 @@ def test_the_certificate_of_a_random_fit_is_true(seed):
 @pytest.fixture
 def trained():
     """A problem of two of some parts, its model and its objective."""
-    kind = next(kind for kind in KINDS if kind.problem is part_problems.Own)
+    kind = next(kind for kind in KINDS if kind.problem is part_problems.LocalCopy)
     problem = draw_problem(generator(1), kind)
     model = problem.model(loss="hinge", regularization=0.1, tol=1e-6, random_state=0)
     fits.train(model, problem)

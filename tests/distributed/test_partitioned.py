@@ -8,7 +8,7 @@ from problems import PROBLEMS, TOL, assert_brackets, chains, data, estimator, op
 import structlearn.distributed.spread as spread
 from structlearn import ChainClassifier, MulticlassClassifier
 from structlearn.data import DataError, open_packed
-from structlearn.distributed import JoinedBlocks, Post, open_partitions, split, spread_out
+from structlearn.distributed import JoinedBlocks, WorkerSpec, open_partitions, split, spread_out
 from structlearn.distributed.driver import COST
 from structlearn.distributed.worker import Piece
 from structlearn.estimators.cluster import LayOut
@@ -16,13 +16,13 @@ from structlearn.solvers import ActiveBlocks, Checkpoint
 from structlearn.structures import Chain
 
 
-def spread_chains(folder, engine, solver=None, seconds=1e9, caution=1.0):
+def spread_chains(folder, engine, solver=None, seconds=1e9, aggregation=1.0):
     """The chains on the workers of an engine."""
     X, y = chains()
     parts = split(folder / "parts", "chain", X, y, parts=engine.size)
     lay_out = LayOut("ChainClassifier", {"regularization": 1.0, "random_state": 0})
     posts = [
-        Post(k, str(path), lay_out, None, solver or ActiveBlocks(), 0, kept, TOL, caution)
+        WorkerSpec(k, str(path), lay_out, None, solver or ActiveBlocks(), 0, kept, TOL, aggregation)
         for k, path in enumerate(parts.paths)
         for kept in [Checkpoint(folder / f"worker{k}", seconds=seconds, resume=True)]
     ]
@@ -53,8 +53,8 @@ def test_the_optimum_is_that_of_one_machine(name):
 
 
 @pytest.mark.parametrize("caution", [1.0, 3.0])
-def test_the_dual_never_decreases_and_is_that_of_the_blocks(caution, tmp_path):
-    objective = spread_chains(tmp_path, Here(3), caution=caution)
+def test_the_dual_never_decreases_and_is_that_of_the_blocks(aggregation, tmp_path):
+    objective = spread_chains(tmp_path, Here(3), aggregation=aggregation)
     solver = JoinedBlocks(3, 4, adapt=False)
     state, last = solver.start(objective, np.random.default_rng(0), None), 0.0
     for _ in range(60):
@@ -173,10 +173,10 @@ def test_a_driver_that_goes_on_with_an_old_w_does_not_report_a_false_certificate
     state = solver.start(objective, np.random.default_rng(0), None)
     state = run(solver, objective, state, 60)
     t, value = int(state.counts[0]), optimum("chain")
-    objective.values(t, state.shares, state.w)
+    objective.values(t, state.fractions, state.w)
     # What one gets who keeps w where blocks have moved on (or came back from elsewhere).
     stale = np.zeros_like(state.w)
-    values = objective.values(t, state.shares, stale)
+    values = objective.values(t, state.fractions, stale)
     assert objective.dual(stale, sum(one.cost for one in values)).value > value + 1e-3
     state.w[:] = stale
     (candidate,) = solver.candidates(objective, state)

@@ -114,7 +114,7 @@ def test_float32_images_train_as_float64(small):
     single = [x.astype(np.float32) for x in X]
     model = CutSegmenter(**EASY).fit(single, y)
     again = CutSegmenter(**EASY).fit([x.astype(np.float64) for x in single], y)
-    # rounding may break ties among corners in another way: what is certified is the objective
+    # rounding may break ties among vertices in another way: what is certified is the objective
     assert model.certificate_.primal == pytest.approx(again.certificate_.primal, abs=EASY["tol"])
 
 

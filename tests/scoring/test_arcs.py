@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from structlearn.core.contract import gram, move, score, score_some, scratch, squared_norm
+from structlearn.core.contract import add_pullback, gram, score, score_subset, scoring_workspace, squared_norm
 from structlearn.scoring import ArcScoring
 from structlearn.scoring.arcs.templates import columns_of, compile_templates
 
@@ -60,7 +60,7 @@ def places_of(scored):
             delta = np.zeros((n + 1, n))
             delta[h, m - 1] = 1.0
             out = np.zeros(scored.n_weights)
-            move(record, i, delta.ravel(), 1.0, out, scratch(record))
+            add_pullback(record, i, delta.ravel(), 1.0, out, scoring_workspace(record))
             found[i, h, m] = out
     return found
 
@@ -92,7 +92,7 @@ def test_all_questions_agree_with_dense_features(bits):
     """Also where features collide, some within one arc."""
     scored, rng = scoring(bits), np.random.default_rng(1)
     record, found = scored.record, places_of(scored)
-    work, w = scratch(record), rng.normal(size=scored.n_weights)
+    work, w = scoring_workspace(record), rng.normal(size=scored.n_weights)
     for i, n in enumerate(LENGTHS):
         Phi = np.zeros(((n + 1) * n, scored.n_weights))
         for h, m in all_arcs(n):
@@ -108,7 +108,7 @@ def test_all_questions_agree_with_dense_features(bits):
         np.testing.assert_allclose(out, delta @ Phi, atol=1e-12)
         wanted = rng.random(len(Phi)) < 0.5
         some, products = np.full(len(Phi), 7.0), np.full(len(Phi), 7.0)
-        score_some(record, i, w, wanted, work, some)
+        score_subset(record, i, w, wanted, work, some)
         gram(record, i, delta, wanted, work, products)
         np.testing.assert_allclose(some[wanted], theta[wanted], atol=1e-12)
         np.testing.assert_allclose(products[wanted], (Phi @ (Phi.T @ delta))[wanted], atol=1e-12)

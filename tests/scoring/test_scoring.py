@@ -1,10 +1,10 @@
-"""Scorings are linear maps: adjoint identities, and the compiled questions against the maps as a whole."""
+"""Scorings are linear maps: adjoint identities, and the compiled operations against the maps as a whole."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from structlearn.core.contract import gram, move, score, score_some, scratch, squared_norm
+from structlearn.core.contract import add_pullback, gram, score, score_subset, scoring_workspace, squared_norm
 from structlearn.scoring import GraphScoring, JointScoring, PartScoring, RowScoring, SumScoring
 from structlearn.scoring.base import score_all
 from structlearn.scoring.parts.sums import Items
@@ -108,7 +108,7 @@ def test_pullback_adds_to_what_is_there(scoring, rng):
 def test_compiled_score_is_a_row_of_scores(scoring, rng):
     w = rng.normal(size=scoring.n_weights)
     expected = scoring.scores(w, 0, scoring.n_examples)
-    work = scratch(scoring.record)
+    work = scoring_workspace(scoring.record)
     for i in range(scoring.n_examples):
         theta = np.full(np.diff(scoring.start)[i], np.nan)
         score(scoring.record, i, w, work, theta)
@@ -126,7 +126,7 @@ def whole_pullback(scoring, i, delta):
 @each_scoring
 @pytest.mark.parametrize("share", [1.0, 0.1], ids=["full", "nearly zero"])
 def test_compiled_norm_and_move_are_those_of_the_pullback(scoring, rng, share):
-    work = scratch(scoring.record)
+    work = scoring_workspace(scoring.record)
     for i in [*range(scoring.n_examples), 0]:  # scratch memory is used again
         size = np.diff(scoring.start)[i] + scoring.n_shared
         delta = rng.normal(size=size) * (rng.random(size) < share)
@@ -135,21 +135,21 @@ def test_compiled_norm_and_move_are_those_of_the_pullback(scoring, rng, share):
         assert norm == pytest.approx(direction @ direction, rel=1e-10)
         w = rng.normal(size=scoring.n_weights)
         moved = w.copy()
-        move(scoring.record, i, delta, -0.7, moved, work)
+        add_pullback(scoring.record, i, delta, -0.7, moved, work)
         np.testing.assert_allclose(moved, w - 0.7 * direction, rtol=1e-10, atol=1e-11)
 
 
 @each_scoring
 @pytest.mark.parametrize("share", [1.0, 0.1], ids=["full", "nearly zero"])
 def test_some_scores_and_products_are_those_of_the_maps(scoring, rng, share):
-    work = scratch(scoring.record)
+    work = scoring_workspace(scoring.record)
     for i in [*range(scoring.n_examples), 0]:
         n_local = np.diff(scoring.start)[i]
         size = n_local + scoring.n_shared
         wanted = rng.random(n_local) < share
         w, delta = rng.normal(size=scoring.n_weights), rng.normal(size=size) * (rng.random(size) < share)
         some, out = np.full(n_local, np.nan), np.full(size, np.nan)
-        score_some(scoring.record, i, w, wanted, work, some)
+        score_subset(scoring.record, i, w, wanted, work, some)
         np.testing.assert_allclose(some[wanted], scoring.scores(w, i, i + 1)[wanted], rtol=1e-10, atol=1e-11)
         gram(scoring.record, i, delta, wanted, work, out)
         pulled_back = whole_pullback(scoring, i, delta)
@@ -161,7 +161,7 @@ def test_some_scores_and_products_are_those_of_the_maps(scoring, rng, share):
 def test_all_parts_are_scored_where_a_scoring_does_not_score_some():
     scoring = parts()
     w, theta = np.ones(scoring.n_weights), np.zeros(6)
-    score_all(scoring.record, 0, w, np.zeros(6, dtype=bool), scratch(scoring.record), theta)
+    score_all(scoring.record, 0, w, np.zeros(6, dtype=bool), scoring_workspace(scoring.record), theta)
     np.testing.assert_allclose(theta, scoring.scores(w, 0, 1))
 
 
@@ -215,7 +215,7 @@ def test_nothing_wide_is_stored_for_wide_sparse_rows():
 
 
 def scratch_arrays(scoring):
-    work = scratch(scoring.record)
+    work = scoring_workspace(scoring.record)
     return work if isinstance(work, tuple) else (work,)
 
 

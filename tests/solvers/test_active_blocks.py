@@ -7,7 +7,7 @@ import pytest
 
 from brute import STRUCTURES, build, optimum, problem
 from structlearn.core.contract import gram
-from structlearn.core.kernels import _ANSWERS
+from structlearn.core.kernels import _KERNELS
 from structlearn.scoring import PartScoring
 from structlearn.scoring.parts.parts import DenseParts
 from structlearn.solvers import (
@@ -36,7 +36,7 @@ def states(objective, solver, number, seed=0):
         yield state
 
 
-def check_books(known, state):
+def check_saved(known, state):
     """Weights are a mixture, atoms are points of M, and costs and products are what they are called."""
     store = state.z.store
     for i, (_, Phi, V, _, c) in enumerate(known.examples):
@@ -50,8 +50,8 @@ def check_books(known, state):
         assert atoms.weight[:count].sum() == pytest.approx(1, abs=1e-12)
         np.testing.assert_allclose(atoms.gram[:count, :count], pulled @ pulled.T, atol=1e-10)
         np.testing.assert_allclose(atoms.cost[:count], dense @ c, atol=1e-12)
-        corners = (dense[:, None] == V).all(axis=2).any(axis=1)
-        assert corners.all() or count <= 3  # only small sets mix their atoms
+        vertices = (dense[:, None] == V).all(axis=2).any(axis=1)
+        assert vertices.all() or count <= 3  # only small sets mix their atoms
 
 
 # ---- against the dense form -----------------------------------------------------------------------------
@@ -82,7 +82,7 @@ def test_blocks_that_are_solved_exactly_stay_dense():
 
 
 def test_scorings_without_products_stay_dense(monkeypatch):
-    monkeypatch.delitem(_ANSWERS, (gram.__name__, DenseParts))
+    monkeypatch.delitem(_KERNELS, (gram.__name__, DenseParts))
     objective = problem("matching").objective
     assert isinstance(objective.scoring, PartScoring)
     assert isinstance(solve(objective, ActiveBlocks(), Stopping(max_passes=1)).point, DensePoint)
@@ -128,7 +128,7 @@ def test_the_books_of_the_atoms_are_right(name, kind, most_atoms):
     )
     for state in states(known.objective, solver, 60):
         assert state.z.store.count.max() <= most_atoms
-    check_books(known, state)
+    check_saved(known, state)
     w, cost = known.objective.weights_of(np.asarray(state.z))
     np.testing.assert_allclose(state.w, w, atol=1e-10)
     assert state.totals[0] == pytest.approx(cost, abs=1e-12)
@@ -202,7 +202,7 @@ def test_regions_grow_and_keep_their_atoms():
     state.z.make_room(np.repeat(known.objective.active, 9), np.full(6, 40), 256)
     assert (np.diff(state.z.store.atom_first) >= state.z.store.count + 9).all()
     np.testing.assert_array_equal(np.asarray(state.z), before)
-    check_books(known, state)
+    check_saved(known, state)
 
 
 def test_corners_have_no_more_entries_than_their_structure_says():

@@ -24,46 +24,46 @@ def run(objective, solver, *, passes=40, tol=-1.0, warm=None):
 def random_planes(n_planes, rank, seed, d=8):
     """Pulls that span few directions, some of them twice: the Gram matrix is singular."""
     rng = np.random.default_rng(seed)
-    pulls = rng.normal(size=(n_planes, rank)) @ rng.normal(size=(rank, d))
+    dual_maps = rng.normal(size=(n_planes, rank)) @ rng.normal(size=(rank, d))
     cost = rng.random(n_planes)
-    pulls[-1], cost[-1] = pulls[0], cost[0]
-    return pulls, cost
+    dual_maps[-1], cost[-1] = dual_maps[0], cost[0]
+    return dual_maps, cost
 
 
-def best_value(pulls, cost, group, lam):
+def best_value(dual_maps, cost, group, lam):
     alpha = cvxpy.Variable(cost.size, nonneg=True)
-    value = cost @ alpha - cvxpy.sum_squares(pulls.T @ alpha) / (2 * lam)
+    value = cost @ alpha - cvxpy.sum_squares(dual_maps.T @ alpha) / (2 * lam)
     limits = [cvxpy.sum(alpha[group == g]) <= 1 for g in np.unique(group)]
     return cvxpy.Problem(cvxpy.Maximize(value), limits).solve(solver=cvxpy.CLARABEL)
 
 
-def value_of(alpha, pulls, cost, lam):
-    u = pulls.T @ alpha
+def value_of(alpha, dual_maps, cost, lam):
+    u = dual_maps.T @ alpha
     return cost @ alpha - u @ u / (2 * lam)
 
 
 @pytest.mark.parametrize(("n_planes", "rank"), [(2, 1), (6, 8), (40, 3), (60, 8)])
 @pytest.mark.parametrize("lam", [0.01, 3.0])
 def test_the_dense_master_is_solved(n_planes, rank, lam):
-    pulls, cost = random_planes(n_planes, rank, seed=n_planes)
-    alpha = mixture_of_gram(pulls @ pulls.T / lam, cost)
+    dual_maps, cost = random_planes(n_planes, rank, seed=n_planes)
+    alpha = mixture_of_gram(dual_maps @ dual_maps.T / lam, cost)
     assert (alpha >= 0).all()
     assert alpha.sum() <= 1 + 1e-15
-    best = best_value(pulls, cost, np.zeros(n_planes), lam)
-    assert value_of(alpha, pulls, cost, lam) == pytest.approx(best, abs=1e-6)
+    best = best_value(dual_maps, cost, np.zeros(n_planes), lam)
+    assert value_of(alpha, dual_maps, cost, lam) == pytest.approx(best, abs=1e-6)
 
 
 @pytest.mark.parametrize(("n_planes", "rank"), [(2, 1), (40, 3), (60, 8)])
 @pytest.mark.parametrize("lam", [0.01, 3.0])
 def test_the_sparse_master_is_solved(n_planes, rank, lam):
-    pulls, cost = random_planes(n_planes, rank, seed=n_planes)
-    pulls[np.abs(pulls) < 0.5] = 0.0
+    dual_maps, cost = random_planes(n_planes, rank, seed=n_planes)
+    dual_maps[np.abs(dual_maps) < 0.5] = 0.0
     group = 3 * np.random.default_rng(0).integers(5, size=n_planes)  # not every number is an owner
-    alpha = mixture_of_rows(sparse.csr_matrix(pulls), cost, group, lam)
+    alpha = mixture_of_rows(sparse.csr_matrix(dual_maps), cost, group, lam)
     assert (alpha >= 0).all()
     assert (np.bincount(group, weights=alpha) <= 1 + 1e-15).all()
-    best = best_value(pulls, cost, group, lam)
-    assert value_of(alpha, pulls, cost, lam) == pytest.approx(best, abs=1e-6)
+    best = best_value(dual_maps, cost, group, lam)
+    assert value_of(alpha, dual_maps, cost, lam) == pytest.approx(best, abs=1e-6)
 
 
 def test_whatever_a_solver_returns_is_made_feasible():
@@ -81,15 +81,15 @@ def test_planes_keep_their_products():
     planes = Planes()
     for _ in range(5):
         planes = planes.add(rng.normal(size=4), rng.random())
-    pulls = np.array(planes.pulls)
-    np.testing.assert_allclose(planes.gram, pulls @ pulls.T)
+    dual_maps = np.array(planes.dual_maps)
+    np.testing.assert_allclose(planes.gram, dual_maps @ dual_maps.T)
     alpha = np.array([0.5, 0.0, 0.2, 0.0, 0.3])
     once = planes.forget(alpha, after=2)
     twice = once.forget(alpha, after=2)
-    assert len(once.pulls) == 5
-    np.testing.assert_array_equal(np.array(twice.pulls), pulls[[0, 2, 4]])
+    assert len(once.dual_maps) == 5
+    np.testing.assert_array_equal(np.array(twice.dual_maps), dual_maps[[0, 2, 4]])
     np.testing.assert_array_equal(twice.cost, planes.cost[[0, 2, 4]])
-    np.testing.assert_allclose(twice.gram, pulls[[0, 2, 4]] @ pulls[[0, 2, 4]].T)
+    np.testing.assert_allclose(twice.gram, dual_maps[[0, 2, 4]] @ dual_maps[[0, 2, 4]].T)
 
 
 @each
@@ -101,11 +101,11 @@ def test_a_mixture_of_planes_has_the_dual_value_of_the_mixed_answers(name):
     for _ in range(3):
         w = rng.normal(size=known.objective.n_weights)
         here = known.objective.answers(w)
-        planes = planes.add(here.pull, here.cost)
+        planes = planes.add(here.dual_map, here.cost)
         points.append([V[np.argmax(V @ (Phi @ w + c))] for _, Phi, V, _, c in known.examples])
     alpha, w, dual = solve_master(known.objective, planes)
-    shares = [1 - alpha.sum(), *alpha]
-    z = [sum(share * s for share, s in zip(shares, of_one)) for of_one in zip(known.mu, *points)]
+    fractions = [1 - alpha.sum(), *alpha]
+    z = [sum(fraction * s for fraction, s in zip(fractions, of_one)) for of_one in zip(known.mu, *points)]
     np.testing.assert_allclose(w, known.weights(z), atol=1e-10)
     assert dual.value == pytest.approx(known.dual(z), abs=1e-10)
 
@@ -123,14 +123,14 @@ def test_removal_keeps_few_planes():
     few = run(objective, CuttingPlane(forget_after=2), passes=60).state.planes
     many = run(objective, CuttingPlane(forget_after=1000), passes=60).state.planes
     assert (few.idle < 2).all()
-    assert len(few.pulls) < len(many.pulls)
-    written = np.column_stack([many.cost, many.pulls])
+    assert len(few.dual_maps) < len(many.dual_maps)
+    written = np.column_stack([many.cost, many.dual_maps])
     assert len(np.unique(written.round(9), axis=0)) == len(written)  # none is there twice
 
 
 @pytest.mark.parametrize("share", [0.1, 1.0])
-def test_any_share_reaches_the_optimum(share):
-    solution = run(problem("chain").objective, CuttingPlane(share=share), passes=300, tol=1e-5)
+def test_any_share_reaches_the_optimum(fraction):
+    solution = run(problem("chain").objective, CuttingPlane(fraction=fraction), passes=300, tol=1e-5)
     assert solution.certificate.converged
     assert solution.certificate.primal == pytest.approx(optimum("chain"), abs=1e-5)
 
@@ -148,10 +148,10 @@ def test_n_slack_returns_the_dual_point_of_its_bound(name):
 
 def mixes(point, vertices):
     """Whether a point is a mixture of vertices."""
-    share = cvxpy.Variable(len(vertices), nonneg=True)
-    distance = cvxpy.norm(vertices.T @ share - point, "inf")
-    nearest = cvxpy.Problem(cvxpy.Minimize(distance), [cvxpy.sum(share) == 1])
-    return nearest.solve(solver=cvxpy.CLARABEL) < 1e-6
+    fraction = cvxpy.Variable(len(vertices), nonneg=True)
+    distance = cvxpy.norm(vertices.T @ fraction - point, "inf")
+    project = cvxpy.Problem(cvxpy.Minimize(distance), [cvxpy.sum(fraction) == 1])
+    return project.solve(solver=cvxpy.CLARABEL) < 1e-6
 
 
 def test_n_slack_adds_no_constraint_twice():

@@ -1,4 +1,4 @@
-"""Exact block steps: rounds over awake blocks change how fast the optimum comes, not which it is."""
+"""Exact block steps: rounds over active blocks change how fast the optimum comes, not which it is."""
 
 import cvxpy as cp
 import numpy as np
@@ -10,7 +10,7 @@ from structlearn import MulticlassClassifier
 from structlearn.problem.objective import Objective
 from structlearn.scoring import RowScoring
 from structlearn.solvers import BlockFrankWolfe, ExactBlocks, Stopping, solve
-from structlearn.solvers.bcfw.exact_blocks import Focus, shuffle
+from structlearn.solvers.bcfw.exact_blocks import Shrinking, shuffle
 from structlearn.solvers.bcfw.totals import STEPS
 from structlearn.structures import Cube, Simplex
 
@@ -18,7 +18,7 @@ REGULARIZATION = 0.02
 
 
 def problem(structure):
-    """Noisy labels: at the optimum most blocks rest at a corner, gold or not."""
+    """Noisy labels: at the optimum most blocks rest at a vertex, gold or not."""
     rng = np.random.default_rng(0)
     n, n_labels = 150, structure.n_labels
     X = rng.normal(size=(n, 4))
@@ -79,7 +79,7 @@ def test_the_dual_rises_and_every_visit_is_counted(name):
     n_rounds = 0
     for state in states(objective, solver, 60):
         assert state.totals[STEPS] == state.answers
-        n_rounds += bool(state.focus.awake.size)
+        n_rounds += bool(state.focus.active.size)
         dual, before = sum(solver.candidates(objective, state)[0].dual), dual
         assert dual >= before - 1e-14
     assert n_rounds > 5
@@ -98,17 +98,17 @@ def test_a_block_that_sleeps_by_mistake_is_woken_by_the_next_full_pass():
     solver = ExactBlocks()
     rng = np.random.default_rng(0)
     state = solver.step(objective, solver.start(objective, rng, None), rng)
-    awake = np.flatnonzero(state.gaps > 0)[:2]
-    sleeping = np.setdiff1d(objective.active, awake)
+    active = np.flatnonzero(state.gaps > 0)[:2]
+    sleeping = np.setdiff1d(objective.active, active)
     state.gaps[sleeping] = -1.0
-    state = solver.step(objective, state._replace(focus=Focus(awake, 0.0, 20)), rng)
+    state = solver.step(objective, state._replace(focus=Shrinking(active, 0.0, 20)), rng)
     assert (state.gaps[sleeping] == -1.0).all()
-    state = solver.step(objective, state._replace(focus=Focus.nothing(awake)), rng)
+    state = solver.step(objective, state._replace(focus=Shrinking.nothing(active)), rng)
     while state.order.size:
         state = solver.step(objective, state, rng)
     assert (state.gaps >= -1e-15).all()
-    assert set(sleeping) & set(state.focus.awake)
-    np.testing.assert_array_equal(np.sort(state.focus.awake), np.flatnonzero(state.gaps > 0))
+    assert set(sleeping) & set(state.focus.active)
+    np.testing.assert_array_equal(np.sort(state.focus.active), np.flatnonzero(state.gaps > 0))
 
 
 def test_rounds_keep_only_blocks_with_a_gap_and_end_at_the_goal():
@@ -125,9 +125,9 @@ def test_rounds_keep_only_blocks_with_a_gap_and_end_at_the_goal():
 def test_many_blocks_awake_are_left_to_full_passes():
     gaps = np.array([1.0, 1.0, 0.0])
     rng = np.random.default_rng(0)
-    assert Focus.after_full_pass(np.arange(3), gaps, 3.0, rng).awake.size == 0
-    focus = Focus.after_full_pass(np.arange(3), gaps * [1, 0, 0], 3.0, rng)
-    assert (focus.awake.tolist(), focus.goal, focus.left) == ([0], 0.1, 9)
+    assert Shrinking.after_full_pass(np.arange(3), gaps, 3.0, rng).active.size == 0
+    focus = Shrinking.after_full_pass(np.arange(3), gaps * [1, 0, 0], 3.0, rng)
+    assert (focus.active.tolist(), focus.goal, focus.left) == ([0], 0.1, 9)
 
 
 def test_every_permutation_is_as_likely():

@@ -56,7 +56,7 @@ def test_the_efficient_form_has_the_iterates_of_the_full_form(name, geometry, va
     for full, efficient in zip(*forms):
         assert efficient.v.z is None
         np.testing.assert_allclose(efficient.v.a, full.v.a, rtol=1e-8, atol=1e-9)
-        np.testing.assert_allclose(efficient.v.pull, full.v.pull, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(efficient.v.dual_map, full.v.dual_map, rtol=1e-8, atol=1e-9)
         assert efficient.v.value == pytest.approx(full.v.value, rel=1e-9)
 
 
@@ -81,7 +81,7 @@ def test_the_full_euclidean_form_starts_from_a_dual_point():
 
 
 def test_memory_does_not_grow_with_the_examples():
-    def peak(n):
+    def max_value(n):
         rng = np.random.default_rng(0)
         structure, scoring = Simplex(10), RowScoring(rng.normal(size=(n, 2)), np.ones(n, dtype=int), 10)
         gold = structure.encode_many(rng.integers(10, size=n), scoring.shapes)
@@ -95,7 +95,7 @@ def test_memory_does_not_grow_with_the_examples():
         tracemalloc.stop()
         return found
 
-    assert peak(180_000) < 1.1 * peak(60_000)  # z alone: 14.4 MB against 4.8 MB
+    assert max_value(180_000) < 1.1 * max_value(60_000)  # z alone: 14.4 MB against 4.8 MB
 
 
 # ---- the papers' form -----------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_the_plain_variant_is_its_naive_form(name, geometry, T):
     s_w, s_z = np.zeros(known.objective.n_weights), [0 * mu for mu in known.mu]
     total = np.zeros_like(s_w)
 
-    def pull(z):
+    def dual_map(z):
         return sum(Phi.T @ (mu - z_i) for (_, Phi, _, mu, _), z_i in zip(known.examples, z)) / n
 
     def rise(w):
@@ -148,10 +148,10 @@ def test_the_plain_variant_is_its_naive_form(name, geometry, T):
         v_w = eta * s_w
         v_scores = [a + eta * s for a, s in zip(start, s_z)]
         v = [T(theta, V) for theta, V in zip(v_scores, known.vertices)]
-        u_w = v_w - eta * (lam * v_w - pull(v))
+        u_w = v_w - eta * (lam * v_w - dual_map(v))
         base = v_scores if geometry is ENTROPIC else v
         u = [T(b + eta * g, V) for b, g, V in zip(base, rise(v_w), known.vertices)]
-        s_w = s_w - (lam * u_w - pull(u))
+        s_w = s_w - (lam * u_w - dual_map(u))
         s_z = [s + g for s, g in zip(s_z, rise(u_w))]
         total += u_w
         np.testing.assert_allclose(state.average.w, total / t, atol=1e-9)
@@ -186,7 +186,7 @@ def test_the_restricted_gap_is_that_of_the_average(name, radius):
     state = state._replace(radius=radius)
     (found,) = solver.candidates(known.objective, state)
     w = cvxpy.Variable(known.objective.n_weights)
-    pulled = known.regularization / 2 * cvxpy.sum_squares(w) - state.average.pull @ w
+    pulled = known.regularization / 2 * cvxpy.sum_squares(w) - state.average.dual_map @ w
     lowest = cvxpy.Problem(cvxpy.Minimize(pulled), [cvxpy.norm(w) <= radius]).solve(solver=cvxpy.CLARABEL)
     expected = known.primal(state.average.w) - lowest - state.average.cost
     assert found.extra["restricted_gap"] == pytest.approx(expected, abs=1e-6)
@@ -254,7 +254,7 @@ def test_a_start_where_most_parts_are_off_is_found(name):
     state = Extragradient(ENTROPIC).start(objective, np.random.default_rng(0), None)
     zero = np.zeros(objective.n_weights)
     assert 0 < state.saddle.kappa < 40
-    assert objective.dual_of_pull(state.v.pull, state.v.cost).value >= -objective.primal(zero)
+    assert objective.dual_of_map(state.v.dual_map, state.v.cost).value >= -objective.primal(zero)
 
 
 @each_geometry

@@ -25,7 +25,7 @@ from structlearn.solvers import (
     solve,
 )
 from structlearn.solvers.bcfw import active_blocks, block_frank_wolfe
-from structlearn.solvers.bcfw.rounds import best_shares, rounds_of
+from structlearn.solvers.bcfw.rounds import best_fractions, rounds_of
 from structlearn.solvers.bcfw.totals import COST
 
 SOLVERS = {
@@ -136,8 +136,8 @@ def test_shares_maximise_the_dual_over_the_box():
         gamma = cvxpy.Variable(3)
         value = costs @ gamma - 0.35 * cvxpy.sum_squares(w + changes.T @ gamma)
         cvxpy.Problem(cvxpy.Maximize(value), [gamma >= 0, gamma <= 1]).solve(solver="CLARABEL")
-        np.testing.assert_allclose(best_shares(changes, costs, w, 0.7), gamma.value, atol=1e-5)
-    np.testing.assert_array_equal(best_shares(np.zeros((2, 5)), np.array([1.0, -1e-9]), w, 0.7), [1, 0])
+        np.testing.assert_allclose(best_fractions(changes, costs, w, 0.7), gamma.value, atol=1e-5)
+    np.testing.assert_array_equal(best_fractions(np.zeros((2, 5)), np.array([1.0, -1e-9]), w, 0.7), [1, 0])
 
 
 def test_rounds_have_no_block_twice():
@@ -174,7 +174,7 @@ def test_interrupted_calls_have_all_ended():
 @pytest.mark.parametrize("failing", [0, 1, 2])
 def test_no_thread_waits_for_one_that_has_failed(failing, monkeypatch):
     """Nor does an interruption before the threads are at work leave them waiting."""
-    play = active_blocks.play_rounds
+    play = active_blocks.run_rounds
 
     def fails(k, crew, *rest):
         if k == failing and crew.order.size:

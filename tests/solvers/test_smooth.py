@@ -66,7 +66,7 @@ GRADIENT = ("lbfgs", "gradient", "gradient, constant", "proximal")
 
 
 def skip_without_gradient(problem, name):
-    """The squared norm leaves transitions out, where the loss has corners; see the refusals below."""
+    """The squared norm leaves transitions out, where the loss has vertices; see the refusals below."""
     entropic = isinstance(problem.objective.regularizer, Shannon)
     if name in GRADIENT and not entropic and problem.objective.structure.has_linear_parts:
         pytest.skip("no gradient")

@@ -205,7 +205,7 @@ def test_pegasos_iterates_are_the_weights_of_the_mean_answer(name):
     solver = StochasticSubgradient()
     total, before = 0.0, 0.0
     for t, state in enumerate(steps(objective, solver, 5), start=1):
-        weighted = state.dual_average.pull * t * (t + 1) / 2  # passes count 1, 2, 3, ...
+        weighted = state.dual_average.dual_map * t * (t + 1) / 2  # passes count 1, 2, 3, ...
         total, before = total + (weighted - before) / t, weighted
         w = solver.candidates(objective, state)[0].w
         np.testing.assert_allclose(w, total / t / objective.regularization, atol=1e-10)
@@ -224,7 +224,7 @@ def test_a_permutation_visits_every_active_example_once():
     ("order", "chances"),
     [
         (Uniform(), [1 / 3, 1 / 3, 1 / 3]),
-        (GapSampling(), [0.2 / 3 + 0.8 * share for share in (0.1, 0.0, 0.9)]),
+        (GapSampling(), [0.2 / 3 + 0.8 * fraction for fraction in (0.1, 0.0, 0.9)]),
     ],
     ids=["uniform", "gap sampling"],
 )
@@ -232,8 +232,8 @@ def test_examples_are_drawn_with_their_chances(order, chances):
     active, gaps = np.array([1, 2, 4]), np.array([9.0, 0.1, -1e-9, 9.0, 0.9])
     rng = np.random.default_rng(0)
     drawn = np.concatenate([order.draw(rng, active, gaps) for _ in range(10000)])
-    shares = [np.mean(drawn == i) for i in active]
-    np.testing.assert_allclose(shares, chances, atol=0.015)  # five standard deviations
+    fractions = [np.mean(drawn == i) for i in active]
+    np.testing.assert_allclose(fractions, chances, atol=0.015)  # five standard deviations
 
 
 @pytest.mark.parametrize("gaps", [np.array([np.inf, 1.0, 2.0]), np.zeros(3)])

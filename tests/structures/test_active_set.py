@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import nnls
 
-from structlearn.core.contract import corner, nearest, nearest_workspace, workspace
-from structlearn.core.kernels import answer, is_answered, kernel
+from structlearn.core.contract import maximize, project, project_workspace, workspace
+from structlearn.core.kernels import implements, is_implemented, kernel
 from structlearn.structures import Chain, LabelGraph, Matching, ProjectiveTree, Simplex, as_structure
 from structlearn.structures.chain.viterbi import ChainRecord
 from structlearn.structures.flat.simplex import SimplexRecord
@@ -24,7 +24,7 @@ from structlearn.structures.sparsemap import (
     ActiveSet,
     _enter,
     _start,
-    active_set_nearest,
+    active_set_project,
     active_set_workspace,
     make_atoms,
     no_shared_parts,
@@ -56,8 +56,8 @@ def shared_counts():
     """What `active_set_workspace` asks, for records that do not answer it themselves."""
     counts = [(ChainRecord, chain_shared), (EnumerationRecord, graph_shared), (TreeRecord, tree_shared)]
     for record, count in [*counts, (MatchingRecord, no_shared_parts), (SimplexRecord, no_shared_parts)]:
-        if not is_answered(shared_parts, record.__new__(record, *record._fields)):
-            answer(shared_parts, record)(count)
+        if not is_implemented(shared_parts, record.__new__(record, *record._fields)):
+            implements(shared_parts, record)(count)
 
 
 class Permutations:
@@ -144,7 +144,7 @@ def solve(structure, shape, theta, work=None):
     record = structure.record
     compiled = isinstance(record, tuple)
     make = active_set_workspace if compiled else active_set_workspace.py_func
-    run = active_set_nearest if compiled else active_set_nearest.py_func
+    run = active_set_project if compiled else active_set_project.py_func
     work = make(record, shape) if work is None else work
     z = np.full(theta.size, 7.0)
     n_local = shape[0] * shape[1]
@@ -282,7 +282,7 @@ def test_large_chain_is_optimal_by_its_own_oracle():
 
 
 def test_a_dependent_corner_takes_the_place_of_another():
-    """The fourth corner of a square is no new direction: weight moves to it, z stays, an atom leaves."""
+    """The fourth vertex of a square is no new direction: weight moves to it, z stays, an atom leaves."""
     atoms = make_atoms(5, 2)
     square = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     n = _start(atoms, square[0], 2)
@@ -329,29 +329,29 @@ def test_plain_permutations_project_as_tables():
 
 
 class Interval(NamedTuple):
-    """A record that knows its corner only: [0, top], one part."""
+    """A record that knows its vertex only: [0, top], one part."""
 
     top: float
 
 
-@answer(workspace, Interval)
+@implements(workspace, Interval)
 @kernel
 def interval_workspace(structure, shape):
     return np.empty(0)
 
 
-@answer(corner, Interval)
+@implements(maximize, Interval)
 @kernel
-def interval_corner(structure, shape, theta, shared, work, vertex):
+def interval_maximize(structure, shape, theta, shared, work, vertex):
     vertex[0] = structure.top if theta[0] > 0 else 0.0
     return max(theta[0], 0.0) * structure.top
 
 
 def test_register_makes_a_record_answer_nearest():
-    assert not is_answered(nearest, Interval(2.0))
+    assert not is_implemented(project, Interval(2.0))
     register(Interval)
     for theta, z in [(-1.0, 0.0), (0.5, 0.5), (1.7, 1.7), (9.0, 2.0)]:
         point = np.empty(1)
-        work = nearest_workspace(Interval(2.0), (1, 1))
-        value = nearest(Interval(2.0), (1, 1), np.array([theta]), np.empty(0), work, point)
+        work = project_workspace(Interval(2.0), (1, 1))
+        value = project(Interval(2.0), (1, 1), np.array([theta]), np.empty(0), work, point)
         assert_allclose([point[0], value], [z, theta * z - z * z / 2], atol=1e-12)

@@ -1,10 +1,10 @@
-"""The projection in the norm over all parts, by its optimality at every corner."""
+"""The projection in the norm over all parts, by its optimality at every vertex."""
 
 import numpy as np
 import pytest
 
 from brute import STRUCTURES
-from structlearn.core.contract import corner, workspace
+from structlearn.core.contract import maximize, workspace
 from structlearn.structures.all_parts import PlainAllParts, squared_norm_record
 from structlearn.structures.labels.relaxation import LocalPolytope
 from structlearn.structures.regularized import quadratic
@@ -27,7 +27,7 @@ def test_no_corner_is_nearer(name, scale):
         theta = scale * np.random.default_rng(0).normal(size=V.shape[1])
         z = np.zeros(theta.size)
         n_local = shape[0] * shape[1]
-        value = corner(record, shape, theta[:n_local], theta[n_local:], workspace(record, shape), z)
+        value = maximize(record, shape, theta[:n_local], theta[n_local:], workspace(record, shape), z)
         assert_nearest(theta, z, value, V)
 
 
@@ -38,17 +38,17 @@ def test_parts_that_are_all_local_are_projected_alike():
     theta = np.random.default_rng(1).normal(size=V.shape[1])
     record = squared_norm_record(Whole(family.structure))
     z = np.zeros(theta.size)
-    value = corner(record, shape, theta, theta[:0], workspace(record, shape), z)
+    value = maximize(record, shape, theta, theta[:0], workspace(record, shape), z)
     assert_nearest(theta, z, value, V)
 
 
 def test_plain_objects_are_projected_too():
-    """The relaxation's corners are not listed: its best one at the gradient decides."""
+    """The relaxation's vertices are not listed: its best one at the gradient decides."""
     edges = np.array([[0, 1], [1, 2], [0, 2]])
     polytope = LocalPolytope(3, edges)
     record = quadratic(PlainAllParts(polytope, polytope.n_shared))
     theta = np.random.default_rng(2).normal(size=3 + polytope.n_shared)
     z, best = np.zeros(theta.size), np.zeros(theta.size)
-    value = corner(record, (1, 3), theta[:3], theta[3:], workspace(record, (1, 3)), z)
-    corner(polytope, (1, 3), (theta - z)[:3], (theta - z)[3:], None, best)
+    value = maximize(record, (1, 3), theta[:3], theta[3:], workspace(record, (1, 3)), z)
+    maximize(polytope, (1, 3), (theta - z)[:3], (theta - z)[3:], None, best)
     assert_nearest(theta, z, value, best[None])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import chi2, norm
 
-from structlearn.core.contract import gibbs, gibbs_workspace, log_partition
+from structlearn.core.contract import log_partition, marginals, marginals_workspace
 from structlearn.structures.chain.marginals import exponential
 from structlearn.structures.chain.viterbi import Chain
 
@@ -70,7 +70,7 @@ def rounding(theta):
 
 def used_scratch(chain, length):
     """Scratch memory in which both recursions have run, on longer chains."""
-    work = gibbs_workspace(chain.record, (length + 9, chain.n_labels))
+    work = marginals_workspace(chain.record, (length + 9, chain.n_labels))
     for scale, masked in ((1.0, False), (1e6, True)):
         theta = random_scores(chain, length + 9, scale)
         if masked and chain.n_labels > 1:
@@ -79,11 +79,11 @@ def used_scratch(chain, length):
     return work
 
 
-def ask(chain, theta, work, question=gibbs):
+def ask(chain, theta, work, operation=marginals):
     shape = chain.shape(theta)
     mean = np.full(theta.size, np.nan)
     local, shared = chain.split(theta, shape)
-    return question(chain.record, shape, local, shared, work, mean), mean
+    return operation(chain.record, shape, local, shared, work, mean), mean
 
 
 @given(scored_chains())

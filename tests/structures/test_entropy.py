@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from brute import STRUCTURES, trees
-from structlearn.core.contract import corner, entropy, gibbs, gibbs_workspace, omega, workspace
-from structlearn.core.kernels import is_answered
+from structlearn.core.contract import entropy, marginals, marginals_workspace, maximize, omega, workspace
+from structlearn.core.kernels import is_implemented
 from structlearn.structures import LabelledTree, ProjectiveTree, Simplex
 from structlearn.structures.flat.entmax import Tsallis, entmax, tsallis
 
 EXACT = [
     name
     for name, family in STRUCTURES.items()
-    if is_answered(gibbs, family.structure.record) and not name.startswith("tree")
+    if is_implemented(marginals, family.structure.record) and not name.startswith("tree")
 ]
 SCALES = [0.0, 1.0, 1e2, 1e4, 1e8, 1e12, 1e14]
 
@@ -35,9 +35,9 @@ def enumerated_entropy(theta, vertices):
 def answered_entropy(structure, theta, shape):
     """As a solver asks for it."""
     local, shared = structure.split(theta.ravel(), shape)
-    work = gibbs_workspace(structure.record, shape)
+    work = marginals_workspace(structure.record, shape)
     mean = np.zeros(theta.size)
-    log_z = gibbs(structure.record, shape, local, shared, work, mean)
+    log_z = marginals(structure.record, shape, local, shared, work, mean)
     return entropy(structure.record, shape, local, shared, work, mean, log_z)
 
 
@@ -97,7 +97,7 @@ def test_omega_of_entmax_is_that_of_its_answer(alpha, scale):
     theta = near_ties(np.random.default_rng(3), 6, scale) / 4
     record, shape, z = Tsallis(Simplex(6).record, alpha), (1, 6), np.zeros(6)
     work = workspace(record, shape)
-    value = corner(record, shape, theta, theta[:0], work, z)
+    value = maximize(record, shape, theta, theta[:0], work, z)
     assert np.array_equal(z, entmax(theta, alpha))
     assert omega(record, shape, theta, theta[:0], work, z, value) == pytest.approx(
         tsallis(z, alpha), abs=1e-14

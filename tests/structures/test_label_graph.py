@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from structlearn.core.contract import corner, peak, workspace
+from structlearn.core.contract import max_value, maximize, workspace
 from structlearn.structures.labels.enumeration import EnumerationRecord, enumeration_record
 from structlearn.structures.labels.label_graph import LabelGraph
 from structlearn.structures.labels.label_tree import TreeRecord
@@ -70,15 +70,15 @@ def brute_maximum(graph, theta):
 
 
 def ask(graph, theta, record=None):
-    """(corner's value, vertex, peak's value), from used scratch memory."""
+    """(vertex's value, vertex, peak's value), from used scratch memory."""
     record = graph.record if record is None else record
     shape = graph.shape(theta)
     local, shared = graph.split(theta, shape)
     work = workspace(record, shape)
     vertex = np.full(theta.size, np.nan)
-    corner(record, shape, np.ones_like(local), np.ones_like(shared), work, vertex)
-    value = corner(record, shape, local, shared, work, vertex)
-    return value, vertex, peak(record, shape, local, shared, work, vertex.copy())
+    maximize(record, shape, np.ones_like(local), np.ones_like(shared), work, vertex)
+    value = maximize(record, shape, local, shared, work, vertex)
+    return value, vertex, max_value(record, shape, local, shared, work, vertex.copy())
 
 
 def assert_maximal(graph, theta):
@@ -146,11 +146,11 @@ def test_the_largest_enumeration_finds_a_planted_labelling():
 
 
 @numba.njit
-def compiled_corners(structure, shape, thetas, shared, vertices, values):
+def compiled_vertices(structure, shape, thetas, shared, vertices, values):
     work = workspace(structure, shape)
     for i in range(thetas.shape[0]):
-        values[i, 0] = corner(structure, shape, thetas[i], shared, work, vertices[i])
-        values[i, 1] = peak(structure, shape, thetas[i], shared, work, vertices[-1])
+        values[i, 0] = maximize(structure, shape, thetas[i], shared, work, vertices[i])
+        values[i, 1] = max_value(structure, shape, thetas[i], shared, work, vertices[-1])
 
 
 @pytest.mark.parametrize("graph", [LabelGraph(5, [[3, 0], [0, 1], [4, 2]]), LabelGraph(4)])
@@ -158,7 +158,7 @@ def test_a_compiled_loop_gives_what_python_gives(graph):
     rng = np.random.default_rng(3)
     thetas, shared = rng.normal(size=(7, graph.n_labels)), rng.normal(size=graph.n_shared)
     vertices, values = np.full((8, graph.n_labels + graph.n_shared), np.nan), np.empty((7, 2))
-    compiled_corners(graph.record, (1, graph.n_labels), thetas, shared, vertices, values)
+    compiled_vertices(graph.record, (1, graph.n_labels), thetas, shared, vertices, values)
     for theta, vertex, both in zip(thetas, vertices, values):
         value, expected, _ = ask(graph, np.concatenate((theta, shared)))
         np.testing.assert_array_equal(vertex, expected)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from structlearn.core.contract import gibbs, gibbs_workspace, log_partition
+from structlearn.core.contract import log_partition, marginals, marginals_workspace
 from structlearn.structures.labels.enumeration import EnumerationRecord, enumeration_record
 from structlearn.structures.labels.label_graph import LabelGraph
 from structlearn.structures.labels.label_tree import TreeRecord
@@ -60,15 +60,15 @@ def enumerated(graph, theta):
     return weights @ vertices / weights.sum(), top + np.log(weights.sum())
 
 
-def ask(graph, theta, question, record=None):
+def ask(graph, theta, operation, record=None):
     """(value, mean) from used scratch memory."""
     record = graph.record if record is None else record
     shape = graph.shape(theta)
     local, shared = graph.split(theta, shape)
-    work = gibbs_workspace(record, shape)
+    work = marginals_workspace(record, shape)
     mean = np.full(theta.size, np.nan)
-    gibbs(record, shape, np.ones_like(local), np.ones_like(shared), work, mean)
-    return question(record, shape, local, shared, work, mean), mean
+    marginals(record, shape, np.ones_like(local), np.ones_like(shared), work, mean)
+    return operation(record, shape, local, shared, work, mean), mean
 
 
 def assert_consistent(graph, mean):
@@ -87,7 +87,7 @@ def test_gibbs_is_the_enumerated_distribution(problem):
     records = [graph.record, enumeration_record(graph.n_labels, graph.edges)]  # a forest has both forms
     largest = np.abs(theta[np.isfinite(theta)]).max(initial=0.0)
     for record in records:
-        value, mean = ask(graph, theta, gibbs, record)
+        value, mean = ask(graph, theta, marginals, record)
         assert value == pytest.approx(log_z, rel=1e-13, abs=1e-12 + 1e-14 * largest)
         assert ask(graph, theta, log_partition, record)[0] == value
         if expected is None:

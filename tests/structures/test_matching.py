@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import block_array, eye_array, kron
 
-from structlearn.core.contract import corner, peak, workspace
+from structlearn.core.contract import max_value, maximize, workspace
 from structlearn.structures.matching.matching import Matching
 
 NO_SHARED = np.empty(0)
@@ -50,12 +50,12 @@ def score(theta, z):
     return np.where(z, theta, 0.0).sum(axis=(-2, -1))
 
 
-def solve(structure, theta, work=None, question=corner):
+def solve(structure, theta, work=None, operation=maximize):
     """(value, vertex, workspace) as a solver gets them; the vertex is never clean before."""
     record = structure.record
     work = workspace(record, theta.shape) if work is None else work
     vertex = np.full(theta.size, 7.0)
-    value = question(record, theta.shape, theta.ravel(), NO_SHARED, work, vertex)
+    value = operation(record, theta.shape, theta.ravel(), NO_SHARED, work, vertex)
     return value, vertex.reshape(theta.shape), work
 
 
@@ -73,7 +73,7 @@ def test_maximize_agrees_with_enumeration(unmatched, capacities, theta):
     best = score(theta, vertices).max()
     value, vertex, _ = solve(structure, theta)
     assert value == pytest.approx(best, abs=tolerance(theta))
-    assert solve(structure, theta, question=peak)[0] == value
+    assert solve(structure, theta, operation=max_value)[0] == value
     if best == -np.inf:
         with pytest.raises(ValueError, match="no output is allowed"):
             structure.maximize(theta)
@@ -183,7 +183,7 @@ def test_one_workspace_serves_all_smaller_tables(unmatched, capacities):
 
 @numba.njit
 def corner_from_compiled_code(record, shape, theta, shared, vertex):
-    return corner(record, shape, theta, shared, workspace(record, shape), vertex)
+    return maximize(record, shape, theta, shared, workspace(record, shape), vertex)
 
 
 def test_compiled_code_may_ask():

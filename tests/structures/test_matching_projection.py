@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structlearn.core.contract import nearest, nearest_workspace
+from structlearn.core.contract import project, project_workspace
 from structlearn.structures.matching.matching import Matching
 from structlearn.structures.matching.sinkhorn import edge_entropy
 
@@ -53,7 +53,7 @@ def infeasibility(structure, z):
 
 
 def optimality(structure, theta, z):
-    """max_v <theta - z, v - z> over all corners v; at most 0 at the projection."""
+    """max_v <theta - z, v - z> over all vertices v; at most 0 at the projection."""
     difference = structure.maximize(theta - z) - z
     edges = np.isfinite(theta)
     assert not difference[~edges].any()
@@ -86,9 +86,9 @@ def by_program(structure, theta):
 
 
 def random_point(structure, shape, rng):
-    """A mixture of corners."""
-    corners = [structure.maximize(rng.normal(size=shape)) for _ in range(4)]
-    return np.tensordot(rng.dirichlet(np.ones(4)), corners, axes=1)
+    """A mixture of vertices."""
+    vertices = [structure.maximize(rng.normal(size=shape)) for _ in range(4)]
+    return np.tensordot(rng.dirichlet(np.ones(4)), vertices, axes=1)
 
 
 # ---- project ---------------------------------------------------------------------------------------
@@ -180,10 +180,10 @@ def test_transposed_problems_have_transposed_answers(capacities):
 
 @numba.njit
 def nearest_in_a_loop(record, tables, points, values):
-    work = nearest_workspace(record, (9, 9))
+    work = project_workspace(record, (9, 9))
     for i in range(len(tables)):
         theta = tables[i]
-        values[i] = nearest(record, theta.shape, theta.ravel(), NO_SHARED, work, points[i].ravel())
+        values[i] = project(record, theta.shape, theta.ravel(), NO_SHARED, work, points[i].ravel())
 
 
 @pytest.mark.parametrize(("unmatched", "capacities"), [(True, (1, 1)), (False, (1, 1)), (True, (2, 1))])

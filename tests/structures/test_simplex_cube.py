@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from structlearn.core.contract import corner, gibbs, gibbs_workspace, log_partition, peak, workspace
+from structlearn.core.contract import (
+    log_partition,
+    marginals,
+    marginals_workspace,
+    max_value,
+    maximize,
+    workspace,
+)
 from structlearn.structures import Cube, Simplex
 from structlearn.structures.flat.entmax import Tsallis, entmax, tsallis
 from structlearn.structures.regularized import Quadratic
@@ -50,10 +57,10 @@ def by_bisection(theta, alpha):
     return np.maximum(x - low, 0) ** (1 / (alpha - 1))
 
 
-def corners(record, shape, theta):
+def maximized(record, shape, theta):
     """(value, z) as a solver gets them; neither z nor the workspace is clean before."""
     z = np.full(theta.size, 7.0)
-    return corner(record, shape, theta, np.empty(0), workspace(record, (1, theta.size + 3)), z), z
+    return maximize(record, shape, theta, np.empty(0), workspace(record, (1, theta.size + 3)), z), z
 
 
 # ---- marginals --------------------------------------------------------------------------------------
@@ -81,9 +88,9 @@ def test_marginals_are_those_of_the_enumerated_distribution(make, theta):
 @given(theta=scores())
 def test_log_partition_is_the_value_of_gibbs(make, theta):
     record, mean = make(theta.size).record, np.full(theta.size, 7.0)
-    work = gibbs_workspace(record, (1, theta.size))
+    work = marginals_workspace(record, (1, theta.size))
     args = record, (1, theta.size), theta, np.empty(0), work, mean
-    assert_allclose(log_partition(*args), gibbs(*args), rtol=1e-15)
+    assert_allclose(log_partition(*args), marginals(*args), rtol=1e-15)
 
 
 @pytest.mark.parametrize("make", STRUCTURES)
@@ -120,7 +127,7 @@ def test_projection_has_the_optimality_certificate(make, theta):
 @patient
 @given(theta=scores())
 def test_value_of_a_projection(make, theta):
-    value, z = corners(Quadratic(make(theta.size).record), (1, theta.size), theta)
+    value, z = maximized(Quadratic(make(theta.size).record), (1, theta.size), theta)
     assert_allclose(value, dot(z, theta) - z @ z / 2, rtol=1e-12, atol=1e-12)
 
 
@@ -212,10 +219,10 @@ def test_entmax_is_continuous_at_both_ends(theta):
 @given(theta=scores())
 def test_value_of_entmax(alpha, theta):
     record = Tsallis(Simplex(theta.size).record, alpha)
-    value, z = corners(record, (1, theta.size), theta)
+    value, z = maximized(record, (1, theta.size), theta)
     assert_allclose(value, dot(z, theta) - tsallis(z, alpha), rtol=1e-12, atol=1e-10)
     scratch = workspace(record, (1, theta.size))
-    assert peak(record, (1, theta.size), theta, np.empty(0), scratch, z) == value
+    assert max_value(record, (1, theta.size), theta, np.empty(0), scratch, z) == value
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)

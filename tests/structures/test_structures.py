@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from brute import STRUCTURES, chain, matching, score_of
 from own_structures import ChooseTwo, CompiledChooseTwo, choose_two
-from structlearn.core.contract import corner, peak, workspace
+from structlearn.core.contract import max_value, maximize, workspace
 from structlearn.structures import Chain, Cube, Cut, LabelGraph, Matching, Simplex, as_structure
 
 ELEMENTS = {
@@ -60,8 +60,8 @@ def test_corner_and_peak_give_the_maximum_whatever_the_scratch_memory_holds(fami
     local, shared = family.structure.split(theta.ravel(), shape)
     work = workspace(record, (4, 4))  # made for the largest example
     vertex = np.full(theta.size, 7.0)
-    for question in (corner, peak, corner):
-        value = question(record, shape, local, shared, work, vertex)
+    for operation in (maximize, max_value, maximize):
+        value = operation(record, shape, local, shared, work, vertex)
         assert value == pytest.approx(best, rel=1e-12, abs=1e-9)
     if best > -np.inf:
         assert (vertex == family.vertices(shape)).all(axis=1).any()
@@ -133,11 +133,11 @@ def test_encode_writes_the_vertex_and_decode_reads_it(family):
 def test_encode_many_is_encode_for_each(family):
     shapes = [shape for shape in family.shapes for _ in family.outputs(shape)]
     outputs = [y for shape in family.shapes for y in family.outputs(shape)]
-    corners = family.structure.encode_many(outputs, np.array(shapes))
-    assert len(corners.start) == len(outputs) + 1
+    vertices = family.structure.encode_many(outputs, np.array(shapes))
+    assert len(vertices.start) == len(outputs) + 1
     for i, (y, shape) in enumerate(zip(outputs, shapes)):
         mu = family.write(y, shape).ravel()
-        np.testing.assert_array_equal(corners.dense(i, mu.size), mu)
+        np.testing.assert_array_equal(vertices.dense(i, mu.size), mu)
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def test_an_own_structure_that_scribbles_on_its_scores_harms_nobody(part_ndim):
     Scribbler.part_ndim = part_ndim
     theta = np.arange(4.0)
     record = as_structure(Scribbler()).record
-    value = corner(record, (2, 2), theta, np.empty(0), workspace(record, (2, 2)), np.empty(4))
+    value = maximize(record, (2, 2), theta, np.empty(0), workspace(record, (2, 2)), np.empty(4))
     assert value == 6.0
     np.testing.assert_array_equal(theta, np.arange(4.0))
 

@@ -81,10 +81,10 @@ def test_all_answers_agree_with_enumeration(make, single, theta):
 def test_projections_are_nearest(make, single, theta):
     theta = np.clip(theta, -1e3, 1e3)
     all_trees = vertices(make, single, theta.shape[1])
-    nearest = make(single).project(theta).ravel()
-    gradient = theta.ravel() - nearest
-    assert ((all_trees - nearest) @ gradient).max() <= 1e-8 * (1 + np.abs(theta).max())
-    np.testing.assert_allclose(nearest.reshape(theta.shape).sum(axis=0), 1.0, atol=1e-9)
+    project = make(single).project(theta).ravel()
+    gradient = theta.ravel() - project
+    assert ((all_trees - project) @ gradient).max() <= 1e-8 * (1 + np.abs(theta).max())
+    np.testing.assert_allclose(project.reshape(theta.shape).sum(axis=0), 1.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("single", [True, False])

@@ -49,7 +49,7 @@ class Chains(Problem):
         self.parameters["class_weight"], by_class = draw_class_weight(rng, codes, self.n_labels)
         self.table = table * by_class[:, None]
 
-    def corners(self, i: int) -> list[Output]:
+    def vertices(self, i: int) -> list[Output]:
         return sequences(self.n_labels, len(self.gold[i]))
 
     def features(self, i: int, y: Output, model: Any) -> Array:

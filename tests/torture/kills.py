@@ -67,7 +67,7 @@ OUTPUTS = (
 
 
 @cache
-def _reference(command, essence):
+def _reference(command, content):
     """What a command writes when it is left alone, how long it takes, and the file itself."""
     kept = Path(tempfile.mkdtemp(prefix="k", dir=bases.folder()))
     for _ in range(2):  # the first time it may compile
@@ -77,7 +77,7 @@ def _reference(command, essence):
         seconds = time.monotonic() - begin
     if found.get("code"):
         raise RuntimeError(f"{command}: {found}")
-    return essence(kept / "out"), seconds, kept / "out"
+    return content(kept / "out"), seconds, kept / "out"
 
 
 def _filled(command, work):
@@ -86,9 +86,9 @@ def _filled(command, work):
 
 def _outputs(rng, work):
     """A new file or folder, or a file in the place of an old one."""
-    command, essence = rng.choice(OUTPUTS)
+    command, content = rng.choice(OUTPUTS)
     label = f"outputs / {' '.join(command.split()[:2])}"
-    whole, seconds, file = _reference(command, essence)
+    whole, seconds, file = _reference(command, content)
     old = rng.random() < 0.5 and file.is_file()
     if old:
         (work / "out").write_bytes(b"old")
@@ -98,7 +98,7 @@ def _outputs(rng, work):
     if wrong is None and not (work / "out").exists():
         wrong = "the old file is gone" if old else None
     elif wrong is None and not (old and (work / "out").read_bytes() == b"old"):
-        wrong = _compared(essence, work / "out", whole, sent)
+        wrong = _compared(content, work / "out", whole, sent)
     return label, wrong and f"{wrong} (signal {sent.name})"
 
 
@@ -141,13 +141,13 @@ def _ill_ended(found, sent):
     return None
 
 
-def _compared(essence, path, whole, sent):
+def _compared(content, path, whole, sent):
     try:
-        same = essence(path) == whole
+        same = content(path) == whole
     except Exception as error:
         return f"a broken file: {error!r}"
     # Ctrl-C ends training early: the model is another, but it is a model.
-    early = sent == signal.SIGINT and essence in (_weights, _statistics)
+    early = sent == signal.SIGINT and content in (_weights, _statistics)
     return None if same or early else "another content"
 
 

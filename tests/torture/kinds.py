@@ -58,7 +58,7 @@ def _kinds() -> list[Kind]:
         *_all(
             parts.WholeChains, {"hinge": ("auto", "fw"), "softmax": ("sdca", "lbfgs"), "sparsemax": ("sdca",)}
         ),
-        *_all(parts.Own, {"hinge": HINGE, "sparsemax": SMOOTH}),
+        *_all(parts.LocalCopy, {"hinge": HINGE, "sparsemax": SMOOTH}),
         *_all(parts.OwnCompiled, {"hinge": ("auto", "fw"), "sparsemax": ("sdca",)}),
         *_all(parts.WrongOracle, {"hinge": ("bcfw", "bcfw dense", "fw", "cutting-plane", "n-slack")}),
     ]

@@ -92,24 +92,24 @@ def _by_newton(written: Written, scale: Array) -> list[Array]:
     v = np.zeros(scale.size)
 
     def evaluate(v: Array) -> tuple[float, Array, Array]:
-        value, slope, bend = curvature @ v**2 / 2, curvature * v, np.diag(curvature)
+        value, slope, convexity = curvature @ v**2 / 2, curvature * v, np.diag(curvature)
         for weight, table in zip(p, tables):
             loss, q, jacobian = answer(table @ v)
             value, slope = value + weight * loss, slope + weight * (table.T @ q)
-            bend = bend + weight * (table.T @ jacobian @ table)
-        return value, slope, bend
+            convexity = convexity + weight * (table.T @ jacobian @ table)
+        return value, slope, convexity
 
-    value, slope, bend = evaluate(v)
+    value, slope, convexity = evaluate(v)
     for _ in range(200):
-        ridge = 1e-13 * np.trace(bend) + 1e-300
-        step = np.linalg.solve(bend + ridge * np.eye(v.size), -slope)
+        ridge = 1e-13 * np.trace(convexity) + 1e-300
+        step = np.linalg.solve(convexity + ridge * np.eye(v.size), -slope)
         share, there = 1.0, evaluate(v + step)
         while there[0] > value + 1e-4 * share * (slope @ step) and share > 1e-9:
             share /= 2
             there = evaluate(v + share * step)
         if there[0] >= value:
             break
-        v, (value, slope, bend) = v + share * step, there
+        v, (value, slope, convexity) = v + share * step, there
     return [v]
 
 
@@ -128,8 +128,8 @@ def _entmax15(t: Array) -> tuple[float, Array, Array]:
         low, high = (tau, high) if u @ u > 1 else (low, tau)
     u = np.maximum((t - low) / 2, 0)
     q = u * u / (u @ u)
-    bend = np.diag(u) - np.outer(u, u) / u.sum()
-    return tau + 4 / 3 + 2 / 3 * (u**3).sum(), q, bend
+    convexity = np.diag(u) - np.outer(u, u) / u.sum()
+    return tau + 4 / 3 + 2 / 3 * (u**3).sum(), q, convexity
 
 
 # ---- other penalties ------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ class Matchings(PartProblem):
         tables = self.part_features(rng, [a * b for a, b in self.shapes])
         self.rows = [self.constant(table) for table in tables]
         self.X = [table.reshape(*shape, -1) for table, shape in zip(tables, self.shapes)]
-        self.gold = [all_[rng.integers(len(all_))] for all_ in map(self.corners, range(n))]
+        self.gold = [all_[rng.integers(len(all_))] for all_ in map(self.vertices, range(n))]
         self.parameters.update(unmatched=self.unmatched, capacities=self.capacities)
         self.missed, self.spurious = 1.0, 1.0
         self.mean = bool(rng.integers(2))
@@ -70,7 +70,7 @@ class Matchings(PartProblem):
     def y(self) -> Any:
         return [np.reshape(one, shape) for one, shape in zip(self.gold, self.shapes)]
 
-    def corners(self, i: int) -> list[Output]:
+    def vertices(self, i: int) -> list[Output]:
         return matchings(*self.shapes[i], self.unmatched, self.capacities)
 
     def cost(self, i: int, y: Output) -> float:
@@ -133,7 +133,7 @@ class Cuts(Problem):
         labels = [np.array(one[:size]) for one, size in zip(self.gold, self.sizes)]
         return [one.reshape(2, 2) for one in labels] if self.images else labels
 
-    def corners(self, i: int) -> list[Output]:
+    def vertices(self, i: int) -> list[Output]:
         return cuts(self.sizes[i], self.graphs[i].tolist())
 
     def features(self, i: int, y: Output, model: Any) -> Array:
@@ -170,12 +170,12 @@ class Trees(OwnProblem):
         tables = self.part_features(rng, [size * (size + 1) for size in self.sizes])
         self.rows = [self.constant(table) for table in tables]
         self.X = [table.reshape(size + 1, size, -1) for table, size in zip(tables, self.sizes)]
-        self.gold = [all_[rng.integers(len(all_))] for all_ in map(self.corners, range(n))]
+        self.gold = [all_[rng.integers(len(all_))] for all_ in map(self.vertices, range(n))]
         kind = ProjectiveTree if self.projective else NonProjectiveTree
         self.parameters["structure"] = kind(self.single_root)
         self.draw_cost(rng)
 
-    def corners(self, i: int) -> list[Output]:
+    def vertices(self, i: int) -> list[Output]:
         return all_trees(self.sizes[i], self.projective, self.single_root)
 
     def parts(self, i: int, y: Output) -> Output:
@@ -207,7 +207,7 @@ class Parsers(Trees):
         self.intercept = False
         self.sizes = rng.integers(1, 5 if self.single_root else 4, size=n).tolist()
         self.X = [[[str(rng.choice(["a", "b", "c"]))] for _ in range(size)] for size in self.sizes]
-        self.gold = [all_[rng.integers(len(all_))] for all_ in map(self.corners, range(n))]
+        self.gold = [all_[rng.integers(len(all_))] for all_ in map(self.vertices, range(n))]
         templates = ["", "h.form m.form", "m.form"][: int(rng.integers(1, 4))]
         self.parameters.update(projective=self.projective, single_root=self.single_root, bits=4)
         self.parameters.update(columns=("form",), templates=templates, min_count=1)
@@ -242,7 +242,7 @@ class WholeChains(OwnProblem):
         self.parameters["structure"] = Chain(k)
         self.draw_cost(rng)
 
-    def corners(self, i: int) -> list[Output]:
+    def vertices(self, i: int) -> list[Output]:
         return sequences(self.n_labels, self.lengths[i])
 
     def parts(self, i: int, y: Output) -> Output:
@@ -279,7 +279,7 @@ def two_of(theta, out):  # type: ignore[no-untyped-def]
     return theta[first] + theta[second]
 
 
-class Own(OwnProblem):
+class LocalCopy(OwnProblem):
     """Two of some parts, by a plain `maximize`."""
 
     structure: ClassVar[Any] = TwoOf()
@@ -289,7 +289,7 @@ class Own(OwnProblem):
         self.sizes = [4] * n if equal else rng.integers(2, 6, size=n).tolist()
         self.X = self.part_features(rng, self.sizes)
         self.rows = [self.constant(x) for x in self.X]
-        self.gold = [all_[rng.integers(len(all_))] for all_ in map(self.corners, range(n))]
+        self.gold = [all_[rng.integers(len(all_))] for all_ in map(self.vertices, range(n))]
         self.parameters["structure"] = self.structure
         self.price = np.ones(5)
         self.draw_cost(rng)
@@ -297,7 +297,7 @@ class Own(OwnProblem):
             self.mean, self.price = True, rng.uniform(0, 3, size=4)
             self.parameters["cost"] = self.price
 
-    def corners(self, i: int) -> list[Output]:
+    def vertices(self, i: int) -> list[Output]:
         return [bits for bits in switches(self.sizes[i]) if sum(bits) == 2]
 
     def cost(self, i: int, y: Output) -> float:
@@ -305,7 +305,7 @@ class Own(OwnProblem):
         return float(total) / (len(y) if self.mean else 1)
 
 
-class OwnCompiled(Own):
+class OwnCompiled(LocalCopy):
     """The same by a compiled oracle."""
 
     structure: ClassVar[Any] = staticmethod(two_of)
@@ -320,10 +320,10 @@ class Careless:
         return vertex
 
 
-class WrongOracle(Own):
+class WrongOracle(LocalCopy):
     """Switches, with an oracle that is wrong: the truth is out of reach, but a negative gap gives it away."""
 
     structure: ClassVar[Any] = Careless()
 
-    def corners(self, i: int) -> list[Output]:
+    def vertices(self, i: int) -> list[Output]:
         return switches(self.sizes[i])

@@ -57,7 +57,7 @@ class Problem:
         kind = getattr(structlearn, self.estimator)
         return kind(fit_intercept=self.intercept, **self.parameters, **settings)
 
-    def corners(self, i: int) -> list[Output]:
+    def vertices(self, i: int) -> list[Output]:
         """All corners of example i."""
         raise NotImplementedError
 
@@ -93,11 +93,11 @@ class Problem:
         return Written([self._example(i, p, model) for i, p in enumerate(weight) if p > 0], loss, **penalty)
 
     def _example(self, i: int, weight: Any, model: Any) -> Example:
-        corners = self.corners(i)
-        gold = corners.index(self.gold[i])
-        table = np.array([self.features(i, y, model) for y in corners], dtype=EXTENDED)
-        cost = np.array([self.cost(i, y) for y in corners], dtype=EXTENDED)
-        bent = np.array([self.bent(i, y) for y in corners], dtype=np.float64)
+        vertices = self.vertices(i)
+        gold = vertices.index(self.gold[i])
+        table = np.array([self.features(i, y, model) for y in vertices], dtype=EXTENDED)
+        cost = np.array([self.cost(i, y) for y in vertices], dtype=EXTENDED)
+        bent = np.array([self.bent(i, y) for y in vertices], dtype=np.float64)
         return Example(weight, table - table[gold], cost, bent, gold)
 
     def constant(self, rows: Array) -> Array:
@@ -186,7 +186,7 @@ class Binary(Flat):
     def draw_cost(self, rng: Rng) -> None:
         self.parameters["margin"] = float(rng.choice([1.0, 1.0, 0.1, 20.0]))
 
-    def corners(self, i: int) -> list[Output]:
+    def vertices(self, i: int) -> list[Output]:
         return [(0,), (1,)]
 
     def features(self, i: int, y: Output, model: Any) -> Array:
@@ -204,7 +204,7 @@ class Multiclass(Flat):
 
     estimator = "MulticlassClassifier"
 
-    def corners(self, i: int) -> list[Output]:
+    def vertices(self, i: int) -> list[Output]:
         return [(k,) for k in range(self.n_labels)]
 
     def features(self, i: int, y: Output, model: Any) -> Array:
@@ -256,7 +256,7 @@ class LabelSets(Problem):
     def y(self) -> Any:
         return self.on
 
-    def corners(self, i: int) -> list[Output]:
+    def vertices(self, i: int) -> list[Output]:
         return switches(self.on.shape[1])
 
     def features(self, i: int, y: Output, model: Any) -> Array:

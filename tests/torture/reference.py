@@ -146,9 +146,9 @@ def _step(t: Array, bent: Array, q: Array, active: Array) -> bool:
     slope = t[active] - C @ (C.T @ here)
     # <slope, d> - 1/2 ||C^T d||^2 over directions d that keep the sum: the basis leaves the last entry out
     basis = np.vstack([np.eye(len(active) - 1), -np.ones(len(active) - 1)])
-    image, pull = C.T @ basis, basis.T @ slope
-    d, *_ = np.linalg.lstsq(image.T @ image, pull, rcond=1e-10)
-    flat = pull - image.T @ (image @ d)
+    image, dual_map = C.T @ basis, basis.T @ slope
+    d, *_ = np.linalg.lstsq(image.T @ image, dual_map, rcond=1e-10)
+    flat = dual_map - image.T @ (image @ d)
     endless = np.abs(flat).max(initial=0.0) > 1e-9  # a direction of no curvature that gains
     d = basis @ (flat if endless else d)
     down = d < 0

@@ -131,7 +131,7 @@ class Exact:
         ids = np.asarray(model.groups) if model.penalty == "group" else np.arange(d)
         self.groups = [np.flatnonzero(ids == g) for g in np.unique(ids)]
         self.gram = self.X.T @ (self.p[:, None] * self.X)
-        self.pull = self.X.T @ (self.p * self.y)
+        self.dual_map = self.X.T @ (self.p * self.y)
 
     def value(self, w: np.ndarray) -> Any:
         w = w.astype(LONG)
@@ -173,7 +173,7 @@ class Exact:
         w = w.copy()
         for _ in range(10):
             for g in self.groups:
-                slope = self.pull[g] - self.gram[g] @ w
+                slope = self.dual_map[g] - self.gram[g] @ w
                 bound = self.gram[g, g][0] if len(g) == 1 else np.trace(self.gram[np.ix_(g, g)])
                 aim = slope + bound * w[g]
                 length = np.sqrt(aim @ aim)
@@ -184,7 +184,7 @@ class Exact:
     def _newton(self, w: np.ndarray) -> np.ndarray:
         """A Newton step over the features in use, the best of some of its shares."""
         hessian = self.gram + self.l2 * np.eye(len(w), dtype=LONG)
-        slope = self.gram @ w - self.pull + self.l2 * w
+        slope = self.gram @ w - self.dual_map + self.l2 * w
         used = [g for g in self.groups if np.any(w[g] != 0)]
         for g in used if self.l1 > 0 else []:
             length = np.sqrt(w[g] @ w[g])

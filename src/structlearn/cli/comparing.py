@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from structlearn.cli.errors import manners, say
+from structlearn.cli.errors import errors_told, say
 from structlearn.cli.options import Boundaries, Cost, Edges, Jobs, Loss, NoIntercept, Penalty, Seed, Target
 from structlearn.core.wording import plain
 
@@ -27,7 +27,7 @@ class Experiment(NamedTuple):
     about: dict[str, Any]
 
 
-@manners()
+@errors_told()
 def compare(
     what: Annotated[
         str,

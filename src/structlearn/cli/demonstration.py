@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from structlearn.cli.errors import manners
+from structlearn.cli.errors import errors_told
 
 
-@manners()
+@errors_told()
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results.")] = Path(
         "structlearn-demo"

@@ -1,6 +1,6 @@
-"""The questions that solvers ask: of a structure (about its polytope) and of a scoring (about Phi).
+"""The operations that solvers call: on a structure (its polytope) and on a scoring (Phi).
 
-Each question is one generic function. In compiled code the type of its first argument, a NamedTuple of
+Each operation is one generic function. In compiled code the type of its first argument, a NamedTuple of
 arrays, chooses the kernel at compile time. In plain Python the same kernel is called or, where the first
 argument is an ordinary object, its method of that name. So one source of a solver serves every structure,
 the user's own included.
@@ -18,126 +18,126 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from structlearn.core.kernels import question
+from structlearn.core.kernels import operation
 
 Array = NDArray[Any]
 Shape = tuple[int, int]
 
 
-# ---- asked of a structure --------------------------------------------------------------------------
+# ---- on a structure --------------------------------------------------------------------------------
 
 
-@question
+@operation
 def workspace(structure: Any, shape: Shape) -> Any:
     """Scratch memory that serves every example of at most this shape; made once a pass."""
 
 
-@question
-def corner(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> Any:
+@operation
+def maximize(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> Any:
     """vertex <- argmax_{z in M} <theta, z>; returns the maximum (-inf if no output is allowed).
 
     theta : local scores; shared : shared scores; vertex : local, then shared parts.
     """
 
 
-@question
-def peak(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> Any:
+@operation
+def max_value(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> Any:
     """max_{z in M} <theta, z>, where the maximiser itself is not needed; `vertex` is scratch."""
 
 
-@question
-def curvature(structure: Any) -> Any:
-    """1 where the corner is that of <theta, z> - 1/2 ||z||^2 over local parts, else 0."""
+@operation
+def strong_convexity(structure: Any) -> Any:
+    """1 where `maximize` is that of <theta, z> - 1/2 ||z||^2 over local parts, else 0."""
 
 
-@question
-def gibbs_workspace(structure: Any, shape: Shape) -> Any:
-    """Scratch memory for `gibbs` and `log_partition`, as `workspace` is for `corner`."""
+@operation
+def marginals_workspace(structure: Any, shape: Shape) -> Any:
+    """Scratch memory for `marginals` and `log_partition`, as `workspace` is for `maximize`."""
 
 
-@question
-def gibbs(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, mean: Array) -> Any:
+@operation
+def marginals(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, mean: Array) -> Any:
     """mean <- argmax_{z in M} <theta, z> + H(z), the marginals of p(y) ~ exp <theta, y>; returns log Z.
 
     H is the entropy of that distribution. -inf if no output is allowed. Never outside [0, 1].
     """
 
 
-@question
+@operation
 def log_partition(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, mean: Array) -> Any:
     """log Z, where the marginals are not needed; `mean` is scratch."""
 
 
-@question
+@operation
 def entropy(
     structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, mean: Array, log_z: float
 ) -> Any:
-    """H of the distribution that `gibbs` has just answered with, at the same arguments; never above it.
+    """H of the distribution that `marginals` has just answered with, at the same arguments; never above it.
 
     At scores of 1e16 the difference log Z - <theta, mean> is all rounding, so that structures add up terms
     that are not negative. Within [0, log of the number of outputs].
     """
 
 
-@question
+@operation
 def omega(
     structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, z: Array, value: float
 ) -> Any:
-    """Omega(z) of the answer z that `corner` has just given, with its value; never below it.
+    """Omega(z) of the answer z that `maximize` has just given, with its value; never below it.
 
-    Zero unless answered. Of the squared norm (`curvature`) a solver takes account itself.
+    Zero unless answered. Of the squared norm (`strong_convexity`) a solver takes account itself.
     """
 
 
-@question
-def nearest_workspace(structure: Any, shape: Shape) -> Any:
-    """Scratch memory for `nearest`, as `workspace` is for `corner`."""
+@operation
+def project_workspace(structure: Any, shape: Shape) -> Any:
+    """Scratch memory for `project`, as `workspace` is for `maximize`."""
 
 
-@question
-def nearest(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, point: Array) -> Any:
+@operation
+def project(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, point: Array) -> Any:
     """point <- argmax_{z in M} <theta, z> - 1/2 ||z||^2, the norm over local parts; returns the maximum.
 
     Without shared parts this is the Euclidean projection of theta onto M.
     """
 
 
-# ---- asked of a scoring ----------------------------------------------------------------------------
+# ---- on a scoring ----------------------------------------------------------------------------------
 
 
-@question
-def scratch(scoring: Any) -> Any:
+@operation
+def scoring_workspace(scoring: Any) -> Any:
     """Scratch memory that serves every example; made once a pass."""
 
 
-@question
+@operation
 def score(scoring: Any, i: int, w: Array, work: Any, theta: Array) -> None:
     """theta <- the local part of Phi_i w."""
 
 
-@question
-def score_some(scoring: Any, i: int, w: Array, wanted: Array, work: Any, theta: Array) -> None:
+@operation
+def score_subset(scoring: Any, i: int, w: Array, wanted: Array, work: Any, theta: Array) -> None:
     """theta <- the local part of Phi_i w, at least where `wanted`. All of it unless answered."""
 
 
-@question
+@operation
 def gram(scoring: Any, i: int, delta: Array, wanted: Array, work: Any, out: Array) -> None:
     """out <- Phi_i Phi_i^T delta over local and shared parts, at least where `wanted` and on the shared ones.
 
-    Solvers that keep mixtures of corners need it: <delta, out> is the inner product of pulled-back points.
+    Solvers that keep mixtures of vertices need it: <delta, out> is the inner product of pulled-back points.
     """
 
 
-@question
+@operation
 def squared_norm(scoring: Any, i: int, delta: Array, work: Any) -> Any:
     """||Phi_i^T delta||^2, with delta over local and shared parts."""
 
 
-@question
-def move(scoring: Any, i: int, delta: Array, scale: float, w: Array, work: Any) -> None:
+@operation
+def add_pullback(scoring: Any, i: int, delta: Array, scale: float, w: Array, work: Any) -> None:
     """w <- w + scale * Phi_i^T delta, touching only the weights of this example's features."""
 
 
-@question
-def fetch(scoring: Any, i: int) -> None:
+@operation
+def prefetch(scoring: Any, i: int) -> None:
     """Ask for the features of example i, which will be scored soon; changes nothing."""

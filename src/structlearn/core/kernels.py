@@ -1,8 +1,8 @@
-"""Compiled Python: the one decorator, and how a question finds its compiled answer.
+"""Compiled Python: the one decorator, and how an operation finds the kernel that implements it.
 
-A *question* (`core.contract`) is a generic function such as `corner(structure, ...)`. A *kernel* is a
-function compiled by Numba. `answer(question, Record)` registers a kernel as the answer of every problem whose
-first argument is that NamedTuple; the choice is made at compile time, by type.
+An *operation* (`core.contract`) is a generic function such as `maximize(structure, ...)`. A *kernel* is a
+function compiled by Numba. `implements(operation, Record)` registers a kernel for all calls whose first
+argument is that NamedTuple; the choice is made at compile time, by type.
 """
 
 from __future__ import annotations
@@ -44,33 +44,33 @@ def _compiled(function: F, *, counts: bool) -> F:
     return compiled
 
 
-_ANSWERS: dict[tuple[str, type], Callable[..., Any]] = {}
+_KERNELS: dict[tuple[str, type], Callable[..., Any]] = {}
 
 
-def question(name: F) -> F:
-    """Make a generic function of a stub: the type of its first argument chooses who answers.
+def operation(name: F) -> F:
+    """Make a generic function of a stub: the type of its first argument chooses the kernel.
 
-    In compiled code the choice is made at compile time among the kernels registered with `answer`. In plain
+    In compiled code the choice is made at compile time among those registered with `implements`. In plain
     Python the same kernel is called or, where the first argument is an ordinary object, its method.
     """
     key = name.__name__
 
     @wraps(name)
-    def ask(*args: Any) -> Any:
-        own = _ANSWERS.get((key, type(args[0])))
+    def call(*args: Any) -> Any:
+        own = _KERNELS.get((key, type(args[0])))
         if own is None and hasattr(args[0], key):
             return getattr(args[0], key)(*args[1:])
-        found = own or _ANSWERS[key, object]
+        found = own or _KERNELS[key, object]
         return found(*args) if isinstance(args[0], tuple) else found.py_func(*args)  # type: ignore[attr-defined]
 
     class Choice(AbstractTemplate):
-        key = ask
+        key = call
 
         def generic(self, args: Any, kws: Any) -> Any:
-            asked = args[0]
-            if not isinstance(asked, types.NamedTuple | types.NamedUniTuple):
+            record = args[0]
+            if not isinstance(record, types.NamedTuple | types.NamedUniTuple):
                 return None
-            found = _registered(name.__name__, asked.instance_class)
+            found = _registered(name.__name__, record.instance_class)
             if found is None:
                 return None
             self._chosen = found._numba_type_  # type: ignore[attr-defined]
@@ -79,28 +79,28 @@ def question(name: F) -> F:
         def get_impl_key(self, sig: Any) -> Any:
             return self._chosen.get_impl_key(sig)
 
-    infer_global(ask, types.Function(Choice))
-    return ask  # type: ignore[return-value]
+    infer_global(call, types.Function(Choice))
+    return call  # type: ignore[return-value]
 
 
-def answer(asked: Callable[..., Any], record: type) -> Callable[[F], F]:
-    """Register the decorated kernel as the answer of every NamedTuple of class `record` to a question.
+def implements(called: Callable[..., Any], record: type) -> Callable[[F], F]:
+    """Register the decorated kernel as the operation on every NamedTuple of class `record`.
 
-    The class `object` stands for all that have no answer of their own.
+    The class `object` stands for all that have none of their own.
     """
 
     def register(function: F) -> F:
-        _ANSWERS[asked.__name__, record] = function
+        _KERNELS[called.__name__, record] = function
         return function
 
     return register
 
 
-def is_answered(asked: Callable[..., Any], value: Any) -> bool:
-    """Whether a record, or a plain object, answers a question."""
-    return _registered(asked.__name__, type(value)) is not None or hasattr(value, asked.__name__)
+def is_implemented(called: Callable[..., Any], value: Any) -> bool:
+    """Whether there is a kernel for a record, or a method of a plain object."""
+    return _registered(called.__name__, type(value)) is not None or hasattr(value, called.__name__)
 
 
 def _registered(key: str, record: type) -> Callable[..., Any] | None:
-    """The record's own answer or, for a question that has one, the answer of all others."""
-    return _ANSWERS.get((key, record)) or _ANSWERS.get((key, object))
+    """The record's own kernel or, for an operation that has one, that of all others."""
+    return _KERNELS.get((key, record)) or _KERNELS.get((key, object))

@@ -85,11 +85,11 @@ class Magnitude(NamedTuple):
         return cls(reach, float(mass @ largest[1]), float(mass.sum()), *map(int, counts), accuracy)  # type: ignore[call-arg]
 
     @classmethod
-    def of_parts(cls, parts: Sequence[Magnitude], shares: Sequence[float]) -> Magnitude:
+    def of_parts(cls, parts: Sequence[Magnitude], fractions: Sequence[float]) -> Magnitude:
         """That of a data set whose parts have these shares of all example weights."""
 
         def mean(name: str) -> float:
-            return sum(share * getattr(one, name) for share, one in zip(shares, parts))
+            return sum(fraction * getattr(one, name) for fraction, one in zip(fractions, parts))
 
         def most(name: str) -> int:
             return max(getattr(one, name) for one in parts)

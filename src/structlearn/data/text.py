@@ -11,7 +11,7 @@ from typing import IO, Any, TextIO
 
 from structlearn.data.archives import Unpacked
 from structlearn.data.errors import DataError
-from structlearn.storage.atomic import written_aside
+from structlearn.storage.atomic import atomic_write
 
 #: Numbered lines; `close` them where an error may come between two of them.
 Lines = Generator[tuple[int, str], None, None]
@@ -75,7 +75,7 @@ def written_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     """A stream of text to `path` (.gz by its name), which becomes the file only if all goes well."""
     opener: Any = gzip.open if _is_archive(os.fspath(path)) else open
     with (
-        written_aside(os.fspath(path)) as aside,
+        atomic_write(os.fspath(path)) as aside,
         opener(aside, "wt", encoding="utf-8", newline="\n") as stream,
     ):
         yield stream

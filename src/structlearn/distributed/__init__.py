@@ -4,21 +4,21 @@ Nothing here imports an engine before one is asked for.
 """
 
 from structlearn.distributed.connection import connected
-from structlearn.distributed.driver import JoinedBlocks, caution_of
+from structlearn.distributed.driver import JoinedBlocks, aggregation_of
 from structlearn.distributed.engine import Engine, Lost
 from structlearn.distributed.partitions import Partitions, is_partitioned, open_partitions, split
 from structlearn.distributed.spread import SpreadObjective, spread_out
-from structlearn.distributed.worker import Post, Worker
+from structlearn.distributed.worker import Worker, WorkerSpec
 
 __all__ = [
     "Engine",
     "JoinedBlocks",
     "Lost",
     "Partitions",
-    "Post",
     "SpreadObjective",
     "Worker",
-    "caution_of",
+    "WorkerSpec",
+    "aggregation_of",
     "connected",
     "is_partitioned",
     "open_partitions",

@@ -20,7 +20,7 @@ from numpy.linalg import norm
 from structlearn.core.contract import Array
 from structlearn.distributed.spread import SpreadObjective
 from structlearn.distributed.worker import Answer, Piece, Values, probe
-from structlearn.solvers.bcfw.rounds import Own, combine, play_nothing
+from structlearn.solvers.bcfw.rounds import LocalCopy, combine, run_nothing
 from structlearn.solvers.bcfw.totals import COST as TOTAL_COST
 from structlearn.solvers.loop import Candidate, Progress
 
@@ -46,14 +46,14 @@ class State(NamedTuple):
     values: Array
     counts: Array
     #: the shares of the last round, which the workers commit with the next call
-    shares: Array
+    fractions: Array
 
 
 #: The cost of z; what the gap may be; what the current pass has found of it; seconds of a pass, of overhead.
 COST, ESTIMATE, FOUND, WORK, OVERHEAD = range(5)
 #: The last round; oracle answers; rounds of a full pass; the next piece of the current pass, of how many, and
 #: which pass after the last full one it is.
-ROUND, ANSWERS, ROUNDS, PART, PARTS, AGAIN = range(6)
+ROUND, CALLS, ROUNDS, PART, PARTS, AGAIN = range(6)
 
 
 @dataclass(frozen=True)
@@ -91,15 +91,15 @@ class JoinedBlocks:
 
     def restored(self, objective: SpreadObjective, state: State) -> State:
         """Take up whatever the workers have now; what `step` needs is compiled."""
-        play_nothing(Own(state.w, np.zeros(4), state.w[:0]), lambda: None)
+        run_nothing(LocalCopy(state.w, np.zeros(4), state.w[:0]), lambda: None)
         self._agree(objective, state)
         return state
 
     def _agree(self, objective: SpreadObjective, state: State) -> None:
         """Drop the round under way, if any; w and the cost of z as the sum over partitions."""
         t = int(state.counts[ROUND]) + 1
-        state.w[:], state.values[COST] = objective.agree(t, state.shares)
-        state.counts[ROUND], state.shares[:] = t, 0.0
+        state.w[:], state.values[COST] = objective.agree(t, state.fractions)
+        state.counts[ROUND], state.fractions[:] = t, 0.0
         self._begin_pass(state, again=0)
 
     @staticmethod
@@ -112,7 +112,7 @@ class JoinedBlocks:
         begin = time.perf_counter()
         t = int(state.counts[ROUND]) + 1
         part, parts, again = state.counts[[PART, PARTS, AGAIN]].tolist()
-        answers = objective.round(t, state.w, state.shares, Piece(again > 0, part, parts))
+        answers = objective.round(t, state.w, state.fractions, Piece(again > 0, part, parts))
         if answers is None:
             self._agree(objective, state)
             return state
@@ -135,12 +135,12 @@ class JoinedBlocks:
         changes, trials = np.stack([one.change for one in answers]), np.zeros((len(answers), 4))
         trials[:, TOTAL_COST] = [one.gain for one in answers]
         totals = np.zeros(4)
-        shares = combine(changes, trials, objective.regularization, state.w, totals, state.w[:0])
+        fractions = combine(changes, trials, objective.regularization, state.w, totals, state.w[:0])
         state.values[COST] = sum(one.cost for one in answers) + totals[TOTAL_COST]
         state.values[ESTIMATE] = sum(one.estimate for one in answers)
         state.values[FOUND] += sum(one.found for one in answers)
-        state.counts[[ROUND, PART, ANSWERS]] += [1, 1, sum(one.answers for one in answers)]
-        state.shares[:] = shares
+        state.counts[[ROUND, PART, CALLS]] += [1, 1, sum(one.oracle_calls for one in answers)]
+        state.fractions[:] = fractions
 
     def _adapt(self, state: State, answers: list[Answer], took: float) -> None:
         """As many rounds a pass as leave the work of each worth its sending."""
@@ -155,14 +155,14 @@ class JoinedBlocks:
     def progress(self, state: State) -> Progress:
         whole = not state.counts[PART]
         estimate = float(state.values[ESTIMATE]) if whole else np.inf
-        return Progress(int(state.counts[ANSWERS]), estimate, pending=bool(state.counts[AGAIN]))
+        return Progress(int(state.counts[CALLS]), estimate, pending=bool(state.counts[AGAIN]))
 
     def candidates(self, objective: SpreadObjective, state: State) -> list[Candidate]:
         for _ in range(2):
             values = self._values(objective, state)
             state.values[COST] = sum(one.cost for one in values)
             primal = objective.primal(state.w, values)
-            dual = objective.dual(state.w, state.values[COST], float(state.counts[ANSWERS]))
+            dual = objective.dual(state.w, state.values[COST], float(state.counts[CALLS]))
             scale = abs(primal) + abs(dual.value)
             if consistent(state.w, int(state.counts[ROUND]), values, primal - dual.value, scale):
                 return [Candidate(state.w, primal, dual, float(state.w @ state.w))]
@@ -172,7 +172,7 @@ class JoinedBlocks:
     def _values(self, objective: SpreadObjective, state: State) -> list[Values]:
         """Every worker's part of a certificate, with all rounds committed."""
         while True:
-            values = objective.values(int(state.counts[ROUND]), state.shares, state.w)
+            values = objective.values(int(state.counts[ROUND]), state.fractions, state.w)
             if values is not None:
                 return values
             self._agree(objective, state)
@@ -182,7 +182,7 @@ class JoinedBlocks:
         return state, None
 
 
-def caution_of(n_workers: int) -> float:
+def aggregation_of(n_workers: int) -> float:
     """How cautious each of so many workers should be (see `Post`), by what was measured.
 
     Where each counts its steps as those of all, all that they do can be kept (Ma et al. 2015). Two workers

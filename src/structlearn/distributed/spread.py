@@ -19,7 +19,7 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.rounding import Bound, Magnitude, norm
 from structlearn.distributed.engine import Engine, Lost
-from structlearn.distributed.worker import Answer, Block, Facts, Piece, Post, Values, Worker
+from structlearn.distributed.worker import Answer, Block, Facts, Piece, Values, Worker, WorkerSpec
 from structlearn.structures import Structure
 
 #: How often in succession workers may be lost before training gives up.
@@ -49,8 +49,8 @@ class SpreadObjective:
         self.total = sum(one.weight for one in facts)
         self.n_active = sum(one.n_active for one in facts)
         self.n_weights = facts[0].n_weights
-        shares = [one.weight / self.total for one in facts]
-        self.magnitude = Magnitude.of_parts([one.magnitude for one in facts], shares)
+        fractions = [one.weight / self.total for one in facts]
+        self.magnitude = Magnitude.of_parts([one.magnitude for one in facts], fractions)
         self.revivals = 0
 
     @property
@@ -58,12 +58,12 @@ class SpreadObjective:
         return len(self.facts)
 
     @property
-    def essence(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[Any, ...]:
         """See `Objective.essence`."""
         return (self.regularization, *(one.digest for one in self.facts))
 
     #: No run goes on from another's dual point.
-    fingerprint: tuple[float, ...] = ()
+    content_hash: tuple[float, ...] = ()
 
     def dual(self, w: Array, cost: float, steps: float = 0.0) -> Bound:
         """D of z, from w(z) and the cost of z; see `Objective.dual`."""
@@ -84,19 +84,19 @@ class SpreadObjective:
 
     # ---- asked of all workers ------------------------------------------------------------------------
 
-    def round(self, t: int, w: Array, shares: Array, piece: Piece) -> list[Answer] | None:
+    def round(self, t: int, w: Array, fractions: Array, piece: Piece) -> list[Answer] | None:
         """The workers' answers; None where one of them was lost."""
-        return self._each("round", [(t, w, float(share), piece) for share in shares])
+        return self._each("round", [(t, w, float(fraction), piece) for fraction in fractions])
 
-    def values(self, t: int, shares: Array, w: Array) -> list[Values] | None:
+    def values(self, t: int, fractions: Array, w: Array) -> list[Values] | None:
         """The workers' parts of a certificate; None where one of them was lost."""
-        return self._each("values", [(t, float(share), w) for share in shares])
+        return self._each("values", [(t, float(fraction), w) for fraction in fractions])
 
-    def agree(self, t: int, shares: Array) -> tuple[Array, float]:
+    def agree(self, t: int, fractions: Array) -> tuple[Array, float]:
         """w(z) and the cost of z, as the sum over what every partition has now."""
         found: list[Block] | None = None
         while found is None:
-            found = self._each("agree", [(t, float(share)) for share in shares])
+            found = self._each("agree", [(t, float(fraction)) for fraction in fractions])
         w: Array = np.sum([one.w for one in found], axis=0)
         return w, sum(one.cost for one in found)
 
@@ -151,7 +151,7 @@ def take_up(engine: Engine, numbers: Sequence[int], total: float | None = None) 
 
 
 def spread_out(
-    engine: Engine, posts: Sequence[Post], structure: Structure, regularization: float
+    engine: Engine, posts: Sequence[WorkerSpec], structure: Structure, regularization: float
 ) -> SpreadObjective:
     """Make a worker for each post, and the objective that they have in common."""
     engine.open([partial(Worker, post) for post in posts])

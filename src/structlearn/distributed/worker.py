@@ -42,11 +42,11 @@ class Layout(Protocol):
     def weight(self) -> float:
         """The sum of the example weights."""
 
-    def objective(self, share: float) -> Objective:
+    def objective(self, fraction: float) -> Objective:
         """Its objective, where it has this share of all example weights."""
 
 
-class Post(NamedTuple):
+class WorkerSpec(NamedTuple):
     """What a worker is told when it is made."""
 
     number: int
@@ -62,7 +62,7 @@ class Post(NamedTuple):
     checkpoint: Checkpoint
     tol: float
     #: how many times its own steps weigh in its view of w: as though others took as many more alike
-    caution: float = 1.0
+    aggregation: float = 1.0
 
 
 class Facts(NamedTuple):
@@ -96,7 +96,7 @@ class Answer(NamedTuple):
     estimate: float
     found: float
     #: oracle answers, and blocks that were visited
-    answers: int
+    oracle_calls: int
     visits: int
     seconds: float
 
@@ -148,7 +148,7 @@ class Worker:
     objective: Objective
     keeper: Keeper
 
-    def __init__(self, post: Post) -> None:
+    def __init__(self, post: WorkerSpec) -> None:
         self.post = post
         self.layout: Layout | None = None
         self.state: Any = None
@@ -178,8 +178,8 @@ class Worker:
         """Take up the partition's part of the problem, from the last checkpoint if there is one."""
         assert self.layout is not None  # noqa: S101  (`load` came first)
         if self.state is None:
-            self.share = self.layout.weight / total
-            self.objective = self.layout.objective(self.share)
+            self.fraction = self.layout.weight / total
+            self.objective = self.layout.objective(self.fraction)
             self.keeper = self.post.checkpoint.open_shared(self.objective, self.post.solver, self.post.tol)
             self._start(self.keeper.load())
         objective = self.objective
@@ -195,35 +195,35 @@ class Worker:
             self.at = kept["at"]
             self.state = solver.restored(self.objective, kept["state"])
         self.cautious = copy(self.objective)  # with less lambda the same step moves w further
-        self.cautious.regularization /= self.post.caution
+        self.cautious.regularization /= self.post.aggregation
         nothing = self.objective.active[:0]  # compiles what a round will need
         self._attempt(nothing, self.state.w, False).keep(0.5)
 
     # ---- rounds --------------------------------------------------------------------------------------
 
     @answered
-    def round(self, t: int, w: Array, share: float, piece: Piece) -> Answer:
+    def round(self, t: int, w: Array, fraction: float, piece: Piece) -> Answer:
         """Commit `share` of round t - 1, visit a piece of a pass at w, and say what came out."""
         if t == self.at and self.answer is not None:
             return self.answer
         if t != self.at + 1:
             raise RuntimeError(f"Worker {self.post.number} stands at round {self.at} and refuses {t}.")
         begin = time.perf_counter()
-        self._commit(share)
+        self._commit(fraction)
         if self.keeper.is_due():
             self.keep()
         self.at, self.answer = t, None
         order = self._blocks_of(piece)
         self.trial = self._attempt(order, w, piece.again)
-        answers = self.post.solver.answers_of(self.objective, order.size, piece.again)
-        self.state = self.state._replace(answers=self.state.answers + answers)
+        calls = self.post.solver.oracle_calls_of(self.objective, order.size, piece.again)
+        self.state = self.state._replace(oracle_calls=self.state.oracle_calls + calls)
         self.answer = Answer(
             self.trial.change,
-            self.share * float(self.trial.totals[COST]),
+            self.fraction * float(self.trial.totals[COST]),
             self.cost,
-            self.share * float(self.state.gaps.sum()),
-            self.share * float(self.trial.totals[CACHED_GAP]),
-            answers,
+            self.fraction * float(self.state.gaps.sum()),
+            self.fraction * float(self.trial.totals[CACHED_GAP]),
+            calls,
             order.size,
             time.perf_counter() - begin,
         )
@@ -232,12 +232,12 @@ class Worker:
     def _attempt(self, order: Array, w: Array, again: bool) -> Trial:
         """Visit blocks with caution (Ma et al. 2015); the change is what has truly changed."""
         trial = self.post.solver.attempt(self.cautious, self.state, order, w, again)
-        return trial._replace(change=trial.change / self.post.caution)
+        return trial._replace(change=trial.change / self.post.aggregation)
 
     @property
     def cost(self) -> float:
         """The cost of z, as far as it is committed."""
-        return self.share * float(self.state.totals[COST])
+        return self.fraction * float(self.state.totals[COST])
 
     def _blocks_of(self, piece: Piece) -> Array:
         """Distinct blocks to visit; the first piece of a pass draws it."""
@@ -250,15 +250,15 @@ class Worker:
         _, first = np.unique(blocks, return_index=True)
         return blocks if first.size == blocks.size else blocks[np.sort(first)]
 
-    def _commit(self, share: float) -> None:
+    def _commit(self, fraction: float) -> None:
         """Keep a share of the last trial, once; state.w is w(z) of this partition alone."""
         if self.trial is None:
             return
         trial, self.trial = self.trial, None
-        beyond = trial.keep(share) if share < 1.0 else 0.0
-        self.state.totals[COST] += share * trial.totals[COST] + beyond
+        beyond = trial.keep(fraction) if fraction < 1.0 else 0.0
+        self.state.totals[COST] += fraction * trial.totals[COST] + beyond
         w = self.state.w
-        w += share * trial.change
+        w += fraction * trial.change
 
     def keep(self) -> None:
         """Write what is committed."""
@@ -268,11 +268,11 @@ class Worker:
     # ---- certificates, agreement ---------------------------------------------------------------------
 
     @answered
-    def values(self, t: int, share: float, w: Array) -> Values:
+    def values(self, t: int, fraction: float, w: Array) -> Values:
         """Commit `share` of round t, at which this worker must stand; its part of the certificate at w."""
         if t != self.at:
             raise RuntimeError(f"Worker {self.post.number} stands at round {self.at}, not at {t}.")
-        self._commit(share)
+        self._commit(fraction)
         own_w = self.state.w
         return Values(self._loss(w), self.cost, float(own_w @ probe(t, w.size)), float(norm(own_w)))
 
@@ -282,16 +282,16 @@ class Worker:
         return self._loss(w)
 
     def _loss(self, w: Array) -> float:
-        return self.share * (self.objective.primal(w) - self.objective.penalty.value(w))
+        return self.fraction * (self.objective.primal(w) - self.objective.penalty.value(w))
 
     @answered
-    def agree(self, t: int, share: float) -> Block:
+    def agree(self, t: int, fraction: float) -> Block:
         """Stand at round t, with `share` of t - 1 committed and what was done in t dropped.
 
         Whoever comes from a checkpoint or from the start has nothing to commit: any mix of feasible blocks is
         feasible, as long as w is recomputed from them.
         """
-        self._commit(share if self.at == t - 1 else 0.0)
+        self._commit(fraction if self.at == t - 1 else 0.0)
         self.at, self.answer = t, None
         self.state, _ = self.post.solver.settle(self.objective, self.state)
         return Block(self.state.w, self.cost)

@@ -25,7 +25,7 @@ from structlearn.scoring import RowScoring, Scoring
 from structlearn.solvers import Solution, Stopping, solve
 from structlearn.solvers.progress import Watchable, watched
 from structlearn.structures import Structure
-from structlearn.structures.base import Corners
+from structlearn.structures.base import SparseVertices
 
 
 class Task(NamedTuple):
@@ -33,7 +33,7 @@ class Task(NamedTuple):
 
     structure: Structure
     scoring: Scoring
-    gold: Corners
+    gold: SparseVertices
     cost: Array
     sample_weight: Array | None = None
     active: Array | None = None

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.distributed import JoinedBlocks, Partitions, Post, caution_of, split, spread_out
+from structlearn.distributed import JoinedBlocks, Partitions, WorkerSpec, aggregation_of, split, spread_out
 from structlearn.distributed.dask_engine import DaskEngine
 from structlearn.estimators.base import Task
 from structlearn.estimators.choices import make_checkpoint
@@ -80,9 +80,9 @@ def train_on(client: Any, estimator: Any, X: Any, y: Any, sample_weight: Any) ->
         structure = estimator._lay_out(first.X[:1], first.y[:1], None, classes=first.classes).structure
         weights = partitions.weights(None if sample_weight is None else np.asarray(sample_weight))
         lay_out = LayOut(type(estimator).__name__, {**estimator.get_params(deep=False), **_DRIVERS})
-        caution = caution_of(len(partitions.paths))
+        aggregation = aggregation_of(len(partitions.paths))
         posts = [
-            Post(k, str(path), lay_out, weight, solver, seed, own, stopping.tol, caution)
+            WorkerSpec(k, str(path), lay_out, weight, solver, seed, own, stopping.tol, aggregation)
             for k, (path, weight) in enumerate(zip(partitions.paths, weights))
             for own in [replace(kept, folder=kept.folder / f"{k:04d}")]
         ]

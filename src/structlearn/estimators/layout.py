@@ -10,7 +10,7 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.scoring import Scoring
 from structlearn.structures import Structure
-from structlearn.structures.base import Corners
+from structlearn.structures.base import SparseVertices
 
 
 class Pieces:
@@ -27,14 +27,14 @@ class Pieces:
 
 def gold_and_cost(
     structure: Structure, outputs: Any, scoring: Scoring, memory: Memory, **options: Any
-) -> tuple[Corners, Array]:
+) -> tuple[SparseVertices, Array]:
     """`encode_many` and `cost_many` of all examples. `outputs` gives lists of outputs by slices.
 
     Whatever belongs to single examples is cut where they are: outputs, shapes, and the structure's options.
     """
     start, shapes = scoring.start, scoring.shapes
     most = int(structure.most_entries_many(shapes).sum())
-    gold = Corners(
+    gold = SparseVertices(
         np.zeros(len(shapes) + 1, dtype=np.int64), memory.empty(most, np.int64), memory.empty(most)
     )
     cost = memory.empty(start[-1])

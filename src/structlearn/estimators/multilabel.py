@@ -49,7 +49,7 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
         """Train on X of shape (n, d), dense or CSR.
 
         y is a 0/1 matrix of shape (n, K), a list of sets (lists, tuples) of labels, or a vector of labels,
-        one an example; `predict` answers in the same form.
+        one per example; `predict` answers in the same form.
         """
         X = summed_duplicates(validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C"))
         on = self._read_labels(y)
@@ -125,7 +125,7 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
     def predict(self, X: Any) -> Any:
         """The best label set of each row, in the form that y had: a 0/1 matrix or a list of tuples.
 
-        Where y was a vector of labels, one an example, the best single label.
+        Where y was a vector of labels, one per example, the best single label.
         """
         scoring = self._scoring(X)
         if self._form == "vector":

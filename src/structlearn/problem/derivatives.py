@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from structlearn.core.contract import Array, corner, workspace
+from structlearn.core.contract import Array, maximize, workspace
 from structlearn.problem.losses import FenchelYoungLoss
 from structlearn.problem.regularizers import Shannon, SquaredNorm, Tsallis
 from structlearn.structures import Chain, Cube, Simplex
@@ -95,7 +95,7 @@ def _edges(loss: FenchelYoungLoss, shape: tuple[int, int], scores: Array, work: 
     """From the first atom of an answer to the others; the local parts are independent."""
     z = np.zeros(scores.size)
     local, shared = loss.structure.split(scores.ravel(), shape)
-    corner(loss.record, shape, local, shared, work, z)
+    maximize(loss.record, shape, local, shared, work, z)
     atoms = work.atoms.parts[work.atoms.slot[work.atoms.weight > 0], : z.size]
     return atoms[1:] - atoms[0]
 

@@ -11,7 +11,7 @@ The second line is the dual of the first with l2 moved into d more rows of data,
 
 Whatever vector r is, D(s) is a lower bound of min P as long as s is feasible: rounding of y - X w does not
 matter to the dual, but that of <y, r>, <r, r> and <x_j, r> does. Each is at most (n + 16) u times the norms
-of its factors, u = 2^-53: pulls are enlarged and D is lowered by that much. `rounding` bounds what is in P.
+of its factors, u = 2^-53: X^T r is enlarged and D is lowered by that much. `rounding` bounds what is in P.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scipy import sparse
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.core.rounding import UNIT, Bound
-from structlearn.problem.objective import Answers
+from structlearn.problem.objective import Predictions
 from structlearn.problem.penalties import Penalty
 
 # ---- columns: dense or sparse ----------------------------------------------------------------------
@@ -43,7 +43,7 @@ class SparseColumns(NamedTuple):
     """The columns of a CSC matrix, minus means_j q where they are centred (q is a unit vector).
 
     A residual has one entry more than there are rows: r = r[:-1] + r[-1] q. As y and the centred columns are
-    orthogonal to q, so is r, and no question below touches a row that has no entry in the column.
+    orthogonal to q, so is r, and no operation below touches a row that has no entry in the column.
     """
 
     values: Array
@@ -91,7 +91,7 @@ def _retreat_sparse(columns: Any, j: Any, amount: Any, r: Any) -> Any:
     r[-1] += amount * columns.means[j]
 
 
-# Not `question`: a call for each short column, with its counting of references, took three times as long.
+# Not `operation`: a call for each short column, with its counting of references, took three times as long.
 # Numba warns where one function inlines the same one twice: ask once a kernel.
 
 
@@ -145,9 +145,9 @@ class Iterate(NamedTuple):
     w: Array
     r: Array
     #: <x_j, r> - l2 w_j
-    pull: Array
-    #: ||pull_g||, or a little more, for rounding
-    pulls: Array
+    dual_map: Array
+    #: ||(X^T r)_g||, or a little more, for rounding
+    map_norms: Array
 
 
 class Values(NamedTuple):
@@ -158,8 +158,8 @@ class Values(NamedTuple):
 
     primal: float
     dual: float
-    share: float
-    dual_of_share: float
+    fraction: float
+    dual_of_fraction: float
     rounding: float
 
 
@@ -183,29 +183,29 @@ def _residual(columns: Any, y: Array, w: Array, r: Array) -> None:
 
 
 @kernel
-def _pull(columns: Any, r: Array, pull: Array) -> None:
+def _dual_map(columns: Any, r: Array, dual_map: Array) -> None:
     """Pull <- X^T r."""
-    for j in range(pull.size):
-        pull[j] = along(columns, j, r)
+    for j in range(dual_map.size):
+        dual_map[j] = along(columns, j, r)
 
 
 @kernel
-def _evaluate_group(columns: Any, members: Array, w: Array, r: Array, pull: Array) -> tuple[float, float]:
+def _evaluate_group(columns: Any, members: Array, w: Array, r: Array, dual_map: Array) -> tuple[float, float]:
     """||X_g^T r|| and ||w_g||; a group has no l2."""
-    squared_pull, squared_w = 0.0, 0.0
+    squared_map, squared_w = 0.0, 0.0
     for j in members:
-        pull[j] = along(columns, j, r)
-        squared_pull += pull[j] ** 2
+        dual_map[j] = along(columns, j, r)
+        squared_map += dual_map[j] ** 2
         squared_w += w[j] ** 2
-    return np.sqrt(squared_pull), np.sqrt(squared_w)
+    return np.sqrt(squared_map), np.sqrt(squared_w)
 
 
 @kernel
 def evaluate(problem: Problem, work: Array, at: Iterate) -> Values:
-    """P and D of the problem that has only the blocks in `work`, whose pulls are computed."""
+    """P and D of the problem that has only the blocks in `work`, whose dual maps are computed."""
     columns, y, n, blocks, norms = problem
     start, members, _, size = blocks
-    w, r, pull, pulls = at
+    w, r, dual_map, map_norms = at
     yr = np.sum(y * r)
     rr = max(np.sum(r[:n] * r[:n]) - np.sum(r[n:] * r[n:]), 0.0)
     yy, length = np.sum(y * y), np.sqrt(rr)
@@ -215,32 +215,37 @@ def evaluate(problem: Problem, work: Array, at: Iterate) -> Values:
         if start[g + 1] - start[g] == 1:
             j = members[start[g]]
             plain = along(columns, j, r)
-            pull[j] = plain - norms.l2 * w[j]
-            pulls[g] = abs(pull[j]) + noise + norms.unit * norms.l2 * abs(w[j])
+            dual_map[j] = plain - norms.l2 * w[j]
+            map_norms[g] = abs(dual_map[j]) + noise + norms.unit * norms.l2 * abs(w[j])
             size_g = abs(w[j])
             ww += w[j] ** 2
             beyond += max(abs(plain) + noise - norms.l1, 0.0) ** 2
         else:
-            pulls[g], size_g = _evaluate_group(columns, members[start[g] : start[g + 1]], w, r, pull)
-            pulls[g] += noise
+            map_norms[g], size_g = _evaluate_group(columns, members[start[g] : start[g + 1]], w, r, dual_map)
+            map_norms[g] += noise
         penalty += size_g
         reach += size_g * size[g]
-        largest = max(largest, pulls[g])
+        largest = max(largest, map_norms[g])
     squares = rr + norms.l2 * ww
-    share = max(yr / squares, 0.0) if squares > 0 else 1.0
-    if share * largest > norms.l1:
-        share = norms.l1 / largest
+    fraction = max(yr / squares, 0.0) if squares > 0 else 1.0
+    if fraction * largest > norms.l1:
+        fraction = norms.l1 / largest
     primal = squares / 2 + norms.l1 * penalty
     many = norms.unit + w.size * UNIT
     in_r = many * (np.sqrt(yy) + reach)
     rounding = in_r * (length + in_r) + many * primal
     in_yr = norms.unit * np.sqrt(yy) * length
-    dual = share * yr - share * share / 2 * squares - share * in_yr - share * share * many * squares
-    of_share = dual
+    dual = (
+        fraction * yr
+        - fraction * fraction / 2 * squares
+        - fraction * in_yr
+        - fraction * fraction * many * squares
+    )
+    of_fraction = dual
     if norms.l2 > 0:  # as a part of R, whose R*(u) = sum_j (|u_j| - l1)_+^2 / (2 l2) is finite everywhere
         part = yr - rr / 2 - in_yr - norms.unit * rr - (1 + many) * beyond / (2 * norms.l2)
         dual = max(dual, part)
-    return Values(primal, dual, share, of_share, rounding)
+    return Values(primal, dual, fraction, of_fraction, rounding)
 
 
 # ---- the objective ---------------------------------------------------------------------------------
@@ -270,7 +275,7 @@ class LeastSquares:
     #: nothing is relaxed
     structure = SimpleNamespace(exact=True)
     #: a solver goes on from weights alone
-    fingerprint = ()
+    content_hash = ()
 
     def require_gradient(self, solver: str) -> None:
         """The squared loss has one."""
@@ -363,24 +368,24 @@ class LeastSquares:
         in_r = many * (float(np.linalg.norm(self.y)) + float(np.abs(w) @ self.sizes))
         return in_r * (np.sqrt(2 * self.n * max(value, 0.0)) + in_r) / self.n + many * value
 
-    def answers(self, w: Array) -> Answers:
-        """The pull X^T r / n and the cost (<y, r> - 1/2 ||r||^2)/n of the dual point r = y - X w."""
+    def predictions(self, w: Array) -> Predictions:
+        """The dual map X^T r / n and the cost (<y, r> - 1/2 ||r||^2)/n of the dual point r = y - X w."""
         r = self.residual(w)
-        pull = np.empty(self.n_weights)
-        _pull(self.columns, r, pull)
+        dual_map = np.empty(self.n_weights)
+        _dual_map(self.columns, r, dual_map)
         squared = float(r @ r)
         lost = self.unit * (float(np.linalg.norm(self.y)) * np.sqrt(squared) + squared)
         cost = float(self.y @ r) - squared / 2 - lost
-        return Answers(pull / self.n, cost / self.n, self._primal(w, r))
+        return Predictions(dual_map / self.n, cost / self.n, self._primal(w, r))
 
-    def dual_of_pull(self, pull: Array, cost: float) -> Bound:
+    def dual_of_map(self, dual_map: Array, cost: float) -> Bound:
         """D of a share of the dual point: the cost is concave and zero at 0 (see `Objective`).
 
-        The pull is taken as large as rounding may hide: n cost <= ||y|| ||r|| - 1/2 ||r||^2 bounds ||r||.
+        The dual map is taken as large as rounding may hide: n cost <= ||y|| ||r|| - 1/2 ||r||^2 bounds ||r||.
         """
         length = float(np.linalg.norm(self.y))
         length += np.sqrt(max(length**2 - 2 * self.n * cost, 0.0))
-        enlarged = np.abs(pull) + self.unit * length / self.n * self.sizes
-        share = self.penalty.shrink(enlarged)
-        lost = (self.unit + pull.size * UNIT) * abs(cost)
-        return Bound(share * cost - self.penalty.conjugate(share * enlarged) - lost, lost)
+        enlarged = np.abs(dual_map) + self.unit * length / self.n * self.sizes
+        fraction = self.penalty.shrink(enlarged)
+        lost = (self.unit + dual_map.size * UNIT) * abs(cost)
+        return Bound(fraction * cost - self.penalty.conjugate(fraction * enlarged) - lost, lost)

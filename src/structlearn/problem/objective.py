@@ -6,7 +6,7 @@ regulariser Omega of the prediction and the penalty R on the weights (lambda/2 |
     P(w) = R(w) + sum_i p_i { Omega*(Phi_i w + c_i) + Omega(mu_i) - <Phi_i w + c_i, mu_i> }
            Omega*(theta) = max_{z in M_i} <theta, z> - Omega(z)
     D(z) = -R*(u(z)) + sum_i p_i { <c_i, z_i - mu_i> - Omega(z_i) + Omega(mu_i) }
-    u(z) = sum_i p_i Phi_i^T (mu_i - z_i), the *pull* of z; with the squared norm w(z) = u(z) / lambda
+    u(z) = sum_i p_i Phi_i^T (mu_i - z_i), the *dual map* of z; with the squared norm w(z) = u(z) / lambda
 
 The second sum of D is called the *cost* of z here.
 """
@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, curvature, gram, nearest
+from structlearn.core.contract import Array, gram, project, strong_convexity
 from structlearn.core.errors import OracleError
-from structlearn.core.kernels import is_answered, kernel
+from structlearn.core.kernels import is_implemented, kernel
 from structlearn.core.memory import Memory
 from structlearn.core.rounding import MATERIAL, Bound, Magnitude, norm
 from structlearn.core.threads import Team
@@ -29,7 +29,7 @@ from structlearn.problem.oracle import Gold, Losses, Oracle
 from structlearn.problem.penalties import Penalty, SquaredL2
 from structlearn.problem.regularizers import Regularizer, Zero
 from structlearn.scoring.base import Scoring
-from structlearn.structures.base import Corners, Structure
+from structlearn.structures.base import SparseVertices, Structure
 
 
 class Blocks(NamedTuple):
@@ -48,11 +48,11 @@ class Blocks(NamedTuple):
     curved: Array
 
 
-class Answers(NamedTuple):
+class Predictions(NamedTuple):
     """What the oracle's answers s_i at one w add up to."""
 
     #: sum_i p_i Phi_i^T (mu_i - s_i): lambda times the weights of the dual point s
-    pull: Array
+    dual_map: Array
     #: sum_i p_i { <c_i, s_i - mu_i> - Omega(s_i) + Omega(mu_i) }
     cost: float
     #: P at the w that was asked about
@@ -66,7 +66,7 @@ class Objective:
     ----------
     structure : Structure
     scoring : Scoring
-    gold : Corners
+    gold : Vertices
         The gold vertices mu_i.
     cost : ndarray
         Costs of the local parts, examples end to end.
@@ -90,7 +90,7 @@ class Objective:
         self,
         structure: Structure,
         scoring: Scoring,
-        gold: Corners,
+        gold: SparseVertices,
         cost: Array,
         *,
         regularization: float,
@@ -140,21 +140,21 @@ class Objective:
         return self.active.size
 
     @property
-    def fingerprint(self) -> tuple[float, ...]:
+    def content_hash(self) -> tuple[float, ...]:
         """Numbers that differ between objectives: a solver may go on from where it was on an equal one."""
-        pull = self.gold_pull
+        dual_map = self.gold_map
         return (
             self.regularization,
             self.n_active,
-            pull.size,
-            float(pull @ pull),
-            float(pull.sum()),
+            dual_map.size,
+            float(dual_map @ dual_map),
+            float(dual_map.sum()),
             self.gold_cost,
-            self.penalty.conjugate(pull),
+            self.penalty.conjugate(dual_map),
         )
 
     @property
-    def essence(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[Any, ...]:
         """All that makes this objective what it is; `fingerprint` tells less, and takes less time."""
         return (
             *(self.regularization, self.regularizer, self.oracle.n_jobs),
@@ -174,15 +174,15 @@ class Objective:
 
     @cached_property
     def most_entries(self) -> Array:
-        """How many entries a corner of each example may have."""
+        """How many entries a vertex of each example may have."""
         return self.structure.most_entries_many(self.scoring.shapes)
 
     def require_gradient(self, solver: str) -> None:
         """ValueError unless P has a gradient.
 
-        The squared norm leaves pairs of labels out: their prediction jumps where corners tie.
+        The squared norm leaves pairs of labels out: their prediction jumps where vertices tie.
         """
-        bent = curvature(self.oracle.record) > 0
+        bent = strong_convexity(self.oracle.record) > 0
         if not self.regularizer.smooth or (bent and self.structure.has_linear_parts):
             raise ValueError(
                 f"Solver {solver!r} needs a smooth loss; that of {type(self.structure).__name__} with "
@@ -192,19 +192,19 @@ class Objective:
     @property
     def has_exact_blocks(self) -> bool:
         """Whether maximising the dual over one block is a Euclidean projection."""
-        projects = is_answered(nearest, self.structure.record) and self.oracle.compiled
-        plain = not self.regularizer.smooth or curvature(self.oracle.record) > 0
+        projects = is_implemented(project, self.structure.record) and self.oracle.compiled
+        plain = not self.regularizer.smooth or strong_convexity(self.oracle.record) > 0
         return self.scoring.isotropic and projects and plain
 
     @property
     def has_products(self) -> bool:
-        """Whether the scoring tells inner products of pulled-back corners, which active sets need."""
-        return is_answered(gram, self.scoring.record)
+        """Whether the scoring tells inner products of pulled-back vertices, which active sets need."""
+        return is_implemented(gram, self.scoring.record)
 
     # ---- gold --------------------------------------------------------------------------------------
 
     def _gold_fits(self) -> bool:
-        """Whether the gold corners have no parts but those of their examples: compiled code relies on it."""
+        """Whether the gold vertices have no parts but those of their examples: compiled code relies on it."""
         gold, sizes = self.gold, np.diff(self.point_start)
         if gold.start.size != sizes.size + 1 or not gold.start[-1] == gold.index.size == gold.value.size:
             return False
@@ -216,7 +216,7 @@ class Objective:
         return True
 
     @cached_property
-    def gold_pull(self) -> Array:
+    def gold_map(self) -> Array:
         """sum_i p_i Phi_i^T mu_i."""
         out = np.zeros(self.n_weights)
         shared = self.scoring.shared(out)
@@ -241,12 +241,12 @@ class Objective:
         values = self.regularizer.of_gold(self.gold, self._curved)
         return float(self.weight @ values)
 
-    def _spread(self, corners: Corners, first: int, last: int) -> tuple[Array, Array]:
+    def _spread(self, vertices: SparseVertices, first: int, last: int) -> tuple[Array, Array]:
         """Weighted vertices of a range of examples: dense local parts end to end, shared parts summed."""
         start = self.scoring.start
-        entries = slice(corners.start[first], corners.start[last])
-        owner = np.repeat(np.arange(first, last), np.diff(corners.start[first : last + 1]))
-        index, value = corners.index[entries], corners.value[entries] * self.weight[owner]
+        entries = slice(vertices.start[first], vertices.start[last])
+        owner = np.repeat(np.arange(first, last), np.diff(vertices.start[first : last + 1]))
+        index, value = vertices.index[entries], vertices.value[entries] * self.weight[owner]
         n_local = np.diff(start)[owner]
         is_local = index < n_local
         parts = np.zeros(start[last] - start[first])
@@ -294,7 +294,7 @@ class Objective:
         rounding = self.magnitude.dual(norm(w), penalty, steps)
         return Bound(float(cost) - penalty - rounding, rounding)
 
-    def best_share(self, w: Array, cost: float) -> float:
+    def best_fraction(self, w: Array, cost: float) -> float:
         """argmax_{0 <= s <= 1} s cost - s^2 lambda/2 ||w||^2: how far from mu towards z the dual is best.
 
         Where z comes from a larger lambda, w(z) is too long here.
@@ -302,48 +302,48 @@ class Objective:
         steep = self.regularization * float(w @ w)
         return 1.0 if steep <= cost else max(cost, 0.0) / steep
 
-    def dual_of_pull(self, pull: Array, cost: float) -> Bound:
-        """D of z, or of the furthest point from mu towards z where D is finite, from the pull and cost of z.
+    def dual_of_map(self, dual_map: Array, cost: float) -> Bound:
+        """D of z, or of the furthest point from mu towards z where D is finite, from u(z) and the cost of z.
 
         The cost is concave in z and zero at mu, so that a share s of the way costs at least s of it.
         """
-        share = self.penalty.shrink(pull)
-        penalty = self.penalty.conjugate(share * pull)
-        rounding = self.magnitude.dual(self.penalty.slope(pull, cost), penalty)
-        return Bound(share * cost - penalty - rounding, rounding)
+        fraction = self.penalty.shrink(dual_map)
+        penalty = self.penalty.conjugate(fraction * dual_map)
+        rounding = self.magnitude.dual(self.penalty.slope(dual_map, cost), penalty)
+        return Bound(fraction * cost - penalty - rounding, rounding)
 
-    def answers(self, w: Array) -> Answers:
+    def predictions(self, w: Array) -> Predictions:
         """Ask the oracle of every example at w."""
-        pulled = self.gold_pull.copy()
+        pulled = self.gold_map.copy()
         shared = self.scoring.shared(pulled)
         start, cost, losses = self.scoring.start, -self.gold_cost, Losses()
-        asked = self.oracle.corners(w, self.cost, self.weight, gold=self._compared)
+        asked = self.oracle.maximizers(w, self.cost, self.weight, gold=self._compared)
         for first, last, vertices, shared_sum, found in asked:
             cost += float(vertices @ self.cost[start[first] : start[last]])
             self.scoring.pullback(-vertices, first, last, pulled)
             shared -= shared_sum
             losses += found
-        return Answers(pulled, cost + losses.gain, self._primal_from(w, losses))
+        return Predictions(pulled, cost + losses.gain, self._primal_from(w, losses))
 
     # ---- single examples ---------------------------------------------------------------------------
 
-    def each_answer(self, w: Array, examples: Array) -> Iterator[tuple[int, Array]]:
+    def each_prediction(self, w: Array, examples: Array) -> Iterator[tuple[int, Array]]:
         """(i, s_i) for the given examples: the oracle's answer at w, its local and then its shared parts."""
         ones = np.ones(self.scoring.n_examples)
         alone = [(int(i), int(i) + 1) for i in examples]
-        for one in self.oracle.corners(w, self.cost, ones, alone):
+        for one in self.oracle.maximizers(w, self.cost, ones, alone):
             yield one.first, np.concatenate([one.vertices, one.shared])
 
     def plane(self, i: int, parts: Array) -> tuple[Array, float]:
         """p_i Phi_i^T (mu_i - z_i) and p_i <c_i, z_i - mu_i> (without Omega), for parts = z_i."""
         delta = self.weight[i] * (self.gold.dense(i, parts.size) - parts)
-        pull = np.zeros(self.n_weights)
+        dual_map = np.zeros(self.n_weights)
         own = slice(self.scoring.start[i], self.scoring.start[i + 1])
         local = delta[: own.stop - own.start]
-        self.scoring.pullback(local, i, i + 1, pull)
-        shared = self.scoring.shared(pull)
+        self.scoring.pullback(local, i, i + 1, dual_map)
+        shared = self.scoring.shared(dual_map)
         shared += delta[local.size :]
-        return pull, -float(local @ self.cost[own])
+        return dual_map, -float(local @ self.cost[own])
 
     # ---- dual points -------------------------------------------------------------------------------
 
@@ -365,14 +365,14 @@ class Objective:
         """w(z) and sum_i p_i <c_i, z_i - mu_i> (without Omega), computed afresh from a dense dual point."""
 
         def spread(first: int, last: int, local: Array, shared: Array) -> None:
-            pull_shared(self.blocks, first, last, z, local, shared)
+            pullback_shared(self.blocks, first, last, z, local, shared)
 
         return self.weights_from(spread)
 
     def weights_from(self, spread: Callable[[int, int, Array, Array], Any]) -> tuple[Array, float]:
         """The same where `spread(first, last, local, shared)` does to a dual point as `pull_shared` does."""
         start, cost = self.scoring.start, -self.gold_cost
-        pulled = self.gold_pull.copy()
+        pulled = self.gold_map.copy()
         shared = self.scoring.shared(pulled)
         for first, last in self.scoring.chunks():
             local = np.empty(start[last] - start[first])
@@ -384,7 +384,7 @@ class Objective:
 
 
 @kernel
-def pull_shared(blocks: Any, first: Any, last: Any, z: Any, local: Any, shared: Any) -> None:
+def pullback_shared(blocks: Any, first: Any, last: Any, z: Any, local: Any, shared: Any) -> None:
     """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
     n_shared = shared.size
     offset = blocks.start[first]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, corner, curvature, omega, peak, workspace
+from structlearn.core.contract import Array, max_value, maximize, omega, strong_convexity, workspace
 from structlearn.core.kernels import kernel
 from structlearn.core.threads import Team, blas_threads, in_order
 from structlearn.scoring.base import Scoring
@@ -29,7 +29,7 @@ class Layout(NamedTuple):
 
 
 class Gold(NamedTuple):
-    """Gold vertices, written sparsely as `structures.base.Corners` are, and what the squared norm covers."""
+    """Gold vertices, written sparsely as `structures.base.Vertices` are, and what the squared norm covers."""
 
     start: Array
     index: Array  # type: ignore[assignment]
@@ -39,7 +39,7 @@ class Gold(NamedTuple):
 
     @classmethod
     def nothing(cls, n_examples: int) -> Gold:
-        """For questions that no gold vertex is compared with."""
+        """For operations that no gold vertex is compared with."""
         none = np.zeros(n_examples + 1, dtype=np.int64)
         return cls(none, none[:0], np.empty(0), none[:-1])
 
@@ -60,7 +60,7 @@ class Losses(NamedTuple):
         return Losses(self.total + other.total, self.gain + other.gain, *least)
 
 
-class Corners(NamedTuple):
+class Maximizers(NamedTuple):
     """Weighted answers p_i s_i of a range of examples."""
 
     first: int
@@ -78,7 +78,7 @@ class Oracle:
     Parameters
     ----------
     record : Any
-        What answers `corner`: a structure's record, regularised or not.
+        What answers `maximize`: a structure's record, regularised or not.
     scoring : Scoring
     structure : Structure
         Whose record it is. It checks the shapes of all examples: no other way leads from a data set to
@@ -123,42 +123,42 @@ class Oracle:
 
         return sum(self._all_chunks(one, PARTS_DEALT), Losses())
 
-    def corners(
+    def maximizers(
         self,
         w: Array,
         cost: Array | None,
         weight: Array,
         chunks: list[tuple[int, int]] | None = None,
         gold: Gold | None = None,
-    ) -> Iterator[Corners]:
+    ) -> Iterator[Maximizers]:
         """p_i argmax_z <Phi_i w + c_i, z>, a range of examples at a time (all, unless given)."""
         gold = self.no_gold if gold is None else gold
-        return self.each_chunk(lambda chunk: self._corners(w, cost, weight, gold, *chunk), chunks)
+        return self.each_chunk(lambda chunk: self._maximizers(w, cost, weight, gold, *chunk), chunks)
 
-    def _corners(
+    def _maximizers(
         self, w: Array, cost: Array | None, weight: Array, gold: Gold, first: int, last: int
-    ) -> Corners:
+    ) -> Maximizers:
         theta = self._scores(w, cost, first, last)
         shared = self.scoring.shared(w)
         vertices, shared_sum = np.empty(theta.size), np.zeros(shared.size)
-        found = self.run(corner_chunk)(
+        found = self.run(maximize_chunk)(
             self.record, self.layout, gold, weight, first, last, theta, shared, vertices, shared_sum
         )
-        return Corners(first, last, vertices, shared_sum, Losses(*found))
+        return Maximizers(first, last, vertices, shared_sum, Losses(*found))
 
     def read(self, w: Array, reader: Callable[[Array], Any]) -> list[tuple[int, int, Any]]:
         """(first, last, what `reader` makes of argmax_z <Phi_i w, z>) of every range of examples."""
         ones = np.ones(self.scoring.n_examples)
 
         def one(chunk: tuple[int, int]) -> tuple[int, int, Any]:
-            return *chunk, reader(self._corners(w, None, ones, self.no_gold, *chunk).vertices)
+            return *chunk, reader(self._maximizers(w, None, ones, self.no_gold, *chunk).vertices)
 
         return self._all_chunks(one)
 
     def predict(self, w: Array, shift: Array | None = None) -> Iterator[tuple[int, Array]]:
         """(i, local parts of argmax_z <Phi_i w + shift_i, z>) for every example."""
         start = self.scoring.start
-        for answer in self.corners(w, shift, np.ones(self.scoring.n_examples)):
+        for answer in self.maximizers(w, shift, np.ones(self.scoring.n_examples)):
             for i in range(answer.first, answer.last):
                 yield i, answer.vertices[start[i] - start[answer.first] : start[i + 1] - start[answer.first]]
 
@@ -201,7 +201,7 @@ class Oracle:
 
 
 @kernel
-def against_gold(gold: Any, i: Any, bend: Any, theta: Any, shared: Any, best: Any) -> Any:
+def against_gold(gold: Any, i: Any, convexity: Any, theta: Any, shared: Any, best: Any) -> Any:
     """loss_i, from the scores of one example: large ones cancel exactly. What rounding leaves below 0 is 0.
 
     Returns the loss, how far below zero it was over the scores that it is a difference of (infinite where it
@@ -213,7 +213,7 @@ def against_gold(gold: Any, i: Any, bend: Any, theta: Any, shared: Any, best: An
         known += entry * (theta[j] if j < theta.size else shared[j - theta.size])
         if j < gold.curved[i]:
             square += entry * entry
-    omega_known = bend * square / 2.0
+    omega_known = convexity * square / 2.0
     loss = best - known + omega_known
     if gold.index.size and loss < 0.0:
         return 0.0, loss / (abs(best) + abs(known) + omega_known + 1.0), omega_known
@@ -227,7 +227,7 @@ def loss_chunk(
     """The fields of `Losses` of a range of examples."""
     work = workspace(structure, layout.largest)
     vertex = np.empty(layout.most_parts + shared.size)
-    bend = curvature(structure)
+    convexity = strong_convexity(structure)
     offset = layout.start[first]
     total, least, example = 0.0, np.inf, -1
     for i in range(first, last):
@@ -235,16 +235,16 @@ def loss_chunk(
             continue
         a, b = layout.start[i] - offset, layout.start[i + 1] - offset
         shape = (layout.shapes[i, 0], layout.shapes[i, 1])
-        best = peak(structure, shape, theta[a:b], shared, work, vertex[: b - a + shared.size])
-        loss, share, _ = against_gold(gold, i, bend, theta[a:b], shared, best)
-        if share < least:
-            least, example = share, i
+        best = max_value(structure, shape, theta[a:b], shared, work, vertex[: b - a + shared.size])
+        loss, fraction, _ = against_gold(gold, i, convexity, theta[a:b], shared, best)
+        if fraction < least:
+            least, example = fraction, i
         total += weight[i] * loss
     return total, 0.0, least, example
 
 
 @kernel
-def corner_chunk(
+def maximize_chunk(
     structure: Any,
     layout: Any,
     gold: Any,
@@ -256,10 +256,10 @@ def corner_chunk(
     vertices: Any,
     shared_sum: Any,
 ) -> Any:
-    """Weighted corners p_i s_i of a range of examples; returns the fields of `Losses`."""
+    """Weighted vertices p_i s_i of a range of examples; returns the fields of `Losses`."""
     work = workspace(structure, layout.largest)
     vertex = np.empty(layout.most_parts + shared.size)
-    bend = curvature(structure)
+    convexity = strong_convexity(structure)
     offset = layout.start[first]
     total, gain, least, example = 0.0, 0.0, np.inf, -1
     for i in range(first, last):
@@ -271,16 +271,16 @@ def corner_chunk(
             continue
         s = vertex[: size + shared.size]
         shape = (layout.shapes[i, 0], layout.shapes[i, 1])
-        best = corner(structure, shape, theta[a:b], shared, work, s)
-        loss, share, at_gold = against_gold(gold, i, bend, theta[a:b], shared, best)
-        if share < least:
-            least, example = share, i
+        best = maximize(structure, shape, theta[a:b], shared, work, s)
+        loss, fraction, at_gold = against_gold(gold, i, convexity, theta[a:b], shared, best)
+        if fraction < least:
+            least, example = fraction, i
         total += p * loss
         square = 0.0
         for j in range(gold.curved[i]):
             square += s[j] * s[j]
-        there = bend * square / 2.0
-        if bend == 0.0:
+        there = convexity * square / 2.0
+        if convexity == 0.0:
             there = omega(structure, shape, theta[a:b], shared, work, s, best)
         gain += p * (at_gold - there)
         for j in range(size):

@@ -1,6 +1,6 @@
 """Omega, the regulariser of the prediction function: what makes a hard choice soft, or sparse.
 
-Each turns a structure into the record whose corner is argmax_{z in M} <theta, z> - Omega(z).
+Each turns a structure into the record whose vertex is argmax_{z in M} <theta, z> - Omega(z).
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from structlearn.core.contract import Array, gibbs, nearest
-from structlearn.core.kernels import is_answered
+from structlearn.core.contract import Array, marginals, project
+from structlearn.core.kernels import is_implemented
 from structlearn.structures import Cube, Simplex, Structure
-from structlearn.structures.base import Corners
+from structlearn.structures.base import SparseVertices
 from structlearn.structures.flat.entmax import Tsallis as TsallisRecord
 from structlearn.structures.flat.entmax import check_alpha, tsallis
 from structlearn.structures.regularized import Entropic, quadratic
@@ -29,7 +29,7 @@ class Regularizer(ABC):
 
     @abstractmethod
     def record(self, structure: Structure) -> Any:
-        """What answers `corner` with argmax <theta, z> - Omega(z); TypeError if the structure cannot."""
+        """What answers `maximize` with argmax <theta, z> - Omega(z); TypeError if the structure cannot."""
 
     @abstractmethod
     def value(self, structure: Structure, z: Array) -> float:
@@ -39,8 +39,8 @@ class Regularizer(ABC):
         """The terms of Omega where it is a sum over parts, one a part (of examples end to end); else None."""
         return None
 
-    def of_gold(self, gold: Corners, n_curved: Array) -> Array:
-        """Omega(mu_i) of the gold corners of every example; zero at corners unless overridden.
+    def of_gold(self, gold: SparseVertices, n_curved: Array) -> Array:
+        """Omega(mu_i) of the gold vertices of every example; zero at vertices unless overridden.
 
         n_curved : how many parts of each, the first ones, a squared norm covers.
         """
@@ -49,7 +49,7 @@ class Regularizer(ABC):
 
 @dataclass(frozen=True)
 class Zero(Regularizer):
-    """Omega = 0: the corner itself. The perceptron's loss, or the hinge with a cost."""
+    """Omega = 0: the vertex itself. The perceptron's loss, or the hinge with a cost."""
 
     smooth = False
 
@@ -65,7 +65,7 @@ class Shannon(Regularizer):
     """Omega = -H: marginals of the Gibbs distribution. Softmax regression and CRFs."""
 
     def record(self, structure: Structure) -> Any:
-        if not is_answered(gibbs, structure.record):
+        if not is_implemented(marginals, structure.record):
             raise TypeError(f"{type(structure).__name__} has no marginals{structure.no_marginals}.")
         return Entropic(structure.record)
 
@@ -90,7 +90,7 @@ class SquaredNorm(Regularizer):
     """Omega = 1/2 ||z||^2 over local parts (of chains, the labels): sparsemax and SparseMAP."""
 
     def record(self, structure: Structure) -> Any:
-        if not is_answered(nearest, structure.record):
+        if not is_implemented(project, structure.record):
             raise TypeError(f"{type(structure).__name__} has no projection; use loss='hinge'.")
         return quadratic(structure.record)
 
@@ -98,7 +98,7 @@ class SquaredNorm(Regularizer):
         curved = z.ravel()[: structure.n_curved(structure.shape(z))]
         return float(curved @ curved) / 2
 
-    def of_gold(self, gold: Corners, n_curved: Array) -> Array:
+    def of_gold(self, gold: SparseVertices, n_curved: Array) -> Array:
         owner = np.repeat(np.arange(len(n_curved)), np.diff(gold.start))
         curved = gold.index < n_curved[owner]
         return np.bincount(owner[curved], weights=gold.value[curved] ** 2 / 2, minlength=len(n_curved))

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.reports.runs import Job, Run, execute, execute_apart, rehearse
-from structlearn.storage.atomic import written_aside
+from structlearn.storage.atomic import atomic_write
 
 #: Tried in this order where no solvers are named; those that cannot train the problem are left out.
 DEFAULT_SOLVERS = (
@@ -253,7 +253,7 @@ def _score_error(X: Any, y: Any, estimator: Any) -> float:
 
 
 def _write_csv(path: str | Path, header: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
-    with written_aside(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
+    with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(lines)

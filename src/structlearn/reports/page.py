@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from structlearn.storage.atomic import written_aside
+from structlearn.storage.atomic import atomic_write
 
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 
@@ -165,7 +165,7 @@ class Page:
 
     def write(self, path: str | Path) -> None:
         """Write the page, whole or not at all."""
-        with written_aside(path) as aside:
+        with atomic_write(path) as aside:
             aside.write_text(self.html(), encoding="utf-8")
 
     def _add_figure(self, content: str, caption: str, around: str = "") -> Page:

@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 
 from structlearn.core.contract import Array
 from structlearn.solvers import History
-from structlearn.storage.atomic import written_aside
+from structlearn.storage.atomic import atomic_write
 
 #: Okabe and Ito's colours, which people with any colour vision can tell apart (without the yellow, too pale).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -35,7 +35,7 @@ MEASURES = {
 def save_figure(figure: Figure, path: str | Path) -> None:
     """Write a figure, whole or not at all, in the format that the ending of `path` names (.png, .svg ...)."""
     path = Path(path)
-    with written_aside(path) as aside:
+    with atomic_write(path) as aside:
         figure.savefig(aside, format=path.suffix.removeprefix(".") or "png", dpi=DPI)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.core.contract import Array, fetch, score, score_some
-from structlearn.core.kernels import answer, kernel, leaf
+from structlearn.core.contract import Array, prefetch, score, score_subset
+from structlearn.core.kernels import implements, kernel, leaf
 
 #: Parts of the examples that are scored, encoded or pulled back at a time.
 PARTS_AT_ONCE = 1 << 17
@@ -35,7 +35,7 @@ class Scoring(ABC):
     @property
     @abstractmethod
     def record(self) -> Any:
-        """The NamedTuple that answers the questions of `structlearn.core.contract`."""
+        """The NamedTuple that answers the operations of `structlearn.core.contract`."""
 
     def scores(self, w: Array, first: int, last: int) -> Array:
         """Local parts of Phi_i w for examples first .. last - 1, end to end."""
@@ -116,13 +116,13 @@ def check_csr(X: Any) -> None:
         )
 
 
-@answer(score_some, object)
+@implements(score_subset, object)
 @kernel
 def score_all(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
     score(scoring, i, w, work, theta)
 
 
-@answer(fetch, object)
+@implements(prefetch, object)
 @leaf
-def no_fetch(scoring: Any, i: Any) -> None:
+def no_prefetch(scoring: Any, i: Any) -> None:
     """For a scoring that is read in sequence."""

@@ -12,15 +12,15 @@ import numpy as np
 
 from structlearn.core.contract import (
     Array,
-    fetch,
+    add_pullback,
     gram,
-    move,
+    prefetch,
     score,
-    score_some,
-    scratch,
+    score_subset,
+    scoring_workspace,
     squared_norm,
 )
-from structlearn.core.kernels import answer, kernel, leaf
+from structlearn.core.kernels import implements, kernel, leaf
 from structlearn.scoring.base import Scoring
 from structlearn.scoring.rows.rows import RowScoring
 
@@ -69,7 +69,7 @@ class JointScoring(Scoring):
         return theta
 
     def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
-        joint_pull_range(self._bare_record, self.start, first, last, delta, out)
+        joint_pullback_range(self._bare_record, self.start, first, last, delta, out)
 
     def _part_norms(self, first: int, last: int) -> Array:
         labels, pairs = self.local.part_norms(first, last), self.pairs.part_norms(first, last)
@@ -87,16 +87,16 @@ class JointScoring(Scoring):
 
 @kernel
 def joint_score_range(scoring: Any, start: Any, first: Any, last: Any, w: Any, theta: Any) -> None:
-    work = scratch(scoring)
+    work = scoring_workspace(scoring)
     for i in range(first, last):
         score(scoring, i, w, work, theta[start[i] - start[first] : start[i + 1] - start[first]])
 
 
 @kernel
-def joint_pull_range(scoring: Any, start: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
-    work = scratch(scoring)
+def joint_pullback_range(scoring: Any, start: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
+    work = scoring_workspace(scoring)
     for i in range(first, last):
-        move(scoring, i, delta[start[i] - start[first] : start[i + 1] - start[first]], 1.0, out, work)
+        add_pullback(scoring, i, delta[start[i] - start[first] : start[i + 1] - start[first]], 1.0, out, work)
 
 
 @leaf
@@ -105,13 +105,13 @@ def _n_local(scoring: Any, i: Any) -> Any:
     return (scoring.local.first[i + 1] - scoring.local.first[i]) * scoring.local.n_labels
 
 
-@answer(scratch, JointRows)
+@implements(scoring_workspace, JointRows)
 @kernel
-def joint_scratch(scoring: Any) -> Any:
-    return scratch(scoring.local), scratch(scoring.pairs)
+def joint_workspace(scoring: Any) -> Any:
+    return scoring_workspace(scoring.local), scoring_workspace(scoring.pairs)
 
 
-@answer(score, JointRows)
+@implements(score, JointRows)
 @leaf
 def joint_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     cut, m = _n_local(scoring, i), scoring.n_local_weights
@@ -119,21 +119,21 @@ def joint_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     score(scoring.pairs, i, w[m:], work[1], theta[cut:])
 
 
-@answer(score_some, JointRows)
+@implements(score_subset, JointRows)
 @kernel
-def joint_score_some(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+def joint_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
     cut, m = _n_local(scoring, i), scoring.n_local_weights
-    score_some(scoring.local, i, w[:m], wanted[:cut], work[0], theta[:cut])
-    score_some(scoring.pairs, i, w[m:], wanted[cut : theta.size], work[1], theta[cut:])
+    score_subset(scoring.local, i, w[:m], wanted[:cut], work[0], theta[:cut])
+    score_subset(scoring.pairs, i, w[m:], wanted[cut : theta.size], work[1], theta[cut:])
 
 
-@answer(fetch, JointRows)
+@implements(prefetch, JointRows)
 @leaf
-def joint_fetch(scoring: Any, i: Any) -> None:
-    fetch(scoring.local, i)
+def joint_prefetch(scoring: Any, i: Any) -> None:
+    prefetch(scoring.local, i)
 
 
-@answer(squared_norm, JointRows)
+@implements(squared_norm, JointRows)
 @leaf
 def joint_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     cut = _n_local(scoring, i)
@@ -141,15 +141,15 @@ def joint_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     return own + squared_norm(scoring.pairs, i, delta[cut:], work[1])
 
 
-@answer(move, JointRows)
+@implements(add_pullback, JointRows)
 @leaf
-def joint_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+def joint_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
     cut, m = _n_local(scoring, i), scoring.n_local_weights
-    move(scoring.local, i, delta[:cut], scale, w[:m], work[0])
-    move(scoring.pairs, i, delta[cut:], scale, w[m:], work[1])
+    add_pullback(scoring.local, i, delta[:cut], scale, w[:m], work[0])
+    add_pullback(scoring.pairs, i, delta[cut:], scale, w[m:], work[1])
 
 
-@answer(gram, JointRows)
+@implements(gram, JointRows)
 @kernel
 def joint_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
     cut = _n_local(scoring, i)

@@ -151,7 +151,7 @@ class Keeper:
 def digest(objective: Objective, solver: Any, tol: float) -> str:
     """A hash of the data and of all that shapes the iterates; budgets and the seed are not in it."""
     found = hashlib.blake2b(digest_size=16)
-    for value in (solver, tol, *objective.essence):
+    for value in (solver, tol, *objective.content):
         _update(found, value)
     return found.hexdigest()
 

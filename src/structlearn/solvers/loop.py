@@ -19,8 +19,8 @@ from structlearn.core.threads import blas_threads
 from structlearn.problem.objective import Objective
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.clock import Stopwatch
-from structlearn.solvers.kept_books import check_books, check_weights, refusing
 from structlearn.solvers.refutation import refutation
+from structlearn.solvers.saved_run import check_saved, check_weights, refusing
 from structlearn.solvers.solution import Certificate, History, Row, Solution
 
 
@@ -42,7 +42,7 @@ class Progress(NamedTuple):
     """What the loop must know of a solver's state."""
 
     #: oracle answers used for steps so far
-    answers: int
+    oracle_calls: int
     #: what the gap may be, at no cost; the loop evaluates the exact one when this is near tol
     estimate: float = np.inf
     #: a sentence, where the solver has nothing left to do
@@ -111,7 +111,7 @@ def solve(
     while the clock stands still. With a `checkpoint` the run is written to disk every so often, and goes on
     from there bit for bit; its seed is the one it began with.
     """
-    if warm is not None and warm.fingerprint != objective.fingerprint:
+    if warm is not None and warm.content_hash != objective.content_hash:
         warm = replace(warm, state=None)
     with (
         blas_threads(1),
@@ -207,7 +207,7 @@ class _Run:
     def resume(self, books: Mapping[str, Any], rng: np.random.Generator) -> Any:
         """Go on from `books`, which were read from a file; the state they were of."""
         with refusing():
-            check_books(books, Best, self.objective.n_weights)
+            check_saved(books, Best, self.objective.n_weights)
             rng.bit_generator.state = books["random"]
             self.best, self.extra = books["best"], books["extra"]
             self.next_check = books["next_check"]
@@ -221,7 +221,7 @@ class _Run:
         return state
 
     def passes(self, state: Any) -> float:
-        return self.solver.progress(state).answers / self.objective.n_active
+        return self.solver.progress(state).oracle_calls / self.objective.n_active
 
     def due(self, state: Any) -> bool:
         """Evaluate at whole passes: at the first, later every tenth of the way, and when near tol."""
@@ -308,10 +308,10 @@ class _Run:
         return best._replace(rounding=best.rounding - best.gap)
 
     def _row(self, state: Any, best: Best) -> Row:
-        answers = self.solver.progress(state).answers
+        oracle_calls = self.solver.progress(state).oracle_calls
         bound, gap = (best.bound, best.gap) if self.solver.certifies else (best.dual.value, best.primal)
         seconds = self.clock.seconds
-        return Row(len(self.history), self.passes(state), answers, seconds, best.primal, bound, gap)
+        return Row(len(self.history), self.passes(state), oracle_calls, seconds, best.primal, bound, gap)
 
     def reason(self, state: Any) -> str:
         """Why to stop now, as a sentence; empty to go on."""
@@ -340,9 +340,9 @@ class _Run:
             return f"max_seconds={stop.max_seconds:g}"
         if progress.pending:
             return ""
-        if progress.answers / self.objective.n_active >= stop.max_passes:
+        if progress.oracle_calls / self.objective.n_active >= stop.max_passes:
             return f"max_passes={stop.max_passes:g}"
-        if stop.max_oracle_calls is not None and progress.answers >= stop.max_oracle_calls:
+        if stop.max_oracle_calls is not None and progress.oracle_calls >= stop.max_oracle_calls:
             return f"max_oracle_calls={stop.max_oracle_calls}"
         return ""
 
@@ -376,8 +376,8 @@ class _Run:
             converged=bool(converged),
             rounding=best.rounding + best.dual.rounding,
         )
-        fingerprint, dual_norm = self.objective.fingerprint, best.dual_norm
-        return Solution(best.w, certificate, self.history, point, state, fingerprint, dual_norm)
+        content_hash, dual_norm = self.objective.content_hash, best.dual_norm
+        return Solution(best.w, certificate, self.history, point, state, content_hash, dual_norm)
 
 
 def _is_whole(passes: float) -> bool:

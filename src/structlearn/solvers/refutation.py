@@ -39,8 +39,8 @@ def refutation(objective: Any, w: Array, z: Array | None, gap: float) -> str:
 def _beaten(objective: Objective, w: Array, z: Array | None) -> tuple[int, float, float] | None:
     """An example, the score of its answer at w, and a higher one of another point."""
     others = [_points(objective, z)] if z is not None else []
-    others += [dict(objective.each_answer(at, objective.active)) for at in (0 * w, w / 2, 2 * w, -w)]
-    for i, own in objective.each_answer(w, objective.active):
+    others += [dict(objective.each_prediction(at, objective.active)) for at in (0 * w, w / 2, 2 * w, -w)]
+    for i, own in objective.each_prediction(w, objective.active):
         theta = _scores(objective, w, i)
         known = max(float(theta @ other[i]) for other in others)
         if known > float(theta @ own) + MATERIAL * float(np.abs(theta * own).sum()):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.storage.atomic import written_aside
+from structlearn.storage.atomic import atomic_write
 
 
 class Row(NamedTuple):
@@ -84,7 +84,7 @@ class History:
 
     def to_csv(self, path: str | Path) -> None:
         """Write the trace with a header line."""
-        with written_aside(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
+        with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(self.columns)
             writer.writerows(self._table())
@@ -147,7 +147,7 @@ class Solution:
     history: History = field(default_factory=History)
     point: Any = None
     state: Any = None
-    fingerprint: tuple[float, ...] = ()
+    content_hash: tuple[float, ...] = ()
     dual_norm: float = np.nan
 
     def fits(self, objective: Any) -> bool:
@@ -159,9 +159,9 @@ class Solution:
             getattr(self.point, "point_start", start), start
         )
 
-    def share(self, objective: Any, w: Array, cost: float) -> float:
+    def fraction(self, objective: Any, w: Array, cost: float) -> float:
         """How far from mu towards the point to start: all the way; on another objective, the best share."""
-        return 1.0 if self.fingerprint == objective.fingerprint else objective.best_share(w, cost)
+        return 1.0 if self.content_hash == objective.content_hash else objective.best_fraction(w, cost)
 
     @property
     def z(self) -> Array | None:

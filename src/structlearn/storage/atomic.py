@@ -61,7 +61,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def written_aside(path: str | Path) -> Iterator[Path]:
+def atomic_write(path: str | Path) -> Iterator[Path]:
     """A path beside `path` to write to; on success it is synced and replaces `path`, else it is removed."""
     path = check_writable(path)
     with removed_aside(path) as aside:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.core.memory import Memory
-from structlearn.storage.atomic import written_aside
+from structlearn.storage.atomic import atomic_write
 from structlearn.storage.schema import check_form, read_json
 
 _KEY = "structlearn"
@@ -50,7 +50,7 @@ def write_tensors(path: str | Path, arrays: Mapping[str, NDArray[Any]], notes: M
     header = {_METADATA: {**said, "hash": _header_hash(said, entries)}, **entries}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    with written_aside(path) as aside, open(aside, "wb") as file:
+    with atomic_write(path) as aside, open(aside, "wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for array in flat.values():
             for piece in pieces(array):

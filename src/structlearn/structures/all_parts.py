@@ -2,7 +2,7 @@
 
     max_{z in M} <theta, z> - 1/2 ||z||^2
 
-`nearest` of a chain or a label graph leaves its shared parts out of the norm. A method whose steps must be
+`project` of a chain or a label graph leaves its shared parts out of the norm. A method whose steps must be
 bounded in every part (the dual extragradient) asks here instead: by the same active set.
 """
 
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, Shape, nearest, nearest_workspace, workspace
-from structlearn.core.kernels import answer, kernel
+from structlearn.core.contract import Array, Shape, project, project_workspace, workspace
+from structlearn.core.kernels import implements, kernel
 from structlearn.structures.base import Structure
 from structlearn.structures.regularized import quadratic
-from structlearn.structures.sparsemap import MOST_ATOMS, ActiveSet, active_set_nearest, make_atoms
+from structlearn.structures.sparsemap import MOST_ATOMS, ActiveSet, active_set_project, make_atoms
 from structlearn.structures.whole import PlainWhole, Whole, WholeRecord
 
 
@@ -41,19 +41,19 @@ class PlainAllParts:
         self.inner = inner
         self.n_shared = n_shared
 
-    def nearest_workspace(self, shape: Shape) -> AllPartsScratch:
+    def project_workspace(self, shape: Shape) -> AllPartsScratch:
         return all_parts_workspace.py_func(self, shape)  # type: ignore[attr-defined]
 
-    def nearest(
+    def project(
         self, shape: Shape, theta: Array, shared: Array, work: AllPartsScratch, point: Array
     ) -> float:
         scores = np.concatenate([theta, shared])
-        find = active_set_nearest.py_func  # type: ignore[attr-defined]
+        find = active_set_project.py_func  # type: ignore[attr-defined]
         return find(PlainWhole(self.inner), shape, scores, shared[:0], work.active, point)
 
 
 def squared_norm_record(structure: Structure) -> Any:
-    """The record whose corner is argmax <theta, z> - 1/2 ||z||^2, the norm over all parts."""
+    """The record whose vertex is argmax <theta, z> - 1/2 ||z||^2, the norm over all parts."""
     if not structure.has_linear_parts:
         return quadratic(structure.record)
     own = structure.inner if isinstance(structure, Whole) else structure
@@ -61,7 +61,7 @@ def squared_norm_record(structure: Structure) -> Any:
     return quadratic(kind(own.record, own.n_shared))
 
 
-@answer(nearest_workspace, AllParts)
+@implements(project_workspace, AllParts)
 @kernel
 def all_parts_workspace(structure: Any, shape: Any) -> Any:
     n_parts = shape[0] * shape[1] + structure.n_shared
@@ -70,11 +70,11 @@ def all_parts_workspace(structure: Any, shape: Any) -> Any:
     return AllPartsScratch(np.empty(n_parts), active)
 
 
-@answer(nearest, AllParts)
+@implements(project, AllParts)
 @kernel
-def all_parts_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def all_parts_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     """`theta` and `shared` together are the scores of all parts, wherever they are cut."""
     scores = work.scores[: theta.size + shared.size]
     scores[: theta.size] = theta
     scores[theta.size :] = shared
-    return active_set_nearest(WholeRecord(structure.inner), shape, scores, shared[:0], work.active, point)
+    return active_set_project(WholeRecord(structure.inner), shape, scores, shared[:0], work.active, point)

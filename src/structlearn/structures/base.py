@@ -1,4 +1,4 @@
-"""What every structure is: a polytope of part vectors, and the questions about it.
+"""What every structure is: a polytope of part vectors, and the operations about it.
 
 A structure knows the polytope M of its outputs. It never sees weights, features or data.
 """
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, Shape, corner, gibbs, workspace
-from structlearn.core.kernels import is_answered, kernel
+from structlearn.core.contract import Array, Shape, marginals, maximize, workspace
+from structlearn.core.kernels import is_implemented, kernel
 from structlearn.structures.regularized import Entropic, quadratic
 
 
-class Corners(NamedTuple):
+class SparseVertices(NamedTuple):
     """Vertices of many examples, written sparsely: those of example i are start[i]:start[i + 1].
 
     index : part of the example's own part vector; value : its entry (a chain may use a transition twice).
@@ -28,7 +28,7 @@ class Corners(NamedTuple):
     value: Array
 
     @classmethod
-    def gather(cls, owner: Array, index: Array, n_examples: int) -> Corners:
+    def gather(cls, owner: Array, index: Array, n_examples: int) -> SparseVertices:
         """Sort entries (of value 1) by example and part, adding up what occurs more than once."""
         order = np.lexsort((index, owner))
         owner, index = owner[order], index[order]
@@ -59,7 +59,7 @@ class Structure(ABC):
     outputs and part vectors. `maximize` then follows.
     """
 
-    #: False where `maximize` answers a relaxation (an outer polytope, with fractional corners).
+    #: False where `maximize` answers a relaxation (an outer polytope, with fractional vertices).
     exact: bool = True
     #: Relative error of the values of `maximize`, beyond rounding, where it is not exact.
     accuracy: float = 0.0
@@ -80,7 +80,7 @@ class Structure(ABC):
     @property
     @abstractmethod
     def record(self) -> Any:
-        """The NamedTuple (or plain object) that answers the questions of `structlearn.core.contract`."""
+        """The NamedTuple (or plain object) that answers the operations of `structlearn.core.contract`."""
 
     def arguments(self) -> dict[str, Any]:
         """What the constructor needs to make this structure again."""
@@ -116,7 +116,7 @@ class Structure(ABC):
             )
 
     def most_entries(self, shape: Shape) -> int:
-        """How many parts of a corner of this shape may be non-zero; all of them unless overridden."""
+        """How many parts of a vertex of this shape may be non-zero; all of them unless overridden."""
         return self.n_local(shape) + self.n_shared
 
     def most_entries_many(self, shapes: Array) -> Array:
@@ -138,15 +138,17 @@ class Structure(ABC):
     def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
         """C such that the task loss of the part vector z is Delta(z) = <c, z - mu> (Hamming, weighted)."""
 
-    def encode_many(self, ys: Any, shapes: Array) -> Corners:
+    def encode_many(self, ys: Any, shapes: Array) -> SparseVertices:
         """`encode` for the outputs of many examples."""
         mus = [self.encode(y, (int(rows), int(columns))).ravel() for y, (rows, columns) in zip(ys, shapes)]
         index = [np.flatnonzero(mu) for mu in mus]
         start = np.concatenate([[0], np.cumsum([len(one) for one in index])])
-        return Corners(start, np.concatenate(index), np.concatenate([mu[k] for mu, k in zip(mus, index)]))
+        return SparseVertices(
+            start, np.concatenate(index), np.concatenate([mu[k] for mu, k in zip(mus, index)])
+        )
 
-    def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
-        """The local parts' `cost` for many examples, end to end; `nodes` is then a list, one an example."""
+    def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
+        """The local parts' `cost` for many examples, end to end; `nodes` is then a list, one per example."""
         nodes = one_each(options.pop("nodes", None), len(shapes), "nodes")
         costs = []
         for i, (rows, columns) in enumerate(shapes):
@@ -165,7 +167,7 @@ class Structure(ABC):
         return {**options, "nodes": one_each(nodes, n_examples, "nodes")[some]}
 
     def maximize(self, theta: Any) -> Any:
-        """argmax_{z in M} <theta, z>, a corner.
+        """argmax_{z in M} <theta, z>, a vertex.
 
         Parameters
         ----------
@@ -182,19 +184,19 @@ class Structure(ABC):
 
         `theta` as in `maximize`; log Z is a float, or an array for many.
         """
-        if not is_answered(gibbs, self.record):
+        if not is_implemented(marginals, self.record):
             raise TypeError(f"{type(self).__name__} has no marginals{self.no_marginals}.")
         return Marginals(*self.respond(Entropic(self.record), theta))
 
     def project(self, theta: Any) -> Any:
-        """argmin_{z in M} 1/2 ||z - theta||^2 over the local parts: a sparse mixture of corners (SparseMAP).
+        """argmin_{z in M} 1/2 ||z - theta||^2 over the local parts: a sparse mixture of vertices (SparseMAP).
 
         Shared parts and, in chains, pairs of labels enter by their scores alone. `theta` as in `maximize`.
         """
         return self.respond(quadratic(self.record), theta)[0]
 
     def respond(self, record: Any, theta: Any) -> tuple[Any, Any]:
-        """Corners of `record` for one part vector, a list or a stack of them; and their values."""
+        """Vertices of `record` for one part vector, a list or a stack of them; and their values."""
         if is_list_of(theta, self.part_ndim):
             found = [self._ask_one(record, one, f"Output {i}") for i, one in enumerate(theta)]
             return [z for z, _ in found], np.array([value for _, value in found])
@@ -207,7 +209,7 @@ class Structure(ABC):
         theta, shape = self._checked(theta)
         z = np.zeros(theta.size)
         local, shared = self.split(theta.ravel(), shape)
-        value = corner(record, shape, local, shared, workspace(record, shape), z)
+        value = maximize(record, shape, local, shared, workspace(record, shape), z)
         if value == -np.inf:
             raise nothing_allowed(name)
         return z.reshape(theta.shape), float(value)
@@ -217,7 +219,7 @@ class Structure(ABC):
         shape = self._checked_shape(np.broadcast_to(0.0, theta.shape[1:]))
         theta = _checked_scores(theta)
         z, values = np.zeros(theta.shape), np.empty(len(theta))
-        run = corner_rows if isinstance(self.record, tuple) else corner_rows.py_func  # type: ignore[attr-defined]
+        run = maximize_rows if isinstance(self.record, tuple) else maximize_rows.py_func  # type: ignore[attr-defined]
         size = self.n_local(shape) + self.n_shared
         run(record, shape, self.n_local(shape), theta.reshape(-1, size), z.reshape(-1, size), values)
         forbidden = np.flatnonzero(np.isneginf(values))
@@ -252,7 +254,7 @@ class Structure(ABC):
 
 
 def one_each(values: Any, n_examples: int, name: str) -> Any:
-    """`values`, one an example, or as many None; ValueError for another number of them."""
+    """`values`, one per example, or as many None; ValueError for another number of them."""
     if values is not None and len(values) != n_examples:
         raise ValueError(f"{name} are a list with one entry an example: {n_examples}; got {len(values)}.")
     return [None] * n_examples if values is None else values
@@ -283,11 +285,11 @@ def _checked_scores(theta: Any) -> Array:
 
 
 @kernel
-def corner_rows(structure: Any, shape: Any, n_local: Any, theta: Any, z: Any, values: Any) -> None:
-    """Corners of a stack of part vectors of one shape."""
+def maximize_rows(structure: Any, shape: Any, n_local: Any, theta: Any, z: Any, values: Any) -> None:
+    """Vertices of a stack of part vectors of one shape."""
     work = workspace(structure, shape)
     for i in range(theta.shape[0]):
-        values[i] = corner(structure, shape, theta[i, :n_local], theta[i, n_local:], work, z[i])
+        values[i] = maximize(structure, shape, theta[i, :n_local], theta[i, n_local:], work, z[i])
 
 
 def _shape(row: Array) -> Shape:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, Shape, corner, peak, workspace
-from structlearn.core.kernels import answer, kernel
+from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
+from structlearn.core.kernels import implements, kernel
 from structlearn.structures.base import Structure
 from structlearn.structures.sparsemap import PlainNearest, register
 
@@ -24,7 +24,7 @@ class CompiledOracle(NamedTuple):
 
 
 class PythonOracle(PlainNearest):
-    """Answers the questions of `structlearn.core.contract` through a plain `maximize`."""
+    """Answers the operations of `structlearn.core.contract` through a plain `maximize`."""
 
     def __init__(self, maximize: Callable[[Array], Any], part_ndim: int) -> None:
         self._maximize = maximize
@@ -33,7 +33,7 @@ class PythonOracle(PlainNearest):
     def workspace(self, shape: Shape) -> None:
         """Nothing: the user's function has its own memory."""
 
-    def corner(self, shape: Shape, theta: Array, shared: Array, work: None, vertex: Array) -> float:
+    def maximize(self, shape: Shape, theta: Array, shared: Array, work: None, vertex: Array) -> float:
         asked = theta.copy().reshape(
             shape if self._part_ndim == 2 else theta.shape
         )  # the user may write to it
@@ -46,7 +46,7 @@ class PythonOracle(PlainNearest):
         chosen = found != 0  # -inf * 0 is NaN
         return float(theta[chosen] @ found[chosen])
 
-    peak = corner
+    max_value = maximize
 
 
 class OwnStructure(Structure):
@@ -119,16 +119,16 @@ def as_structure(candidate: Any) -> Structure:
     )
 
 
-@answer(workspace, CompiledOracle)
+@implements(workspace, CompiledOracle)
 @kernel
 def oracle_workspace(structure: Any, shape: Any) -> Any:
     return np.empty(0)
 
 
-@answer(peak, CompiledOracle)
-@answer(corner, CompiledOracle)
+@implements(max_value, CompiledOracle)
+@implements(maximize, CompiledOracle)
 @kernel
-def oracle_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def oracle_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     vertex[:] = 0.0  # so that an oracle may write only its ones
     return structure.oracle(theta, vertex)
 

@@ -1,7 +1,7 @@
-"""Regularised polytopes: the same questions, with the corner of <theta, z> - Omega(z) for an answer.
+"""Regularised polytopes: the same operations, with the vertex of <theta, z> - Omega(z) for an answer.
 
-`Entropic(record)` answers `corner` with the marginals and log Z, `Quadratic(record)` with the Euclidean
-projection. So whatever asks for corners, one at a time or for a whole data set, serves every Omega.
+`Entropic(record)` answers `maximize` with the marginals and log Z, `Quadratic(record)` with the Euclidean
+projection. So whatever asks for vertices, one at a time or for a whole data set, serves every Omega.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from math import log
 from typing import Any, NamedTuple
 
 from structlearn.core.contract import (
-    corner,
-    curvature,
     entropy,
-    gibbs,
-    gibbs_workspace,
     log_partition,
-    nearest,
-    nearest_workspace,
+    marginals,
+    marginals_workspace,
+    max_value,
+    maximize,
     omega,
-    peak,
+    project,
+    project_workspace,
+    strong_convexity,
     workspace,
 )
-from structlearn.core.kernels import answer, kernel
+from structlearn.core.kernels import implements, kernel
 from structlearn.core.rounding import UNIT
 
 
@@ -39,14 +39,14 @@ class Quadratic(NamedTuple):
 
 
 class PlainQuadratic:
-    """The same for a plain Python object that answers `nearest`."""
+    """The same for a plain Python object that answers `project`."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
-        self.workspace = inner.nearest_workspace
-        self.corner = self.peak = inner.nearest
+        self.workspace = inner.project_workspace
+        self.maximize = self.max_value = inner.project
 
-    def curvature(self) -> float:
+    def strong_convexity(self) -> float:
         return 1.0
 
 
@@ -55,25 +55,25 @@ def quadratic(record: Any) -> Quadratic | PlainQuadratic:
     return Quadratic(record) if isinstance(record, tuple) else PlainQuadratic(record)
 
 
-@answer(curvature, object)
+@implements(strong_convexity, object)
 @kernel
-def no_curvature(structure: Any) -> Any:
+def no_convexity(structure: Any) -> Any:
     return 0.0
 
 
-@answer(curvature, Quadratic)
+@implements(strong_convexity, Quadratic)
 @kernel
-def unit_curvature(structure: Any) -> Any:
+def unit_convexity(structure: Any) -> Any:
     return 1.0
 
 
-@answer(omega, object)
+@implements(omega, object)
 @kernel
 def no_omega(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any) -> Any:
     return 0.0
 
 
-@answer(entropy, object)
+@implements(entropy, object)
 @kernel
 def difference(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any) -> Any:
     """log Z - <theta, mean>, less what rounding may have added; 0/1 parts have at most 2^parts outputs."""
@@ -92,19 +92,19 @@ def clipped(entropy: Any, most: Any) -> Any:
     return min(max(entropy, 0.0), most)
 
 
-@answer(workspace, Entropic)
+@implements(workspace, Entropic)
 @kernel
 def entropic_workspace(structure: Any, shape: Any) -> Any:
-    return gibbs_workspace(structure.inner, shape)
+    return marginals_workspace(structure.inner, shape)
 
 
-@answer(corner, Entropic)
+@implements(maximize, Entropic)
 @kernel
-def entropic_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
-    return gibbs(structure.inner, shape, theta, shared, work, vertex)
+def entropic_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    return marginals(structure.inner, shape, theta, shared, work, vertex)
 
 
-@answer(omega, Entropic)
+@implements(omega, Entropic)
 @kernel
 def negative_entropy(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any
@@ -112,20 +112,20 @@ def negative_entropy(
     return -entropy(structure.inner, shape, theta, shared, work, z, value)
 
 
-@answer(peak, Entropic)
+@implements(max_value, Entropic)
 @kernel
-def entropic_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def entropic_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     return log_partition(structure.inner, shape, theta, shared, work, vertex)
 
 
-@answer(workspace, Quadratic)
+@implements(workspace, Quadratic)
 @kernel
 def quadratic_workspace(structure: Any, shape: Any) -> Any:
-    return nearest_workspace(structure.inner, shape)
+    return project_workspace(structure.inner, shape)
 
 
-@answer(peak, Quadratic)
-@answer(corner, Quadratic)
+@implements(max_value, Quadratic)
+@implements(maximize, Quadratic)
 @kernel
-def quadratic_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
-    return nearest(structure.inner, shape, theta, shared, work, vertex)
+def quadratic_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    return project(structure.inner, shape, theta, shared, work, vertex)

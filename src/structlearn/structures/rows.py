@@ -1,4 +1,4 @@
-"""Rows of labels: the code and the costs that `Simplex` (one row) and `Chain` (a row a position) share."""
+"""Rows of labels: the code and the costs that `Simplex` (one row) and `Chain` (a row per position) share."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 
 The answer is a mixture z = sum_i p_i v_i of a few points of M, its *atoms*. Over their weights it is a small
 quadratic program, max_p <s, p> - 1/2 p' G p with the scores s_i of the atoms and the Gram matrix G of their
-local parts. New atoms come from the question `corner`, asked at the gradient (theta - z, shared). (Niculae,
+local parts. New atoms come from `maximize` at the gradient (theta - z, shared). (Niculae,
 Martins, Blondel and Cardie 2018, "SparseMAP"; Wolfe 1976, "Finding the nearest point in a polytope".)
 
 The atoms' local parts are kept affinely independent: then G + 1 1', the Gram matrix of the atoms with a one
@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, Shape, corner, nearest, nearest_workspace, workspace
-from structlearn.core.kernels import answer, kernel, question
+from structlearn.core.contract import Array, Shape, maximize, project, project_workspace, workspace
+from structlearn.core.kernels import implements, kernel, operation
 
 MOST_ATOMS = 512
 #: The optimality at which we stop, relative to the atoms' scores: 10^4 rounding errors.
 TOLERANCE = 1e-12
-#: The same where more atoms than `MOST_ATOMS` would be needed, relative also to the square of a corner: flat
+#: The same where more atoms than `MOST_ATOMS` would be needed, relative also to the square of a vertex: flat
 #: scores of trees of more than about 30 words are such a case.
 ROUGH_TOLERANCE = 1e-4
 #: An atom is dependent if its squared distance from the others' affine hull is less, relative to its own.
@@ -41,7 +41,7 @@ class Atoms(NamedTuple):
 
     parts: Array
     slot: Array
-    #: <theta, v_i> + <shared, v_i>, relative to the first corner's
+    #: <theta, v_i> + <shared, v_i>, relative to the first vertex's
     score: Array
     weight: Array
     #: lower Cholesky factor of G + 1 1'
@@ -61,32 +61,32 @@ class ActiveSet(NamedTuple):
     oracle: Any
 
 
-@question
+@operation
 def shared_parts(structure: Any) -> Any:
     """How many shared parts a structure has (`active_set_workspace` needs to know)."""
 
 
 def register(record: type, shared: Callable[..., Any] | None = None) -> None:
-    """Let every NamedTuple of class `record` answer `nearest` through its `corner`.
+    """Let every NamedTuple of class `record` answer `project` through its `maximize`.
 
     shared : a kernel, record -> number of shared parts; none if omitted.
     """
-    answer(shared_parts, record)(shared or no_shared_parts)
-    answer(nearest_workspace, record)(active_set_workspace)
-    answer(nearest, record)(active_set_nearest)
+    implements(shared_parts, record)(shared or no_shared_parts)
+    implements(project_workspace, record)(active_set_workspace)
+    implements(project, record)(active_set_project)
 
 
 class PlainNearest:
-    """The same for a plain Python class that has `workspace` and `corner`, by inheritance."""
+    """The same for a plain Python class that has `workspace` and `maximize`, by inheritance."""
 
     def shared_parts(self) -> int:
         return 0
 
-    def nearest_workspace(self, shape: Shape) -> ActiveSet:
+    def project_workspace(self, shape: Shape) -> ActiveSet:
         return active_set_workspace.py_func(self, shape)  # type: ignore[attr-defined]
 
-    def nearest(self, shape: Shape, theta: Array, shared: Array, work: ActiveSet, point: Array) -> float:
-        return active_set_nearest.py_func(self, shape, theta, shared, work, point)  # type: ignore[attr-defined]
+    def project(self, shape: Shape, theta: Array, shared: Array, work: ActiveSet, point: Array) -> float:
+        return active_set_project.py_func(self, shape, theta, shared, work, point)  # type: ignore[attr-defined]
 
 
 @kernel
@@ -96,7 +96,7 @@ def no_shared_parts(structure: Any) -> Any:
 
 @kernel
 def active_set_workspace(structure: Any, shape: Any) -> Any:
-    """Answers `nearest_workspace`. Independent atoms are at most one more than there are local parts."""
+    """Answers `project_workspace`. Independent atoms are at most one more than there are local parts."""
     n_local = shape[0] * shape[1]
     most = min(n_local + 2, MOST_ATOMS)
     atoms = make_atoms(most, n_local + shared_parts(structure))
@@ -111,8 +111,8 @@ def make_atoms(most: Any, n_parts: Any) -> Any:
 
 
 @kernel
-def active_set_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
-    """Answers `nearest`: exact but for rounding, after finitely many corners.
+def active_set_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    """Answers `project`: exact but for rounding, after finitely many vertices.
 
     Where atoms must be merged it ends at `ROUGH_TOLERANCE`; the maximum is then an upper bound, so that what
     is certified by it holds.
@@ -120,8 +120,8 @@ def active_set_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work
     atoms = work.atoms
     mean = work.mean[: theta.size]
     gradient = work.gradient[: theta.size]
-    # 1. Start at the best corner.
-    if corner(structure, shape, theta, shared, work.oracle, point) == -np.inf:
+    # 1. Start at the best vertex.
+    if maximize(structure, shape, theta, shared, work.oracle, point) == -np.inf:
         point[:] = 0.0
         return -np.inf
     first, scale = _score(theta, shared, point)
@@ -130,9 +130,9 @@ def active_set_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work
     full = False
     missing, square = 0.0, _inner(point[: theta.size], point)
     for _ in range(100 * (theta.size + 10)):
-        # 2. The corner that is best at the gradient; done where it is no better than the mixture.
+        # 2. The vertex that is best at the gradient; done where it is no better than the mixture.
         level = _climb(atoms, n, theta, mean, gradient)
-        corner(structure, shape, gradient, shared, work.oracle, point)
+        maximize(structure, shape, gradient, shared, work.oracle, point)
         score, size = _score(theta, shared, point)
         scale = max(scale, size)
         gain = score - first - _inner(mean, point) - level
@@ -233,7 +233,7 @@ def _back(atoms: Any, n: Any, x: Any) -> None:
 
 @kernel
 def _enter(atoms: Any, n: Any, vertex: Any, score: Any, gain: Any, n_local: Any) -> Any:
-    """Take a corner in, with weight 0 where its local parts are independent of the other atoms'.
+    """Take a vertex in, with weight 0 where its local parts are independent of the other atoms'.
 
     Else they are sum_i c_i v_i with sum_i c_i = 1, and weight can move from the atoms i to the new one, c_i
     for 1, at no change of z: only the score rises, by `gain` for 1. It moves until an atom is used up.

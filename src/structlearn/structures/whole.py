@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 from structlearn.core.contract import (
     Array,
     Shape,
-    corner,
     entropy,
-    gibbs,
-    gibbs_workspace,
     log_partition,
-    nearest,
-    nearest_workspace,
-    peak,
+    marginals,
+    marginals_workspace,
+    max_value,
+    maximize,
+    project,
+    project_workspace,
     workspace,
 )
-from structlearn.core.kernels import answer, kernel
+from structlearn.core.kernels import implements, kernel
 from structlearn.structures.base import Structure
 
 
@@ -39,18 +39,18 @@ class PlainWhole:
     def workspace(self, shape: Shape) -> Any:
         return workspace(self.inner, shape)
 
-    def corner(self, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> Any:
+    def maximize(self, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> Any:
         n_local = shape[0] * shape[1]
-        return corner(self.inner, shape, theta[:n_local], theta[n_local:], work, vertex)
+        return maximize(self.inner, shape, theta[:n_local], theta[n_local:], work, vertex)
 
-    peak = corner
+    max_value = maximize
 
-    def nearest_workspace(self, shape: Shape) -> Any:
-        return nearest_workspace(self.inner, shape)
+    def project_workspace(self, shape: Shape) -> Any:
+        return project_workspace(self.inner, shape)
 
-    def nearest(self, shape: Shape, theta: Array, shared: Array, work: Any, point: Array) -> Any:
+    def project(self, shape: Shape, theta: Array, shared: Array, work: Any, point: Array) -> Any:
         n_local = shape[0] * shape[1]
-        return nearest(self.inner, shape, theta[:n_local], theta[n_local:], work, point)
+        return project(self.inner, shape, theta[:n_local], theta[n_local:], work, point)
 
 
 class Whole(Structure):
@@ -103,40 +103,40 @@ class Whole(Structure):
         return self.inner.cost(mu, weights=weights, nodes=nodes, normalized=normalized)
 
 
-@answer(workspace, WholeRecord)
+@implements(workspace, WholeRecord)
 @kernel
 def whole_workspace(structure: Any, shape: Any) -> Any:
     return workspace(structure.inner, shape)
 
 
-@answer(corner, WholeRecord)
+@implements(maximize, WholeRecord)
 @kernel
-def whole_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def whole_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     n_local = shape[0] * shape[1]
-    return corner(structure.inner, shape, theta[:n_local], theta[n_local:], work, vertex)
+    return maximize(structure.inner, shape, theta[:n_local], theta[n_local:], work, vertex)
 
 
-@answer(peak, WholeRecord)
+@implements(max_value, WholeRecord)
 @kernel
-def whole_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def whole_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     n_local = shape[0] * shape[1]
-    return peak(structure.inner, shape, theta[:n_local], theta[n_local:], work, vertex)
+    return max_value(structure.inner, shape, theta[:n_local], theta[n_local:], work, vertex)
 
 
-@answer(gibbs_workspace, WholeRecord)
+@implements(marginals_workspace, WholeRecord)
 @kernel
-def whole_gibbs_workspace(structure: Any, shape: Any) -> Any:
-    return gibbs_workspace(structure.inner, shape)
+def whole_marginals_workspace(structure: Any, shape: Any) -> Any:
+    return marginals_workspace(structure.inner, shape)
 
 
-@answer(gibbs, WholeRecord)
+@implements(marginals, WholeRecord)
 @kernel
-def whole_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def whole_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     n_local = shape[0] * shape[1]
-    return gibbs(structure.inner, shape, theta[:n_local], theta[n_local:], work, mean)
+    return marginals(structure.inner, shape, theta[:n_local], theta[n_local:], work, mean)
 
 
-@answer(entropy, WholeRecord)
+@implements(entropy, WholeRecord)
 @kernel
 def whole_entropy(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
@@ -145,21 +145,21 @@ def whole_entropy(
     return entropy(structure.inner, shape, theta[:n_local], theta[n_local:], work, mean, log_z)
 
 
-@answer(log_partition, WholeRecord)
+@implements(log_partition, WholeRecord)
 @kernel
 def whole_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     n_local = shape[0] * shape[1]
     return log_partition(structure.inner, shape, theta[:n_local], theta[n_local:], work, mean)
 
 
-@answer(nearest_workspace, WholeRecord)
+@implements(project_workspace, WholeRecord)
 @kernel
-def whole_nearest_workspace(structure: Any, shape: Any) -> Any:
-    return nearest_workspace(structure.inner, shape)
+def whole_project_workspace(structure: Any, shape: Any) -> Any:
+    return project_workspace(structure.inner, shape)
 
 
-@answer(nearest, WholeRecord)
+@implements(project, WholeRecord)
 @kernel
-def whole_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def whole_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     n_local = shape[0] * shape[1]
-    return nearest(structure.inner, shape, theta[:n_local], theta[n_local:], work, point)
+    return project(structure.inner, shape, theta[:n_local], theta[n_local:], work, point)

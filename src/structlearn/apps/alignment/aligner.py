@@ -310,7 +310,7 @@ class Aligner(BaseEstimator):
             return np.empty(0)
         oracle = Oracle(record, PartScoring(features.F, shapes), structure=self.structure_)
         shifts = np.full(len(features.F), shift) if shift else None
-        answers = oracle.corners(weights, shifts, np.ones(len(shapes)))
+        answers = oracle.maximizers(weights, shifts, np.ones(len(shapes)))
         return np.concatenate([answer.vertices for answer in answers])
 
     def features(self, pairs: Sequence[Words]) -> EdgeFeatures:

@@ -11,7 +11,7 @@ from structlearn.scoring.arcs.kernels import (
     arc_norms,
     count_features,
     list_features,
-    pull_sentences,
+    pullback_sentences,
     score_sentences,
 )
 from structlearn.scoring.arcs.templates import Templates
@@ -58,7 +58,7 @@ class ArcScoring(Scoring):
         return theta
 
     def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
-        pull_sentences(self.record, first, last, delta, out)
+        pullback_sentences(self.record, first, last, delta, out)
 
     def _part_norms(self, first: int, last: int) -> Array:
         norms = np.empty(self.start[last] - self.start[first])

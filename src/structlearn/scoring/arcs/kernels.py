@@ -14,8 +14,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, gram, move, score, score_some, scratch, squared_norm
-from structlearn.core.kernels import answer, kernel, leaf
+from structlearn.core.contract import (
+    Array,
+    add_pullback,
+    gram,
+    score,
+    score_subset,
+    scoring_workspace,
+    squared_norm,
+)
+from structlearn.core.kernels import implements, kernel, leaf
 from structlearn.scoring.arcs.templates import BETWEEN, HEAD, MODIFIER
 
 #: Codes of what is no word: the root, and what is before and after it all.
@@ -57,7 +65,7 @@ class ArcWork(NamedTuple):
     values: Array
     #: places in w of the features of one arc
     places: Array
-    #: of the size of w, all zero between questions
+    #: of the size of w, all zero between operations
     weights: Array
 
 
@@ -76,9 +84,9 @@ def arc_work(scoring: Any, n_weights: Any) -> Any:
     )
 
 
-@answer(scratch, Arcs)
+@implements(scoring_workspace, Arcs)
 @kernel
-def arcs_scratch(scoring: Any) -> Any:
+def arcs_workspace(scoring: Any) -> Any:
     return arc_work(scoring, scoring.n_weights)
 
 
@@ -211,10 +219,10 @@ def _arc_places(scoring: Any, work: Any, h: Any, m: Any, out: Any) -> Any:
     return size
 
 
-# ---- the questions -----------------------------------------------------------------------------------
+# ---- the operations -----------------------------------------------------------------------------------
 
 
-@answer(score, Arcs)
+@implements(score, Arcs)
 @leaf
 def arcs_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     n = prepare(scoring, i, work)
@@ -223,9 +231,9 @@ def arcs_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
             theta[h * n + m - 1] = _arc_score(scoring, work, h, m, w) if h != m else 0.0
 
 
-@answer(score_some, Arcs)
+@implements(score_subset, Arcs)
 @leaf
-def arcs_score_some(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+def arcs_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
     n = prepare(scoring, i, work)
     for h in range(n + 1):
         for m in range(1, n + 1):
@@ -234,9 +242,9 @@ def arcs_score_some(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta:
                 theta[part] = _arc_score(scoring, work, h, m, w) if h != m else 0.0
 
 
-@answer(move, Arcs)
+@implements(add_pullback, Arcs)
 @leaf
-def arcs_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+def arcs_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
     n, places = prepare(scoring, i, work), work.places
     for h in range(n + 1):
         for m in range(1, n + 1):
@@ -261,18 +269,18 @@ def _squared_and_clear(scoring: Any, n: Any, delta: Any, work: Any) -> Any:
     return total
 
 
-@answer(squared_norm, Arcs)
+@implements(squared_norm, Arcs)
 @leaf
 def arcs_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
-    arcs_move(scoring, i, delta, 1.0, work.weights, work)
+    arcs_add_pullback(scoring, i, delta, 1.0, work.weights, work)
     return _squared_and_clear(scoring, scoring.first[i + 1] - scoring.first[i], delta, work)
 
 
-@answer(gram, Arcs)
+@implements(gram, Arcs)
 @leaf
 def arcs_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
-    arcs_move(scoring, i, delta, 1.0, work.weights, work)
-    arcs_score_some(scoring, i, work.weights, wanted, work, out)
+    arcs_add_pullback(scoring, i, delta, 1.0, work.weights, work)
+    arcs_score_subset(scoring, i, work.weights, wanted, work, out)
     _squared_and_clear(scoring, scoring.first[i + 1] - scoring.first[i], delta, work)
 
 
@@ -289,19 +297,19 @@ def score_sentences(scoring: Any, first: Any, last: Any, w: Any, theta: Any) -> 
 
 
 @kernel
-def pull_sentences(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
+def pullback_sentences(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
     """out <- out + sum_i Phi_i^T delta_i."""
     work = arc_work(scoring, 0)
     offset = scoring.start[first]
     for i in range(first, last):
         own = delta[scoring.start[i] - offset : scoring.start[i + 1] - offset]
-        arcs_move(scoring, i, own, 1.0, out, work)
+        arcs_add_pullback(scoring, i, own, 1.0, out, work)
 
 
 @kernel
 def arc_norms(scoring: Any, first: Any, last: Any, norms: Any) -> None:
     """||Phi_i^T e_j|| of every arc j."""
-    work = arcs_scratch(scoring)
+    work = arcs_workspace(scoring)
     places = work.places
     at = 0
     for i in range(first, last):

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, gram, move, score, scratch, squared_norm
-from structlearn.core.kernels import answer, kernel
+from structlearn.core.contract import Array, add_pullback, gram, score, scoring_workspace, squared_norm
+from structlearn.core.kernels import implements, kernel
 from structlearn.scoring.base import Scoring, starts_of
 
 
@@ -62,7 +62,7 @@ class GraphScoring(Scoring):
         return theta
 
     def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
-        pull_graphs(self.record, first, last, delta, out)
+        pullback_graphs(self.record, first, last, delta, out)
 
     def _part_norms(self, first: int, last: int) -> Array:
         norms = []
@@ -73,14 +73,14 @@ class GraphScoring(Scoring):
         return np.concatenate(norms)
 
 
-@answer(scratch, GraphRows)
+@implements(scoring_workspace, GraphRows)
 @kernel
-def graph_scratch(scoring: Any) -> Any:
+def graph_workspace(scoring: Any) -> Any:
     """Phi_i^T delta while its norm is taken."""
     return np.empty(scoring.X.shape[1] + int(scoring.intercept) + scoring.F.shape[1])
 
 
-@answer(score, GraphRows)
+@implements(score, GraphRows)
 @kernel
 def graph_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     d, n = scoring.X.shape[1], scoring.nodes[i + 1] - scoring.nodes[i]
@@ -101,9 +101,9 @@ def graph_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
         theta[n + r] = total
 
 
-@answer(move, GraphRows)
+@implements(add_pullback, GraphRows)
 @kernel
-def graph_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+def graph_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
     d, n = scoring.X.shape[1], scoring.nodes[i + 1] - scoring.nodes[i]
     for r in range(n):
         if delta[r] != 0.0:
@@ -123,29 +123,29 @@ def graph_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) 
                 weights[j] -= change * row[j]
 
 
-@answer(squared_norm, GraphRows)
+@implements(squared_norm, GraphRows)
 @kernel
 def graph_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     work[:] = 0.0
-    graph_move(scoring, i, delta, 1.0, work, work)
+    graph_add_pullback(scoring, i, delta, 1.0, work, work)
     total = 0.0
     for j in range(work.size):
         total += work[j] * work[j]
     return total
 
 
-@answer(gram, GraphRows)
+@implements(gram, GraphRows)
 @kernel
 def graph_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
     work[:] = 0.0
-    graph_move(scoring, i, delta, 1.0, work, work)
+    graph_add_pullback(scoring, i, delta, 1.0, work, work)
     graph_score(scoring, i, work, work, out)
 
 
 @kernel
 def score_graphs(scoring: Any, first: Any, last: Any, w: Any, theta: Any) -> None:
     """Scores of examples first .. last - 1, end to end."""
-    work = graph_scratch(scoring)
+    work = graph_workspace(scoring)
     start = scoring.nodes[first] + scoring.edges[first]
     for i in range(first, last):
         a, b = scoring.nodes[i] + scoring.edges[i], scoring.nodes[i + 1] + scoring.edges[i + 1]
@@ -153,10 +153,10 @@ def score_graphs(scoring: Any, first: Any, last: Any, w: Any, theta: Any) -> Non
 
 
 @kernel
-def pull_graphs(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
+def pullback_graphs(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
     """out <- out + sum_i Phi_i^T delta_i over examples first .. last - 1."""
-    work = graph_scratch(scoring)
+    work = graph_workspace(scoring)
     start = scoring.nodes[first] + scoring.edges[first]
     for i in range(first, last):
         a, b = scoring.nodes[i] + scoring.edges[i], scoring.nodes[i + 1] + scoring.edges[i + 1]
-        graph_move(scoring, i, delta[a - start : b - start], 1.0, out, work)
+        graph_add_pullback(scoring, i, delta[a - start : b - start], 1.0, out, work)

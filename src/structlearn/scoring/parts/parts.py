@@ -9,8 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, gram, move, score, score_some, scratch, squared_norm
-from structlearn.core.kernels import answer, kernel
+from structlearn.core.contract import (
+    Array,
+    add_pullback,
+    gram,
+    score,
+    score_subset,
+    scoring_workspace,
+    squared_norm,
+)
+from structlearn.core.kernels import implements, kernel
 from structlearn.scoring.base import Scoring, starts_of
 
 
@@ -73,9 +81,9 @@ class PartScoring(Scoring):
         return self.F[self.start[first] : self.start[last]].astype(np.float64, copy=False)
 
 
-@answer(scratch, DenseParts)
+@implements(scoring_workspace, DenseParts)
 @kernel
-def parts_scratch(scoring: Any) -> Any:
+def parts_workspace(scoring: Any) -> Any:
     """Phi_i^T delta while its norm or its scores are taken."""
     return np.empty(scoring.F.shape[1] + int(scoring.intercept))
 
@@ -89,7 +97,7 @@ def _part_score(scoring: Any, part: Any, w: Any) -> Any:
     return total
 
 
-@answer(score, DenseParts)
+@implements(score, DenseParts)
 @kernel
 def parts_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     a = scoring.start[i]
@@ -97,18 +105,18 @@ def parts_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
         theta[r] = _part_score(scoring, a + r, w)
 
 
-@answer(score_some, DenseParts)
+@implements(score_subset, DenseParts)
 @kernel
-def parts_score_some(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+def parts_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
     a = scoring.start[i]
     for r in range(scoring.start[i + 1] - a):
         if wanted[r]:
             theta[r] = _part_score(scoring, a + r, w)
 
 
-@answer(move, DenseParts)
+@implements(add_pullback, DenseParts)
 @kernel
-def parts_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+def parts_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
     a = scoring.start[i]
     d = scoring.F.shape[1]
     for r in range(scoring.start[i + 1] - a):
@@ -121,19 +129,19 @@ def parts_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) 
                 w[d] += change
 
 
-@answer(gram, DenseParts)
+@implements(gram, DenseParts)
 @kernel
 def parts_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
     work[:] = 0.0
-    parts_move(scoring, i, delta, 1.0, work, work)
-    parts_score_some(scoring, i, work, wanted, work, out)
+    parts_add_pullback(scoring, i, delta, 1.0, work, work)
+    parts_score_subset(scoring, i, work, wanted, work, out)
 
 
-@answer(squared_norm, DenseParts)
+@implements(squared_norm, DenseParts)
 @kernel
 def parts_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     work[:] = 0.0
-    parts_move(scoring, i, delta, 1.0, work, work)
+    parts_add_pullback(scoring, i, delta, 1.0, work, work)
     total = 0.0
     for j in range(work.size):
         total += work[j] * work[j]

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, gram, move, score, scratch, squared_norm
-from structlearn.core.kernels import answer, kernel
+from structlearn.core.contract import Array, add_pullback, gram, score, scoring_workspace, squared_norm
+from structlearn.core.kernels import implements, kernel
 from structlearn.scoring.base import Scoring, starts_of
 
 
@@ -70,7 +70,7 @@ class SumScoring(Scoring):
         return theta
 
     def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
-        sums_pull_range(self.record, first, last, delta, out)
+        sums_pullback_range(self.record, first, last, delta, out)
 
     def _part_norms(self, first: int, last: int) -> Array:
         squares = np.empty(self.start[last] - self.start[first])
@@ -78,9 +78,9 @@ class SumScoring(Scoring):
         return np.sqrt(squares)
 
 
-@answer(scratch, SummedParts)
+@implements(scoring_workspace, SummedParts)
 @kernel
-def sums_scratch(scoring: Any) -> Any:
+def sums_workspace(scoring: Any) -> Any:
     """Phi_i^T delta while its norm or its scores are taken."""
     return np.empty(scoring.rows.vectors.shape[1] + scoring.columns.vectors.shape[1])
 
@@ -99,7 +99,7 @@ def _add(vector: Any, scale: Any, w: Any) -> None:
         w[k] += scale * vector[k]
 
 
-@answer(score, SummedParts)
+@implements(score, SummedParts)
 @kernel
 def sums_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     rows, columns = scoring.rows, scoring.columns
@@ -114,9 +114,9 @@ def sums_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
             theta[r * n + c] = own + theta[c]
 
 
-@answer(move, SummedParts)
+@implements(add_pullback, SummedParts)
 @kernel
-def sums_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+def sums_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
     rows, columns = scoring.rows, scoring.columns
     d = rows.vectors.shape[1]
     a, b = rows.start[i], columns.start[i]
@@ -135,19 +135,19 @@ def sums_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -
             _add(columns.vectors[columns.index[b + c]], scale * total, w[d:])
 
 
-@answer(gram, SummedParts)
+@implements(gram, SummedParts)
 @kernel
 def sums_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
     work[:] = 0.0
-    sums_move(scoring, i, delta, 1.0, work, work)
+    sums_add_pullback(scoring, i, delta, 1.0, work, work)
     sums_score(scoring, i, work, work, out)
 
 
-@answer(squared_norm, SummedParts)
+@implements(squared_norm, SummedParts)
 @kernel
 def sums_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     work[:] = 0.0
-    sums_move(scoring, i, delta, 1.0, work, work)
+    sums_add_pullback(scoring, i, delta, 1.0, work, work)
     return _dot(work, work)
 
 
@@ -167,11 +167,11 @@ def sums_score_range(scoring: Any, first: Any, last: Any, w: Any, theta: Any) ->
 
 
 @kernel
-def sums_pull_range(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
+def sums_pullback_range(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
     at = 0
     for i in range(first, last):
         end = at + _cells(scoring, i)
-        sums_move(scoring, i, delta[at:end], 1.0, out, out)
+        sums_add_pullback(scoring, i, delta[at:end], 1.0, out, out)
         at = end
 
 

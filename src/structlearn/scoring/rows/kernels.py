@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, fetch, move, score, scratch, squared_norm
-from structlearn.core.kernels import answer, kernel, leaf
-from structlearn.core.prefetch import CACHE_LINE, prefetch
+from structlearn.core.contract import Array, add_pullback, prefetch, score, scoring_workspace, squared_norm
+from structlearn.core.kernels import implements, kernel, leaf
+from structlearn.core.prefetching import CACHE_LINE, prefetch_line
 
 #: Up to this length ||Phi^T delta||^2 comes from the stored Gram matrix of the rows.
 LONGEST_GRAM = 256
@@ -56,20 +56,20 @@ def longest(scoring: Any) -> Any:
 
 
 @kernel
-def _row_scratch(scoring: Any, n_features: Any) -> Any:
+def _row_workspace(scoring: Any, n_features: Any) -> Any:
     """A pulled-back direction, zero between uses (only if some example has no Gram matrix), and labels."""
     n = scoring.n_labels
     size = (n_features + int(scoring.intercept)) * n + scoring.n_shared
     return np.zeros(size if longest(scoring) > LONGEST_GRAM else 0), np.empty(n + 1, dtype=np.int64)
 
 
-@answer(scratch, DenseRows)
+@implements(scoring_workspace, DenseRows)
 @kernel
-def dense_scratch(scoring: Any) -> Any:
-    return _row_scratch(scoring, scoring.X.shape[1])
+def dense_workspace(scoring: Any) -> Any:
+    return _row_workspace(scoring, scoring.X.shape[1])
 
 
-@answer(score, DenseRows)
+@implements(score, DenseRows)
 @leaf
 def dense_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     X = scoring.X
@@ -108,13 +108,13 @@ def dense_row(X: Any, row: Any, W: Any, theta: Any) -> None:
             theta[k] += x * W[j, k]
 
 
-@answer(fetch, DenseRows)
+@implements(prefetch, DenseRows)
 @leaf
-def dense_fetch(scoring: Any, i: Any) -> None:
+def dense_prefetch(scoring: Any, i: Any) -> None:
     """All of an example of one row; the rest of a longer one follows in sequence, which needs no asking."""
     row = scoring.X[scoring.first[i]]
     for j in range(0, row.size, CACHE_LINE // row.itemsize):
-        prefetch(row, j)
+        prefetch_line(row, j)
 
 
 @leaf
@@ -174,18 +174,18 @@ def squared_and_clear(x: Any) -> Any:
     return total
 
 
-@answer(squared_norm, DenseRows)
+@implements(squared_norm, DenseRows)
 @leaf
 def dense_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     length = scoring.first[i + 1] - scoring.first[i]
     if length <= LONGEST_GRAM:
         return _norm_by_gram(scoring, i, length, delta)
-    dense_move(scoring, i, delta, 1.0, work[0], work)
+    dense_add_pullback(scoring, i, delta, 1.0, work[0], work)
     return squared_and_clear(work[0])
 
 
 @leaf
-def _move_shared(delta: Any, n_local: Any, scale: Any, w: Any) -> None:
+def _add_shared(delta: Any, n_local: Any, scale: Any, w: Any) -> None:
     shared = delta[n_local:]
     own = w[w.size - shared.size :]
     for j in range(shared.size):
@@ -202,10 +202,10 @@ def _nonzero_labels(row: Any, labels: Any) -> Any:
     return count
 
 
-@answer(move, DenseRows)
+@implements(add_pullback, DenseRows)
 @leaf
-def dense_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
-    """Row by row: z_i mixes few corners, so that most of a row of delta is zero."""
+def dense_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+    """Row by row: z_i mixes few vertices, so that most of a row of delta is zero."""
     d = scoring.X.shape[1]
     n = scoring.n_labels
     a = scoring.first[i]
@@ -234,19 +234,19 @@ def dense_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) 
                         W[j, k] += x * row[k]
     if scoring.intercept:
         _column_sum(delta, length, n, scale, w[d * n : (d + 1) * n])
-    _move_shared(delta, length * n, scale, w)
+    _add_shared(delta, length * n, scale, w)
 
 
 # ---- sparse ----------------------------------------------------------------------------------------
 
 
-@answer(scratch, SparseRows)
+@implements(scoring_workspace, SparseRows)
 @kernel
-def sparse_scratch(scoring: Any) -> Any:
-    return _row_scratch(scoring, scoring.n_features)
+def sparse_workspace(scoring: Any) -> Any:
+    return _row_workspace(scoring, scoring.n_features)
 
 
-@answer(score, SparseRows)
+@implements(score, SparseRows)
 @leaf
 def sparse_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     n, d = scoring.n_labels, scoring.n_features
@@ -291,22 +291,22 @@ def sparse_row(scoring: Any, row: Any, W: Any, theta: Any) -> None:
         p += 1
 
 
-@answer(fetch, SparseRows)
+@implements(prefetch, SparseRows)
 @leaf
-def sparse_fetch(scoring: Any, i: Any) -> None:
+def sparse_prefetch(scoring: Any, i: Any) -> None:
     a = scoring.first[i]
     for p in range(scoring.indptr[a], scoring.indptr[a + 1], CACHE_LINE // scoring.data.itemsize):
-        prefetch(scoring.data, p)
-        prefetch(scoring.indices, p)
+        prefetch_line(scoring.data, p)
+        prefetch_line(scoring.indices, p)
 
 
-@answer(squared_norm, SparseRows)
+@implements(squared_norm, SparseRows)
 @leaf
 def sparse_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     length = scoring.first[i + 1] - scoring.first[i]
     if length <= LONGEST_GRAM:
         return _norm_by_gram(scoring, i, length, delta)
-    sparse_move(scoring, i, delta, 1.0, work[0], work)
+    sparse_add_pullback(scoring, i, delta, 1.0, work[0], work)
     return sparse_squared_and_clear(scoring, i, work[0])
 
 
@@ -322,9 +322,9 @@ def sparse_squared_and_clear(scoring: Any, i: Any, pulled: Any) -> Any:
     return total
 
 
-@answer(move, SparseRows)
+@implements(add_pullback, SparseRows)
 @leaf
-def sparse_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+def sparse_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
     n, d = scoring.n_labels, scoring.n_features
     a = scoring.first[i]
     length = scoring.first[i + 1] - a
@@ -352,4 +352,4 @@ def sparse_move(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any)
                         W[j, k] += x * row[k]
     if scoring.intercept:
         _column_sum(delta, length, n, scale, w[d * n : (d + 1) * n])
-    _move_shared(delta, length * n, scale, w)
+    _add_shared(delta, length * n, scale, w)

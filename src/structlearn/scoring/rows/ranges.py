@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.core.contract import move, score, scratch
-from structlearn.core.kernels import answer, kernel, leaf, question
+from structlearn.core.contract import add_pullback, score, scoring_workspace
+from structlearn.core.kernels import implements, kernel, leaf, operation
 from structlearn.scoring.rows.kernels import DenseRows, SparseRows, longest
 
 
 @kernel
 def score_range(scoring: Any, first: Any, last: Any, w: Any, theta: Any) -> None:
     """Local scores of examples first .. last - 1, end to end."""
-    work = scratch(scoring)
+    work = scoring_workspace(scoring)
     n = scoring.n_labels
     offset = scoring.first[first]
     for i in range(first, last):
@@ -23,9 +23,9 @@ def score_range(scoring: Any, first: Any, last: Any, w: Any, theta: Any) -> None
 
 
 @kernel
-def pull_range(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
+def pullback_range(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
     """out <- out + sum_i Phi_i^T delta_i over the local parts of examples first .. last - 1."""
-    work = scratch(scoring)
+    work = scoring_workspace(scoring)
     n = scoring.n_labels
     offset = scoring.first[first]
     one = np.zeros(longest(scoring) * n + scoring.n_shared)
@@ -33,15 +33,15 @@ def pull_range(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> Non
         a, b = (scoring.first[i] - offset) * n, (scoring.first[i + 1] - offset) * n
         one[: b - a] = delta[a:b]
         one[b - a :] = 0.0
-        move(scoring, i, one[: b - a + scoring.n_shared], 1.0, out, work)
+        add_pullback(scoring, i, one[: b - a + scoring.n_shared], 1.0, out, work)
 
 
-@question
+@operation
 def row_product(scoring: Any, row: int, other: int) -> Any:
     """Inner product of two rows of features, without the constant."""
 
 
-@answer(row_product, DenseRows)
+@implements(row_product, DenseRows)
 @leaf
 def _dense_inner(scoring: Any, row: Any, other: Any) -> Any:
     total = 0.0
@@ -50,7 +50,7 @@ def _dense_inner(scoring: Any, row: Any, other: Any) -> Any:
     return total
 
 
-@answer(row_product, SparseRows)
+@implements(row_product, SparseRows)
 @leaf
 def _sparse_inner(scoring: Any, row: Any, other: Any) -> Any:
     """By merging the sorted indices."""

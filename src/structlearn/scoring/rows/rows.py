@@ -1,6 +1,6 @@
 """Rows times labels: every row of features scores every label.
 
-Serves multiclass and multi-label problems (a row an example) and chains (a row a position). The weights are
+Serves multiclass and multi-label problems (a row an example) and chains (a row per position). The weights are
 W of shape (d, K), feature by feature, with one more row for the intercept where there is one, then the
 shared parts' own weights. Feature-major, because a sparse row touches few features and all labels.
 """
@@ -18,7 +18,7 @@ from structlearn.core.memory import Memory
 from structlearn.scoring.base import Scoring, check_csr, starts_of
 from structlearn.scoring.rows import subsets  # noqa: F401  (registers its answers)
 from structlearn.scoring.rows.kernels import LONGEST_GRAM, DenseRows, SparseRows
-from structlearn.scoring.rows.ranges import fill_gram, pull_range, score_range
+from structlearn.scoring.rows.ranges import fill_gram, pullback_range, score_range
 
 #: Dense data with fewer non-zeros than this is faster, and no larger, as CSR.
 SPARSE_ENOUGH = 0.3
@@ -119,7 +119,7 @@ class RowScoring(Scoring):
 
     def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
         if self._sparse:
-            pull_range(self._bare_record, first, last, delta, out)
+            pullback_range(self._bare_record, first, last, delta, out)
             return
         W = self.label_weights(out)
         d = self.X.shape[1]

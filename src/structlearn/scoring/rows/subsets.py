@@ -1,19 +1,19 @@
-"""Compiled answers of rows times labels about a few parts: their scores, and products of their corners."""
+"""Compiled answers of rows times labels about a few parts: their scores, and products of their vertices."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from structlearn.core.contract import gram, score_some
-from structlearn.core.kernels import answer, kernel
+from structlearn.core.contract import gram, score_subset
+from structlearn.core.kernels import implements, kernel
 from structlearn.scoring.rows.kernels import (
     FEW_LABELS,
     LONGEST_GRAM,
     DenseRows,
     SparseRows,
-    dense_move,
+    dense_add_pullback,
     dense_row,
-    sparse_move,
+    sparse_add_pullback,
     sparse_row,
     sparse_squared_and_clear,
     squared_and_clear,
@@ -36,9 +36,9 @@ def _add_constants(w: Any, d: Any, n: Any, wanted: Any, theta: Any) -> None:
             theta[j] += w[d * n + j % n]
 
 
-@answer(score_some, DenseRows)
+@implements(score_subset, DenseRows)
 @kernel
-def dense_score_some(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+def dense_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
     """Row by row: label by label where few are wanted, all at once where they are many."""
     X, n = scoring.X, scoring.n_labels
     d = X.shape[1]
@@ -60,9 +60,9 @@ def dense_score_some(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta
         _add_constants(w, d, n, wanted, theta)
 
 
-@answer(score_some, SparseRows)
+@implements(score_subset, SparseRows)
 @kernel
-def sparse_score_some(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+def sparse_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
     d, n = scoring.n_features, scoring.n_labels
     a = scoring.first[i]
     length = scoring.first[i + 1] - a
@@ -105,7 +105,7 @@ def _copy_shared(delta: Any, n_local: Any, out: Any) -> None:
         out[j] = delta[j]
 
 
-@answer(gram, DenseRows)
+@implements(gram, DenseRows)
 @kernel
 def dense_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
     length = scoring.first[i + 1] - scoring.first[i]
@@ -113,13 +113,13 @@ def dense_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: An
     if length <= LONGEST_GRAM:
         _gram_of_rows(scoring, i, length, delta, out)
     else:
-        dense_move(scoring, i, delta, 1.0, work[0], work)
-        dense_score_some(scoring, i, work[0], wanted, work, out[:n_local])
+        dense_add_pullback(scoring, i, delta, 1.0, work[0], work)
+        dense_score_subset(scoring, i, work[0], wanted, work, out[:n_local])
         squared_and_clear(work[0])
     _copy_shared(delta, n_local, out)
 
 
-@answer(gram, SparseRows)
+@implements(gram, SparseRows)
 @kernel
 def sparse_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
     length = scoring.first[i + 1] - scoring.first[i]
@@ -127,7 +127,7 @@ def sparse_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: A
     if length <= LONGEST_GRAM:
         _gram_of_rows(scoring, i, length, delta, out)
     else:
-        sparse_move(scoring, i, delta, 1.0, work[0], work)
-        sparse_score_some(scoring, i, work[0], wanted, work, out[:n_local])
+        sparse_add_pullback(scoring, i, delta, 1.0, work[0], work)
+        sparse_score_subset(scoring, i, work[0], wanted, work, out[:n_local])
         sparse_squared_and_clear(scoring, i, work[0])
     _copy_shared(delta, n_local, out)

@@ -1,6 +1,6 @@
-"""Block-coordinate Frank-Wolfe on active sets: one oracle call, then steps among the corners seen so far.
+"""Block-coordinate Frank-Wolfe on active sets: one oracle call, then steps among the vertices seen so far.
 
-A visit of a block asks the oracle for one corner, which joins the block's atoms, and takes a few steps inside
+A visit of a block asks the oracle for one vertex, which joins the block's atoms, and takes a few steps inside
 the set on its Gram matrix. Between two passes with the oracle, *cached passes* score only the parts in use.
 (Shah et al. 2015; Osokin et al. 2016.) All steps have exact line search, so the dual never decreases.
 """
@@ -19,12 +19,11 @@ from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.active_pass import Before, active_pass, room_before
 from structlearn.solvers.bcfw.active_set import ActiveSet
 from structlearn.solvers.bcfw.active_steps import Rules, Steps
-from structlearn.solvers.bcfw.atom_rounds import Crew, keep_share, play_rounds
+from structlearn.solvers.bcfw.atom_rounds import ThreadState, keep_fraction, run_rounds
 from structlearn.solvers.bcfw.block_frank_wolfe import BlockFrankWolfe, State
-from structlearn.solvers.bcfw.kept_blocks import check_blocks
 from structlearn.solvers.bcfw.rounds import (
-    Keep,
-    Own,
+    Commit,
+    LocalCopy,
     Trial,
     Visit,
     attempt,
@@ -32,6 +31,7 @@ from structlearn.solvers.bcfw.rounds import (
     round_size,
     rounds_of,
 )
+from structlearn.solvers.bcfw.saved_blocks import check_blocks
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.solution import Solution
 
@@ -45,7 +45,7 @@ MOST_FULL = 0.02
 
 @dataclass(frozen=True)
 class ActiveBlocks(BlockFrankWolfe):
-    """Block-coordinate Frank-Wolfe with z as mixtures of few corners; the default for the hinge.
+    """Block-coordinate Frank-Wolfe with z as mixtures of few vertices; the default for the hinge.
 
     Smooth losses, and blocks that are maximised exactly, keep z dense (see `BlockFrankWolfe`).
 
@@ -62,11 +62,11 @@ class ActiveBlocks(BlockFrankWolfe):
     cached_accuracy : float
         They end when one has seen at most this share of the gap that the pass with the oracle saw.
     forget_after : int
-        Passes after which a corner without weight is forgotten.
+        Passes after which a vertex without weight is forgotten.
     rounds : int
         With several threads, how often a pass at most joins what they have done (see `rounds`).
     most_atoms : int
-        A block that has so many corners, all with weight, mixes the lightest two to take in another.
+        A block that has so many vertices, all with weight, mixes the lightest two to take in another.
     """
 
     steps: Steps = Steps.PAIRWISE
@@ -88,16 +88,16 @@ class ActiveBlocks(BlockFrankWolfe):
                 raise ValueError(f"{name} must be at least {least}; got {getattr(self, name)}.")
         if self._is_dense(objective):
             return super().start(objective, rng, warm)
-        z, share = ActiveSet.of_gold(objective), 1.0
+        z, fraction = ActiveSet.of_gold(objective), 1.0
         w, cost = np.zeros(objective.n_weights), 0.0
         if warm is not None and warm.fits(objective):
             z = ActiveSet.of(objective, warm.point)
             w, cost = z.weights(objective)
-            share = warm.share(objective, w, cost)
-        if share < 1.0:
-            z.shrink(objective, share, objective.most_entries)
+            fraction = warm.fraction(objective, w, cost)
+        if fraction < 1.0:
+            z.shrink(objective, fraction, objective.most_entries)
         z.connect(objective)
-        state = self._first_state(objective, z, share * w, share * cost, np.empty(0))
+        state = self._first_state(objective, z, fraction * w, fraction * cost, np.empty(0))
         self._make_room(objective, state, objective.active)
         self._visit_atoms(objective, state, state.order)  # compiles, as does the next line
         z.weights(objective)
@@ -123,8 +123,8 @@ class ActiveBlocks(BlockFrankWolfe):
         order = state.order if state.order.size else self.draw(objective, state, rng)
         now, later = order[: self.examples_at_once], order[self.examples_at_once :]
         self._visit_atoms(objective, state, now)
-        answers = state.answers + (0 if state.cached else now.size)
-        state = state._replace(order=later, answers=answers)
+        oracle_calls = state.oracle_calls + (0 if state.cached else now.size)
+        state = state._replace(order=later, oracle_calls=oracle_calls)
         return state if later.size else self._next_cached_pass(objective, state, rng)
 
     def _next_cached_pass(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
@@ -157,7 +157,7 @@ class ActiveBlocks(BlockFrankWolfe):
             return super().attempt(objective, state, order, w, again)
         return attempt(objective, order, self._atoms_visitor(objective, state, again), w)
 
-    def answers_of(self, objective: Objective, visits: int, again: bool) -> int:
+    def oracle_calls_of(self, objective: Objective, visits: int, again: bool) -> int:
         return 0 if again and not self._is_dense(objective) else visits
 
     @staticmethod
@@ -167,10 +167,10 @@ class ActiveBlocks(BlockFrankWolfe):
     def _atoms_visitor(self, objective: Objective, state: State, cached: bool) -> Visit:
         store = state.z.store
 
-        def visit(order: Array, w: Array, totals: Array) -> Keep:
+        def visit(order: Array, w: Array, totals: Array) -> Commit:
             before = room_before(store, order)
             self._visit_all(objective, state, order, cached, w, totals, w[:0], before)
-            return lambda share: keep_share(store, order, before, share)
+            return lambda fraction: keep_fraction(store, order, before, fraction)
 
         return visit
 
@@ -194,7 +194,7 @@ class ActiveBlocks(BlockFrankWolfe):
             *self._problem(objective),
             order,
             cached,
-            state.answers // objective.n_active,
+            state.oracle_calls // objective.n_active,
             w,
             state.z.store,
             state.gaps,
@@ -205,20 +205,20 @@ class ActiveBlocks(BlockFrankWolfe):
 
     def _visit_atoms(self, objective: Objective, state: State, order: Array) -> None:
         if objective.n_jobs > 1:
-            self._play(objective, state, order)
+            self._run(objective, state, order)
             return
         nothing = Before.nothing()
         cached = state.cached > 0
         self._visit_all(objective, state, order, cached, state.w, state.totals, state.lag, nothing)
 
-    def _play(self, objective: Objective, state: State, order: Array) -> None:
+    def _run(self, objective: Objective, state: State, order: Array) -> None:
         """Rounds of all threads: the first changes the books of the state, the others books of their own."""
         n = objective.n_jobs
         least = LEAST_VISITS + objective.n_weights // WEIGHTS_A_VISIT
         rounds = list(rounds_of(order, round_size(objective, self.rounds, least)))
-        cells, first = make_cells(n), Own(state.w, state.totals, state.lag)
-        books = [first, *(Own(*(array.copy() for array in first)) for _ in range(n - 1))]
-        crew = Crew(
+        cells, first = make_cells(n), LocalCopy(state.w, state.totals, state.lag)
+        books = [first, *(LocalCopy(*(array.copy() for array in first)) for _ in range(n - 1))]
+        crew = ThreadState(
             cells,
             np.concatenate([order[:0], *rounds]),
             np.cumsum([0, *map(len, rounds)]),
@@ -228,12 +228,12 @@ class ActiveBlocks(BlockFrankWolfe):
         )
 
         def part(k: int) -> None:
-            play_rounds(
+            run_rounds(
                 k,
                 crew,
                 *self._problem(objective),
                 state.cached > 0,
-                state.answers // objective.n_active,
+                state.oracle_calls // objective.n_active,
                 state.z.store,
                 state.gaps,
                 *books[k],

@@ -6,7 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, corner, fetch, move, score, score_some, scratch, workspace
+from structlearn.core.contract import (
+    Array,
+    add_pullback,
+    maximize,
+    prefetch,
+    score,
+    score_subset,
+    scoring_workspace,
+    workspace,
+)
 from structlearn.core.kernels import kernel
 from structlearn.solvers.bcfw.active_steps import best_atom, commit, make_bench, score_atoms, step_within
 from structlearn.solvers.bcfw.atoms import (
@@ -14,12 +23,12 @@ from structlearn.solvers.bcfw.atoms import (
     atoms_of,
     connect,
     entries_of,
-    fetch_atoms,
     find,
     forget,
     make_place,
     mark,
     most_room,
+    prefetch_atoms,
 )
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
@@ -66,7 +75,7 @@ def active_pass(
     Where `before` has room, it takes the weights of the atoms as they are before the visit.
     """
     work = workspace(structure, blocks.largest)
-    tools = scratch(scoring)
+    tools = scoring_workspace(scoring)
     n_shared = scoring.n_shared
     shared = w[w.size - n_shared :]
     scores = np.zeros(blocks.most_parts)
@@ -77,8 +86,8 @@ def active_pass(
         i = order[q]
         if q + 1 < order.size:
             soon = order[q + 1]
-            fetch(scoring, soon)
-            fetch_atoms(store, soon)
+            prefetch(scoring, soon)
+            prefetch_atoms(store, soon)
         first = blocks.start[i]
         size = blocks.start[i + 1] - first
         p = blocks.weight[i]
@@ -96,9 +105,9 @@ def active_pass(
             for a in range(count):
                 before.weight[before.first[q] + a] = atoms.weight[a]
         mark(atoms, count, wanted)
-        # 2. Scores of the atoms; the corner s = argmax <theta + c, s>, or the best atom; the gap.
+        # 2. Scores of the atoms; the vertex s = argmax <theta + c, s>, or the best atom; the gap.
         if cached:
-            score_some(scoring, i, w, wanted, tools, theta)
+            score_subset(scoring, i, w, wanted, tools, theta)
             here = score_atoms(atoms, count, theta, shared, bench)
             towards = best_atom(bench, count)
             best = bench.scores[towards]
@@ -109,12 +118,12 @@ def active_pass(
             for j in range(size):
                 theta[j] += cost[j]
             shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
-            best = corner(structure, shape, theta, shared, work, s)
+            best = maximize(structure, shape, theta, shared, work, s)
             gaps[i] = p * (best - here)
         totals[STEPS] += 1.0
         if best - here <= 0.0:
             continue
-        # 3. The corner joins the atoms.
+        # 3. The vertex joins the atoms.
         if not cached:
             n_entries = entries_of(s)
             towards = find(atoms, count, s, n_entries)
@@ -130,9 +139,9 @@ def active_pass(
         # 4. Steps inside the set, then one move of w by all that has changed.
         step_within(rules, atoms, count, p / regularization, towards, best - here, bench)
         paid = commit(atoms, count, bench, towards, now, s)
-        move(scoring, i, s, -p / regularization, w, tools)
+        add_pullback(scoring, i, s, -p / regularization, w, tools)
         totals[COST] += p * paid
         if lag.size:  # as in `plain_pass`
             age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
-            move(scoring, i, s, -age * p / regularization, lag, tools)
+            add_pullback(scoring, i, s, -age * p / regularization, lag, tools)
             totals[LAG_COST] += age * p * paid

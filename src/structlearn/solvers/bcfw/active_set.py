@@ -2,7 +2,7 @@
 
     z_i = sum_a alpha_a s_a,   alpha_a >= 0,   sum_a alpha_a = 1
 
-An atom is a point of M_i: a corner that the oracle gave, or a dual point of another solver. Each block keeps
+An atom is a point of M_i: a vertex that the oracle gave, or a dual point of another solver. Each block keeps
 the Gram matrix <Phi_i^T s_a, Phi_i^T s_b> of its atoms, so that steps among them need no scores. Blocks have
 regions of flat arrays, as large as they need: a block without room for one more atom gets a larger region
 before the next pass.
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.core.contract import Array, scratch
+from structlearn.core.contract import Array, scoring_workspace
 from structlearn.core.kernels import kernel
 from structlearn.core.memory import Memory
 from structlearn.problem.objective import Objective
@@ -91,11 +91,11 @@ class ActiveSet:
         """w(z) and the cost of z (see `Objective.weights_of`)."""
         return objective.weights_from(lambda *chunk: spread(objective.blocks, self.store, *chunk))
 
-    def shrink(self, objective: Objective, share: float, most_entries: Array) -> None:
-        """z <- mu + share (z - mu): the gold corner is or becomes an atom; `connect` must follow."""
+    def shrink(self, objective: Objective, fraction: float, most_entries: Array) -> None:
+        """z <- mu + share (z - mu): the gold vertex is or becomes an atom; `connect` must follow."""
         every = np.arange(objective.scoring.n_examples)
         self.make_room(every, most_entries, int(self.store.count.max()) + 1)
-        mix_gold(objective.blocks, self.store, objective.scoring.n_shared, share)
+        mix_gold(objective.blocks, self.store, objective.scoring.n_shared, fraction)
 
     def make_room(self, order: Array, most_entries: Array, most_atoms: int, most_full: float = 0.0) -> None:
         """Room for a new atom at each visit of `order`; regions at least double, so that copies are few.
@@ -200,7 +200,7 @@ def spread(blocks: Any, store: Any, first: Any, last: Any, local: Any, shared: A
 @kernel
 def connect_all(scoring: Any, blocks: Any, store: Any) -> None:
     """Weights that add up to one, costs and Gram matrices of every block."""
-    work = scratch(scoring)
+    work = scoring_workspace(scoring)
     points = np.zeros((2, blocks.most_parts + scoring.n_shared))
     marks = np.zeros(blocks.most_parts, dtype=np.bool_)
     for i in range(store.count.size):
@@ -218,8 +218,8 @@ def connect_all(scoring: Any, blocks: Any, store: Any) -> None:
 
 
 @kernel
-def mix_gold(blocks: Any, store: Any, n_shared: Any, share: Any) -> None:
-    """Weights times `share`; the rest of the weight goes to the gold corner."""
+def mix_gold(blocks: Any, store: Any, n_shared: Any, fraction: Any) -> None:
+    """Weights times `share`; the rest of the weight goes to the gold vertex."""
     mu = np.zeros(blocks.most_parts + n_shared)
     for i in range(store.count.size):
         n_parts = blocks.start[i + 1] - blocks.start[i] + n_shared
@@ -231,7 +231,7 @@ def mix_gold(blocks: Any, store: Any, n_shared: Any, share: Any) -> None:
         if gold < 0:
             gold = append(store, i, atoms, mu[:n_parts], 0.0, 0)
         for j in range(store.count[i]):
-            atoms.weight[j] *= share
-        atoms.weight[gold] += 1.0 - share
+            atoms.weight[j] *= fraction
+        atoms.weight[gold] += 1.0 - fraction
         for e in range(a, b):
             mu[blocks.gold_index[e]] = 0.0

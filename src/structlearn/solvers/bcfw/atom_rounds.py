@@ -12,7 +12,7 @@ from structlearn.solvers.bcfw.atoms import atoms_of
 from structlearn.solvers.bcfw.rounds import combine
 
 
-class Crew(NamedTuple):
+class ThreadState(NamedTuple):
     """What the threads of some rounds share (see `play_rounds`)."""
 
     #: where they meet (see `structlearn.core.barrier`)
@@ -28,18 +28,18 @@ class Crew(NamedTuple):
 
 
 @kernel
-def keep_share(store: Any, order: Any, before: Any, share: Any) -> Any:
+def keep_fraction(store: Any, order: Any, before: Any, fraction: Any) -> Any:
     """z_i <- old + share (z_i - old) for the blocks of `order`; the cost is linear in z: no further gain."""
     for q in range(order.size):
         atoms = atoms_of(store, order[q])
         for a in range(store.count[order[q]]):
             old = before.weight[before.first[q] + a]
-            atoms.weight[a] = old + share * (atoms.weight[a] - old)
+            atoms.weight[a] = old + fraction * (atoms.weight[a] - old)
     return 0.0
 
 
 @kernel
-def play_rounds(
+def run_rounds(
     k: Any,
     crew: Any,
     structure: Any,
@@ -89,8 +89,8 @@ def play_rounds(
             own[j] -= w[j]
         if not meet(crew.cells, k, 2 * r + 1):
             return
-        shares = combine(changes, trials, regularization, w, totals, lag)
-        if shares[k] < 1.0:
-            keep_share(store, order, before, shares[k])
+        fractions = combine(changes, trials, regularization, w, totals, lag)
+        if fractions[k] < 1.0:
+            keep_fraction(store, order, before, fractions[k])
         if crew.repeats:
             meet(crew.cells, k, 2 * r + 2)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from structlearn.core.contract import Array, gram
 from structlearn.core.kernels import kernel
-from structlearn.core.prefetch import CACHE_LINE, prefetch
+from structlearn.core.prefetching import CACHE_LINE, prefetch_line
 
 
 class Store(NamedTuple):
@@ -68,29 +68,29 @@ def most_room(store: Any, order: Any) -> Any:
 
 
 @kernel
-def fetch_atoms(store: Any, i: Any) -> None:
+def prefetch_atoms(store: Any, i: Any) -> None:
     """Bring the atoms of block i near: they will be asked for soon."""
     a, e, g, n = store.atom_first[i], store.entry_first[i], store.gram_first[i], store.count[i]
     room = store.atom_first[i + 1] - a
     for j in range(a, a + n, CACHE_LINE // 8):
-        prefetch(store.weight, j)
-        prefetch(store.cost, j)
-        prefetch(store.last, j)
-        prefetch(store.edge, j + i)
+        prefetch_line(store.weight, j)
+        prefetch_line(store.cost, j)
+        prefetch_line(store.last, j)
+        prefetch_line(store.edge, j + i)
     last = store.edge[a + i + n]
     for j in range(e, e + last, CACHE_LINE // 8):
-        prefetch(store.value, j)
+        prefetch_line(store.value, j)
     for j in range(e, e + last, CACHE_LINE // 4):
-        prefetch(store.index, j)
+        prefetch_line(store.index, j)
     for j in range(g, g + n * room, CACHE_LINE // 8):
-        prefetch(store.gram, j)
+        prefetch_line(store.gram, j)
 
 
 @kernel
-def add_to(atoms: Any, a: Any, share: Any, point: Any) -> None:
+def add_to(atoms: Any, a: Any, fraction: Any, point: Any) -> None:
     """point <- point + share s_a."""
     for e in range(atoms.edge[a], atoms.edge[a + 1]):
-        point[atoms.index[e]] += share * atoms.value[e]
+        point[atoms.index[e]] += fraction * atoms.value[e]
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013), with z kept in part space.
 
 With a smooth Omega the same pass is stochastic dual coordinate ascent (Shalev-Shwartz and Zhang 2013; for
-CRFs Le Priol et al. 2018): the corner becomes the marginals or the projection, and a scalar h_i a block keeps
+CRFs Le Priol et al. 2018): the vertex becomes the marginals or the projection, and a scalar h_i a block keeps
 a lower bound of -Omega(z_i), since the entropy cannot be computed from summed transitions.
 """
 
@@ -12,24 +12,24 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, curvature
+from structlearn.core.contract import Array, strong_convexity
 from structlearn.problem.objective import Objective
 from structlearn.problem.regularizers import Regularizer
 from structlearn.solvers.bcfw.dense_rounds import Snapshot
-from structlearn.solvers.bcfw.exact_blocks import Focus, exact_pass, steepness
-from structlearn.solvers.bcfw.kept_blocks import check_blocks
+from structlearn.solvers.bcfw.exact_blocks import Shrinking, exact_pass, steepness
 from structlearn.solvers.bcfw.orders import Order, Permutation
 from structlearn.solvers.bcfw.plain_pass import plain_pass, smooth_start
 from structlearn.solvers.bcfw.rounds import (
-    Keep,
+    Commit,
     Trial,
     Visit,
     attempt,
-    play_nothing,
-    play_round,
     round_size,
     rounds_of,
+    run_nothing,
+    run_round,
 )
+from structlearn.solvers.bcfw.saved_blocks import check_blocks
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
@@ -38,7 +38,7 @@ _NOTHING = np.empty(0, dtype=np.int64)
 #: A round of fewer visits a thread takes longer to start than to play; exact ones are quick.
 LEAST_VISITS = 128
 LEAST_EXACT_VISITS = 1024
-#: Passes over the blocks that are awake, between two full ones on a cluster.
+#: Passes over the blocks that are active, between two full ones on a cluster.
 MOST_REPEATS = 10
 
 
@@ -58,13 +58,13 @@ class State(NamedTuple):
     lag: Array
     #: what is left of the current pass
     order: Array
-    answers: int = 0
+    oracle_calls: int = 0
     #: the number of the current cached pass; zero in a pass with the oracle
     cached: int = 0
     #: p ||x_i||^2 of each block where steps are exact, else empty
     steep: Array = _NOTHING
-    #: between full passes of exact steps, the rounds over awake blocks
-    focus: Focus = Focus.nothing(_NOTHING)
+    #: between full passes of exact steps, the rounds over active blocks
+    focus: Shrinking = Shrinking.nothing(_NOTHING)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class DensePoint:
 
 @dataclass(frozen=True)
 class BlockFrankWolfe:
-    """For one block at a time, a step towards the oracle's corner, with the exact step length.
+    """For one block at a time, a step towards the oracle's vertex, with the exact step length.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class BlockFrankWolfe:
         With exact steps, how many passes' worth of visits may follow each full pass to go to blocks that had
         a gap when last visited, alone; 0 makes every pass a full one.
     smoothing : float, optional
-        With the entropy, how far from the gold corner, where its slope is infinite, towards uniform z starts;
+        With the entropy, how far from the gold vertex, where its slope is infinite, towards uniform z starts;
         unless given, as far as is best for the dual, which is then positive from the start.
     examples_at_once : int
         How many examples one compiled call visits; time limits and Ctrl-C act between calls.
@@ -137,7 +137,7 @@ class BlockFrankWolfe:
         (self._maximize if state.steep.size else self._visit)(objective, state, nothing)
         if objective.n_jobs > 1:
             before = Snapshot.of(objective, state.z, state.h, nothing)
-            play_nothing(state, lambda: before.keep(objective, state.z, state.h, 0.5))
+            run_nothing(state, lambda: before.keep(objective, state.z, state.h, 0.5))
         return state
 
     def _first_state(self, objective: Objective, z: Any, w: Array, cost: float, h: Array) -> State:
@@ -149,23 +149,23 @@ class BlockFrankWolfe:
     def _first_point(self, objective: Objective, warm: Solution | None) -> tuple[Array, Array, Array, float]:
         """z, h, w(z) and the cost of z: from mu towards another run's point, or towards argmin Omega.
 
-        The latter where Omega is steep at corners. With w_1 = w(uniform), D at a share s of the way is at
+        The latter where Omega is steep at vertices. With w_1 = w(uniform), D at a share s of the way is at
         least s mean_i log |Y_i| - s^2 lambda/2 ||w_1||^2, whose best s is taken.
         """
         before = None if warm is None else self._warm_point(objective, warm)
         z, h = before or (objective.gold_point(), np.zeros(self._n_bounds(objective)))
-        steep = bool(h.size) and not curvature(objective.oracle.record)
+        steep = bool(h.size) and not strong_convexity(objective.oracle.record)
         if before is None and h.size:
             self._fill(objective, 1.0 if steep else 0.0, z, h)
         if before is None and not steep:
             return z, h, np.zeros(objective.n_weights), 0.0
         w, cost = self._afresh(objective, z, h)
         if before is not None and warm is not None:
-            share = warm.share(objective, w, cost)
+            fraction = warm.fraction(objective, w, cost)
         else:
-            share = objective.best_share(w, cost) if self.smoothing is None else self.smoothing
-        self._shrink(objective, share, z, h)
-        return z, h, share * w, share * cost
+            fraction = objective.best_fraction(w, cost) if self.smoothing is None else self.smoothing
+        self._shrink(objective, fraction, z, h)
+        return z, h, fraction * w, fraction * cost
 
     @staticmethod
     def _n_bounds(objective: Objective) -> int:
@@ -184,20 +184,20 @@ class BlockFrankWolfe:
         return None if h is None else (z.copy(), h)
 
     @staticmethod
-    def _shrink(objective: Objective, share: float, z: Array, h: Array) -> None:
+    def _shrink(objective: Objective, fraction: float, z: Array, h: Array) -> None:
         """z <- mu + share (z - mu), and h with it: -Omega is concave."""
-        if share == 1.0:
+        if fraction == 1.0:
             return
-        z *= share
-        z += (1.0 - share) * objective.gold_point()
+        z *= fraction
+        z += (1.0 - fraction) * objective.gold_point()
         if h.size:
             omega = objective.regularizer.of_gold(objective.gold, np.diff(objective.scoring.start))
-            h *= share
-            h -= (1.0 - share) * omega
+            h *= fraction
+            h -= (1.0 - fraction) * omega
 
     def _bounds(self, objective: Objective, z: Array) -> Array | None:
         """-Omega(z_i), where it can be told from the parts."""
-        if curvature(objective.oracle.record):
+        if strong_convexity(objective.oracle.record):
             h = np.zeros(objective.scoring.n_examples)
             self._fill(objective, 0.0, z, h)
             return h
@@ -205,9 +205,9 @@ class BlockFrankWolfe:
         return None if terms is None else -np.add.reduceat(terms, objective.point_start[:-1])
 
     @staticmethod
-    def _fill(objective: Objective, share: float, z: Array, h: Array) -> None:
+    def _fill(objective: Objective, fraction: float, z: Array, h: Array) -> None:
         record, n_shared = objective.oracle.record, objective.scoring.n_shared
-        objective.oracle.run(smooth_start)(record, objective.blocks, n_shared, share, z, h)
+        objective.oracle.run(smooth_start)(record, objective.blocks, n_shared, fraction, z, h)
 
     @staticmethod
     def _afresh(objective: Objective, z: Array, h: Array) -> tuple[Array, float]:
@@ -221,35 +221,35 @@ class BlockFrankWolfe:
         order = state.order if state.order.size else self.draw(objective, state, rng)
         now, later = order[: self.examples_at_once], order[self.examples_at_once :]
         self._visit(objective, state, now)
-        return state._replace(order=later, answers=state.answers + now.size)
+        return state._replace(order=later, oracle_calls=state.oracle_calls + now.size)
 
     def _exact_step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
         """A piece of a full pass, or of the rounds that follow it; it ends where a whole pass does."""
-        room = min(self.examples_at_once, objective.n_active - state.answers % objective.n_active)
-        awake, goal, left = state.focus
-        if awake.size and left:
+        room = min(self.examples_at_once, objective.n_active - state.oracle_calls % objective.n_active)
+        active, goal, left = state.focus
+        if active.size and left:
             seed = int(rng.integers(1 << 62))
-            visits, awake = self._focus(objective, state, min(room, left), seed)
-            focus = Focus(awake, goal, left - visits)
-            return state._replace(answers=state.answers + visits, focus=focus)
+            visits, active = self._focus(objective, state, min(room, left), seed)
+            focus = Shrinking(active, goal, left - visits)
+            return state._replace(oracle_calls=state.oracle_calls + visits, focus=focus)
         order = state.order if state.order.size else self.draw(objective, state, rng)
         now, later = order[:room], order[room:]
         self._full_pass(objective, state, now)
         focus = state.focus
         if not later.size:
-            focus = Focus.after_full_pass(objective.active, state.gaps, self.focus, rng)
-        return state._replace(order=later, answers=state.answers + now.size, focus=focus)
+            focus = Shrinking.after_full_pass(objective.active, state.gaps, self.focus, rng)
+        return state._replace(order=later, oracle_calls=state.oracle_calls + now.size, focus=focus)
 
     def _focus(self, objective: Objective, state: State, room: int, seed: int) -> tuple[int, Array]:
-        """At most `room` visits to awake blocks: how many were made, and what is awake after them.
+        """At most `room` visits to active blocks: how many were made, and what is active after them.
 
         Several threads go over them once, sharing out what is worth it.
         """
-        awake, goal, _ = state.focus
-        if objective.n_jobs == 1 or awake.size < LEAST_EXACT_VISITS * objective.n_jobs:
-            visits, n_awake = self._maximize(objective, state, awake, room, goal, seed)
-            return visits, awake[:n_awake]
-        now, later = awake[:room], awake[room:]
+        active, goal, _ = state.focus
+        if objective.n_jobs == 1 or active.size < LEAST_EXACT_VISITS * objective.n_jobs:
+            visits, n_active = self._maximize(objective, state, active, room, goal, seed)
+            return visits, active[:n_active]
+        now, later = active[:room], active[room:]
         self._full_pass(objective, state, now)
         found = now[state.gaps[now] > 0.0]
         if not later.size and float(state.gaps[found].sum()) <= goal:
@@ -262,7 +262,7 @@ class BlockFrankWolfe:
             self._maximize(objective, state, order)
             return
         for now in rounds_of(order, round_size(objective, self.rounds, LEAST_EXACT_VISITS)):
-            play_round(objective, state, now, self._visitor(objective, state))
+            run_round(objective, state, now, self._visitor(objective, state))
 
     def draw(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
         """The blocks of the next pass."""
@@ -274,10 +274,10 @@ class BlockFrankWolfe:
         return MOST_REPEATS if self.exact and self.focus else 0
 
     def draw_again(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
-        """Blocks worth another visit before the next full pass; with exact steps, those awake, if few."""
+        """Blocks worth another visit before the next full pass; with exact steps, those active, if few."""
         if not state.steep.size:
             return objective.active[:0]
-        return Focus.after_full_pass(objective.active, state.gaps, self.focus, rng).awake
+        return Shrinking.after_full_pass(objective.active, state.gaps, self.focus, rng).active
 
     def attempt(self, objective: Objective, state: State, order: Array, w: Array, again: bool) -> Trial:
         """Visit distinct blocks at any w, not just w(z): what that changes, of which a share may be kept.
@@ -289,21 +289,21 @@ class BlockFrankWolfe:
         trial.totals[CACHED_GAP] = state.gaps[order].sum()
         return trial
 
-    def answers_of(self, objective: Objective, visits: int, again: bool) -> int:
+    def oracle_calls_of(self, objective: Objective, visits: int, again: bool) -> int:
         """How often so many visits ask the oracle."""
         return visits
 
     def _visitor(self, objective: Objective, state: State) -> Visit:
         """Visits blocks so that a share of their way can be kept."""
 
-        def visit(order: Array, w: Array, totals: Array) -> Keep:
+        def visit(order: Array, w: Array, totals: Array) -> Commit:
             before = Snapshot.of(objective, state.z, state.h, order)
             own = state._replace(w=w, totals=totals, lag=w[:0])
             if state.steep.size:
                 self._maximize(objective, own, order.copy())
             else:
                 self._plain(objective, own, order)
-            return lambda share: before.keep(objective, state.z, state.h, share)
+            return lambda fraction: before.keep(objective, state.z, state.h, fraction)
 
         return visit
 
@@ -316,7 +316,7 @@ class BlockFrankWolfe:
         goal: float = np.inf,
         seed: int = 0,
     ) -> tuple[int, int]:
-        """Visits made and blocks left awake by `exact_pass`; one round unless there is a finite goal."""
+        """Visits made and blocks left active by `exact_pass`; one round unless there is a finite goal."""
         return exact_pass(
             objective.oracle.record,
             objective.structure.record,
@@ -334,7 +334,7 @@ class BlockFrankWolfe:
             self._plain(objective, state, order)
             return
         for now in rounds_of(order, round_size(objective, self.rounds, LEAST_VISITS)):
-            play_round(objective, state, now, self._visitor(objective, state))
+            run_round(objective, state, now, self._visitor(objective, state))
 
     @staticmethod
     def _plain(objective: Objective, state: State, order: Array) -> None:
@@ -342,7 +342,7 @@ class BlockFrankWolfe:
 
     def progress(self, state: State) -> Progress:
         estimate = float(state.gaps.sum()) if not state.order.size else np.inf
-        return Progress(state.answers, estimate, pending=state.cached > 0)
+        return Progress(state.oracle_calls, estimate, pending=state.cached > 0)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
         pairs = [(state.w, state.totals[COST])]
@@ -355,13 +355,13 @@ class BlockFrankWolfe:
 
     def settle(self, objective: Objective, state: State) -> tuple[State, Any]:
         """w, h and the cost afresh from z: no drift of rounding, no half-made step."""
-        if state.h.size and curvature(objective.oracle.record):
+        if state.h.size and strong_convexity(objective.oracle.record):
             state.h[:] = 0.0
             self._fill(objective, 0.0, state.z, state.h)
         w, state.totals[COST] = self._afresh(objective, state.z, state.h)
         point = DensePoint(state.z, state.h, objective.regularizer, objective.point_start)
         nothing = state.order[:0]
-        return state._replace(w=w, order=nothing, focus=Focus.nothing(nothing)), point
+        return state._replace(w=w, order=nothing, focus=Shrinking.nothing(nothing)), point
 
 
 @dataclass(frozen=True)

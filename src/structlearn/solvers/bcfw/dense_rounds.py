@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, curvature
+from structlearn.core.contract import Array, strong_convexity
 from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
 
@@ -28,18 +28,18 @@ class Snapshot(NamedTuple):
         take(snapshot, begin, z)
         return snapshot
 
-    def keep(self, objective: Objective, z: Array, h: Array, share: float) -> float:
+    def keep(self, objective: Objective, z: Array, h: Array, fraction: float) -> float:
         """z_i <- old + share (z_i - old); what the cost of z gains beyond that share.
 
         -Omega is concave, so that its bound h may go with z. The squared norm is known from z itself: there
         the bound is taken afresh.
         """
-        go_back(self, objective.point_start, share, z)
+        go_back(self, objective.point_start, fraction, z)
         if not h.size:
             return 0.0
-        mixed = self.h + share * (h[self.order] - self.h)
+        mixed = self.h + fraction * (h[self.order] - self.h)
         h[self.order] = mixed
-        if curvature(objective.oracle.record):
+        if strong_convexity(objective.oracle.record):
             square(self, objective.point_start, objective.blocks.curved, z, h)
         return float(objective.weight[self.order] @ (h[self.order] - mixed))
 
@@ -54,11 +54,11 @@ def take(snapshot: Any, begin: Any, z: Any) -> None:
 
 
 @kernel
-def go_back(snapshot: Any, begin: Any, share: Any, z: Any) -> None:
+def go_back(snapshot: Any, begin: Any, fraction: Any, z: Any) -> None:
     for q in range(snapshot.order.size):
         at = begin[snapshot.order[q]] - snapshot.first[q]
         for j in range(snapshot.first[q], snapshot.first[q + 1]):
-            z[at + j] = snapshot.z[j] + share * (z[at + j] - snapshot.z[j])
+            z[at + j] = snapshot.z[j] + fraction * (z[at + j] - snapshot.z[j])
 
 
 @kernel

@@ -8,8 +8,8 @@ so that Omega = 0 gives z_i <- project(z_i + (theta + c) / a), and Omega = 1/2 |
 z_i <- project((a z_i + theta + c) / (1 + a)). On the simplex this is the multiclass SVM's exact dual step
 (Crammer and Singer 2001), on one switch the box-constrained coordinate ascent of Hsieh et al. (2008).
 
-Most blocks soon rest at a corner. A full pass finds those that do not; rounds over these *awake* blocks
-alone follow (the shrinking of Hsieh et al. and Keerthi et al. 2008). A block falls asleep when a visit finds
+Most blocks soon rest at a vertex. A full pass finds those that do not; rounds over these *active* blocks
+alone follow (the shrinking of Hsieh et al. and Keerthi et al. 2008). A block falls shrunk when a visit finds
 no gap, and the next full pass wakes it where that was wrong.
 """
 
@@ -21,58 +21,60 @@ import numpy as np
 
 from structlearn.core.contract import (
     Array,
-    corner,
-    curvature,
-    fetch,
-    move,
-    nearest,
-    nearest_workspace,
-    peak,
+    add_pullback,
+    max_value,
+    maximize,
+    prefetch,
+    project,
+    project_workspace,
     score,
-    scratch,
+    scoring_workspace,
     squared_norm,
+    strong_convexity,
     workspace,
 )
 from structlearn.core.kernels import kernel, leaf
-from structlearn.core.prefetch import prefetch
+from structlearn.core.prefetching import prefetch_line
 from structlearn.solvers.bcfw.apart import three_apart
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
 
 #: How many visits ahead the features of a block are asked for.
 AHEAD = 3
-#: Rounds are worth it where at most this share of the blocks is awake.
-FEW_AWAKE = 0.5
-#: The rounds end when the awake blocks' gaps are this share of what the full pass saw.
+#: Rounds are worth it where at most this share of the blocks is active.
+FEW_ACTIVE = 0.5
+#: The rounds end when the active blocks' gaps are this share of what the full pass saw.
 ENOUGH = 0.1
 
 
-class Focus(NamedTuple):
-    """What is left of the rounds over awake blocks."""
+class Shrinking(NamedTuple):
+    """What is left of the rounds over active blocks."""
 
-    awake: Array
-    #: the gap of the awake blocks at which the rounds end
+    active: Array
+    #: the gap of the active blocks at which the rounds end
     goal: float
     #: visits that may still be spent
     left: int
 
     @classmethod
-    def nothing(cls, blocks: Array) -> Focus:
+    def nothing(cls, blocks: Array) -> Shrinking:
         return cls(blocks[:0], 0.0, 0)
 
     @classmethod
-    def after_full_pass(cls, blocks: Array, gaps: Array, passes: float, rng: np.random.Generator) -> Focus:
+    def after_full_pass(
+        cls, blocks: Array, gaps: Array, passes: float, rng: np.random.Generator
+    ) -> Shrinking:
         """The blocks that had a gap, if they are few, and as many visits as `passes` full passes have."""
         seen = gaps[blocks]
-        awake = rng.permutation(blocks[seen > 0.0])
-        if awake.size > FEW_AWAKE * blocks.size:
+        active = rng.permutation(blocks[seen > 0.0])
+        if active.size > FEW_ACTIVE * blocks.size:
             return cls.nothing(blocks)
-        return cls(awake, ENOUGH * float(seen.sum()), int(passes * blocks.size))
+        return cls(active, ENOUGH * float(seen.sum()), int(passes * blocks.size))
 
 
 @kernel
 def steepness(scoring: Any, blocks: Any) -> Any:
     """p ||x_i||^2 of each block: ||Phi^T e||^2 of a unit vector e is ||x||^2."""
-    tools = scratch(scoring)
+    tools = scoring_workspace(scoring)
     unit = np.zeros(blocks.most_parts)
     unit[0] = 1.0
     steep = np.empty(blocks.weight.size)
@@ -120,10 +122,10 @@ def exact_pass(
     -------
     visits made, and how many blocks at the front of `order` are left for the next round (0 at the goal).
     """
-    bend = curvature(regularized)
+    convexity = strong_convexity(regularized)
     work = workspace(regularized, blocks.largest)
-    near = nearest_workspace(structure, blocks.largest)
-    tools = scratch(scoring)
+    near = project_workspace(structure, blocks.largest)
+    tools = scoring_workspace(scoring)
     shape = blocks.largest
     size = blocks.most_parts
     cost = blocks.cost
@@ -138,12 +140,12 @@ def exact_pass(
         total = 0.0
         for q in range(end):
             soon = order[min(q + AHEAD, length - 1)]
-            fetch(scoring, soon)
-            prefetch(z, soon * size)
-            prefetch(cost, soon * size)
-            prefetch(gaps, soon)
-            prefetch(steep, soon)
-            prefetch(blocks.weight, soon)
+            prefetch(scoring, soon)
+            prefetch_line(z, soon * size)
+            prefetch_line(cost, soon * size)
+            prefetch_line(gaps, soon)
+            prefetch_line(steep, soon)
+            prefetch_line(blocks.weight, soon)
             i = order[q]
             p = blocks.weight[i]
             first = i * size
@@ -152,7 +154,7 @@ def exact_pass(
             for j in range(size):
                 theta[j] += cost[first + j]
                 here += theta[j] * z[first + j]
-            gap = peak(regularized, shape, theta, shared, work, delta) - here - (h[i] if h.size else 0.0)
+            gap = max_value(regularized, shape, theta, shared, work, delta) - here - (h[i] if h.size else 0.0)
             gaps[i] = p * gap
             totals[STEPS] += 1.0
             if gap <= 0.0:
@@ -161,12 +163,12 @@ def exact_pass(
             kept += 1
             total += p * gap
             a = steep[i] / regularization
-            if a + bend == 0.0:  # no features: the scores are the costs, whatever w is
-                corner(regularized, shape, theta, shared, work, delta)
+            if a + convexity == 0.0:  # no features: the scores are the costs, whatever w is
+                maximize(regularized, shape, theta, shared, work, delta)
             else:
                 for j in range(size):
-                    target[j] = (a * z[first + j] + theta[j]) / (a + bend)
-                nearest(structure, shape, target, shared, near, delta)
+                    target[j] = (a * z[first + j] + theta[j]) / (a + convexity)
+                project(structure, shape, target, shared, near, delta)
             paid = 0.0
             gain = 0.0
             for j in range(size):
@@ -174,17 +176,17 @@ def exact_pass(
                 delta[j] = fresh - old
                 z[first + j] = fresh
                 paid += cost[first + j] * delta[j]
-                gain -= bend * (fresh * fresh - old * old) / 2.0
+                gain -= convexity * (fresh * fresh - old * old) / 2.0
             if h.size:
                 h[i] += gain
-            move(scoring, i, delta, -p / regularization, w, tools)
+            add_pullback(scoring, i, delta, -p / regularization, w, tools)
             totals[COST] += p * (paid + gain)
             if lag.size:
                 age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
-                move(scoring, i, delta, -age * p / regularization, lag, tools)
+                add_pullback(scoring, i, delta, -age * p / regularization, lag, tools)
                 totals[LAG_COST] += age * p * (paid + gain)
         visits += end
-        if end < length:  # no room for the rest of this round: it stays awake
+        if end < length:  # no room for the rest of this round: it stays active
             for q in range(end, length):
                 order[kept] = order[q]
                 kept += 1

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.core.contract import corner, curvature, move, omega, score, scratch, squared_norm, workspace
+from structlearn.core.contract import (
+    add_pullback,
+    maximize,
+    omega,
+    score,
+    scoring_workspace,
+    squared_norm,
+    strong_convexity,
+    workspace,
+)
 from structlearn.core.kernels import kernel
 from structlearn.solvers.bcfw.apart import three_apart
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
@@ -34,12 +43,12 @@ def plain_pass(
     lag: Any,
 ) -> None:
     """Algorithm 4 of the paper, for the blocks of `order`; the comments number its lines."""
-    bend = curvature(structure)
+    convexity = strong_convexity(structure)
     work = workspace(structure, blocks.largest)
-    tools = scratch(scoring)
+    tools = scoring_workspace(scoring)
     n_shared = scoring.n_shared
     shared = w[w.size - n_shared :]
-    scores, corners, _ = three_apart(blocks.most_parts + n_shared)
+    scores, vertices, _ = three_apart(blocks.most_parts + n_shared)
     for q in range(order.size):
         i = order[q]  # line 3: pick a block
         first = blocks.start[i]
@@ -48,15 +57,15 @@ def plain_pass(
         cost = blocks.cost[first : first + size]
         z_i = z[first + i * n_shared : first + size + (i + 1) * n_shared]
         theta = scores[:size]
-        delta = corners[: size + n_shared]
+        delta = vertices[: size + n_shared]
         # line 4: s = argmax <theta + c, s> - Omega(s)
         score(scoring, i, w, tools, theta)
         for j in range(size):
             theta[j] += cost[j]
         shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
-        best = corner(structure, shape, theta, shared, work, delta)
+        best = maximize(structure, shape, theta, shared, work, delta)
         rise = 0.0  # of -Omega, from z_i to s
-        if h.size and bend == 0.0:
+        if h.size and convexity == 0.0:
             rise = -omega(structure, shape, theta, shared, work, delta, best) - h[i]
         # line 5: delta = s - z_i and the block gap g = <theta + c, delta> - Omega(s) + Omega(z_i)
         along = 0.0
@@ -67,7 +76,7 @@ def plain_pass(
             delta[size + j] -= z_i[size + j]
             along += shared[j] * delta[size + j]
         across = square = 0.0
-        if bend > 0.0:
+        if convexity > 0.0:
             for j in range(blocks.curved[i]):
                 across += z_i[j] * delta[j]
                 square += delta[j] * delta[j]
@@ -77,11 +86,11 @@ def plain_pass(
         totals[STEPS] += 1.0
         if gap <= 0.0:
             continue
-        # line 6: the exact step, gamma = slope / (p ||Phi^T delta||^2 / lambda + bend ||delta||^2), at most 1
+        # line 6: the exact step, slope / (p ||Phi^T delta||^2 / lambda + convexity ||delta||^2), at most 1
         norm = squared_norm(scoring, i, delta, tools)
         slope = gap
         steep = p * norm / regularization
-        if bend > 0.0:
+        if convexity > 0.0:
             slope = along - across
             steep += square
         gamma = slope / steep if steep > slope else 1.0
@@ -91,23 +100,23 @@ def plain_pass(
             paid += cost[j] * delta[j]
         advance(z_i, gamma, delta)
         length = -gamma * p / regularization
-        move(scoring, i, delta, length, w, tools)
+        add_pullback(scoring, i, delta, length, w, tools)
         change = gamma * paid
         if h.size:  # -Omega is concave: between z_i and s it is at least the mixture of its values there
             gain = gamma * rise
-            if bend > 0.0:
+            if convexity > 0.0:
                 gain = -gamma * across - gamma * gamma * square / 2.0
             h[i] += gain
             change += gain
         totals[COST] += p * change
         if lag.size:  # line 8: sum_t t w_t = T (T + 1) / 2 w_T - sum_t t (t - 1) / 2 (w_t - w_{t-1})
             age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
-            move(scoring, i, delta, age * length, lag, tools)
+            add_pullback(scoring, i, delta, age * length, lag, tools)
             totals[LAG_COST] += age * p * change
 
 
 @kernel
-def smooth_start(structure: Any, blocks: Any, n_shared: Any, share: Any, z: Any, h: Any) -> None:
+def smooth_start(structure: Any, blocks: Any, n_shared: Any, fraction: Any, z: Any, h: Any) -> None:
     """z_i <- (1 - share) mu_i + share argmin Omega, and h_i <- a lower bound of -Omega(z_i)."""
     work = workspace(structure, blocks.largest)
     theta = np.zeros(blocks.most_parts)
@@ -116,12 +125,12 @@ def smooth_start(structure: Any, blocks: Any, n_shared: Any, share: Any, z: Any,
     for i in range(blocks.shapes.shape[0]):
         size = blocks.start[i + 1] - blocks.start[i]
         z_i = z[blocks.start[i] + i * n_shared : blocks.start[i + 1] + (i + 1) * n_shared]
-        if share > 0.0:
+        if fraction > 0.0:
             shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
-            value = corner(structure, shape, theta[:size], shared, work, middle[: size + n_shared])
-            h[i] = share * value
+            value = maximize(structure, shape, theta[:size], shared, work, middle[: size + n_shared])
+            h[i] = fraction * value
             for j in range(size + n_shared):
-                z_i[j] += share * (middle[j] - z_i[j])
+                z_i[j] += fraction * (middle[j] - z_i[j])
         else:
             for j in range(blocks.curved[i]):
                 h[i] -= z_i[j] * z_i[j] / 2.0

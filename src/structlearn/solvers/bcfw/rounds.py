@@ -27,12 +27,12 @@ MOST_SWEEPS = 1000
 SETTLED = 1e-12
 
 #: keeps a share of what blocks have moved; returns what the cost gains beyond that share
-Keep = Callable[[float], float]
+Commit = Callable[[float], float]
 #: visits blocks, changing a w and `totals` in place
-Visit = Callable[[Array, Array, Array], Keep]
+Visit = Callable[[Array, Array, Array], Commit]
 
 
-class Books(Protocol):
+class Accumulators(Protocol):
     """What a round changes, beside blocks: w, the scalars of `totals`, the lag of the average."""
 
     @property
@@ -43,13 +43,13 @@ class Books(Protocol):
     def lag(self) -> Array: ...
 
 
-def play_round(objective: Objective, books: Books, order: Array, visit: Visit) -> None:
+def run_round(objective: Objective, books: Accumulators, order: Array, visit: Visit) -> None:
     """One visit for each block of `order`, which are distinct, shared out to the threads."""
     n = min(objective.n_jobs, order.size)
     edges = [order.size * k // n for k in range(n + 1)]
     changes, trials = np.empty((n, books.w.size)), np.zeros((n, books.totals.size))
 
-    def attempt(k: int) -> Keep:
+    def attempt(k: int) -> Commit:
         changes[k] = books.w
         keep = visit(order[edges[k] : edges[k + 1]], changes[k], trials[k])
         changes[k] -= books.w
@@ -57,13 +57,13 @@ def play_round(objective: Objective, books: Books, order: Array, visit: Visit) -
 
     team = objective.team
     keeps = team.together([partial(attempt, k) for k in range(n)])
-    shares = combine(changes, trials, objective.regularization, books.w, books.totals, books.lag)
-    partly = [partial(keep, float(share)) for keep, share in zip(keeps, shares) if share < 1.0]
+    fractions = combine(changes, trials, objective.regularization, books.w, books.totals, books.lag)
+    partly = [partial(keep, float(fraction)) for keep, fraction in zip(keeps, fractions) if fraction < 1.0]
     if partly:
         add_gain(books, sum(team.together(partly)))
 
 
-class Own(NamedTuple):
+class LocalCopy(NamedTuple):
     """Books of a trial."""
 
     w: Array
@@ -77,14 +77,14 @@ class Trial(NamedTuple):
     change: Array
     #: the scalars of `totals`, from zero
     totals: Array
-    keep: Keep
+    keep: Commit
 
 
 def attempt(objective: Objective, order: Array, visit: Visit, w: Array) -> Trial:
     """As `play_round` on a copy of w; what threads have settled among them can be kept in part later."""
-    own, keeps = Own(w.copy(), np.zeros(4), w[:0]), []
+    own, keeps = LocalCopy(w.copy(), np.zeros(4), w[:0]), []
 
-    def remembered(order: Array, w: Array, totals: Array) -> Keep:
+    def remembered(order: Array, w: Array, totals: Array) -> Commit:
         keep = visit(order, w, totals)
         keeps.append(keep)
         return keep
@@ -92,18 +92,18 @@ def attempt(objective: Objective, order: Array, visit: Visit, w: Array) -> Trial
     if objective.n_jobs == 1 or not order.size:
         remembered(order, own.w, own.totals)
     else:
-        play_round(objective, own, order, remembered)
-    return Trial(own.w - w, own.totals, lambda share: sum(keep(share) for keep in keeps))
+        run_round(objective, own, order, remembered)
+    return Trial(own.w - w, own.totals, lambda fraction: sum(keep(fraction) for keep in keeps))
 
 
-def play_nothing(books: Books, keep: Callable[[], Any]) -> None:
+def run_nothing(books: Accumulators, keep: Callable[[], Any]) -> None:
     """Compile what the first round will need; `keep` compiles what keeps a share of no block."""
     changes, trials = np.zeros((1, books.w.size)), np.zeros((1, books.totals.size))
     combine(changes, trials, 1.0, books.w, books.totals, books.lag)
     keep()
 
 
-def add_gain(books: Books, gained: float) -> None:
+def add_gain(books: Accumulators, gained: float) -> None:
     """What the cost of z gains where shares of blocks are kept (see `Keep`)."""
     books.totals[COST] += gained
     if books.lag.size:
@@ -122,29 +122,29 @@ def combine(changes: Any, trials: Any, regularization: Any, w: Any, totals: Any,
 
     changes : the d_k, of shape (n, n_weights); trials : the scalars of `totals`, from zero, of shape (n, 4)
     """
-    shares = best_shares(changes, trials[:, COST], w, regularization)
+    fractions = best_fractions(changes, trials[:, COST], w, regularization)
     paid = 0.0
-    for k in range(shares.size):
-        paid += shares[k] * trials[k, COST]
+    for k in range(fractions.size):
+        paid += fractions[k] * trials[k, COST]
         totals[STEPS] += trials[k, STEPS]
         totals[CACHED_GAP] += trials[k, CACHED_GAP]
         for j in range(w.size):
-            w[j] += shares[k] * changes[k, j]
+            w[j] += fractions[k] * changes[k, j]
     totals[COST] += paid
     if lag.size:  # all steps of the round count as made at its end
         age = _age(totals)
         totals[LAG_COST] += age * paid
-        for k in range(shares.size):
+        for k in range(fractions.size):
             for j in range(w.size):
-                lag[j] += age * shares[k] * changes[k, j]
-    return shares
+                lag[j] += age * fractions[k] * changes[k, j]
+    return fractions
 
 
 @kernel
-def best_shares(changes: Any, costs: Any, w: Any, regularization: Any) -> Any:
+def best_fractions(changes: Any, costs: Any, w: Any, regularization: Any) -> Any:
     """gamma, by coordinate ascent from zero on <slope, gamma> - 1/2 <gamma, steep gamma> over the box."""
     n = changes.shape[0]
-    slope, steep, shares = np.empty(n), np.empty((n, n)), np.zeros(n)
+    slope, steep, fractions = np.empty(n), np.empty((n, n)), np.zeros(n)
     for k in range(n):
         slope[k] = costs[k] - regularization * _dot(changes[k], w)
         for j in range(k + 1):
@@ -152,17 +152,17 @@ def best_shares(changes: Any, costs: Any, w: Any, regularization: Any) -> Any:
     for _ in range(MOST_SWEEPS):
         largest = 0.0
         for k in range(n):
-            left = slope[k] + steep[k, k] * shares[k]
+            left = slope[k] + steep[k, k] * fractions[k]
             for j in range(n):
-                left -= steep[k, j] * shares[j]
+                left -= steep[k, j] * fractions[j]
             best = 1.0 if left > 0.0 else 0.0
             if steep[k, k] > left > 0.0:
                 best = left / steep[k, k]
-            largest = max(largest, abs(best - shares[k]))
-            shares[k] = best
+            largest = max(largest, abs(best - fractions[k]))
+            fractions[k] = best
         if largest <= SETTLED:
             break
-    return shares
+    return fractions
 
 
 @kernel

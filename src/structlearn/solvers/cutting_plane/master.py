@@ -1,6 +1,6 @@
 """The master problem of cutting planes: the best mixture of the planes at hand, by PIQP.
 
-Planes come in groups, one slack variable each. With pulls u_k and costs c_k (see `problem.objective`):
+Planes come in groups, one slack variable each. With dual maps u_k and costs c_k (see `problem.objective`):
 
     max_alpha <c, alpha> - 1/(2 lambda) ||sum_k alpha_k u_k||^2,   alpha >= 0, sum over each group <= 1
 

@@ -1,6 +1,6 @@
 """Cutting planes with a slack variable for each example (Tsochantaridis et al. 2005).
 
-Each example has a working set of answers s, that is of constraints p_i loss_i(w) >= cost - <w, pull>. The
+Each example has a working set of answers s, that is of constraints p_i loss_i(w) >= cost - <w, u>. The
 master problem mixes all of them at once: few passes, but a quadratic program that grows with the examples.
 """
 
@@ -28,7 +28,7 @@ class Constraints(NamedTuple):
     """The working sets of all examples, end to end."""
 
     #: CSR of shape (n_constraints, n_weights): p_i Phi_i^T (mu_i - s)
-    pulls: Any
+    dual_maps: Any
     #: CSR over dense dual points: mu_i - s, in the place of example i
     moves: Any
     #: p_i <c_i, s - mu_i>
@@ -40,7 +40,7 @@ class Constraints(NamedTuple):
 
     def loss(self, w: Array) -> Array:
         """p_i times what each constraint says the loss of its example is at least."""
-        return self.cost - self.pulls @ w
+        return self.cost - self.dual_maps @ w
 
     def take(self, kept: Array) -> Constraints:
         return Constraints(*(field[kept] for field in self))
@@ -58,7 +58,7 @@ class State(NamedTuple):
     constraints: Constraints
     #: what is left of the current pass
     order: Array
-    answers: int
+    oracle_calls: int
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class NSlack:
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         self._refuse_large(objective)
         if warm is not None and isinstance(warm.state, State):
-            return warm.state._replace(answers=0)
+            return warm.state._replace(oracle_calls=0)
         nothing = objective.active[:0]
         state = State(np.zeros(objective.n_weights), Bound(0.0), gather(objective, []), nothing, 0)
         if warm is None:
@@ -100,8 +100,8 @@ class NSlack:
     def _refuse_large(self, objective: Objective) -> None:
         """From the rows of a few examples: all rows, and the factor of the master problem."""
         n, few = objective.n_active, objective.active[:8]
-        pulls = gather(objective, objective.each_answer(np.zeros(objective.n_weights), few)).pulls
-        rows = CONSTRAINTS_AN_EXAMPLE * n * BYTES_AN_ENTRY * pulls.nnz / few.size
+        dual_maps = gather(objective, objective.each_prediction(np.zeros(objective.n_weights), few)).dual_maps
+        rows = CONSTRAINTS_AN_EXAMPLE * n * BYTES_AN_ENTRY * dual_maps.nnz / few.size
         needed = rows + 8.0 * min(n, objective.n_weights) ** 2
         if needed > self.max_bytes:
             raise ValueError(
@@ -112,8 +112,8 @@ class NSlack:
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
         order = state.order if state.order.size else rng.permutation(objective.active)
         now, later = order[: self.examples_at_once], order[self.examples_at_once :]
-        asked = gather(objective, objective.each_answer(state.w, now))
-        state = state._replace(order=later, answers=state.answers + now.size)
+        asked = gather(objective, objective.each_prediction(state.w, now))
+        state = state._replace(order=later, oracle_calls=state.oracle_calls + now.size)
         violated = self._violated(state, asked)
         if not violated.size:
             return state
@@ -129,15 +129,15 @@ class NSlack:
     def _mix(self, objective: Objective, state: State) -> State:
         """Solve the master problem; forget what has been idle for long."""
         lam, known = objective.regularization, state.constraints
-        alpha = mixture_of_rows(known.pulls, known.cost, known.owner, lam)
-        w = known.pulls.T @ alpha / lam
+        alpha = mixture_of_rows(known.dual_maps, known.cost, known.owner, lam)
+        w = known.dual_maps.T @ alpha / lam
         idle = idle_for(known.idle, alpha)
         kept = np.flatnonzero(idle < self.forget_after)
         constraints = known._replace(alpha=alpha, idle=idle).take(kept)
         return state._replace(w=w, dual=objective.dual(w, float(alpha @ known.cost)), constraints=constraints)
 
     def progress(self, state: State) -> Progress:
-        return Progress(state.answers)
+        return Progress(state.oracle_calls)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
         return [Candidate(state.w, dual=state.dual)]
@@ -150,15 +150,15 @@ class NSlack:
 
 def gather(objective: Objective, answers: Iterable[tuple[int, Array]]) -> Constraints:
     """Constraints from pairs of an example and a point of its polytope."""
-    pulls, moves, cost, owner = [], [], [], []
+    dual_maps, moves, cost, owner = [], [], [], []
     for i, parts in answers:
-        pull, paid = objective.plane(i, parts)
-        pulls.append(_entries(pull, 0))
+        dual_map, paid = objective.plane(i, parts)
+        dual_maps.append(_entries(dual_map, 0))
         moves.append(_entries(objective.gold.dense(i, parts.size) - parts, objective.point_start[i]))
         cost.append(paid)
         owner.append(i)
     return Constraints(
-        _stack(pulls, objective.n_weights),
+        _stack(dual_maps, objective.n_weights),
         _stack(moves, int(objective.point_start[-1])),
         np.array(cost, dtype=np.float64),
         np.array(owner, dtype=np.int64),

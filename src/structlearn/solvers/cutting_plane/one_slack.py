@@ -1,6 +1,6 @@
 """Cutting planes with one slack variable (Joachims, Finley and Yu 2009), stabilised.
 
-The oracle's answers at any w bound the mean loss from below by a plane: loss(v) >= cost - <v, pull> for every
+The oracle's answers at any w bound the mean loss from below by a plane: loss(v) >= cost - <v, u> for every
 v. The master problem minimises lambda/2 ||v||^2 plus the largest plane; its dual mixes answers, so its value
 is a dual value of the whole problem. With a smooth Omega the same holds (the cost of a mixture is at least
 the mixture of the costs): the bundle method of Teo et al. 2010.
@@ -15,7 +15,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.rounding import Bound
-from structlearn.problem.objective import Answers, Objective
+from structlearn.problem.objective import Objective, Predictions
 from structlearn.solvers.cutting_plane.master import idle_for, mixture_of_gram
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
@@ -26,30 +26,30 @@ SAME = 1e-14  # relative squared distance of planes that differ by rounding
 class Planes(NamedTuple):
     """Loss(v) >= cost_k - <v, pull_k>."""
 
-    pulls: tuple[Array, ...] = ()
+    dual_maps: tuple[Array, ...] = ()
     cost: Array = np.empty(0)
     #: <pull_k, pull_l>
     gram: Array = np.empty((0, 0))
     #: how many masters in a row gave the plane no weight
     idle: Array = np.empty(0, dtype=np.int64)
 
-    def add(self, pull: Array, cost: float) -> Planes:
+    def add(self, dual_map: Array, cost: float) -> Planes:
         """With one more plane, unless it is there already."""
-        products = np.array([pull @ one for one in (*self.pulls, pull)])
+        products = np.array([dual_map @ one for one in (*self.dual_maps, dual_map)])
         square = products[-1]
         distance = np.diag(self.gram) - 2 * products[:-1] + square
         if ((distance <= SAME * square) & (np.abs(self.cost - cost) <= SAME)).any():
             return self
         gram = np.pad(self.gram, (0, 1))
         gram[-1] = gram[:, -1] = products
-        return Planes((*self.pulls, pull), np.append(self.cost, cost), gram, np.append(self.idle, 0))
+        return Planes((*self.dual_maps, dual_map), np.append(self.cost, cost), gram, np.append(self.idle, 0))
 
     def forget(self, alpha: Array, after: int) -> Planes:
         """Without the planes that have been idle so often."""
         idle = idle_for(self.idle, alpha)
         kept = np.flatnonzero(idle < after)
-        pulls = tuple(self.pulls[k] for k in kept)
-        return Planes(pulls, self.cost[kept], self.gram[np.ix_(kept, kept)], idle[kept])
+        dual_maps = tuple(self.dual_maps[k] for k in kept)
+        return Planes(dual_maps, self.cost[kept], self.gram[np.ix_(kept, kept)], idle[kept])
 
 
 class Mixture(NamedTuple):
@@ -65,12 +65,12 @@ class State(NamedTuple):
     """The weights last asked about, the best ones so far, the planes and the best bound they gave."""
 
     w: Array
-    here: Answers
+    here: Predictions
     best: Array
     best_primal: float
     planes: Planes
     dual: Bound
-    answers: int
+    oracle_calls: int
 
 
 @dataclass(frozen=True)
@@ -90,16 +90,16 @@ class CuttingPlane:
         Planes that so many master problems in a row gave no weight are removed.
     """
 
-    share: float = 0.2
+    fraction: float = 0.2
     forget_after: int = 20
     certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         if warm is not None and isinstance(warm.state, State):
-            return warm.state._replace(answers=0)
+            return warm.state._replace(oracle_calls=0)
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         planes, dual = self._first_planes(objective, warm)
-        here = objective.answers(w)
+        here = objective.predictions(w)
         return State(w, here, w, here.primal, planes, dual, 0)
 
     @staticmethod
@@ -114,10 +114,10 @@ class CuttingPlane:
         return planes, solve_master(objective, planes).dual
 
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
-        planes = state.planes.add(state.here.pull, state.here.cost)
+        planes = state.planes.add(state.here.dual_map, state.here.cost)
         master = solve_master(objective, planes)
-        w = state.best + self.share * (master.w - state.best)
-        here = objective.answers(w)
+        w = state.best + self.fraction * (master.w - state.best)
+        here = objective.predictions(w)
         better = here.primal < state.best_primal
         return State(
             w,
@@ -126,11 +126,11 @@ class CuttingPlane:
             here.primal if better else state.best_primal,
             planes.forget(master.alpha, self.forget_after),
             max(master.dual, state.dual),
-            state.answers + objective.n_active,
+            state.oracle_calls + objective.n_active,
         )
 
     def progress(self, state: State) -> Progress:
-        return Progress(state.answers, state.best_primal - state.dual.value)
+        return Progress(state.oracle_calls, state.best_primal - state.dual.value)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
         return [Candidate(state.best, state.best_primal, state.dual)]
@@ -143,6 +143,6 @@ def solve_master(objective: Objective, planes: Planes) -> Mixture:
     """The best mixture of the planes, its weights and its dual value."""
     alpha = mixture_of_gram(planes.gram / objective.regularization, planes.cost)
     w = np.zeros(objective.n_weights)
-    for share, pull in zip(alpha, planes.pulls):
-        w += share / objective.regularization * pull
+    for fraction, dual_map in zip(alpha, planes.dual_maps):
+        w += fraction / objective.regularization * dual_map
     return Mixture(alpha, w, objective.dual(w, float(alpha @ planes.cost)))

@@ -14,11 +14,11 @@ from structlearn.solvers.loop import Candidate
 
 
 class Average(NamedTuple):
-    """Weighted mean of points (w, z). The pull and the cost are linear in z: they stand for it."""
+    """Weighted mean of points (w, z). The dual map and the cost are linear in z: they stand for it."""
 
     total: float
     w: Array
-    pull: Array
+    dual_map: Array
     cost: float
     #: full form only
     z: Array | None
@@ -30,30 +30,30 @@ class Average(NamedTuple):
     def with_point(self, w: Array, point: Point, weight: float) -> Average:
         """One more point."""
         total = self.total + weight
-        share = weight / total
+        fraction = weight / total
         z = point.z
         if z is not None and self.z is not None:
-            z = self.z + share * (z - self.z)
+            z = self.z + fraction * (z - self.z)
         return Average(
             total,
-            self.w + share * (w - self.w),
-            self.pull + share * (point.pull - self.pull),
-            self.cost + share * (point.cost - self.cost),
+            self.w + fraction * (w - self.w),
+            self.dual_map + fraction * (point.dual_map - self.dual_map),
+            self.cost + fraction * (point.cost - self.cost),
             z,
         )
 
     def candidate(self, objective: Objective, penalty: RadialPenalty, radius: float) -> Candidate:
         """P and D of the mean, and the papers' restricted gap, for ||w|| <= radius and all z."""
         primal = objective.primal(self.w)
-        dual = objective.dual_of_pull(self.pull, self.cost)
-        restricted = primal - restricted_dual(penalty, self.pull, self.cost, radius)
+        dual = objective.dual_of_map(self.dual_map, self.cost)
+        restricted = primal - restricted_dual(penalty, self.dual_map, self.cost, radius)
         return Candidate(self.w, primal, dual, extra={"restricted_gap": restricted})
 
 
-def restricted_dual(penalty: RadialPenalty, pull: Array, cost: float, radius: float) -> float:
+def restricted_dual(penalty: RadialPenalty, dual_map: Array, cost: float, radius: float) -> float:
     """min_{||w|| <= radius} R(w) - <w, u(z)> + cost(z): D(z), as far as weights within the radius tell."""
-    w = penalty.weights_of(pull)
+    w = penalty.weights_of(dual_map)
     length = float(np.linalg.norm(w))
     if length > radius:
         w = w * (radius / length)
-    return penalty.value(w) - float(w @ pull) + cost
+    return penalty.value(w) - float(w @ dual_map) + cost

@@ -1,6 +1,6 @@
 """The dual extragradient method (Taskar, Lacoste-Julien and Jordan 2006) with adaptive steps: mirror-prox.
 
-On the saddle point of `saddle.py`, from the state v = (w, z), with the pull u(z):
+On the saddle point of `saddle.py`, from the state v = (w, z), with the dual map u(z):
 
     u_w  = prox_{tau_w R}(w + tau_w u(z))             u_z  = T(z, tau_z (Phi w + c))
     v+_w = prox_{tau_w R}(w + tau_w u(u_z))           v+_z = T(z, tau_z (Phi u_w + c))
@@ -33,7 +33,7 @@ from structlearn.solvers.extragradient.spectral import spectral_norm
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
 
-#: No entropic start is nearer to the corner mu than with this kappa.
+#: No entropic start is nearer to the vertex mu than with this kappa.
 STEEPEST = 40.0
 #: After a step that was accepted with room to spare, eta grows by at most this.
 GROWTH = 1.2
@@ -75,7 +75,7 @@ class State(NamedTuple):
     epoch: Epoch
     iterations: int
     next_check: float
-    answers: int
+    oracle_calls: int
     #: what was certified after the last step, if anything
     found: tuple[Candidate, ...]
 
@@ -128,7 +128,7 @@ class Extragradient(SaddleSolver):
         saddle = make_saddle(objective, self.geometry, self.full)
         if warm is not None and isinstance(warm.state, State) and warm.state.saddle.goes_on(saddle):
             saddle.kappa = warm.state.saddle.kappa
-            return warm.state._replace(saddle=saddle, answers=0)
+            return warm.state._replace(saddle=saddle, oracle_calls=0)
         nothing = np.zeros(objective.n_weights)
         at_zero = objective.primal(nothing)
         w, point = first_iterate(saddle, at_zero, warm)
@@ -153,7 +153,7 @@ class Extragradient(SaddleSolver):
     # ---- books -------------------------------------------------------------------------------------
 
     def progress(self, state: State) -> Progress:
-        return Progress(state.answers)
+        return Progress(state.oracle_calls)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
         return list(state.found or self._certified(objective, state))
@@ -162,7 +162,7 @@ class Extragradient(SaddleSolver):
     def _certified(objective: Objective, state: State) -> tuple[Candidate, ...]:
         """The average and the last u; before the first step the start."""
         penalty = radial(objective.penalty, "extragradient")
-        dual = objective.dual_of_pull(state.u.pull, state.u.cost)
+        dual = objective.dual_of_map(state.u.dual_map, state.u.cost)
         now = Average.empty(state.w.size).with_point(state.u_w, state.u, 1.0)
         mean = state.epoch.average if state.epoch.steps else now
         found = mean.candidate(objective, penalty, state.radius)
@@ -188,7 +188,7 @@ def first_iterate(saddle: Saddle, at_zero: float, warm: Solution | None) -> tupl
     """w and z to start from: those of `warm` where they can be used, else w = 0 and z near mu.
 
     Entropic scores are kappa (mu - 1/2), kappa the least of 0, 1, 2, ... for which D >= -P(0): near the
-    corners the geometry is slow, and the uniform point may be far below any use.
+    vertices the geometry is slow, and the uniform point may be far below any use.
     """
     objective = saddle.objective
     w = np.zeros(objective.n_weights)
@@ -201,7 +201,7 @@ def first_iterate(saddle: Saddle, at_zero: float, warm: Solution | None) -> tupl
         return w, saddle.point_at(z) if usable and z is not None else point
     saddle.kappa = 0.0
     point = saddle.first_point()
-    while objective.dual_of_pull(point.pull, point.cost).value < -at_zero and saddle.kappa < STEEPEST:
+    while objective.dual_of_map(point.dual_map, point.cost).value < -at_zero and saddle.kappa < STEEPEST:
         saddle.kappa += 1.0
         point = saddle.first_point()
     return w, point
@@ -217,10 +217,10 @@ def _gold_size(objective: Objective) -> float:
 
 def _advance(penalty: RadialPenalty, state: State) -> State:
     """One iteration, as often as it takes to be accepted."""
-    eta, answers = state.eta, state.answers
+    eta, oracle_calls = state.eta, state.oracle_calls
     while True:
         trial = _try(penalty, state, eta)
-        answers += 2 * state.saddle.objective.n_active
+        oracle_calls += 2 * state.saddle.objective.n_active
         if trial.ratio <= 1.0:
             break
         eta *= max(SHRINKAGE, 0.9 / trial.ratio)
@@ -235,7 +235,7 @@ def _advance(penalty: RadialPenalty, state: State) -> State:
         eta=eta * growth,
         epoch=epoch._replace(average=average, steps=epoch.steps + 1),
         iterations=state.iterations + 1,
-        answers=answers,
+        oracle_calls=oracle_calls,
         found=(),
     )
 
@@ -243,12 +243,14 @@ def _advance(penalty: RadialPenalty, state: State) -> State:
 def _try(penalty: RadialPenalty, state: State, eta: float) -> Trial:
     saddle, w, v = state.saddle, state.w, state.v
     tau_w, tau_z = eta / state.omega, eta * state.omega
-    u_w = penalty.prox(w + tau_w * v.pull, tau_w)
+    u_w = penalty.prox(w + tau_w * v.dual_map, tau_w)
     u, v_next = saddle.moved(
         v, [Target(v.a + tau_z * w, v.b + tau_z), Target(v.a + tau_z * u_w, v.b + tau_z)]
     )
-    w_next = penalty.prox(w + tau_w * u.pull, tau_w)
-    gain = float((u.pull - v.pull) @ (w_next - u_w)) + float((u_w - w) @ (u.pull - v_next.pull))
+    w_next = penalty.prox(w + tau_w * u.dual_map, tau_w)
+    gain = float((u.dual_map - v.dual_map) @ (w_next - u_w)) + float(
+        (u_w - w) @ (u.dual_map - v_next.dual_map)
+    )
     travel = (_square(u_w - w) + _square(w_next - u_w)) / (2 * tau_w)
     travel += (saddle.divergence(u, v) + saddle.divergence(v_next, u)) / tau_z
     noise = 1e-14 * (1.0 + abs(v.value)) / tau_z

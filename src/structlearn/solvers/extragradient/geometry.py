@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from structlearn.core.contract import gibbs, nearest
-from structlearn.core.kernels import is_answered
+from structlearn.core.contract import marginals, project
+from structlearn.core.kernels import is_implemented
 from structlearn.problem.objective import Objective
 from structlearn.solvers.extragradient.spectral import mixed_norm, spectral_norm
 from structlearn.structures import Structure
@@ -47,7 +47,7 @@ class Geometry(Protocol):
         """A bound sigma of ||sum_i p_i Phi_i^T z_i|| / ||z||, in the norm in which F is strongly convex."""
 
     def height(self, structure: Structure, rows: int) -> float:
-        """A number e with F(v) <= e <1, v> at every corner v of at most so many rows."""
+        """A number e with F(v) <= e <1, v> at every vertex v of at most so many rows."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class EntropicGeometry:
     centre: ClassVar[float] = 0.5
 
     def require(self, structure: Structure) -> None:
-        if not is_answered(gibbs, structure.record):
+        if not is_implemented(marginals, structure.record):
             raise ValueError(
                 f"{type(structure).__name__} has no marginals for geometry='entropic'; use 'euclidean'."
             )
@@ -71,7 +71,7 @@ class EntropicGeometry:
         return mixed_norm(objective)
 
     def height(self, structure: Structure, rows: int) -> float:
-        """Corners have no entropy."""
+        """Vertices have no entropy."""
         return 0.0
 
 
@@ -84,7 +84,7 @@ class EuclideanGeometry:
     centre: ClassVar[float] = 0.0
 
     def require(self, structure: Structure) -> None:
-        if not structure.has_linear_parts and not is_answered(nearest, structure.record):
+        if not structure.has_linear_parts and not is_implemented(project, structure.record):
             raise ValueError(
                 f"{type(structure).__name__} has no projection for geometry='euclidean'; use 'entropic'."
             )
@@ -103,4 +103,4 @@ class EuclideanGeometry:
 
 def geometry_for(structure: Structure) -> Geometry:
     """Entropic where the structure has marginals, else Euclidean."""
-    return EntropicGeometry() if is_answered(gibbs, structure.record) else EuclideanGeometry()
+    return EntropicGeometry() if is_implemented(marginals, structure.record) else EuclideanGeometry()

@@ -62,7 +62,7 @@ class State(NamedTuple):
     #: D_w + D_z
     distance: float
     iterations: int
-    answers: int
+    oracle_calls: int
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class PlainExtragradient(SaddleSolver):
         saddle = make_saddle(objective, self.geometry, self.full)
         if warm is not None and isinstance(warm.state, State) and warm.state.saddle.goes_on(saddle):
             saddle.kappa = warm.state.saddle.kappa
-            return warm.state._replace(saddle=saddle, answers=0)
+            return warm.state._replace(saddle=saddle, oracle_calls=0)
         nothing = np.zeros(objective.n_weights)
         at_zero = objective.primal(nothing)
         _, point = first_iterate(saddle, at_zero, None)
@@ -100,19 +100,19 @@ class PlainExtragradient(SaddleSolver):
         if state.saddle.geometry.keeps_scores:
             second = Target(first.a + eta_z * v_w, first.b + eta_z)
         v, u = state.saddle.moved(old, [first, second])
-        u_w = prox(v_w - eta * (lam * v_w - v.pull), 0.0)
+        u_w = prox(v_w - eta * (lam * v_w - v.dual_map), 0.0)
         return state._replace(
-            s_w=state.s_w - (lam * u_w - u.pull),
+            s_w=state.s_w - (lam * u_w - u.dual_map),
             v=v,
             a=eta_z * u_w,
             b=eta_z,
             average=state.average.with_point(u_w, u, 1.0),
             iterations=state.iterations + 1,
-            answers=state.answers + 2 * objective.n_active,
+            oracle_calls=state.oracle_calls + 2 * objective.n_active,
         )
 
     def progress(self, state: State) -> Progress:
-        return Progress(state.answers)
+        return Progress(state.oracle_calls)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
         penalty, average = radial(objective.penalty, "extragradient"), state.average
@@ -129,7 +129,7 @@ class PlainExtragradient(SaddleSolver):
 def farthest(saddle: Saddle, point: Point) -> float:
     """At least sum_i p_i max_v B(v, z_i) for the first point, whose scores are kappa (mu - h).
 
-    B is convex in v, so that its maximum is at a corner, where F(v) <= e <1, v> (`Geometry.height`):
+    B is convex in v, so that its maximum is at a vertex, where F(v) <= e <1, v> (`Geometry.height`):
     F*(kappa (mu - h)) + max_v <e - kappa (mu - h), v>, with the shared parts' - kappa mu left out.
     """
     objective, scoring = saddle.objective, saddle.objective.scoring

@@ -23,7 +23,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
-from structlearn.problem.oracle import Oracle, corner_chunk
+from structlearn.problem.oracle import Oracle, maximize_chunk
 from structlearn.solvers.extragradient.geometry import Geometry
 
 
@@ -33,7 +33,7 @@ class Point(NamedTuple):
     a: Array
     b: float
     #: u(z) = sum_i p_i Phi_i^T (mu_i - z_i)
-    pull: Array
+    dual_map: Array
     #: sum_i p_i <c_i, z_i - mu_i>
     cost: float
     #: sum_i p_i F*(theta_i)
@@ -127,16 +127,16 @@ class Saddle:
             first, last = next(chunks)
             cost = objective.cost[scoring.start[first] : scoring.start[last]]
             for k, answer in enumerate(answers):
-                scoring.shared(found[k].pull)[:] -= answer.shared
+                scoring.shared(found[k].dual_map)[:] -= answer.shared
                 costs[k] += float(cost @ answer.local)
                 values[k] += answer.value
-                scoring.pullback(np.negative(answer.local, out=answer.local), first, last, found[k].pull)
+                scoring.pullback(np.negative(answer.local, out=answer.local), first, last, found[k].dual_map)
         return [point._replace(cost=c, value=f) for point, c, f in zip(found, costs, values)]
 
     def _room(self, base: Point, target: Target) -> Point:
         """A point to be filled in. Examples of weight zero keep their z."""
         kept = (np.empty_like(base.scores), base.z.copy()) if self.full and base.z is not None else ()
-        return Point(target.a, target.b, self.objective.gold_pull.copy(), 0.0, 0.0, *kept)
+        return Point(target.a, target.b, self.objective.gold_map.copy(), 0.0, 0.0, *kept)
 
     def goes_on(self, other: Saddle) -> bool:
         """Whether points of this saddle are points of another, of an equal objective."""
@@ -144,7 +144,7 @@ class Saddle:
 
     def divergence(self, x: Point, y: Point) -> float:
         """B_z(x, y) = sum_i p_i { F*(theta_y) - F*(theta_x) + <theta_x - theta_y, x> }."""
-        pulled = self.objective.gold_pull - x.pull
+        pulled = self.objective.gold_map - x.dual_map
         cost = x.cost + self.objective.gold_cost
         return max(0.0, y.value - x.value + float((x.a - y.a) @ pulled) + (x.b - y.b) * cost)
 
@@ -204,7 +204,7 @@ class Saddle:
     def _ask(self, theta: Array, shared: Array, chunk: tuple[int, int]) -> tuple[Answer, Array]:
         """The answer to scores, and p_i z_i as the layout has it."""
         weighted, shared_sum = np.empty(theta.size), np.zeros(shared.size)
-        ask = self.oracle.run(corner_chunk)
+        ask = self.oracle.run(maximize_chunk)
         weight = self.objective.weight
         gold = self.oracle.no_gold
         value, *_ = ask(

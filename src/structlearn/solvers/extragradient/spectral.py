@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.core.contract import Array, peak, workspace
+from structlearn.core.contract import Array, max_value, workspace
 from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
 
@@ -68,5 +68,5 @@ def squared_peaks(
         a, b = layout.start[i] - offset, layout.start[i + 1] - offset
         shape = (layout.shapes[i, 0], layout.shapes[i, 1])
         scratch = vertex[: b - a + shared.size]
-        total += weight[i] * peak(structure, shape, theta[a:b], shared, work, scratch) ** 2
+        total += weight[i] * max_value(structure, shape, theta[a:b], shared, work, scratch) ** 2
     return total

@@ -27,16 +27,16 @@ GROWTH = 2.0
 
 
 @kernel
-def _move(columns: Any, members: Array, bound: float, l1: float, w: Array, r: Array, pull: Array) -> float:
+def _step(columns: Any, members: Array, bound: float, l1: float, w: Array, r: Array, dual_map: Array) -> Any:
     """A proximal step of one block of several features; about what the objective has fallen by."""
     squared = 0.0
     for j in members:
-        pull[j] = w[j] * bound + along(columns, j, r)
-        squared += pull[j] ** 2
+        dual_map[j] = w[j] * bound + along(columns, j, r)
+        squared += dual_map[j] ** 2
     shrunk = max(1 - l1 / np.sqrt(squared), 0.0) / bound if squared > 0 else 0.0
     fall = 0.0
     for j in members:
-        change = shrunk * pull[j] - w[j]
+        change = shrunk * dual_map[j] - w[j]
         if change != 0:
             w[j] += change
             retreat(columns, j, change, r)
@@ -49,13 +49,13 @@ def _descend(problem: Problem, work: Array, at: Iterate, aim: float, max_sweeps:
     """Sweep over the blocks in `work` until the gap of their problem is at most `aim`; the sweeps it took."""
     columns, _, _, blocks, norms = problem
     start, members, bound, _ = blocks
-    w, r, pull, _ = at
+    w, r, dual_map, _ = at
     for sweep in range(1, max_sweeps + 1):
         fall = 0.0
         for g in work:
             if start[g + 1] - start[g] > 1:
                 block = members[start[g] : start[g + 1]]
-                fall += _move(columns, block, bound[g], norms.l1, w, r, pull)
+                fall += _step(columns, block, bound[g], norms.l1, w, r, dual_map)
                 continue
             j = members[start[g]]
             aim_j = w[j] * bound[g] + along(columns, j, r)
@@ -142,8 +142,8 @@ def _look(objective: LeastSquares, at: Iterate, alive: Array, sweeps: int, work_
     problem, at = objective.problem, at._replace(r=objective.residual(at.w))
     values = evaluate(problem, alive, at)
     # 1/2 ||.||^2 is 1-strongly convex, so that the dual optimum is within this radius of s r
-    radius = np.sqrt(2 * max(values.primal + values.rounding - values.dual_of_share, 0.0))
-    alive = _screened(problem, alive, at, values.share, radius)
+    radius = np.sqrt(2 * max(values.primal + values.rounding - values.dual_of_fraction, 0.0))
+    alive = _screened(problem, alive, at, values.fraction, radius)
     return DescentState(at, values, alive, sweeps, work_size)
 
 
@@ -151,7 +151,7 @@ def _working_set(problem: Problem, state: DescentState) -> Array:
     """The non-zero blocks, and more of those that are nearest to their bound."""
     alive = state.alive
     distance = np.empty(alive.size)
-    used = _distances(problem, alive, state.at, state.values.share, distance)
+    used = _distances(problem, alive, state.at, state.values.fraction, distance)
     size = max(int(GROWTH * used), state.work_size)
     if size >= alive.size:
         return alive
@@ -167,7 +167,7 @@ def _used(block: Array, w: Array) -> bool:
 
 
 @kernel
-def _distances(problem: Problem, alive: Array, at: Iterate, share: float, distance: Array) -> int:
+def _distances(problem: Problem, alive: Array, at: Iterate, fraction: float, distance: Array) -> int:
     """How far s X_g^T r is from its bound, in units of r; -1 where w_g is not zero; the number of those."""
     start, members, bound, _ = problem.blocks
     w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2
@@ -178,19 +178,19 @@ def _distances(problem: Problem, alive: Array, at: Iterate, share: float, distan
             distance[k] = -1.0
             used += 1
         else:
-            distance[k] = (l1 - share * at.pulls[g]) / np.sqrt(bound[g] + l2)
+            distance[k] = (l1 - fraction * at.map_norms[g]) / np.sqrt(bound[g] + l2)
     return used
 
 
 @kernel
-def _screened(problem: Problem, alive: Array, at: Iterate, share: float, radius: float) -> Array:
+def _screened(problem: Problem, alive: Array, at: Iterate, fraction: float, radius: float) -> Array:
     """Without the blocks that are zero here, and for which ||X_g^T rho|| < l1 within `radius` of s r."""
     start, members, bound, _ = problem.blocks
     w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2
     kept = np.empty_like(alive)
     count = 0
     for g in alive:
-        reach = share * at.pulls[g] + radius * np.sqrt(bound[g] + l2)
+        reach = fraction * at.map_norms[g] + radius * np.sqrt(bound[g] + l2)
         if reach >= l1 * (1 - 1e-9) or _used(members[start[g] : start[g + 1]], w):
             kept[count] = g
             count += 1

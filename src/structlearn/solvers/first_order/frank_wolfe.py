@@ -1,4 +1,4 @@
-"""Batch Frank-Wolfe: all blocks step towards their corners at once."""
+"""Batch Frank-Wolfe: all blocks step towards their vertices at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.problem.objective import Answers, Objective
+from structlearn.problem.objective import Objective, Predictions
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
 
@@ -19,9 +19,9 @@ class State(NamedTuple):
     w: Array
     cost: float
     #: the oracle's answers at w
-    answers_here: Answers
+    predictions: Predictions
     steps: int
-    answers: int
+    oracle_calls: int
     estimate: float
 
 
@@ -40,34 +40,34 @@ class FrankWolfe:
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         if warm is not None and isinstance(warm.state, State):
-            return warm.state._replace(answers=0)
+            return warm.state._replace(oracle_calls=0)
         w, cost = np.zeros(objective.n_weights), 0.0
         if warm is not None and warm.fits(objective):
             w, cost = objective.weights_of(np.asarray(warm.point))
-            share = warm.share(objective, w, cost)
-            w, cost = share * w, share * cost
-        return State(w, cost, objective.answers(w), 0, 0, np.inf)
+            fraction = warm.fraction(objective, w, cost)
+            w, cost = fraction * w, fraction * cost
+        return State(w, cost, objective.predictions(w), 0, 0, np.inf)
 
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
         lam = objective.regularization
-        corner_w = state.answers_here.pull / lam
-        away = state.w - corner_w
-        gap = lam * float(state.w @ away) + state.answers_here.cost - state.cost
+        vertex_w = state.predictions.dual_map / lam
+        away = state.w - vertex_w
+        gap = lam * float(state.w @ away) + state.predictions.cost - state.cost
         gamma = 2.0 / (state.steps + 2)
         if self.line_search:
             curvature = lam * float(away @ away)
             gamma = 1.0 if curvature <= gap else max(gap, 0.0) / curvature
         w = state.w - gamma * away
-        cost = state.cost + gamma * (state.answers_here.cost - state.cost)
-        answers = state.answers + objective.n_active
-        return State(w, cost, objective.answers(w), state.steps + 1, answers, gap)
+        cost = state.cost + gamma * (state.predictions.cost - state.cost)
+        oracle_calls = state.oracle_calls + objective.n_active
+        return State(w, cost, objective.predictions(w), state.steps + 1, oracle_calls, gap)
 
     def progress(self, state: State) -> Progress:
-        return Progress(state.answers, state.estimate)
+        return Progress(state.oracle_calls, state.estimate)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
         dual = objective.dual(state.w, state.cost)
-        return [Candidate(state.w, state.answers_here.primal, dual, float(state.w @ state.w))]
+        return [Candidate(state.w, state.predictions.primal, dual, float(state.w @ state.w))]
 
     def settle(self, objective: Objective, state: State) -> tuple[State, None]:
         return state, None

@@ -9,7 +9,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.rounding import Bound
-from structlearn.problem.objective import Answers, Objective
+from structlearn.problem.objective import Objective, Predictions
 from structlearn.solvers.first_order.lbfgs import answered
 from structlearn.solvers.first_order.steps import StepRule
 from structlearn.solvers.loop import Candidate, Progress
@@ -20,15 +20,15 @@ class DescentState(NamedTuple):
     """The iterate, the predictions there, and the last step length."""
 
     w: Array
-    here: Answers
+    here: Predictions
     eta: float
     steps: int
-    answers: int
+    oracle_calls: int
 
 
 @dataclass(frozen=True)
 class GradientDescent:
-    """w <- w - eta (lambda w - pull).
+    """w <- w - eta (lambda w - u(z)).
 
     Parameters
     ----------
@@ -43,26 +43,26 @@ class GradientDescent:
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> DescentState:
         objective.require_gradient("gradient")
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
-        return DescentState(w, objective.answers(w), 1.0, 0, objective.n_active)
+        return DescentState(w, objective.predictions(w), 1.0, 0, objective.n_active)
 
     def step(self, objective: Objective, state: DescentState, rng: np.random.Generator) -> DescentState:
-        gradient = objective.regularization * state.w - state.here.pull
+        gradient = objective.regularization * state.w - state.here.dual_map
         trials = 0
         eta = 2 * state.eta
         if self.step_rule is not None:
             eta = self.step_rule.schedule(objective).length(state.steps + 1)
         while True:
             w = state.w - eta * gradient
-            here = objective.answers(w)
+            here = objective.predictions(w)
             trials += 1
             promised = eta / 2 * float(gradient @ gradient)
             if self.step_rule is not None or here.primal <= state.here.primal - promised or trials > 60:
                 break
             eta /= 2
-        return DescentState(w, here, eta, state.steps + 1, state.answers + trials * objective.n_active)
+        return DescentState(w, here, eta, state.steps + 1, state.oracle_calls + trials * objective.n_active)
 
     def progress(self, state: DescentState) -> Progress:
-        return Progress(state.answers, 0.0)
+        return Progress(state.oracle_calls, 0.0)
 
     def candidates(self, objective: Objective, state: DescentState) -> list[Candidate]:
         return [answered(objective, state.w, state.here)]
@@ -77,10 +77,10 @@ class ProximalState(NamedTuple):
     w: Array
     primal: float
     ahead: Array
-    here: Answers
+    here: Predictions
     momentum: float
     eta: float
-    answers: int
+    oracle_calls: int
     dual: Bound
 
 
@@ -88,7 +88,7 @@ class ProximalState(NamedTuple):
 class Proximal:
     """Accelerated proximal gradient (FISTA, Beck and Teboulle 2009), with backtracking and restarts.
 
-    w <- prox_{eta R}(v + eta pull(v)),  v <- w + momentum (w - previous w). The momentum is dropped
+    w <- prox_{eta R}(v + eta u(z(v))),  v <- w + momentum (w - previous w). The momentum is dropped
     whenever it points uphill (O'Donoghue and Candes 2015). Serves every penalty R.
     """
 
@@ -97,20 +97,20 @@ class Proximal:
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> ProximalState:
         objective.require_gradient("proximal")
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
-        here = objective.answers(w)
-        dual = objective.dual_of_pull(here.pull, here.cost)
+        here = objective.predictions(w)
+        dual = objective.dual_of_map(here.dual_map, here.cost)
         return ProximalState(w, here.primal, w, here, 1.0, 1.0, objective.n_active, dual)
 
     def step(self, objective: Objective, state: ProximalState, rng: np.random.Generator) -> ProximalState:
-        ahead, pull = state.ahead, state.here.pull
+        ahead, dual_map = state.ahead, state.here.dual_map
         eta, trials = 1.3 * state.eta, 0
         while True:
-            w = objective.penalty.prox(ahead + eta * pull, eta)
+            w = objective.penalty.prox(ahead + eta * dual_map, eta)
             moved = w - ahead
-            there = objective.answers(w)
+            there = objective.predictions(w)
             trials += 1
             # the gradient may change by at most 1/eta along the step; values would drown in rounding
-            if float((pull - there.pull) @ moved) <= float(moved @ moved) / eta or trials > 60:
+            if float((dual_map - there.dual_map) @ moved) <= float(moved @ moved) / eta or trials > 60:
                 break
             eta /= 2
         momentum = (1 + np.sqrt(1 + 4 * state.momentum**2)) / 2
@@ -118,14 +118,14 @@ class Proximal:
             momentum, ahead = 1.0, w
         else:
             ahead = w + (state.momentum - 1) / momentum * (w - state.w)
-        here = there if ahead is w else objective.answers(ahead)
+        here = there if ahead is w else objective.predictions(ahead)
         asked = trials + (ahead is not w)
-        duals = [objective.dual_of_pull(one.pull, one.cost) for one in (there, here)]
-        answers = state.answers + asked * objective.n_active
-        return ProximalState(w, there.primal, ahead, here, momentum, eta, answers, max(duals))
+        duals = [objective.dual_of_map(one.dual_map, one.cost) for one in (there, here)]
+        oracle_calls = state.oracle_calls + asked * objective.n_active
+        return ProximalState(w, there.primal, ahead, here, momentum, eta, oracle_calls, max(duals))
 
     def progress(self, state: ProximalState) -> Progress:
-        return Progress(state.answers, 0.0)
+        return Progress(state.oracle_calls, 0.0)
 
     def candidates(self, objective: Objective, state: ProximalState) -> list[Candidate]:
         return [Candidate(state.w, state.primal, state.dual)]

@@ -8,9 +8,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.problem.objective import Answers, Objective
-from structlearn.solvers.kept_books import misfit
+from structlearn.problem.objective import Objective, Predictions
 from structlearn.solvers.loop import Candidate, Progress
+from structlearn.solvers.saved_run import misfit
 from structlearn.solvers.solution import Solution
 
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9  # the constants of the weak Wolfe conditions
@@ -21,10 +21,10 @@ class State(NamedTuple):
     """An iterate, what is known there, and the last steps with their changes of gradient."""
 
     w: Array
-    here: Answers
+    here: Predictions
     steps: tuple[Array, ...]
     changes: tuple[Array, ...]
-    answers: int
+    oracle_calls: int
     finished: str = ""
 
 
@@ -47,7 +47,7 @@ class LBFGS:
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         objective.require_gradient("lbfgs")
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
-        return State(w, objective.answers(w), (), (), objective.n_active)
+        return State(w, objective.predictions(w), (), (), objective.n_active)
 
     def restored(self, objective: Objective, state: State) -> State:
         """The state as it was; the pairs that shape the next step must show a curvature above zero."""
@@ -67,7 +67,7 @@ class LBFGS:
         trials = 0
         while True:
             w = state.w + length * direction
-            here = objective.answers(w)
+            here = objective.predictions(w)
             trials += 1
             after = _gradient(objective, w, here)
             if here.primal > state.here.primal + SUFFICIENT_DECREASE * length * slope:
@@ -79,23 +79,23 @@ class LBFGS:
             if trials >= MOST_TRIALS:
                 break
             length = (low + high) / 2 if np.isfinite(high) else 2 * length
-        answers = state.answers + trials * objective.n_active
+        oracle_calls = state.oracle_calls + trials * objective.n_active
         if here.primal >= state.here.primal:
             done = (
                 "Stopped at the limit of rounding: no step along the search direction lowers the objective; "
                 "scale the features, or raise tol."
             )
-            return state._replace(answers=answers, finished=done)
+            return state._replace(oracle_calls=oracle_calls, finished=done)
         step, change = w - state.w, after - gradient
         if float(step @ change) <= 1e-16 * float(change @ change):
-            return State(w, here, state.steps, state.changes, answers)
+            return State(w, here, state.steps, state.changes, oracle_calls)
         keep = self.memory - 1
         steps = (*state.steps[-keep:], step) if keep else (step,)
         changes = (*state.changes[-keep:], change) if keep else (change,)
-        return State(w, here, steps, changes, answers)
+        return State(w, here, steps, changes, oracle_calls)
 
     def progress(self, state: State) -> Progress:
-        return Progress(state.answers, 0.0, state.finished)
+        return Progress(state.oracle_calls, 0.0, state.finished)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
         return [answered(objective, state.w, state.here)]
@@ -104,25 +104,25 @@ class LBFGS:
         return state, None
 
 
-def answered(objective: Objective, w: Array, here: Answers) -> Candidate:
+def answered(objective: Objective, w: Array, here: Predictions) -> Candidate:
     """The certificate that comes with the predictions at w."""
-    return Candidate(w, here.primal, objective.dual_of_pull(here.pull, here.cost))
+    return Candidate(w, here.primal, objective.dual_of_map(here.dual_map, here.cost))
 
 
-def _gradient(objective: Objective, w: Array, here: Answers) -> Array:
-    return objective.regularization * w - here.pull
+def _gradient(objective: Objective, w: Array, here: Predictions) -> Array:
+    return objective.regularization * w - here.dual_map
 
 
 def _apply_inverse(gradient: Array, steps: tuple[Array, ...], changes: tuple[Array, ...]) -> Array:
     """The two-loop recursion: the inverse Hessian estimate times the gradient."""
     q = gradient.copy()
-    shares = []
+    fractions = []
     for step, change in zip(reversed(steps), reversed(changes)):
-        share = float(step @ q) / float(step @ change)
-        shares.append(share)
-        q -= share * change
+        fraction = float(step @ q) / float(step @ change)
+        fractions.append(fraction)
+        q -= fraction * change
     if steps:
         q *= float(steps[-1] @ changes[-1]) / float(changes[-1] @ changes[-1])
-    for step, change, share in zip(steps, changes, reversed(shares)):
-        q += (share - float(change @ q) / float(step @ change)) * step
+    for step, change, fraction in zip(steps, changes, reversed(fractions)):
+        q += (fraction - float(change @ q) / float(step @ change)) * step
     return q

@@ -22,7 +22,7 @@ class State(NamedTuple):
     w: Array
     cost: float
     eta: float
-    answers: int
+    oracle_calls: int
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class ProjectedGradient:
         z, w, cost = objective.gold_point(), np.zeros(objective.n_weights), 0.0
         if warm is not None and warm.fits(objective):
             w, cost = objective.weights_of(np.asarray(warm.point))
-            share = warm.share(objective, w, cost)
-            z, w, cost = z + share * (np.asarray(warm.point) - z), share * w, share * cost
+            fraction = warm.fraction(objective, w, cost)
+            z, w, cost = z + fraction * (np.asarray(warm.point) - z), fraction * w, fraction * cost
         return State(z, w, cost, 1.0, 0)
 
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
@@ -66,7 +66,7 @@ class ProjectedGradient:
             state.w - gamma * away,
             state.cost + gamma * (cost - state.cost),
             eta,
-            state.answers + objective.n_active,
+            state.oracle_calls + objective.n_active,
         )
 
     @staticmethod
@@ -77,10 +77,10 @@ class ProjectedGradient:
         oracle = Oracle(record, objective.scoring, structure=structure, n_jobs=n_jobs)
         ones = np.ones(objective.scoring.n_examples)
         scores = state.z + state.eta * objective.cost
-        return np.concatenate([one.vertices for one in oracle.corners(state.eta * state.w, scores, ones)])
+        return np.concatenate([one.vertices for one in oracle.maximizers(state.eta * state.w, scores, ones)])
 
     def progress(self, state: State) -> Progress:
-        return Progress(state.answers)
+        return Progress(state.oracle_calls)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
         dual = objective.dual(state.w, state.cost)

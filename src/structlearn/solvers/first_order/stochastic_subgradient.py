@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, corner, move, score, scratch, workspace
+from structlearn.core.contract import Array, add_pullback, maximize, score, scoring_workspace, workspace
 from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.orders import Order, Permutation
@@ -27,14 +27,14 @@ class State(NamedTuple):
     u: Array
     b: Array
     #: sum of p_i Phi_i^T (mu_i - s_i) over this pass's answers
-    pull: Array
+    dual_map: Array
     totals: Array
     #: how often each example was visited in this pass
     visits: Array
     dual_average: DualAverage
     order: Array
     passes: int
-    answers: int
+    oracle_calls: int
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class StochasticSubgradient:
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         if warm is not None and isinstance(warm.state, State):
-            return warm.state._replace(answers=0, order=warm.state.order[:0])
+            return warm.state._replace(oracle_calls=0, order=warm.state.order[:0])
         u = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         b = u.copy() if self.averaging else np.zeros(0)
-        pull = np.zeros(u.size)
+        dual_map = np.zeros(u.size)
         visits = np.zeros(objective.scoring.n_examples, dtype=np.int64)
         nothing = objective.active[:0]
         totals = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0])
-        state = State(u, b, pull, totals, visits, DualAverage(np.zeros(u.size)), nothing, 0, 0)
+        state = State(u, b, dual_map, totals, visits, DualAverage(np.zeros(u.size)), nothing, 0, 0)
         self._visit(objective, state, nothing)  # compiles
         return state
 
@@ -82,7 +82,7 @@ class StochasticSubgradient:
             state.totals[MISTAKES] = 0.0
         now, later = order[: self.examples_at_once], order[self.examples_at_once :]
         self._visit(objective, state, now)
-        state = state._replace(order=later, answers=state.answers + now.size)
+        state = state._replace(order=later, oracle_calls=state.oracle_calls + now.size)
         return state if later.size else self._close_pass(state)
 
     @staticmethod
@@ -90,8 +90,8 @@ class StochasticSubgradient:
         """Fold the pass's answers into the dual average, later passes with larger weights."""
         most = float(state.visits.max())
         passes = state.passes + 1
-        average = state.dual_average.add(state.pull / most, state.totals[COST] / most, passes)
-        state.pull[:] = 0.0
+        average = state.dual_average.add(state.dual_map / most, state.totals[COST] / most, passes)
+        state.dual_map[:] = 0.0
         state.totals[COST] = 0.0
         state.visits[:] = 0
         if state.totals[MISTAKES] < state.totals[FEWEST]:
@@ -112,7 +112,7 @@ class StochasticSubgradient:
         )
 
     def progress(self, state: State) -> Progress:
-        return Progress(state.answers)
+        return Progress(state.oracle_calls)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
         totals = state.totals
@@ -141,14 +141,14 @@ class Perceptron(StochasticSubgradient):
 
     def progress(self, state: State) -> Progress:
         if state.passes == 0 or state.order.size:
-            return Progress(state.answers)
+            return Progress(state.oracle_calls)
         if state.totals[MISTAKES] == 0:
-            return Progress(state.answers, finished="Converged: a whole pass made no mistake.")
+            return Progress(state.oracle_calls, finished="Converged: a whole pass made no mistake.")
         if state.passes - state.totals[BEST_PASS] >= self.patience:
             fewest = int(state.totals[FEWEST])
             done = f"Converged: {self.patience} passes brought no fewer mistakes than {fewest} examples."
-            return Progress(state.answers, finished=done)
-        return Progress(state.answers)
+            return Progress(state.oracle_calls, finished=done)
+        return Progress(state.oracle_calls)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
         return super().candidates(objective, state)[-1:]
@@ -172,16 +172,16 @@ def subgradient_pass(
     order: Any,
     u: Any,
     b: Any,
-    pull: Any,
+    dual_map: Any,
     totals: Any,
     visits: Any,
 ) -> None:
     work = workspace(structure, blocks.largest)
-    tools = scratch(scoring)
+    tools = scoring_workspace(scoring)
     n_shared = scoring.n_shared
     shared = np.empty(n_shared)
     scores = np.empty(blocks.most_parts)
-    corners = np.empty(blocks.most_parts + n_shared)
+    vertices = np.empty(blocks.most_parts + n_shared)
     for q in range(order.size):
         i = order[q]
         first = blocks.start[i]
@@ -189,14 +189,14 @@ def subgradient_pass(
         p = blocks.weight[i]
         cost = blocks.cost[first : first + size]
         theta = scores[:size]
-        delta = corners[: size + n_shared]
+        delta = vertices[: size + n_shared]
         # s = argmax <theta + c, s> at w = SCALE u
         score(scoring, i, u, tools, theta)
         for j in range(size):
             theta[j] = totals[SCALE] * theta[j] + cost[j]
         for j in range(n_shared):
             shared[j] = totals[SCALE] * u[u.size - n_shared + j]
-        corner(structure, (blocks.shapes[i, 0], blocks.shapes[i, 1]), theta, shared, work, delta)
+        maximize(structure, (blocks.shapes[i, 0], blocks.shapes[i, 1]), theta, shared, work, delta)
         # delta = s - mu, and what it costs
         for e in range(blocks.gold_start[i], blocks.gold_start[i + 1]):
             delta[blocks.gold_index[e]] -= blocks.gold_value[e]
@@ -224,11 +224,13 @@ def subgradient_pass(
             totals[SCALE] = 1.0
         if wrong:
             length = -eta * n_active * p / totals[SCALE]
-            move(scoring, i, delta, length, u, tools)
+            add_pullback(scoring, i, delta, length, u, tools)
             if regularization > 0.0:
-                move(scoring, i, delta, -p, pull, tools)
+                add_pullback(scoring, i, delta, -p, dual_map, tools)
             if b.size and totals[AVERAGE_SHARE] != 0.0:
-                move(scoring, i, delta, -length * totals[AVERAGE_SHARE] / totals[AVERAGE_SCALE], b, tools)
+                add_pullback(
+                    scoring, i, delta, -length * totals[AVERAGE_SHARE] / totals[AVERAGE_SCALE], b, tools
+                )
         if b.size:
             # average <- (1 - rho) average + rho w
             rho = 1.0 / t if uniform_average else 2.0 / (t + 1.0)

@@ -13,7 +13,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.rounding import Bound
-from structlearn.problem.objective import Answers, Objective
+from structlearn.problem.objective import Objective, Predictions
 from structlearn.solvers.first_order.steps import PegasosStep, StepRule
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
@@ -22,31 +22,33 @@ from structlearn.solvers.solution import Solution
 class DualAverage(NamedTuple):
     """An average of answers: lambda w(z) and the cost of z, enough for D(z)."""
 
-    pull: Array
+    dual_map: Array
     cost: float = 0.0
     weight: float = 0.0
 
-    def add(self, pull: Array, cost: float, weight: float) -> DualAverage:
+    def add(self, dual_map: Array, cost: float, weight: float) -> DualAverage:
         total = self.weight + weight
         rho = weight / total
-        return DualAverage(self.pull + rho * (pull - self.pull), self.cost + rho * (cost - self.cost), total)
+        return DualAverage(
+            self.dual_map + rho * (dual_map - self.dual_map), self.cost + rho * (cost - self.cost), total
+        )
 
     def value(self, objective: Objective) -> Bound | None:
         """D of the average; without a regulariser there is no dual."""
         if objective.regularization <= 0 or self.weight == 0:
             return None
-        return objective.dual_of_pull(self.pull, self.cost)
+        return objective.dual_of_map(self.dual_map, self.cost)
 
 
 class State(NamedTuple):
     """The iterate, the oracle's answers there, and the running averages."""
 
     w: Array
-    answers_here: Answers
+    predictions: Predictions
     average: Array
     dual_average: DualAverage
     steps: int
-    answers: int
+    oracle_calls: int
 
 
 @dataclass(frozen=True)
@@ -68,24 +70,26 @@ class Subgradient:
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         self.step_rule.schedule(objective)  # refuses here what it cannot do
         if warm is not None and isinstance(warm.state, State):
-            return warm.state._replace(answers=0)
+            return warm.state._replace(oracle_calls=0)
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
-        return State(w, objective.answers(w), w, DualAverage(np.zeros(w.size)), 0, 0)
+        return State(w, objective.predictions(w), w, DualAverage(np.zeros(w.size)), 0, 0)
 
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
         t = state.steps + 1
         eta = self.step_rule.schedule(objective).length(t)
-        here = state.answers_here
-        w = state.w - eta * (objective.regularization * state.w - here.pull)
+        here = state.predictions
+        w = state.w - eta * (objective.regularization * state.w - here.dual_map)
         average = state.average + 2.0 / (t + 1) * (w - state.average) if self.averaging else w
-        dual_average = state.dual_average.add(here.pull, here.cost, t)
-        return State(w, objective.answers(w), average, dual_average, t, state.answers + objective.n_active)
+        dual_average = state.dual_average.add(here.dual_map, here.cost, t)
+        return State(
+            w, objective.predictions(w), average, dual_average, t, state.oracle_calls + objective.n_active
+        )
 
     def progress(self, state: State) -> Progress:
-        return Progress(state.answers)
+        return Progress(state.oracle_calls)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
-        found = [Candidate(state.w, state.answers_here.primal, state.dual_average.value(objective))]
+        found = [Candidate(state.w, state.predictions.primal, state.dual_average.value(objective))]
         if self.averaging and state.steps:
             found.append(Candidate(state.average))
         return found

@@ -9,25 +9,25 @@ import numpy as np
 from structlearn.core.contract import (
     Array,
     Shape,
-    corner,
     entropy,
-    gibbs,
-    gibbs_workspace,
     log_partition,
-    nearest,
-    nearest_workspace,
-    peak,
+    marginals,
+    marginals_workspace,
+    max_value,
+    maximize,
+    project,
+    project_workspace,
     workspace,
 )
-from structlearn.core.kernels import answer, kernel
-from structlearn.structures.base import Corners, Structure, label_count, nothing_allowed, one_each
+from structlearn.core.kernels import implements, kernel
+from structlearn.structures.base import SparseVertices, Structure, label_count, nothing_allowed, one_each
 from structlearn.structures.chain.kbest import k_best
 from structlearn.structures.chain.logarithms import LOWEST, normalize
 from structlearn.structures.chain.marginals import exponential
 from structlearn.structures.chain.sampling import sample_backward
 from structlearn.structures.regularized import clipped
 from structlearn.structures.rows import encode_rows, label_indices, node_weights, row_costs
-from structlearn.structures.sparsemap import MOST_ATOMS, ActiveSet, active_set_nearest, make_atoms
+from structlearn.structures.sparsemap import MOST_ATOMS, ActiveSet, active_set_project, make_atoms
 
 
 class ConditionedRecord(NamedTuple):
@@ -107,7 +107,7 @@ class ConditionedChain(Structure):
         self.tables(costs)[0][:] = row_costs(gold, self.n_labels, weights, nodes) / scale
         return costs
 
-    def encode_many(self, ys: Any, shapes: Array) -> Corners:
+    def encode_many(self, ys: Any, shapes: Array) -> SparseVertices:
         k = self.n_labels
         lengths = shapes[:, 0]
         labels = np.concatenate([label_indices(y, k) for y in ys])
@@ -117,9 +117,9 @@ class ConditionedChain(Structure):
         step = np.r_[0, labels[:-1]][inner] * k + labels[inner]
         pairs = lengths[owner][inner] * k + position[inner] * k * k + step
         index = np.concatenate([position * k + labels, pairs])
-        return Corners.gather(np.concatenate([owner, owner[inner]]), index, lengths.size)
+        return SparseVertices.gather(np.concatenate([owner, owner[inner]]), index, lengths.size)
 
-    def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
+    def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
         nodes = options.pop("nodes", None)
         if nodes is not None:
             pairs = zip(one_each(nodes, len(shapes), "nodes"), shapes[:, 0])
@@ -134,13 +134,13 @@ class ConditionedChain(Structure):
     def sample(self, theta: Array, n: int, random_state: int | np.random.Generator | None = None) -> Array:
         """`n` independent label sequences of p(y) ~ exp <theta, z(y)>, an (n, L) array of integers."""
         theta, shape = self._checked(theta)
-        work = gibbs_workspace(self.record, shape)
+        work = marginals_workspace(self.record, shape)
         if _log_forward(self.record, shape[0], theta, work) == -np.inf:
             raise nothing_allowed("The score vector")
         return sample_backward(self.tables(theta)[1], work.ahead, n, np.random.default_rng(random_state))
 
 
-@answer(workspace, ConditionedRecord)
+@implements(workspace, ConditionedRecord)
 @kernel
 def conditioned_workspace(structure: Any, shape: Any) -> Any:
     return np.empty((shape[0], structure.n_labels))
@@ -187,16 +187,16 @@ def _viterbi(n: Any, length: Any, labels: Any, pairs: Any, work: Any, vertex: An
     return value
 
 
-@answer(corner, ConditionedRecord)
+@implements(maximize, ConditionedRecord)
 @kernel
 def conditioned_viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     cut = shape[0] * structure.n_labels
     return _viterbi(structure.n_labels, shape[0], theta[:cut], theta[cut:], work, vertex)
 
 
-@answer(peak, ConditionedRecord)
+@implements(max_value, ConditionedRecord)
 @kernel
-def conditioned_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def conditioned_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     cut = shape[0] * structure.n_labels
     _forward(structure.n_labels, shape[0], theta[:cut], theta[cut:], work)
     return work[shape[0] - 1].max()
@@ -211,26 +211,26 @@ class SharedPairs(NamedTuple):
     n_labels: int
 
 
-@answer(corner, SharedPairs)
+@implements(maximize, SharedPairs)
 @kernel
 def shared_pairs_viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     return _viterbi(structure.n_labels, shape[0], theta, shared, work, vertex)
 
 
-@answer(nearest_workspace, ConditionedRecord)
+@implements(project_workspace, ConditionedRecord)
 @kernel
-def conditioned_nearest_workspace(structure: Any, shape: Any) -> Any:
+def conditioned_project_workspace(structure: Any, shape: Any) -> Any:
     n_labels = shape[0] * structure.n_labels
     atoms = make_atoms(min(n_labels + 2, MOST_ATOMS), shape[0] * shape[1])
     return ActiveSet(atoms, np.empty(n_labels), np.empty(n_labels), workspace(structure, shape))
 
 
-@answer(nearest, ConditionedRecord)
+@implements(project, ConditionedRecord)
 @kernel
-def conditioned_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def conditioned_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     cut = shape[0] * structure.n_labels
     inner = SharedPairs(structure.n_labels)
-    return active_set_nearest(inner, shape, theta[:cut], theta[cut:], work, point)
+    return active_set_project(inner, shape, theta[:cut], theta[cut:], work, point)
 
 
 # ---- marginals -------------------------------------------------------------------------------------
@@ -249,9 +249,9 @@ class ConditionedScratch(NamedTuple):
     found: Array
 
 
-@answer(gibbs_workspace, ConditionedRecord)
+@implements(marginals_workspace, ConditionedRecord)
 @kernel
-def conditioned_gibbs_workspace(structure: Any, shape: Any) -> Any:
+def conditioned_marginals_workspace(structure: Any, shape: Any) -> Any:
     size = (shape[0], structure.n_labels)
     row = np.empty(structure.n_labels)
     return ConditionedScratch(np.empty(size), np.empty(size), np.empty(size), row, np.zeros(1))
@@ -294,9 +294,9 @@ def _log_forward(structure: Any, length: Any, theta: Any, work: Any) -> Any:
     return log_z + np.log(np.exp(ahead[length - 1]).sum())
 
 
-@answer(gibbs, ConditionedRecord)
+@implements(marginals, ConditionedRecord)
 @kernel
-def conditioned_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def conditioned_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     """p(y_(t-1) = j, y_t = k) = p_t(k) p(j | k): backward smoothing, so large scores cost no accuracy.
 
     Leaves the entropy in `found`, by the chain rule (see `chain_logarithms`).
@@ -334,7 +334,7 @@ def conditioned_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work:
     return value
 
 
-@answer(entropy, ConditionedRecord)
+@implements(entropy, ConditionedRecord)
 @kernel
 def conditioned_entropy(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
@@ -342,7 +342,7 @@ def conditioned_entropy(
     return clipped(work.found[0], shape[0] * np.log(structure.n_labels))
 
 
-@answer(log_partition, ConditionedRecord)
+@implements(log_partition, ConditionedRecord)
 @kernel
 def conditioned_log_partition(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any

@@ -79,7 +79,7 @@ class ChainScratch(NamedTuple):
 
 
 @kernel
-def chain_gibbs_workspace(structure: Any, shape: Any) -> Any:
+def chain_marginals_workspace(structure: Any, shape: Any) -> Any:
     length, n = shape[0], structure.n_labels
     padded = (n + _LANES - 1) // _LANES * _LANES
     return ChainScratch(
@@ -96,7 +96,7 @@ def chain_gibbs_workspace(structure: Any, shape: Any) -> Any:
 
 
 @kernel
-def chain_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def chain_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     length, n = shape[0], structure.n_labels
     n_local = length * n
     local = mean[:n_local].reshape(length, n)

@@ -9,23 +9,23 @@ import numpy as np
 from structlearn.core.contract import (
     Array,
     Shape,
-    corner,
     entropy,
-    gibbs,
-    gibbs_workspace,
     log_partition,
-    peak,
+    marginals,
+    marginals_workspace,
+    max_value,
+    maximize,
     workspace,
 )
-from structlearn.core.kernels import answer, kernel
-from structlearn.structures.base import Corners, Structure, label_count, nothing_allowed, one_each
+from structlearn.core.kernels import implements, kernel
+from structlearn.structures.base import SparseVertices, Structure, label_count, nothing_allowed, one_each
 from structlearn.structures.chain.kbest import k_best
 from structlearn.structures.chain.logarithms import log_forward
 from structlearn.structures.chain.marginals import (
     chain_entropy,
-    chain_gibbs,
-    chain_gibbs_workspace,
     chain_log_partition,
+    chain_marginals,
+    chain_marginals_workspace,
 )
 from structlearn.structures.chain.sampling import sample_backward
 from structlearn.structures.rows import encode_rows, label_indices, node_weights, row_costs
@@ -135,7 +135,7 @@ class Chain(Structure):
         """
         theta, shape = self._checked(theta)
         local, shared = self.split(theta, shape)
-        work = gibbs_workspace(self.record, shape)
+        work = marginals_workspace(self.record, shape)
         if log_forward(self.record, shape[0], local, shared, work) == -np.inf:
             raise nothing_allowed("The score vector")
         steps = self._steps(self.shared_tables(shared), shape)
@@ -166,7 +166,7 @@ class Chain(Structure):
         costs = row_costs(gold, self.n_labels, weights, nodes) / (gold.size if normalized else 1)
         return np.concatenate([costs.ravel(), np.zeros(self.n_shared)])
 
-    def encode_many(self, ys: Any, shapes: Array) -> Corners:
+    def encode_many(self, ys: Any, shapes: Array) -> SparseVertices:
         k = self.n_labels
         lengths = shapes[:, 0]
         labels = label_indices(np.concatenate(ys), k)
@@ -182,9 +182,9 @@ class Chain(Structure):
         if self.end:
             entries.append((np.arange(lengths.size), lengths * k + self.n_shared - k + labels[first[1:] - 1]))
         owner, index = (np.concatenate(column) for column in zip(*entries))
-        return Corners.gather(owner, index, lengths.size)
+        return SparseVertices.gather(owner, index, lengths.size)
 
-    def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
+    def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
         nodes = options.get("nodes")
         labels = self._labels(gold, shapes)
         scale = np.repeat(1.0 / shapes[:, 0], shapes[:, 0]) if options.get("normalized", True) else None
@@ -194,12 +194,12 @@ class Chain(Structure):
             scale = nodes if scale is None else nodes * scale
         return row_costs(labels, self.n_labels, options.get("weights"), scale).ravel()
 
-    def _labels(self, gold: Corners, shapes: Array) -> Array:
+    def _labels(self, gold: SparseVertices, shapes: Array) -> Array:
         n_local = np.repeat(shapes[:, 0] * self.n_labels, np.diff(gold.start))
         return gold.index[gold.index < n_local] % self.n_labels
 
 
-@answer(workspace, ChainRecord)
+@implements(workspace, ChainRecord)
 @kernel
 def chain_workspace(structure: Any, shape: Any) -> Any:
     return np.empty((shape[0], structure.n_labels))
@@ -240,7 +240,7 @@ def _forward(structure: Any, length: Any, theta: Any, shared: Any, best: Any) ->
             best[length - 1, k] += shared[shared.size - n + k]
 
 
-@answer(corner, ChainRecord)
+@implements(maximize, ChainRecord)
 @kernel
 def viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     """Viterbi: the forward pass keeps no back-pointers; the way back finds each predecessor again."""
@@ -271,17 +271,17 @@ def viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vert
     return value
 
 
-@answer(peak, ChainRecord)
+@implements(max_value, ChainRecord)
 @kernel
-def chain_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def chain_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     _forward(structure, shape[0], theta, shared, work)
     return work[shape[0] - 1].max()
 
 
-answer(gibbs_workspace, ChainRecord)(chain_gibbs_workspace)
-answer(gibbs, ChainRecord)(chain_gibbs)
-answer(entropy, ChainRecord)(chain_entropy)
-answer(log_partition, ChainRecord)(chain_log_partition)
+implements(marginals_workspace, ChainRecord)(chain_marginals_workspace)
+implements(marginals, ChainRecord)(chain_marginals)
+implements(entropy, ChainRecord)(chain_entropy)
+implements(log_partition, ChainRecord)(chain_log_partition)
 
 
 @kernel

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.core.contract import Array, Shape, corner, nearest, nearest_workspace, peak, workspace
-from structlearn.core.kernels import answer, kernel
-from structlearn.structures.base import Corners, Structure, one_each
+from structlearn.core.contract import Array, Shape, max_value, maximize, project, project_workspace, workspace
+from structlearn.core.kernels import implements, kernel
+from structlearn.structures.base import SparseVertices, Structure, one_each
 from structlearn.structures.cut.graphs import Graph, GraphRecord, graph_record, grid_graph, make_graph
 from structlearn.structures.cut.max_flow import SOURCE, cut_work, saturate
-from structlearn.structures.cut.projection import bound, nearest_work, project
+from structlearn.structures.cut.projection import bound, project_cut, project_work
 from structlearn.structures.flat.switches import encode_switches
 
 
@@ -24,9 +24,9 @@ class Cuts(Structure):
         M = {(z, e) : 0 <= z_i <= 1,  |z_i - z_j| <= e_ij <= 1}
 
     The parts are the nodes (z_i is 1 where node i has the label 1), then the edges (e_ij is 1 where edge ij
-    is cut). An output has e_ij = |z_i - z_j|. The corners of M also contain all others with 0/1 entries and
+    is cut). An output has e_ij = |z_i - z_j|. The vertices of M also contain all others with 0/1 entries and
     e_ij >= |z_i - z_j|: an edge may be cut without need. Where its score is negative nobody wants that, so
-    that the best corner is the best output, and neighbours attract each other. Where its score is positive
+    that the best vertex is the best output, and neighbours attract each other. Where its score is positive
     it is always cut, and its nodes do not see each other: a repulsive (supermodular) edge, with which
     the problem would be NP-hard, acts as no edge. So `maximize` is exact for all scores, by one maximum flow,
     and no sign of any weight need be constrained. In training the hinge charges the whole positive score of
@@ -102,7 +102,7 @@ class Cuts(Structure):
         """
         return self._cost(self.graphs[self.shape(mu)[1]], mu, weights, nodes, normalized)
 
-    def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
+    def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
         nodes = one_each(options.pop("nodes", None), len(shapes), "nodes")
         weights, normalized = options.get("weights"), options.get("normalized", True)
         costs = [
@@ -176,7 +176,7 @@ def _most(starts: Any) -> Any:
     return most
 
 
-@answer(workspace, GraphRecord)
+@implements(workspace, GraphRecord)
 @kernel
 def cut_workspace(structure: Any, shape: Any) -> Any:
     return cut_work(_most(structure.nodes), 2 * _most(structure.edges))
@@ -203,10 +203,10 @@ def _saturated(structure: Any, graph: Any, theta: Any, level: Any, work: Any) ->
     return n, structure.ends[structure.edges[graph] : structure.edges[graph + 1]]
 
 
-@answer(peak, GraphRecord)
-@answer(corner, GraphRecord)
+@implements(max_value, GraphRecord)
+@implements(maximize, GraphRecord)
 @kernel
-def cut_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def cut_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     n, ends = _saturated(structure, shape[1], theta, 0.0, work)
     value = 0.0
     for v in range(n):
@@ -220,16 +220,16 @@ def cut_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, v
     return value
 
 
-@answer(nearest_workspace, GraphRecord)
+@implements(project_workspace, GraphRecord)
 @kernel
-def cut_nearest_workspace(structure: Any, shape: Any) -> Any:
+def cut_project_workspace(structure: Any, shape: Any) -> Any:
     flow = cut_workspace(structure, shape)
-    return nearest_work(flow, _most(structure.nodes), _most(structure.edges))
+    return project_work(flow, _most(structure.nodes), _most(structure.edges))
 
 
-@answer(nearest, GraphRecord)
+@implements(project, GraphRecord)
 @kernel
-def cut_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def cut_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     # 1. The maximum flow at the scores less 1/2, edge by edge.
     n, ends = _saturated(structure, shape[1], theta, 0.5, work.flow)
     arcs = 2 * structure.edges[shape[1]]
@@ -241,7 +241,7 @@ def cut_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, 
                 back = work.flow.capacity[structure.reverse[arcs + arc]]
                 work.f[e] = 0.5 * (back - work.flow.capacity[arc])
     # 2. From there to the projection.
-    project(theta[:n], theta[n:], ends, work)
+    project_cut(theta[:n], theta[n:], ends, work)
     _keep_together(theta[n:], ends, work.z)
     # 3. Written as parts.
     value = 0.0

@@ -54,7 +54,7 @@ class CutNearestWork(NamedTuple):
 
 
 @kernel
-def nearest_work(flow: Any, n_nodes: Any, n_edges: Any) -> Any:
+def project_work(flow: Any, n_nodes: Any, n_edges: Any) -> Any:
     """Scratch memory for every graph of at most so many nodes and edges."""
     nodes, edges = np.empty((2, n_nodes)), np.empty((9, n_edges))
     inside, free = np.empty(n_nodes, np.bool_), np.empty(n_edges, np.bool_)
@@ -77,7 +77,7 @@ def nearest_work(flow: Any, n_nodes: Any, n_edges: Any) -> Any:
 
 
 @kernel
-def project(a: Any, b: Any, ends: Any, work: Any) -> Any:
+def project_cut(a: Any, b: Any, ends: Any, work: Any) -> Any:
     """Solve the problem above from the flows in `work.f`; returns the number of steps."""
     largest = 1.0
     for e in range(b.size):

@@ -10,17 +10,17 @@ import numpy as np
 from structlearn.core.contract import (
     Array,
     Shape,
-    corner,
     entropy,
-    gibbs,
-    gibbs_workspace,
     log_partition,
-    nearest,
-    nearest_workspace,
-    peak,
+    marginals,
+    marginals_workspace,
+    max_value,
+    maximize,
+    project,
+    project_workspace,
     workspace,
 )
-from structlearn.core.kernels import answer, kernel, leaf
+from structlearn.core.kernels import implements, kernel, leaf
 from structlearn.structures.base import Structure, label_count
 from structlearn.structures.flat.switches import encode_switches, switch_costs
 
@@ -68,17 +68,17 @@ class Cube(Structure):
         return switch_costs(mu, weights, nodes, normalized)
 
 
-@answer(gibbs_workspace, CubeRecord)
-@answer(nearest_workspace, CubeRecord)
-@answer(workspace, CubeRecord)
+@implements(marginals_workspace, CubeRecord)
+@implements(project_workspace, CubeRecord)
+@implements(workspace, CubeRecord)
 @kernel
 def cube_workspace(structure: Any, shape: Any) -> Any:
     return np.empty(0)
 
 
-@answer(corner, CubeRecord)
+@implements(maximize, CubeRecord)
 @leaf
-def cube_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def cube_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     value = 0.0
     for k in range(theta.size):
         on = theta[k] > 0.0
@@ -87,16 +87,16 @@ def cube_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, 
     return value
 
 
-@answer(peak, CubeRecord)
+@implements(max_value, CubeRecord)
 @leaf
-def cube_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def cube_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     value = 0.0
     for k in range(theta.size):
         value += max(theta[k], 0.0)
     return value
 
 
-@answer(gibbs, CubeRecord)
+@implements(marginals, CubeRecord)
 @leaf
 def sigmoid(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     """mean_k = 1/(1 + exp -theta_k), log Z = sum_k log(1 + exp theta_k)."""
@@ -108,7 +108,7 @@ def sigmoid(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean
     return value
 
 
-@answer(entropy, CubeRecord)
+@implements(entropy, CubeRecord)
 @leaf
 def cube_entropy(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
@@ -122,7 +122,7 @@ def cube_entropy(
     return min(value, theta.size * log(2.0))
 
 
-@answer(log_partition, CubeRecord)
+@implements(log_partition, CubeRecord)
 @leaf
 def softplus(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     value = 0.0
@@ -131,7 +131,7 @@ def softplus(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mea
     return value
 
 
-@answer(nearest, CubeRecord)
+@implements(project, CubeRecord)
 @leaf
 def clip(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     """point_k = min(max(theta_k, 0), 1)."""

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, corner, entropy, gibbs, omega, peak, workspace
-from structlearn.core.kernels import answer, kernel
+from structlearn.core.contract import Array, entropy, marginals, max_value, maximize, omega, workspace
+from structlearn.core.kernels import implements, kernel
 from structlearn.structures.flat.simplex import Simplex, SimplexRecord
 from structlearn.structures.flat.sparsemax import largest, sparsemax
 
@@ -48,7 +48,7 @@ def tsallis(z: Any, alpha: float = 1.5) -> Any:
     """Omega_alpha(z) = sum_k (z_k^alpha - z_k) / (alpha (alpha - 1)), over the last axis.
 
     The negative Tsallis entropy: sum_k z_k log z_k at alpha = 1, and (||z||^2 - 1)/2 at alpha = 2 on the
-    simplex. 0 at the corners of the simplex, negative inside.
+    simplex. 0 at the vertices of the simplex, negative inside.
     """
     alpha, z = check_alpha(alpha), np.asarray(z, dtype=np.float64)
     log_z = np.log(z, where=z > 0, out=np.zeros(z.shape))
@@ -64,19 +64,19 @@ def check_alpha(alpha: float) -> float:
     return float(alpha)
 
 
-@answer(workspace, Tsallis)
+@implements(workspace, Tsallis)
 @kernel
 def tsallis_workspace(structure: Any, shape: Any) -> Any:
     return np.empty(shape[0] * shape[1])
 
 
-@answer(peak, Tsallis)
-@answer(corner, Tsallis)
+@implements(max_value, Tsallis)
+@implements(maximize, Tsallis)
 @kernel
-def tsallis_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def tsallis_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     alpha = structure.alpha
     if alpha == 1.0:
-        return gibbs(structure.inner, shape, theta, shared, work, vertex)
+        return marginals(structure.inner, shape, theta, shared, work, vertex)
     if alpha == 2.0:
         return sparsemax(theta, vertex) + 0.5  # Omega_2 = 1/2 ||z||^2 - 1/2
     top = largest(theta)
@@ -89,7 +89,7 @@ def tsallis_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: An
     return top + _written(theta, top, shift, rate, vertex)
 
 
-@answer(omega, Tsallis)
+@implements(omega, Tsallis)
 @kernel
 def tsallis_omega(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any) -> Any:
     """sum_k z_k (z_k^rate - 1) / (alpha rate): every term has one sign, so that nothing cancels."""

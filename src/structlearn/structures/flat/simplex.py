@@ -10,18 +10,18 @@ import numpy as np
 from structlearn.core.contract import (
     Array,
     Shape,
-    corner,
     entropy,
-    gibbs,
-    gibbs_workspace,
     log_partition,
-    nearest,
-    nearest_workspace,
-    peak,
+    marginals,
+    marginals_workspace,
+    max_value,
+    maximize,
+    project,
+    project_workspace,
     workspace,
 )
-from structlearn.core.kernels import answer, kernel, leaf
-from structlearn.structures.base import Corners, Structure, label_count
+from structlearn.core.kernels import implements, kernel, leaf
+from structlearn.structures.base import SparseVertices, Structure, label_count
 from structlearn.structures.flat.sparsemax import largest, sparsemax
 from structlearn.structures.rows import encode_rows, label_indices, row_costs, single_label
 
@@ -69,26 +69,26 @@ class Simplex(Structure):
         """c_k = 1 on wrong labels; `weights` of shape (K,) by gold label or (K, K) as [gold, predicted]."""
         return row_costs(np.array([self.decode(mu)]), self.n_labels, weights, nodes).ravel()
 
-    def encode_many(self, ys: Any, shapes: Array) -> Corners:
+    def encode_many(self, ys: Any, shapes: Array) -> SparseVertices:
         labels = label_indices(ys, self.n_labels)
-        return Corners(np.arange(labels.size + 1), labels, np.ones(labels.size))
+        return SparseVertices(np.arange(labels.size + 1), labels, np.ones(labels.size))
 
-    def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
+    def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
         options.pop("normalized", None)  # one row: the count and the mean are the same
         return row_costs(gold.index, self.n_labels, options.get("weights"), options.get("nodes")).ravel()
 
 
-@answer(gibbs_workspace, SimplexRecord)
-@answer(nearest_workspace, SimplexRecord)
-@answer(workspace, SimplexRecord)
+@implements(marginals_workspace, SimplexRecord)
+@implements(project_workspace, SimplexRecord)
+@implements(workspace, SimplexRecord)
 @kernel
 def simplex_workspace(structure: Any, shape: Any) -> Any:
     return np.empty(0)
 
 
-@answer(corner, SimplexRecord)
+@implements(maximize, SimplexRecord)
 @leaf
-def simplex_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def simplex_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     best = 0
     for k in range(theta.size):
         vertex[k] = 0.0
@@ -98,16 +98,16 @@ def simplex_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: An
     return theta[best]
 
 
-@answer(peak, SimplexRecord)
+@implements(max_value, SimplexRecord)
 @leaf
-def simplex_peak(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def simplex_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     best = theta[0]
     for k in range(1, theta.size):
         best = max(best, theta[k])
     return best
 
 
-@answer(gibbs, SimplexRecord)
+@implements(marginals, SimplexRecord)
 @leaf
 def softmax(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     """mean_k = exp(theta_k - log Z), log Z = log sum_j exp theta_j."""
@@ -124,7 +124,7 @@ def softmax(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean
     return top + log(total)
 
 
-@answer(entropy, SimplexRecord)
+@implements(entropy, SimplexRecord)
 @leaf
 def simplex_entropy(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
@@ -139,7 +139,7 @@ def simplex_entropy(
     return min(value - log(best), log(theta.size)) if best > 0.0 else 0.0
 
 
-@answer(log_partition, SimplexRecord)
+@implements(log_partition, SimplexRecord)
 @leaf
 def log_sum_exp(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     top = largest(theta)
@@ -151,7 +151,7 @@ def log_sum_exp(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, 
     return top + log(total)
 
 
-@answer(nearest, SimplexRecord)
+@implements(project, SimplexRecord)
 @leaf
-def simplex_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def simplex_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     return sparsemax(theta, point)

@@ -9,15 +9,15 @@ import numpy as np
 from structlearn.core.contract import (
     Array,
     Shape,
-    corner,
     entropy,
-    gibbs,
-    gibbs_workspace,
     log_partition,
-    peak,
+    marginals,
+    marginals_workspace,
+    max_value,
+    maximize,
     workspace,
 )
-from structlearn.core.kernels import answer, kernel
+from structlearn.core.kernels import implements, kernel
 from structlearn.structures.chain.logarithms import LOWEST
 from structlearn.structures.chain.marginals import exponential
 from structlearn.structures.regularized import clipped
@@ -44,8 +44,8 @@ def enumeration_record(n_labels: int, edges: Array) -> EnumerationRecord:
     return EnumerationRecord(edges.copy(), place)
 
 
-@answer(gibbs_workspace, EnumerationRecord)
-@answer(workspace, EnumerationRecord)
+@implements(marginals_workspace, EnumerationRecord)
+@implements(workspace, EnumerationRecord)
 @kernel
 def enumeration_workspace(graph: EnumerationRecord, shape: Shape) -> tuple[Array, Array, Array]:
     """Room for a score of each labelling of all labels, of all labels but the last, and for the entropy."""
@@ -53,9 +53,9 @@ def enumeration_workspace(graph: EnumerationRecord, shape: Shape) -> tuple[Array
     return np.empty(1 << n_labels), np.empty(1 << (n_labels - 1)), np.zeros(1)
 
 
-@answer(corner, EnumerationRecord)
+@implements(maximize, EnumerationRecord)
 @kernel
-def enumeration_corner(
+def enumeration_maximize(
     graph: EnumerationRecord,
     shape: Shape,
     theta: Array,
@@ -63,7 +63,7 @@ def enumeration_corner(
     work: tuple[Array, Array, Array],
     vertex: Array,
 ) -> float:
-    value = enumeration_peak(graph, shape, theta, shared, work, vertex)
+    value = enumeration_max_value(graph, shape, theta, shared, work, vertex)
     n_labels = shape[1]
     best = 0
     for code in range(1 << n_labels):
@@ -79,9 +79,9 @@ def enumeration_corner(
     return value
 
 
-@answer(peak, EnumerationRecord)
+@implements(max_value, EnumerationRecord)
 @kernel
-def enumeration_peak(
+def enumeration_max_value(
     graph: EnumerationRecord,
     shape: Shape,
     theta: Array,
@@ -97,7 +97,7 @@ def enumeration_peak(
     return value
 
 
-@answer(log_partition, EnumerationRecord)
+@implements(log_partition, EnumerationRecord)
 @kernel
 def enumeration_log_partition(
     graph: EnumerationRecord,
@@ -111,7 +111,7 @@ def enumeration_log_partition(
 
     And in work[2] the entropy, log(1 / p_best) + sum_y p(y) (the largest - <theta, y>).
     """
-    largest = enumeration_peak(graph, shape, theta, shared, work, mean)
+    largest = enumeration_max_value(graph, shape, theta, shared, work, mean)
     if largest == -np.inf:
         return largest
     weight = work[0]
@@ -125,7 +125,7 @@ def enumeration_log_partition(
     return largest + np.log(total)
 
 
-@answer(entropy, EnumerationRecord)
+@implements(entropy, EnumerationRecord)
 @kernel
 def enumeration_entropy(
     graph: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
@@ -133,9 +133,9 @@ def enumeration_entropy(
     return clipped(work[2][0], theta.size * np.log(2.0))
 
 
-@answer(gibbs, EnumerationRecord)
+@implements(marginals, EnumerationRecord)
 @kernel
-def enumeration_gibbs(
+def enumeration_marginals(
     graph: EnumerationRecord,
     shape: Shape,
     theta: Array,

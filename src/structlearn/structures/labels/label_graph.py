@@ -30,8 +30,8 @@ class LabelGraph(Structure):
 
     `maximize` is exact where the edges form a forest (max-product dynamic programming, linear time) and where
     there are at most 15 labels (all 2^K labellings are scored). Otherwise it solves the linear program over
-    the local polytope, which contains M: its corners may be fractional (entries 0, 1/2 and 1), its maximum is
-    never below the exact one, and equals it for attractive pairs (t00 + t11 >= t01 + t10 for every table).
+    the local polytope, which contains M: its vertices may be fractional (entries 0, 1/2 and 1), its maximum
+    is never below the exact one, and equals it for attractive pairs (t00 + t11 >= t01 + t10 for every table).
     `structure.exact` is then False, and so is `certificate_.exact` of a model trained with it. `marginals`
     are exact in the first two cases (sum-product; all labellings are summed) and missing in the third.
 

@@ -9,15 +9,15 @@ import numpy as np
 from structlearn.core.contract import (
     Array,
     Shape,
-    corner,
     entropy,
-    gibbs,
-    gibbs_workspace,
     log_partition,
-    peak,
+    marginals,
+    marginals_workspace,
+    max_value,
+    maximize,
     workspace,
 )
-from structlearn.core.kernels import answer, kernel
+from structlearn.core.kernels import implements, kernel
 from structlearn.structures.regularized import clipped
 from structlearn.structures.sparsemap import register
 
@@ -60,20 +60,20 @@ def tree_record(n_labels: int, edges: Array) -> TreeRecord:
     return TreeRecord(np.array(order), parent, place)
 
 
-@answer(gibbs_workspace, TreeRecord)
-@answer(workspace, TreeRecord)
+@implements(marginals_workspace, TreeRecord)
+@implements(workspace, TreeRecord)
 @kernel
 def tree_workspace(tree: TreeRecord, shape: Shape) -> Array:
     """Two numbers a label; `tree_gibbs` leaves the entropy after them."""
     return np.empty((shape[1] + 1, 2))
 
 
-@answer(corner, TreeRecord)
+@implements(maximize, TreeRecord)
 @kernel
-def tree_corner(
+def tree_maximize(
     tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, vertex: Array
 ) -> float:
-    value = tree_peak(tree, shape, theta, shared, work, vertex)
+    value = tree_max_value(tree, shape, theta, shared, work, vertex)
     n_labels = shape[1]
     vertex[:] = 0.0
     for k in tree.order:
@@ -114,21 +114,21 @@ def _upward(tree: Any, theta: Any, shared: Any, work: Any, soft: Any) -> Any:
     return value
 
 
-@answer(peak, TreeRecord)
+@implements(max_value, TreeRecord)
 @kernel
-def tree_peak(tree: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def tree_max_value(tree: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     return _upward(tree, theta, shared, work, False)
 
 
-@answer(log_partition, TreeRecord)
+@implements(log_partition, TreeRecord)
 @kernel
 def tree_log_partition(tree: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     return _upward(tree, theta, shared, work, True)
 
 
-@answer(gibbs, TreeRecord)
+@implements(marginals, TreeRecord)
 @kernel
-def tree_gibbs(
+def tree_marginals(
     tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, mean: Array
 ) -> float:
     """p(y_k, y_parent) = p(y_k | y_parent) p(y_parent), from the roots down: ratios only, so it is safe.
@@ -167,7 +167,7 @@ def tree_gibbs(
     return value
 
 
-@answer(entropy, TreeRecord)
+@implements(entropy, TreeRecord)
 @kernel
 def tree_entropy(tree: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any) -> Any:
     return clipped(work[shape[1], 0], theta.size * np.log(2.0))

@@ -15,7 +15,7 @@ _INFEASIBLE = 2  # linprog's status
 class LocalPolytope(PlainNearest):
     """{z >= 0 : each pair table sums to one, and its margins are its two labels}, which contains M.
 
-    Answers the questions of `core.contract` as a plain Python object; HiGHS solves the linear program.
+    Answers the operations of `core.contract` as a plain Python object; HiGHS solves the linear program.
     """
 
     def __init__(self, n_labels: int, edges: Array) -> None:
@@ -29,7 +29,7 @@ class LocalPolytope(PlainNearest):
     def workspace(self, shape: Shape) -> None:
         """HiGHS keeps its own."""
 
-    def corner(self, shape: Shape, theta: Array, shared: Array, work: None, vertex: Array) -> float:
+    def maximize(self, shape: Shape, theta: Array, shared: Array, work: None, vertex: Array) -> float:
         scores = np.concatenate((theta, shared))
         allowed = scores > -np.inf
         finite = np.where(allowed, scores, 0.0)
@@ -39,7 +39,7 @@ class LocalPolytope(PlainNearest):
             A_eq=self.margins,
             b_eq=self.margin_values,
             bounds=np.column_stack((np.zeros(scores.size), allowed)),
-            method="highs-ds",  # the simplex method ends in a corner
+            method="highs-ds",  # the simplex method ends in a vertex
             options={"dual_feasibility_tolerance": 1e-9},
         )
         if solution.status == _INFEASIBLE:
@@ -47,12 +47,12 @@ class LocalPolytope(PlainNearest):
             return -np.inf
         if solution.x is None:
             raise RuntimeError(f"HiGHS could not solve the relaxed label graph: {solution.message}")
-        # Every corner is half-integral (Hammer, Hansen and Simeone 1984): rounding only removes noise.
+        # Every vertex is half-integral (Hammer, Hansen and Simeone 1984): rounding only removes noise.
         vertex[:] = np.round(2.0 * solution.x) / 2.0
         return float(finite @ vertex)
 
-    def peak(self, shape: Shape, theta: Array, shared: Array, work: None, vertex: Array) -> float:
-        return self.corner(shape, theta, shared, work, vertex)
+    def max_value(self, shape: Shape, theta: Array, shared: Array, work: None, vertex: Array) -> float:
+        return self.maximize(shape, theta, shared, work, vertex)
 
 
 def _margin_constraints(n_labels: int, edges: Array) -> tuple[csc_array, Array]:

@@ -146,26 +146,26 @@ def _augment(theta: Any, start: Any, n: Any, alone: Any, work: Any) -> Any:
             distance[c] = through if shorter else distance[c]
             previous[c] = i if shorter else previous[c]
         # 2. The nearest open column, unless leaving is at least as near.
-        nearest = np.inf
+        project = np.inf
         for c in range(n):
-            nearest = min(nearest, distance[c])
-        j = _where(distance, nearest, owner, n)
-        if nearest >= leave or owner[j] < 0:
+            project = min(project, distance[c])
+        j = _where(distance, project, owner, n)
+        if project >= leave or owner[j] < 0:
             break
         # 3. Close it. Its owner looks elsewhere; what it would lose is counted from its present profit.
         i = owner[j]
-        closed[n_closed], level[n_closed], work.price_before[n_closed] = j, nearest, prices[j]
+        closed[n_closed], level[n_closed], work.price_before[n_closed] = j, project, prices[j]
         n_closed += 1
-        base = nearest + (theta[i * n + j] - prices[j])
+        base = project + (theta[i * n + j] - prices[j])
         distance[j] = prices[j] = np.inf
         if base - alone < leave:
             leave, leaver = base - alone, i
     # 4. Prices rise until nobody on the path regrets the exchange.
-    end = min(nearest, leave)
+    end = min(project, leave)
     for k in range(n_closed):
         prices[closed[k]] = work.price_before[k] + (end - level[k])
     # 5. Exchange columns along the path, back to `start`, which had none.
-    if nearest >= leave:
+    if project >= leave:
         j, column[leaver] = column[leaver], -1
     while j >= 0:
         i = previous[j]

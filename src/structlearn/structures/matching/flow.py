@@ -101,32 +101,32 @@ def _send(theta: Any, start: Any, m: Any, n: Any, work: Any) -> Any:
     n_closed, end, last = 0, np.inf, start
     while True:
         # 1. The nearest open node, among ties one with room, unless the best path ends before.
-        nearest, node = np.inf, start
+        project, node = np.inf, start
         for v in range(m + n):
-            nearest = min(nearest, distance[v])
-        if nearest >= end:
+            project = min(project, distance[v])
+        if project >= end:
             break
         for v in range(m + n):
-            if distance[v] == nearest:
+            if distance[v] == project:
                 node = v
                 if room[v] > 0:
                     break
         # 2. Close it. For now its dual is infinite, so that it is never reached again.
-        closed[n_closed], level[n_closed], dual_before[n_closed] = node, nearest, dual[node]
+        closed[n_closed], level[n_closed], dual_before[n_closed] = node, project, dual[node]
         distance[node] = np.inf
         # 3. The path may end here if there is room: alone for a row, for one more link at a column.
-        if room[node] > 0 and nearest + dual[node] < end:
-            end, last = nearest + dual[node], node
+        if room[node] > 0 and project + dual[node] < end:
+            end, last = project + dual[node], node
         # 4. A row goes on to columns it is not linked with; a column, by giving up a link, to that row.
         if node < m:
-            base, dual[node] = nearest + dual[node], -np.inf
+            base, dual[node] = project + dual[node], -np.inf
             for c in range(n):
                 through = base + (dual[m + c] - theta[node * n + c])
                 shorter = through < distance[m + c] and not linked[node * n + c]
                 distance[m + c] = through if shorter else distance[m + c]
                 previous[m + c] = node if shorter else previous[m + c]
         else:
-            base, dual[node] = nearest - dual[node], np.inf
+            base, dual[node] = project - dual[node], np.inf
             for i in range(m):
                 if linked[i * n + node - m] and base + (theta[i * n + node - m] - dual[i]) < distance[i]:
                     distance[i] = base + (theta[i * n + node - m] - dual[i])

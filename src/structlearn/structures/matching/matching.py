@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, Shape, corner, nearest, nearest_workspace, peak, workspace
-from structlearn.core.kernels import answer, kernel
-from structlearn.structures.base import Corners, Structure, is_list_of, one_each
+from structlearn.core.contract import Array, Shape, max_value, maximize, project, project_workspace, workspace
+from structlearn.core.kernels import implements, kernel
+from structlearn.structures.base import SparseVertices, Structure, is_list_of, one_each
 from structlearn.structures.matching.assignment import AssignmentWork, assign, assignment_work
 from structlearn.structures.matching.flow import FlowWork, flow, flow_work
-from structlearn.structures.matching.projection import ProjectionWork, project, projection_work
+from structlearn.structures.matching.projection import ProjectionWork, project_matching, projection_work
 from structlearn.structures.matching.sinkhorn import edge_entropy
 
 # A projection starts at the prices of the linear program where scores are above this. A flow is slower.
 _LARGE, _LARGE_FOR_FLOW = 8.0, 1e3
-# Above this the answer is often a corner v: prices of the scores theta - 1.5 v prove that at once.
+# Above this the answer is often a vertex v: prices of the scores theta - 1.5 v prove that at once.
 _HUGE, _HANDICAP = 100.0, 1.5
 
 _WEIGHTS = ("missed", "spurious", "possible")
@@ -41,7 +41,7 @@ class MatchingWork(NamedTuple):
     flow: FlowWork
 
 
-@answer(workspace, MatchingRecord)
+@implements(workspace, MatchingRecord)
 @kernel
 def matching_workspace(structure: Any, shape: Any) -> Any:
     m, n = shape
@@ -53,10 +53,10 @@ def matching_workspace(structure: Any, shape: Any) -> Any:
     return MatchingWork(np.empty(m * n), assignment, flow_work(rows, columns))
 
 
-@answer(peak, MatchingRecord)
-@answer(corner, MatchingRecord)
+@implements(max_value, MatchingRecord)
+@implements(maximize, MatchingRecord)
 @kernel
-def matching_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def matching_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     # 1. The smaller side as rows.
     m, n = shape
     a, b = structure.row_capacity, structure.column_capacity
@@ -103,17 +103,17 @@ class MatchingNearestWork(NamedTuple):
     projection: ProjectionWork
 
 
-@answer(nearest_workspace, MatchingRecord)
+@implements(project_workspace, MatchingRecord)
 @kernel
-def matching_nearest_workspace(structure: Any, shape: Any) -> Any:
+def matching_project_workspace(structure: Any, shape: Any) -> Any:
     rows, columns = min(shape), max(shape)
     program = matching_workspace(structure, shape)
     return MatchingNearestWork(np.empty(columns), program, projection_work(rows, columns))
 
 
-@answer(nearest, MatchingRecord)
+@implements(project, MatchingRecord)
 @kernel
-def matching_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def matching_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     # 1. The smaller side as rows.
     m, n = shape
     a, b = structure.row_capacity, structure.column_capacity
@@ -129,7 +129,7 @@ def matching_nearest(structure: Any, shape: Any, theta: Any, shared: Any, work: 
         return -np.inf
     fewest = 0 if structure.unmatched else 1
     answer = work.projection
-    project(scores, m, n, (fewest, a, b), work.prices, answer)
+    project_matching(scores, m, n, (fewest, a, b), work.prices, answer)
     # 3. Written as a table.
     value = 0.0
     for i in range(m):
@@ -183,7 +183,7 @@ class Matching(Structure):
 
         M = {z in [0, 1]^(m x n) : row sums <= capacities[0], column sums <= capacities[1]}
 
-    whose corners are 0/1 tables. `maximize` is exact: an assignment algorithm for capacities (1, 1), a flow
+    whose vertices are 0/1 tables. `maximize` is exact: an assignment algorithm for capacities (1, 1), a flow
     of least cost for others.
 
     Parameters
@@ -324,8 +324,8 @@ class Matching(Structure):
             return np.array([self.edge_entropy(one) for one in theta]).reshape(np.shape(theta))
         return edge_entropy(self._checked(theta)[0], unmatched=bool(self.unmatched))
 
-    def cost_many(self, gold: Corners, shapes: Array, **options: Any) -> Array:
-        """`cost` for many examples, end to end; `nodes` and "possible" are then lists, one an example."""
+    def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
+        """`cost` for many examples, end to end; `nodes` and "possible" are then lists, one per example."""
         weights = options.pop("weights", None)
         nodes = one_each(options.pop("nodes", None), len(shapes), "nodes")
         masks = one_each(_masks(weights), len(shapes), _MASKS)

@@ -30,7 +30,7 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 
 _TOLERANCE = 1e-13  # of the column sums; ten times at first, and once more each step, as rounding may ask
-_STEPS = 2000  # ten are usual, a few hundred where scores are huge and the answer is not a corner
+_STEPS = 2000  # ten are usual, a few hundred where scores are huge and the answer is not a vertex
 _SHORTER = 40  # times that a step is shortened before it is given up
 _NEAR = 1e-3  # a multiplier this near its bound, and pushed towards it, is taken to the bound
 _RIDGE = 1e-2  # added to H, less where the error is below a tenth: flat directions are left in long steps
@@ -85,7 +85,7 @@ def projection_work(rows: Any, columns: Any) -> Any:
 
 
 @kernel
-def project(theta: Any, m: Any, n: Any, limits: Any, prices: Any, work: Any) -> Any:
+def project_matching(theta: Any, m: Any, n: Any, limits: Any, prices: Any, work: Any) -> Any:
     """Solve the problem above, limits = (fewest, most, capacity), from `prices` >= 0; it must be feasible.
 
     The answer is in `work`: z is `value` at the edges in use, 0 elsewhere. Returns the number of steps.

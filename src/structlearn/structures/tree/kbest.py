@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, corner, workspace
+from structlearn.core.contract import Array, maximize, workspace
 from structlearn.structures.base import nothing_allowed
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class _Search:
         table[list(forbidden), n_fixed if forbidden else 0] = -np.inf
         theta = self.structure.from_choices(table).ravel()
         vertex = np.zeros(theta.size)
-        value = corner(self.structure.record, self.shape, theta, theta[:0], self.work, vertex)
+        value = maximize(self.structure.record, self.shape, theta, theta[:0], self.work, vertex)
         if value == -np.inf:
             return None
         choice = np.argmax(self.structure.by_choice(vertex), axis=0)

@@ -14,15 +14,15 @@ import numpy as np
 from structlearn.core.contract import (
     Array,
     Shape,
-    corner,
     entropy,
-    gibbs,
-    gibbs_workspace,
     log_partition,
-    peak,
+    marginals,
+    marginals_workspace,
+    max_value,
+    maximize,
     workspace,
 )
-from structlearn.core.kernels import answer, kernel
+from structlearn.core.kernels import implements, kernel
 from structlearn.structures.base import Structure, label_count
 from structlearn.structures.sparsemap import register
 from structlearn.structures.tree.kbest import k_best
@@ -140,7 +140,7 @@ def _words(structure: Any, shape: Any) -> Any:
     return (shape[0], shape[1] // structure.n_labels)
 
 
-@answer(workspace, LabelledTreeRecord)
+@implements(workspace, LabelledTreeRecord)
 @kernel
 def labelled_workspace(structure: Any, shape: Any) -> Any:
     inner = _words(structure, shape)
@@ -148,16 +148,16 @@ def labelled_workspace(structure: Any, shape: Any) -> Any:
     return LabelledWork(workspace(structure.inner, inner), arcs[0], arcs[1])
 
 
-@answer(peak, LabelledTreeRecord)
-@answer(corner, LabelledTreeRecord)
+@implements(max_value, LabelledTreeRecord)
+@implements(maximize, LabelledTreeRecord)
 @kernel
-def labelled_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def labelled_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     inner, k = _words(structure, shape), structure.n_labels
     n_arcs = inner[0] * inner[1]
     arcs, tree = work.arcs[:n_arcs], work.answer[:n_arcs]
     for a in range(n_arcs):
         arcs[a] = theta[a * k : (a + 1) * k].max()
-    value = corner(structure.inner, inner, arcs, shared, work.inner, tree)
+    value = maximize(structure.inner, inner, arcs, shared, work.inner, tree)
     for a in range(n_arcs):
         vertex[a * k : (a + 1) * k] = 0.0
         if tree[a] != 0.0:
@@ -165,12 +165,12 @@ def labelled_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: A
     return value
 
 
-@answer(gibbs_workspace, LabelledTreeRecord)
+@implements(marginals_workspace, LabelledTreeRecord)
 @kernel
-def labelled_gibbs_workspace(structure: Any, shape: Any) -> Any:
+def labelled_marginals_workspace(structure: Any, shape: Any) -> Any:
     inner = _words(structure, shape)
     arcs = np.empty((2, inner[0] * inner[1]))
-    return LabelledWork(gibbs_workspace(structure.inner, inner), arcs[0], arcs[1])
+    return LabelledWork(marginals_workspace(structure.inner, inner), arcs[0], arcs[1])
 
 
 @kernel
@@ -186,7 +186,7 @@ def _sum_labels(theta: Any, k: Any, arcs: Any) -> None:
         arcs[a] = top
 
 
-@answer(log_partition, LabelledTreeRecord)
+@implements(log_partition, LabelledTreeRecord)
 @kernel
 def labelled_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     inner = _words(structure, shape)
@@ -196,21 +196,21 @@ def labelled_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, 
     return log_partition(structure.inner, inner, arcs, shared, work.inner, shares)
 
 
-@answer(gibbs, LabelledTreeRecord)
+@implements(marginals, LabelledTreeRecord)
 @kernel
-def labelled_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def labelled_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     inner, k = _words(structure, shape), structure.n_labels
     n_arcs = inner[0] * inner[1]
     arcs, shares = work.arcs[:n_arcs], work.answer[:n_arcs]
     _sum_labels(theta, k, arcs)
-    total = gibbs(structure.inner, inner, arcs, shared, work.inner, shares)
+    total = marginals(structure.inner, inner, arcs, shared, work.inner, shares)
     for a in range(n_arcs):
         for j in range(a * k, (a + 1) * k):
             mean[j] = shares[a] * exp(theta[j] - arcs[a]) if shares[a] > 0.0 else 0.0
     return total
 
 
-@answer(entropy, LabelledTreeRecord)
+@implements(entropy, LabelledTreeRecord)
 @kernel
 def labelled_entropy(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any

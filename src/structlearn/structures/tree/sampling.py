@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.core.contract import gibbs
+from structlearn.core.contract import marginals
 from structlearn.core.kernels import kernel
 from structlearn.structures.tree.eisner import JOINED, LEFT, RIGHT, push
 
@@ -98,7 +98,7 @@ def sample_words(structure: Any, shape: Any, theta: Any, work: Any, uniform: Any
     for i in range(heads.shape[0]):
         given[:] = theta
         for m in range(n):
-            gibbs(structure, shape, given, given[:0], work, mean)
+            marginals(structure, shape, given, given[:0], work, mean)
             target, last, reached = uniform[i, m] * shares[:, m].sum(), -1, 0.0
             for h in range(n + 1):
                 if shares[h, m] > 0.0:

@@ -10,15 +10,15 @@ import numpy as np
 from structlearn.core.contract import (
     Array,
     Shape,
-    corner,
     entropy,
-    gibbs,
-    gibbs_workspace,
     log_partition,
-    peak,
+    marginals,
+    marginals_workspace,
+    max_value,
+    maximize,
     workspace,
 )
-from structlearn.core.kernels import answer, kernel
+from structlearn.core.kernels import implements, kernel
 from structlearn.structures.base import Structure, nothing_allowed
 from structlearn.structures.regularized import clipped
 from structlearn.structures.sparsemap import register
@@ -196,28 +196,28 @@ def crossing_arcs(heads: Array) -> tuple[int, int] | None:
     return (int(crossing[0, 0]) + 1, int(crossing[0, 1]) + 1) if crossing.size else None
 
 
-@answer(workspace, ProjectiveTreeRecord)
+@implements(workspace, ProjectiveTreeRecord)
 @kernel
 def projective_workspace(structure: Any, shape: Any) -> Any:
     return make_spans(shape[1])
 
 
-@answer(peak, ProjectiveTreeRecord)
-@answer(corner, ProjectiveTreeRecord)
+@implements(max_value, ProjectiveTreeRecord)
+@implements(maximize, ProjectiveTreeRecord)
 @kernel
-def projective_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def projective_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     n = shape[1]
     return best_tree(n, structure.single_root, theta.reshape(n + 1, n), work, vertex.reshape(n + 1, n))
 
 
-@answer(gibbs_workspace, ProjectiveTreeRecord)
+@implements(marginals_workspace, ProjectiveTreeRecord)
 @kernel
-def projective_gibbs_workspace(structure: Any, shape: Any) -> Any:
+def projective_marginals_workspace(structure: Any, shape: Any) -> Any:
     """Spans, their slopes, and the entropy."""
     return make_spans(shape[1]), make_spans(shape[1]), np.zeros(1)
 
 
-@answer(log_partition, ProjectiveTreeRecord)
+@implements(log_partition, ProjectiveTreeRecord)
 @kernel
 def projective_log_partition(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any
@@ -226,9 +226,9 @@ def projective_log_partition(
     return inside(n, structure.single_root, theta.reshape(n + 1, n), work[0])
 
 
-@answer(gibbs, ProjectiveTreeRecord)
+@implements(marginals, ProjectiveTreeRecord)
 @kernel
-def projective_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def projective_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     n = shape[1]
     table, out = theta.reshape(n + 1, n), mean.reshape(n + 1, n)
     total = inside(n, structure.single_root, table, work[0])
@@ -239,7 +239,7 @@ def projective_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: 
     return total
 
 
-@answer(entropy, ProjectiveTreeRecord)
+@implements(entropy, ProjectiveTreeRecord)
 @kernel
 def projective_entropy(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
@@ -267,7 +267,7 @@ class NonProjectiveTree(Tree):
         return NonProjectiveTreeRecord(bool(self.single_root))
 
     def _sample(self, theta: Array, shape: Shape, uniform: Array, heads: Array) -> bool:
-        work = gibbs_workspace(self.record, shape)
+        work = marginals_workspace(self.record, shape)
         flat = theta.ravel()
         if log_partition(self.record, shape, flat, flat[:0], work, flat) == -np.inf:
             return False
@@ -275,29 +275,31 @@ class NonProjectiveTree(Tree):
         return True
 
 
-@answer(workspace, NonProjectiveTreeRecord)
+@implements(workspace, NonProjectiveTreeRecord)
 @kernel
 def nonprojective_workspace(structure: Any, shape: Any) -> Any:
     return arborescence_work(shape[1])
 
 
-@answer(peak, NonProjectiveTreeRecord)
-@answer(corner, NonProjectiveTreeRecord)
+@implements(max_value, NonProjectiveTreeRecord)
+@implements(maximize, NonProjectiveTreeRecord)
 @kernel
-def nonprojective_corner(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def nonprojective_maximize(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any
+) -> Any:
     n = shape[1]
     return best_arborescence(
         n, structure.single_root, theta.reshape(n + 1, n), work, vertex.reshape(n + 1, n)
     )
 
 
-@answer(gibbs_workspace, NonProjectiveTreeRecord)
+@implements(marginals_workspace, NonProjectiveTreeRecord)
 @kernel
-def nonprojective_gibbs_workspace(structure: Any, shape: Any) -> Any:
+def nonprojective_marginals_workspace(structure: Any, shape: Any) -> Any:
     return elimination_work(shape[1])
 
 
-@answer(log_partition, NonProjectiveTreeRecord)
+@implements(log_partition, NonProjectiveTreeRecord)
 @kernel
 def nonprojective_log_partition(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any
@@ -306,9 +308,9 @@ def nonprojective_log_partition(
     return eliminate(n, structure.single_root, theta.reshape(n + 1, n), work)
 
 
-@answer(gibbs, NonProjectiveTreeRecord)
+@implements(marginals, NonProjectiveTreeRecord)
 @kernel
-def nonprojective_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def nonprojective_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     n = shape[1]
     total = eliminate(n, structure.single_root, theta.reshape(n + 1, n), work)
     if total == -np.inf:
@@ -318,7 +320,7 @@ def nonprojective_gibbs(structure: Any, shape: Any, theta: Any, shared: Any, wor
     return total
 
 
-@answer(entropy, NonProjectiveTreeRecord)
+@implements(entropy, NonProjectiveTreeRecord)
 @kernel
 def nonprojective_entropy(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any

@@ -27,7 +27,7 @@ def refusing() -> Iterator[None]:
         raise misfit() from error
 
 
-def check_books(books: Mapping[str, Any], best: type, n_weights: int) -> None:
+def check_saved(books: Mapping[str, Any], best: type, n_weights: int) -> None:
     """ValueError if the books of a run are not of their kinds; `best` is the record of the best so far."""
     plain = [books["next_check"], books["seconds"], *books["extra"].values()]
     several = [value for values in books["columns"].values() for value in values]

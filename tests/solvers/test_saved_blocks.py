@@ -6,7 +6,7 @@ import pytest
 from brute import STRUCTURES, build, problem
 from structlearn.problem.regularizers import Shannon
 from structlearn.solvers import LBFGS, ActiveBlocks, Checkpoint, Stopping, solve
-from structlearn.solvers.bcfw.kept_blocks import check_blocks
+from structlearn.solvers.bcfw.saved_blocks import check_blocks
 from structlearn.solvers.states import load_state, open_state, save_state
 
 WHOLE = ("count", "atom_first", "entry_first", "gram_first")

@@ -19,7 +19,7 @@ def check_blocks(objective: Objective, state: Any) -> None:
     for name, known in sizes.items():
         array = getattr(state, name)
         _check(_is_vector(array, None if np.size(array) == 0 else np.float64) and array.size in known, name)
-    for name, blocks in (("blocks", state.order), ("blocks", state.focus.awake)):
+    for name, blocks in (("blocks", state.order), ("blocks", state.focus.active)):
         _check(_is_vector(blocks, np.int64) and _are_below(blocks, n), name)
     if isinstance(state.z, Store):
         check_store(state.z, np.diff(objective.point_start))

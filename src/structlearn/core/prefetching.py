@@ -14,7 +14,7 @@ CACHE_LINE = 64
 
 
 @intrinsic
-def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+def prefetch_line(typing_context: Any, array: Any, index: Any) -> Any:
     """Bring `array[index]` of a one-dimensional array near. Changes nothing; may be out of bounds."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
