@@ -113,15 +113,15 @@ def iteration_cost():
         for _ in range(10):
             state = solver.step(objective, state, rng)
         state = state._replace(next_check=np.inf, eta=state.eta / 2)
-        trials = state.answers
+        trials = state.oracle_calls
 
         def iterate():
             nonlocal trials
-            trials = solver.step(objective, state, rng).answers - state.answers
+            trials = solver.step(objective, state, rng).oracle_calls - state.oracle_calls
 
         ratios = []
         for _ in range(5):
-            a_pass, an_iteration = best_of(lambda: smooth.answers(state.w), 3), best_of(iterate, 3)
+            a_pass, an_iteration = best_of(lambda: smooth.predictions(state.w), 3), best_of(iterate, 3)
             ratios.append((an_iteration / a_pass, an_iteration, a_pass))
     ratio, an_iteration, a_pass = sorted(ratios)[2]
     print(f"letters, folds 1-9, efficient entropic form ({trials / objective.n_active:.0f} maps a step):")

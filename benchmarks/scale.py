@@ -69,8 +69,8 @@ def train(path: Path, memory: str, jobs: int, plain: bool) -> None:
     from structlearn import ChainClassifier
     from structlearn.data import open_packed
 
-    max_value = Peak()
-    max_value.start()
+    peak = Peak()
+    peak.start()
     spent = []  # passes, and processor seconds until then
 
     def watch(row):
@@ -103,7 +103,7 @@ def train(path: Path, memory: str, jobs: int, plain: bool) -> None:
                 "cpu": (early[1] - spent[0][1]) / early[0],
                 "passes": certificate.passes,
                 "relative_gap": certificate.gap / certificate.primal,
-                "peak": max_value.most,
+                "peak": peak.most,
             }
         )
     )

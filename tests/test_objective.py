@@ -83,7 +83,7 @@ def test_answers_are_the_subgradient_and_a_dual_point(name, rng):
     """Pull and cost are those of the vertices s(w): D(s) <= P, and the slope of P is lambda w - pull."""
     objective = problem(name).objective
     w = random_weights(rng, objective)
-    answers = objective.answers(w)
+    answers = objective.predictions(w)
     assert answers.primal == pytest.approx(objective.primal(w), rel=1e-12)
     assert objective.dual_of_map(answers.dual_map, answers.cost).value <= answers.primal
     direction = random_weights(rng, objective)
@@ -131,7 +131,7 @@ def test_threads_change_nothing(monkeypatch, rng):
     single, threaded = reweighted(objective, n_jobs=1), reweighted(objective, n_jobs=2)
     w = random_weights(rng, objective)
     assert threaded.primal(w) == single.primal(w)
-    one, other = single.answers(w), threaded.answers(w)
+    one, other = single.predictions(w), threaded.predictions(w)
     np.testing.assert_array_equal(one.dual_map, other.dual_map)
     assert one[1:] == other[1:]
 

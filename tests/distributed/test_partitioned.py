@@ -52,7 +52,7 @@ def test_the_optimum_is_that_of_one_machine(name):
     assert found.score(X, y) == pytest.approx(alone.score(X, y), abs=0.05)
 
 
-@pytest.mark.parametrize("caution", [1.0, 3.0])
+@pytest.mark.parametrize("aggregation", [1.0, 3.0])
 def test_the_dual_never_decreases_and_is_that_of_the_blocks(aggregation, tmp_path):
     objective = spread_chains(tmp_path, Here(3), aggregation=aggregation)
     solver = JoinedBlocks(3, 4, adapt=False)
@@ -104,7 +104,7 @@ def test_a_worker_refuses_a_round_out_of_turn_and_repeats_an_answer(tmp_path):
     first = worker.round(1, w, 0.0, whole_pass())
     again = worker.round(1, w, 0.0, whole_pass())
     assert again is first
-    assert worker.state.answers == worker.objective.n_active
+    assert worker.state.oracle_calls == worker.objective.n_active
     for t in (0, 3):
         refused = worker.round(t, w, 1.0, whole_pass())
         assert isinstance(refused, RuntimeError)

@@ -145,7 +145,7 @@ def test_unused_corners_are_forgotten_and_used_ones_kept():
     solver = ActiveBlocks(forget_after=2, examples_at_once=objective.n_active, cached_passes=0)
     seen = 0
     for state in states(objective, solver, 40):
-        store, now = state.z.store, state.answers // objective.n_active - 1
+        store, now = state.z.store, state.oracle_calls // objective.n_active - 1
         for i in range(objective.n_active):
             atoms, count = atoms_of(store, i), store.count[i]
             unused = atoms.weight[:count] == 0
@@ -217,7 +217,7 @@ def test_corners_have_no_more_entries_than_their_structure_says():
 def test_cached_passes_ask_no_oracle_and_evaluations_wait_for_them():
     objective = problem("matching").objective
     solver = ActiveBlocks(cached_passes=3, cached_accuracy=0.0)
-    answers = [(state.answers, state.cached) for state in states(objective, solver, 8)]
+    answers = [(state.oracle_calls, state.cached) for state in states(objective, solver, 8)]
     assert answers == [(6, 1), (6, 2), (6, 3), (6, 0), (12, 1), (12, 2), (12, 3), (12, 0)]
     state = next(states(objective, solver, 1))
     assert solver.progress(state).pending

@@ -237,7 +237,7 @@ def test_compilation_does_not_count(time):
 )
 def test_the_first_evaluation_counts_as_all_others_do(solver, time, monkeypatch):
     objective = build(STRUCTURES["simplex"], seed=3).objective
-    for name in ("primal", "answers"):
+    for name in ("primal", "predictions"):
         asked = getattr(objective, name)
         monkeypatch.setattr(objective, name, lambda w, asked=asked: (time(10.0), asked(w))[1])
     found = solve(objective, solver, Stopping(tol=1e-9, max_seconds=3.0), seed=0).certificate

@@ -136,7 +136,7 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path):
             run(objective, solver, 2, tmp_path, resume=True)
 
 
-@pytest.mark.parametrize("name", ["Focus", "_prob", "nowhere", "os:system"])
+@pytest.mark.parametrize("name", ["Shrinking", "_prob", "nowhere", "os:system"])
 def test_a_checkpoint_of_another_version_is_refused(tmp_path, name):
     objective, solver = problem("simplex").objective, BlockFrankWolfe()
     run(objective, solver, 2, tmp_path)

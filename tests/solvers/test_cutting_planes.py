@@ -100,7 +100,7 @@ def test_a_mixture_of_planes_has_the_dual_value_of_the_mixed_answers(name):
     planes, points = Planes(), []
     for _ in range(3):
         w = rng.normal(size=known.objective.n_weights)
-        here = known.objective.answers(w)
+        here = known.objective.predictions(w)
         planes = planes.add(here.dual_map, here.cost)
         points.append([V[np.argmax(V @ (Phi @ w + c))] for _, Phi, V, _, c in known.examples])
     alpha, w, dual = solve_master(known.objective, planes)
@@ -129,8 +129,8 @@ def test_removal_keeps_few_planes():
 
 
 @pytest.mark.parametrize("share", [0.1, 1.0])
-def test_any_share_reaches_the_optimum(fraction):
-    solution = run(problem("chain").objective, CuttingPlane(fraction=fraction), passes=300, tol=1e-5)
+def test_any_share_reaches_the_optimum(share):
+    solution = run(problem("chain").objective, CuttingPlane(share=share), passes=300, tol=1e-5)
     assert solution.certificate.converged
     assert solution.certificate.primal == pytest.approx(optimum("chain"), abs=1e-5)
 

@@ -78,7 +78,7 @@ def test_the_dual_rises_and_every_visit_is_counted(name):
     dual = 0.0
     n_rounds = 0
     for state in states(objective, solver, 60):
-        assert state.totals[STEPS] == state.answers
+        assert state.totals[STEPS] == state.oracle_calls
         n_rounds += bool(state.focus.active.size)
         dual, before = sum(solver.candidates(objective, state)[0].dual), dual
         assert dual >= before - 1e-14
@@ -88,7 +88,7 @@ def test_the_dual_rises_and_every_visit_is_counted(name):
 @each_problem
 def test_steps_end_at_whole_passes(name):
     objective = PROBLEMS[name]
-    answers = [state.answers for state in states(objective, BlockFrankWolfe(), 40)]
+    answers = [state.oracle_calls for state in states(objective, BlockFrankWolfe(), 40)]
     whole = set(range(objective.n_active, answers[-1], objective.n_active))
     assert whole <= set(answers)
 

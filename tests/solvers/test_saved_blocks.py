@@ -93,7 +93,7 @@ def test_books_of_other_kinds_are_refused(kept, tmp_path, books):
 
 def test_fields_of_other_kinds_are_refused(kept, tmp_path):
     _, state = kept
-    for name, odd in (("w", 3.0), ("answers", "x"), ("answers", True), ("order", ()), ("focus", 3)):
+    for name, odd in (("w", 3.0), ("oracle_calls", "x"), ("oracle_calls", True), ("order", ()), ("focus", 3)):
         save_state(tmp_path / "odd", state._replace(**{name: odd}))
         with pytest.raises(ValueError, match="another version"):
             load_state(open_state(tmp_path / "odd"))

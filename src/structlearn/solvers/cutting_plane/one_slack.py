@@ -90,7 +90,7 @@ class CuttingPlane:
         Planes that so many master problems in a row gave no weight are removed.
     """
 
-    fraction: float = 0.2
+    share: float = 0.2
     forget_after: int = 20
     certifies: ClassVar[bool] = True
 
@@ -116,7 +116,7 @@ class CuttingPlane:
     def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
         planes = state.planes.add(state.here.dual_map, state.here.cost)
         master = solve_master(objective, planes)
-        w = state.best + self.fraction * (master.w - state.best)
+        w = state.best + self.share * (master.w - state.best)
         here = objective.predictions(w)
         better = here.primal < state.best_primal
         return State(
