@@ -17,7 +17,7 @@ import typer
 from structlearn.apps.alignment.corpus import load_corpus
 from structlearn.apps.alignment.links import write_naacl, write_pharaoh
 from structlearn.cli import app, main
-from structlearn.cli.errors import manners
+from structlearn.cli.errors import handling_errors
 from structlearn.data import make_matchings, read_letters, read_triplets, write_libsvm
 
 N_PAIRS, N_GOLD = 40, 12
@@ -64,7 +64,7 @@ def invoke(arguments, *, whole=False):
     with redirect_stdout(out), redirect_stderr(err):
         try:
             if arguments[0] in READERS:
-                manners()(READERS[arguments[0]])(arguments[1])
+                handling_errors()(READERS[arguments[0]])(arguments[1])
             elif whole:
                 with mock.patch.object(sys, "argv", ["structlearn", *arguments]):
                     main()

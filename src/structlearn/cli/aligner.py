@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from structlearn.cli.alignment import Source, Target, align
-from structlearn.cli.errors import NO_MODEL, convergence_warnings, errors_told, say
+from structlearn.cli.errors import NO_MODEL, convergence_warnings, handling_errors, say
 from structlearn.cli.outputs import check_output, print_values, write_output
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _LOOKED_AT = 1000
     epilog="Example: structlearn align train --src text.en --tgt text.fr --gold gold.wa --gold-src gold.en "
     "--gold-tgt gold.fr --out model.safetensors",
 )
-@errors_told()
+@handling_errors()
 def train(
     source: Source,
     target: Target,
@@ -216,7 +216,7 @@ def _print_certificate(aligner: Aligner) -> None:
     short_help="Align text, one line a pair.",
     epilog="Example: structlearn align apply model.safetensors --src new.en --tgt new.fr --out new.pharaoh",
 )
-@errors_told()
+@handling_errors()
 def apply(
     model: Model,
     source: Source,
@@ -271,7 +271,7 @@ def _looked_at(aligner: Aligner, pairs: Iterable[Words]) -> Iterator[Words]:
     epilog="Example: structlearn align show model.safetensors --src test.en --tgt test.fr --gold test.wa "
     "--out page.html",
 )
-@errors_told()
+@handling_errors()
 def show(
     model: Model,
     source: Source,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from structlearn.cli.errors import errors_told
+from structlearn.cli.errors import handling_errors
 from structlearn.cli.outputs import check_output, print_values
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def root(context: typer.Context) -> None:
     short_help="Clean parallel text for training.",
     epilog="Example: structlearn align clean --src raw.en --tgt raw.fr --out clean --tokenize simple",
 )
-@errors_told()
+@handling_errors()
 def clean(
     source: Source,
     target: Target,
@@ -146,7 +146,7 @@ def _language(path: Path) -> str | None:
     short_help="Compare links with gold links.",
     epilog="Example: structlearn align evaluate --hyp mine.pharaoh --gold gold.wa",
 )
-@errors_told()
+@handling_errors()
 def evaluate(
     hypothesis: Annotated[Path, typer.Option("--hyp", metavar="FILE", help="Predicted links; - for stdin.")],
     gold: Annotated[Path, typer.Option(metavar="FILE", help="Gold links, sure and possible.")],

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from structlearn.cli.errors import errors_told, say
+from structlearn.cli.errors import handling_errors, say
 from structlearn.cli.options import Boundaries, Cost, Edges, Jobs, Loss, NoIntercept, Penalty, Seed, Target
 from structlearn.core.wording import plain
 
@@ -27,7 +27,7 @@ class Experiment(NamedTuple):
     about: dict[str, Any]
 
 
-@errors_told()
+@handling_errors()
 def compare(
     what: Annotated[
         str,

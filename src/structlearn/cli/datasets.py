@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from structlearn.cli.errors import FAILURE, errors_told, say
+from structlearn.cli.errors import FAILURE, handling_errors, say
 from structlearn.cli.options import DataDir, Seed, Target, TaskName
 
 data = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -15,7 +15,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="A name that list show
 
 
 @data.command("list")
-@errors_told()
+@handling_errors()
 def list_(data_dir: DataDir = None) -> None:
     """Print name, size, licence, place and description of each data set, separated by tabs."""
     from structlearn.data import DATA_SETS, located
@@ -28,7 +28,7 @@ def list_(data_dir: DataDir = None) -> None:
 
 
 @data.command()
-@errors_told()
+@handling_errors()
 def fetch(name: Name, data_dir: DataDir = None) -> None:
     """Download a data set, check its hash, and print its folder. A wrong hash: nothing is kept."""
     from structlearn.data import fetch
@@ -37,7 +37,7 @@ def fetch(name: Name, data_dir: DataDir = None) -> None:
 
 
 @data.command()
-@errors_told()
+@handling_errors()
 def path(name: Name, data_dir: DataDir = None) -> None:
     """Print the folder of a data set; exit 1 if it is not here."""
     from structlearn.data import data_folder, located
@@ -50,7 +50,7 @@ def path(name: Name, data_dir: DataDir = None) -> None:
 
 
 @data.command()
-@errors_told()
+@handling_errors()
 def pack(
     task: TaskName,
     source: Annotated[
@@ -73,7 +73,7 @@ def pack(
 
 
 @data.command()
-@errors_told()
+@handling_errors()
 def split(
     task: TaskName,
     source: Annotated[

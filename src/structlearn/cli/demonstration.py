@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from structlearn.cli.errors import errors_told
+from structlearn.cli.errors import handling_errors
 
 
-@errors_told()
+@handling_errors()
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results.")] = Path(
         "structlearn-demo"

@@ -87,7 +87,7 @@ def stop_listening() -> None:
 
 
 @contextmanager
-def errors_told() -> Iterator[None]:
+def handling_errors() -> Iterator[None]:
     """Turn the library's refusals into a sentence and an exit code (as a decorator, of a whole command).
 
     Misuse and bad input (ValueError, TypeError, OSError) exit with 2, failures (memory, a full disk, answers

@@ -12,13 +12,13 @@ from typing import Annotated, Any
 import typer
 
 import structlearn
-from structlearn.cli.errors import errors_told
+from structlearn.cli.errors import handling_errors
 from structlearn.cli.outputs import print_values
 
 _CLASSES_SHOWN = 20
 
 
-@errors_told()
+@handling_errors()
 def info(
     model: Annotated[
         Path | None, typer.Argument(metavar="[MODEL]", help="A model file.", show_default=False)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from structlearn.cli.errors import errors_told, say
+from structlearn.cli.errors import handling_errors, say
 from structlearn.cli.outputs import check_output, print_values, write_pieces
 
 Model = Annotated[
@@ -21,7 +21,7 @@ Data = Annotated[
 Jobs = Annotated[int, typer.Option(metavar="N", help="Threads; -1 for all cores.")]
 
 
-@errors_told()
+@handling_errors()
 def predict(
     model: Model,
     data: Data,
@@ -63,7 +63,7 @@ def predict(
     write_pieces(task.pages(replace(bundle, estimator=estimator), inputs, marginals=marginals), out_file)
 
 
-@errors_told()
+@handling_errors()
 def evaluate(
     model: Model,
     data: Data,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from structlearn.cli.errors import errors_told, say
+from structlearn.cli.errors import handling_errors, say
 from structlearn.cli.outputs import check_output
 from structlearn.cli.prediction import Data, Model
 from structlearn.core.wording import plain
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from structlearn.reports import Page
 
 
-@errors_told()
+@handling_errors()
 def show(
     model: Model,
     data: Data,

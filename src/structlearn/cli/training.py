@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from structlearn.cli.errors import NO_MODEL, convergence_warnings, errors_told, say
+from structlearn.cli.errors import NO_MODEL, convergence_warnings, handling_errors, say
 from structlearn.cli.options import (
     Boundaries,
     CheckpointDir,
@@ -45,7 +45,7 @@ SOLVER_HELP = (
 )
 
 
-@errors_told()
+@handling_errors()
 def train(
     task: TaskName,
     data: Annotated[
