@@ -45,14 +45,14 @@ def test_scene(tmp_path):
     assert problem.X.shape == (2, 294)
     assert problem.y == [(0, 4), (5,)]
 
-    class Predictions:
+    class Answers:
         def indicator(self, y):
             return np.array([[label in one for label in (0, 4, 5)] for one in y])
 
         def predict(self, X):
             return [(0,), (5,)]
 
-    assert problem.error(Predictions()) == pytest.approx(1 / 6)
+    assert problem.error(Answers()) == pytest.approx(1 / 6)
 
 
 def test_letters_of_fold_zero_or_of_the_others(tmp_path):

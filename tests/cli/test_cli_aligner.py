@@ -149,8 +149,8 @@ def test_options_of_learning(run, refused, files, write, tmp_path):
     given = ["--regularization", "5", "--missed", "2", "--spurious", "1"]
     taught = values(run("align", "train", *sides(files), *gold(files), *given, *out).stdout)
     assert "cross_validated_aer" not in taught
-    project = ["--nearest-gold", *vectors, *dictionary, *given, "--fertility", "1"]
-    assert float(values(run("align", "train", *sides(files, "gold"), *project, *out).stdout)["gap"]) <= 1e-2
+    nearest = ["--nearest-gold", *vectors, *dictionary, *given, "--fertility", "1"]
+    assert float(values(run("align", "train", *sides(files, "gold"), *nearest, *out).stdout)["gap"]) <= 1e-2
     for wrong, said in (
         (["--regularization", "0"], "regularization must be above 0"),
         (["--missed", "-1"], "missed must be at least 0"),

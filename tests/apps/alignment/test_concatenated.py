@@ -4,7 +4,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from structlearn.apps.alignment.project import nearest_problem
 
 from structlearn.apps.alignment.concatenated import (
     ProgramMatching,
@@ -13,6 +12,7 @@ from structlearn.apps.alignment.concatenated import (
     WordPairs,
     matching_by_program,
 )
+from structlearn.apps.alignment.nearest import nearest_problem
 from structlearn.apps.alignment.vectors import WordVectors
 from structlearn.apps.recipes import RECIPES
 from structlearn.data import DataError
