@@ -107,7 +107,7 @@ def test_constant_columns_become_zero_and_others_orthogonal(kind):
     X = np.c_[np.full(3000, 0.1), np.full(3000, 1e6 / 3), 1e6 + 1e-6 * rng.normal(size=3000)]
     A = Design(KINDS[kind](X), p, True)
     assert not A.sizes[:2].any()
-    assert abs(A.dual_map(A.root)[2]) <= 1e-13 * A.sizes[2]
+    assert abs(A.adjoint(A.root)[2]) <= 1e-13 * A.sizes[2]
 
 
 # ---- least squares ---------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ class Design:
             r = r - self.root * (self.root @ r)
         return r
 
-    def dual_map(self, r: Array) -> Array:
+    def adjoint(self, r: Array) -> Array:
         """A^T r."""
         weighted = self.root * r
         if self.is_sparse:

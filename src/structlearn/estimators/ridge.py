@@ -99,7 +99,7 @@ def certify(A: Design, y: Array, w: Array, r: Array, regularization: float, curv
     unit, size_r, weights = EPSILON / 2, float(np.linalg.norm(r)), np.abs(w)
     of_residual = unit * (d + 16) * (float(np.linalg.norm(y)) + float(weights @ A.sizes))
     noise = unit * ((n + 16) * A.sizes * size_r + 4 * regularization * weights)
-    g = np.abs(regularization * w - A.dual_map(r)) + noise
+    g = np.abs(regularization * w - A.adjoint(r)) + noise
     penalty = regularization / 2 * float(w @ w)
     primal = size_r**2 / 2 + penalty
     rounding = of_residual * (size_r + of_residual) + unit * (n + 16) * size_r**2 + unit * (d + 16) * penalty
@@ -162,10 +162,10 @@ def _cholesky(A: Design, regularization: float) -> Factors:
     factor = linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
 
     def correct(w: Array, r: Array) -> Array:
-        g = A.dual_map(r) - regularization * w
+        g = A.adjoint(r) - regularization * w
         if d <= n:
             return linalg.cho_solve(factor, g, check_finite=False)
-        return (g - A.dual_map(linalg.cho_solve(factor, A.times(g), check_finite=False))) / regularization
+        return (g - A.adjoint(linalg.cho_solve(factor, A.times(g), check_finite=False))) / regularization
 
     inverse, _ = linalg.lapack.dpotri(factor[0], lower=True)
     return Factors(correct, min(n, d) - regularization * float(np.trace(inverse)))
@@ -209,7 +209,7 @@ def _scaled_gram(A: Design, regularization: float) -> Factors | None:
         return None
 
     def correct(w: Array, r: Array) -> Array:
-        along = V.T @ ((A.dual_map(r) - regularization * w) / scales)
+        along = V.T @ ((A.adjoint(r) - regularization * w) / scales)
         return (V @ (along / values)) / scales
 
     trace = d - regularization * float(np.sum((V / scales[:, None]) ** 2 / values))
@@ -236,9 +236,9 @@ def singular(A: Design) -> Singular:
     kept = squares > EPSILON * max(n, d) * squares.max(initial=0.0)
     s, vectors = np.sqrt(squares[kept]), vectors[:, kept]
     if d > n:
-        V = np.stack([A.dual_map(u) for u in vectors.T], axis=1) / s if kept.any() else np.zeros((d, 0))
+        V = np.stack([A.adjoint(u) for u in vectors.T], axis=1) / s if kept.any() else np.zeros((d, 0))
         return Singular(s, V, lambda r: vectors.T @ r)
-    return Singular(s, vectors, lambda r: (vectors.T @ A.dual_map(r)) / s)
+    return Singular(s, vectors, lambda r: (vectors.T @ A.adjoint(r)) / s)
 
 
 def projections(A: Design, y: Array) -> tuple[Array, Array, Array, float]:
@@ -281,10 +281,10 @@ def _iterative(A: Design, y: Array, regularization: float, max_iterations: int, 
     def times(v: Array) -> Array:
         return np.concatenate([A.times(v / scales), rows @ v])
 
-    def dual_map(u: Array) -> Array:
-        return A.dual_map(u[:n]) / scales + rows @ u[n:]
+    def adjoint(u: Array) -> Array:
+        return A.adjoint(u[:n]) / scales + rows @ u[n:]
 
-    B = LinearOperator((n + d, d), matvec=times, rmatvec=dual_map, dtype=np.float64)
+    B = LinearOperator((n + d, d), matvec=times, rmatvec=adjoint, dtype=np.float64)
 
     def solve(target: Array, accuracy: float) -> tuple[Array, int]:
         found = lsqr(
