@@ -1,9 +1,8 @@
 """The operations that solvers call: on a structure (its polytope) and on a scoring (Phi).
 
-Each operation is one generic function. In compiled code the type of its first argument, a NamedTuple of
-arrays, chooses the kernel at compile time. In plain Python the same kernel is called or, where the first
-argument is an ordinary object, its method of that name. So one source of a solver serves every structure,
-the user's own included.
+Each operation is one generic function. The type of its first argument, a NamedTuple of numbers and arrays,
+chooses the kernel, in compiled code at compile time. So one source of a solver serves every structure, the
+user's own included.
 
 The parts of one output are written in one vector: first the *local* parts, scored from the example's own
 features, then the *shared* parts, whose scores are weights themselves and therefore the same for every
@@ -48,6 +47,11 @@ def max_value(structure: Any, shape: Shape, theta: Array, shared: Array, work: A
 @operation
 def strong_convexity(structure: Any) -> Any:
     """1 where `maximize` is that of <theta, z> - 1/2 ||z||^2 over local parts, else 0."""
+
+
+@operation
+def shared_parts(structure: Any) -> Any:
+    """How many shared parts there are; none unless implemented."""
 
 
 @operation

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from numba import types
 from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import register_jitable
 
 from structlearn.core.dispatchers import dispatcher
 from structlearn.core.kernel_cache import PackageCache
@@ -37,31 +38,41 @@ def leaf(function: F) -> F:
     return _compiled(function, counts=False)
 
 
-def _compiled(function: F, *, counts: bool) -> F:
-    compiled = dispatcher(function, nogil=True, fastmath=FAST_SUMS, error_model="numpy", _nrt=counts)
+def jitable(function: F) -> F:
+    """Leave `function` as it is to Python; inside kernels it is compiled. For what runs once a pass."""
+    return register_jitable(error_model="numpy")(function)
+
+
+def c_dispatcher(function: Callable[..., Any]) -> Any:
+    """What compiles `function` for callers that know its C address alone."""
+    return _compiled(function, counts=False, no_cpython_wrapper=True)
+
+
+def _compiled(function: Any, *, counts: bool, **options: Any) -> Any:
+    compiled = dispatcher(
+        function, nogil=True, fastmath=FAST_SUMS, error_model="numpy", _nrt=counts, **options
+    )
     with suppress(RuntimeError):  # NUMBA_CACHE_LOCATOR_CLASSES asks for what is not there
         compiled._cache = PackageCache(compiled.py_func)
     return compiled
 
 
 _KERNELS: dict[tuple[str, type], Callable[..., Any]] = {}
+_OPERATIONS: set[Any] = set()
 
 
 def operation(name: F) -> F:
     """Make a generic function of a stub: the type of its first argument chooses the kernel.
 
-    In compiled code the choice is made at compile time among those registered with `implements`. In plain
-    Python the same kernel is called or, where the first argument is an ordinary object, its method.
+    In compiled code the choice is made at compile time among those registered with `implements`.
     """
-    key = name.__name__
 
     @wraps(name)
     def call(*args: Any) -> Any:
-        own = _KERNELS.get((key, type(args[0])))
-        if own is None and hasattr(args[0], key):
-            return getattr(args[0], key)(*args[1:])
-        found = own or _KERNELS[key, object]
-        return found(*args) if isinstance(args[0], tuple) else found.py_func(*args)  # type: ignore[attr-defined]
+        found = _registered(name.__name__, type(args[0]))
+        if found is None:
+            raise TypeError(f"{type(args[0]).__name__} does not implement {name.__name__}.")
+        return found(*args)
 
     class Choice(AbstractTemplate):
         key = call
@@ -73,14 +84,20 @@ def operation(name: F) -> F:
             found = _registered(name.__name__, record.instance_class)
             if found is None:
                 return None
-            self._chosen = found._numba_type_  # type: ignore[attr-defined]
+            self._chosen = self.context.resolve_value_type(found)
             return self._chosen.get_call_type(self.context, args, kws)
 
         def get_impl_key(self, sig: Any) -> Any:
             return self._chosen.get_impl_key(sig)
 
     infer_global(call, types.Function(Choice))
+    _OPERATIONS.add(call)
     return call  # type: ignore[return-value]
+
+
+def is_operation(value: Any) -> bool:
+    """Whether a value is one of the generic functions."""
+    return callable(value) and value in _OPERATIONS
 
 
 def implements(called: Callable[..., Any], record: type) -> Callable[[F], F]:
@@ -96,11 +113,16 @@ def implements(called: Callable[..., Any], record: type) -> Callable[[F], F]:
     return register
 
 
-def is_implemented(called: Callable[..., Any], value: Any) -> bool:
-    """Whether there is a kernel for a record, or a method of a plain object."""
-    return _registered(called.__name__, type(value)) is not None or hasattr(value, called.__name__)
+def implementation(called: Callable[..., Any], record: Any) -> Callable[..., Any] | None:
+    """The kernel that an operation on a record is; None if there is none."""
+    return _registered(called.__name__, type(record))
 
 
-def _registered(key: str, record: type) -> Callable[..., Any] | None:
+def is_implemented(called: Callable[..., Any], record: Any) -> bool:
+    """Whether there is a kernel for an operation on a record."""
+    return implementation(called, record) is not None
+
+
+def _registered(name: str, record: type) -> Callable[..., Any] | None:
     """The record's own kernel or, for an operation that has one, that of all others."""
-    return _KERNELS.get((key, record)) or _KERNELS.get((key, object))
+    return _KERNELS.get((name, record)) or _KERNELS.get((name, object))

@@ -15,12 +15,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from structlearn.core.contract import Array, maximize, workspace
+from structlearn.core.contract import Array, Shape, project
+from structlearn.core.erased import operations_of
+from structlearn.core.kernels import implementation
 from structlearn.problem.losses import FenchelYoungLoss
 from structlearn.problem.regularizers import Shannon, SquaredNorm, Tsallis
 from structlearn.structures import Chain, Cube, Simplex
 from structlearn.structures.chain.derivative import chain_derivative
-from structlearn.structures.sparsemap import ActiveSet
+from structlearn.structures.erased import ErasedStructure, erase
+from structlearn.structures.sparsemap import ActiveSet, active_set_project, active_set_workspace
 
 #: How far differences look, in units of scores: where answers are smooth, where they are piecewise linear.
 SMOOTH_STEP, LINEAR_STEP = 1e-3, 1e-5
@@ -80,22 +83,28 @@ def _on_a_face(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Arra
     """J v = E' (E_l E_l')^-1 E v with the edges E of the answer's face and their local parts E_l."""
     structure, found = loss.structure, np.zeros_like(v)
     shape = structure.shape(theta[0])
-    work = workspace(loss.record, shape)
-    if not isinstance(work, ActiveSet):
+    record = loss.record.inner
+    if implementation(project, record) is not active_set_project:
         return _by_differences(loss, theta, v, z)
+    inner, owner = erase(record, shape, operations_of(active_set_project))
+    work = active_set_workspace(inner, shape)
     for scores, way, out in zip(theta, v, found):
-        edges = _edges(loss, shape, scores, work)
+        edges = _edges(loss, shape, scores, inner, work)
         local = edges[:, : structure.n_local(shape)]
         along = np.linalg.lstsq(local @ local.T, edges @ way.ravel(), rcond=None)[0]
         out[...] = (along @ edges).reshape(out.shape)
+    del owner
     return found
 
 
-def _edges(loss: FenchelYoungLoss, shape: tuple[int, int], scores: Array, work: ActiveSet) -> Array:
+def _edges(
+    loss: FenchelYoungLoss, shape: Shape, scores: Array, record: ErasedStructure, work: ActiveSet
+) -> Array:
     """From the first atom of an answer to the others; the local parts are independent."""
     z = np.zeros(scores.size)
     local, shared = loss.structure.split(scores.ravel(), shape)
-    maximize(loss.record, shape, local, shared, work, z)
+    active_set_project(record, shape, local, shared, work, z)
+    loss.structure.raise_failure()
     atoms = work.atoms.parts[work.atoms.slot[work.atoms.weight > 0], : z.size]
     return atoms[1:] - atoms[0]
 

@@ -192,7 +192,7 @@ class Objective:
     @property
     def has_exact_blocks(self) -> bool:
         """Whether maximising the dual over one block is a Euclidean projection."""
-        projects = is_implemented(project, self.structure.record) and self.oracle.compiled
+        projects = is_implemented(project, self.structure.record) and self.structure.compiled
         plain = not self.regularizer.smooth or strong_convexity(self.oracle.record) > 0
         return self.scoring.isotropic and projects and plain
 

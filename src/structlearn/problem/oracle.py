@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array, max_value, maximize, omega, strong_convexity, workspace
+from structlearn.core.erased import Erased
 from structlearn.core.kernels import kernel
 from structlearn.core.threads import Team, blas_threads, in_order
 from structlearn.scoring.base import Scoring
 from structlearn.structures.base import Structure
+from structlearn.structures.erased import ErasedStructure, erase
 
 #: Parts that a thread scores and asks for their value at a time: they stay near the processor.
 PARTS_DEALT = 1 << 15
@@ -90,17 +92,23 @@ class Oracle:
     def __init__(self, record: Any, scoring: Scoring, *, structure: Structure, n_jobs: int = 1) -> None:
         structure.check_examples(scoring.shapes, np.diff(scoring.start), scoring.n_shared)
         self.record = record
+        self.structure = structure
         self.scoring = scoring
         self.n_jobs = n_jobs
 
-    @property
-    def compiled(self) -> bool:
-        """Whether the structure answers inside compiled code (a plain Python object does not)."""
-        return isinstance(self.record, tuple)
+    def run(self, function: Any, *args: Any) -> Any:
+        """`function(structure, *args)`, a kernel; what the structure has raised inside is raised after it."""
+        found = function(self.for_pass(function), *args)
+        self.structure.raise_failure()
+        return found
 
-    def run(self, function: Any) -> Callable[..., Any]:
-        """The compiled form of a kernel where the structure allows it, else its Python source."""
-        return function if self.compiled else function.py_func
+    def for_pass(self, function: Any) -> ErasedStructure:
+        """The structure behind addresses, for a call of the kernel `function` in this thread."""
+        return self._erased.record(function)
+
+    @cached_property
+    def _erased(self) -> Erased[ErasedStructure]:
+        return Erased(lambda operations: erase(self.record, self.layout.largest, operations))
 
     @cached_property
     def layout(self) -> Layout:
@@ -118,7 +126,7 @@ class Oracle:
         def one(chunk: tuple[int, int]) -> Losses:
             theta = self._scores(w, cost, *chunk)
             shared = self.scoring.shared(w)
-            found = self.run(loss_chunk)(self.record, self.layout, gold, weight, *chunk, theta, shared)
+            found = self.run(loss_chunk, self.layout, gold, weight, *chunk, theta, shared)
             return Losses(*found)
 
         return sum(self._all_chunks(one, PARTS_DEALT), Losses())
@@ -141,8 +149,8 @@ class Oracle:
         theta = self._scores(w, cost, first, last)
         shared = self.scoring.shared(w)
         vertices, shared_sum = np.empty(theta.size), np.zeros(shared.size)
-        found = self.run(maximize_chunk)(
-            self.record, self.layout, gold, weight, first, last, theta, shared, vertices, shared_sum
+        found = self.run(
+            maximize_chunk, self.layout, gold, weight, first, last, theta, shared, vertices, shared_sum
         )
         return Maximizers(first, last, vertices, shared_sum, Losses(*found))
 
@@ -173,14 +181,14 @@ class Oracle:
     ) -> Iterator[Any]:
         """`function` of each range of examples, in their order; a few answers a thread wait."""
         chunks = self.scoring.chunks() if chunks is None else chunks
-        alone = len(chunks) == 1 or not self.compiled
+        alone = len(chunks) == 1 or not self.structure.compiled
         with blas_threads(1), in_order(1 if alone else self.n_jobs) as run:
             yield from run(function, chunks)
 
     @cached_property
     def team(self) -> Team:
         """Threads that stay: as many as may work for this structure."""
-        return Team(self.n_jobs if self.compiled else 1)
+        return Team(self.n_jobs if self.structure.compiled else 1)
 
     def _all_chunks(
         self, function: Callable[[tuple[int, int]], Any], parts_at_once: int | None = None

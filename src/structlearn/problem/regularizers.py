@@ -18,7 +18,7 @@ from structlearn.structures import Cube, Simplex, Structure
 from structlearn.structures.base import SparseVertices
 from structlearn.structures.flat.entmax import Tsallis as TsallisRecord
 from structlearn.structures.flat.entmax import check_alpha, tsallis
-from structlearn.structures.regularized import Entropic, quadratic
+from structlearn.structures.regularized import Entropic, Quadratic
 
 
 class Regularizer(ABC):
@@ -92,7 +92,7 @@ class SquaredNorm(Regularizer):
     def record(self, structure: Structure) -> Any:
         if not is_implemented(project, structure.record):
             raise TypeError(f"{type(structure).__name__} has no projection; use loss='hinge'.")
-        return quadratic(structure.record)
+        return Quadratic(structure.record)
 
     def value(self, structure: Structure, z: Array) -> float:
         curved = z.ravel()[: structure.n_curved(structure.shape(z))]

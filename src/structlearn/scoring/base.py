@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from structlearn.core.contract import Array, prefetch, score, score_subset
-from structlearn.core.kernels import implements, kernel, leaf
+from structlearn.core.contract import Array
+from structlearn.core.erased import Erased
+from structlearn.scoring.erased import ErasedScoring, erase
 
 #: Parts of the examples that are scored, encoded or pulled back at a time.
 PARTS_AT_ONCE = 1 << 17
@@ -36,6 +38,14 @@ class Scoring(ABC):
     @abstractmethod
     def record(self) -> Any:
         """The NamedTuple that answers the operations of `structlearn.core.contract`."""
+
+    def for_pass(self, function: Any) -> ErasedScoring:
+        """The record behind addresses, for a call of the kernel `function` in this thread."""
+        return self._erased.record(function)
+
+    @cached_property
+    def _erased(self) -> Erased[ErasedScoring]:
+        return Erased(lambda operations: erase(self.record, operations))
 
     def scores(self, w: Array, first: int, last: int) -> Array:
         """Local parts of Phi_i w for examples first .. last - 1, end to end."""
@@ -114,15 +124,3 @@ def check_csr(X: Any) -> None:
             "The sparse matrix is damaged: its column numbers or its row pointers are out of range; make it "
             "anew, such as by scipy.sparse.csr_matrix(dense)."
         )
-
-
-@implements(score_subset, object)
-@kernel
-def score_all(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
-    score(scoring, i, w, work, theta)
-
-
-@implements(prefetch, object)
-@leaf
-def no_prefetch(scoring: Any, i: Any) -> None:
-    """For a scoring that is read in sequence."""

@@ -20,7 +20,7 @@ from structlearn.core.contract import (
     scoring_workspace,
     squared_norm,
 )
-from structlearn.core.kernels import implements, kernel, leaf
+from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.scoring.base import Scoring
 from structlearn.scoring.rows.rows import RowScoring
 
@@ -106,7 +106,7 @@ def _n_local(scoring: Any, i: Any) -> Any:
 
 
 @implements(scoring_workspace, JointRows)
-@kernel
+@jitable
 def joint_workspace(scoring: Any) -> Any:
     return scoring_workspace(scoring.local), scoring_workspace(scoring.pairs)
 

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, Shape, project, project_workspace, workspace
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.contract import Array, project, project_workspace, workspace
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import Structure
-from structlearn.structures.regularized import quadratic
+from structlearn.structures.erased import erase_inner, erases
+from structlearn.structures.regularized import Quadratic
 from structlearn.structures.sparsemap import MOST_ATOMS, ActiveSet, active_set_project, make_atoms
-from structlearn.structures.whole import PlainWhole, Whole, WholeRecord
+from structlearn.structures.whole import Whole, WholeRecord
 
 
 class AllParts(NamedTuple):
@@ -34,35 +35,19 @@ class AllPartsScratch(NamedTuple):
     active: ActiveSet
 
 
-class PlainAllParts:
-    """The same for a plain Python object."""
-
-    def __init__(self, inner: Any, n_shared: int) -> None:
-        self.inner = inner
-        self.n_shared = n_shared
-
-    def project_workspace(self, shape: Shape) -> AllPartsScratch:
-        return all_parts_workspace.py_func(self, shape)  # type: ignore[attr-defined]
-
-    def project(
-        self, shape: Shape, theta: Array, shared: Array, work: AllPartsScratch, point: Array
-    ) -> float:
-        scores = np.concatenate([theta, shared])
-        find = active_set_project.py_func  # type: ignore[attr-defined]
-        return find(PlainWhole(self.inner), shape, scores, shared[:0], work.active, point)
-
-
 def squared_norm_record(structure: Structure) -> Any:
     """The record whose vertex is argmax <theta, z> - 1/2 ||z||^2, the norm over all parts."""
     if not structure.has_linear_parts:
-        return quadratic(structure.record)
+        return Quadratic(structure.record)
     own = structure.inner if isinstance(structure, Whole) else structure
-    kind = AllParts if isinstance(own.record, tuple) else PlainAllParts
-    return quadratic(kind(own.record, own.n_shared))
+    return Quadratic(AllParts(own.record, own.n_shared))
+
+
+erases(AllParts)(erase_inner)
 
 
 @implements(project_workspace, AllParts)
-@kernel
+@jitable
 def all_parts_workspace(structure: Any, shape: Any) -> Any:
     n_parts = shape[0] * shape[1] + structure.n_shared
     atoms = make_atoms(min(n_parts + 2, MOST_ATOMS), n_parts)

@@ -12,9 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structlearn.core.callbacks import Callback
 from structlearn.core.contract import Array, Shape, marginals, maximize, workspace
+from structlearn.core.erased import operations_of
 from structlearn.core.kernels import is_implemented, kernel
-from structlearn.structures.regularized import Entropic, quadratic
+from structlearn.structures.erased import erase
+from structlearn.structures.regularized import Entropic, Quadratic
 
 
 class SparseVertices(NamedTuple):
@@ -71,6 +74,18 @@ class Structure(ABC):
     no_marginals: str = ""
     #: Number of axes of a part vector: a matching writes its parts as an (m, n) table.
     part_ndim: int = 1
+    #: What compiled code calls where `maximize` is plain Python.
+    python: Callback | None = None
+
+    @property
+    def compiled(self) -> bool:
+        """Whether `maximize` is compiled, so that threads may run it side by side."""
+        return self.python is None
+
+    def raise_failure(self) -> None:
+        """To be called after compiled code: raises what `maximize` has raised inside, if anything."""
+        if self.python is not None:
+            self.python.raise_failure()
 
     @property
     def has_linear_parts(self) -> bool:
@@ -80,7 +95,7 @@ class Structure(ABC):
     @property
     @abstractmethod
     def record(self) -> Any:
-        """The NamedTuple (or plain object) that answers the operations of `structlearn.core.contract`."""
+        """The NamedTuple that implements the operations of `structlearn.core.contract`."""
 
     def arguments(self) -> dict[str, Any]:
         """What the constructor needs to make this structure again."""
@@ -193,7 +208,7 @@ class Structure(ABC):
 
         Shared parts and, in chains, pairs of labels enter by their scores alone. `theta` as in `maximize`.
         """
-        return self.respond(quadratic(self.record), theta)[0]
+        return self.respond(Quadratic(self.record), theta)[0]
 
     def respond(self, record: Any, theta: Any) -> tuple[Any, Any]:
         """Vertices of `record` for one part vector, a list or a stack of them; and their values."""
@@ -207,24 +222,27 @@ class Structure(ABC):
 
     def _ask_one(self, record: Any, theta: Any, name: str) -> tuple[Array, float]:
         theta, shape = self._checked(theta)
-        z = np.zeros(theta.size)
-        local, shared = self.split(theta.ravel(), shape)
-        value = maximize(record, shape, local, shared, workspace(record, shape), z)
-        if value == -np.inf:
+        z, values = self._ask(record, shape, theta.reshape(1, -1))
+        if values[0] == -np.inf:
             raise nothing_allowed(name)
-        return z.reshape(theta.shape), float(value)
+        return z.reshape(theta.shape), float(values[0])
 
     def _ask_stack(self, record: Any, theta: Array) -> tuple[Array, Array]:
-        """Equal shapes: one compiled call for all."""
         shape = self._checked_shape(np.broadcast_to(0.0, theta.shape[1:]))
         theta = _checked_scores(theta)
-        z, values = np.zeros(theta.shape), np.empty(len(theta))
-        run = maximize_rows if isinstance(self.record, tuple) else maximize_rows.py_func  # type: ignore[attr-defined]
-        size = self.n_local(shape) + self.n_shared
-        run(record, shape, self.n_local(shape), theta.reshape(-1, size), z.reshape(-1, size), values)
+        z, values = self._ask(record, shape, theta.reshape(len(theta), -1))
         forbidden = np.flatnonzero(np.isneginf(values))
         if forbidden.size:
             raise nothing_allowed(f"Row {forbidden[0]}")
+        return z.reshape(theta.shape), values
+
+    def _ask(self, record: Any, shape: Shape, theta: Array) -> tuple[Array, Array]:
+        """Equal shapes: one compiled call for all rows."""
+        z, values = np.zeros(theta.shape), np.empty(len(theta))
+        erased, owner = erase(record, shape, operations_of(maximize_rows))
+        maximize_rows(erased, shape, self.n_local(shape), theta, z, values)
+        del owner
+        self.raise_failure()
         return z, values
 
     def _checked(self, theta: Any) -> tuple[Array, Shape]:

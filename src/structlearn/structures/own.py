@@ -7,37 +7,46 @@ such a function by itself. Everything else is optional: without `encode`, an out
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import float64, njit
 
-from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.callbacks import Callback
+from structlearn.core.contract import Array, Shape, max_value, maximize, shared_parts, workspace
+from structlearn.core.kernels import implements, jitable, leaf
+from structlearn.core.words import call, call_with_arrays
 from structlearn.structures.base import Structure
-from structlearn.structures.sparsemap import PlainNearest, register
+from structlearn.structures.sparsemap import register
 
 
 class CompiledOracle(NamedTuple):
-    """Compiled form of a structure whose oracle is a Numba function: it becomes part of the solver."""
+    """A user's compiled function, by its address."""
 
-    oracle: Callable[..., Any]
+    address: int
+    #: 1 once it has raised an exception or has not returned a number
+    failed: Array
 
 
-class PythonOracle(PlainNearest):
-    """Answers the operations of `structlearn.core.contract` through a plain `maximize`."""
+class Called(NamedTuple):
+    """Plain Python, by the address of a `core.callbacks.Callback`."""
+
+    address: int
+    n_shared: int = 0
+
+
+class PythonOracle:
+    """Answers for a structure through a plain `maximize(theta) -> vertex`."""
 
     def __init__(self, maximize: Callable[[Array], Any], part_ndim: int) -> None:
         self._maximize = maximize
         self._part_ndim = part_ndim
 
-    def workspace(self, shape: Shape) -> None:
-        """Nothing: the user's function has its own memory."""
-
-    def maximize(self, shape: Shape, theta: Array, shared: Array, work: None, vertex: Array) -> float:
-        asked = theta.copy().reshape(
-            shape if self._part_ndim == 2 else theta.shape
-        )  # the user may write to it
-        found = np.asarray(self._maximize(asked), dtype=np.float64).ravel()
+    def __call__(self, shape: Shape, theta: Array, shared: Array, vertex: Array) -> float:
+        asked = theta.reshape(shape if self._part_ndim == 2 else theta.shape)
+        given = self._maximize(asked.copy())  # the user may write to it
+        found = np.asarray(given, dtype=np.float64).ravel()
         if found.shape != theta.shape:
             raise ValueError(
                 f"maximize must return a vector of {theta.size} parts; it returned {found.size}."
@@ -45,8 +54,6 @@ class PythonOracle(PlainNearest):
         vertex[:] = found
         chosen = found != 0  # -inf * 0 is NaN
         return float(theta[chosen] @ found[chosen])
-
-    max_value = maximize
 
 
 class OwnStructure(Structure):
@@ -64,12 +71,33 @@ class OwnStructure(Structure):
         self._oracle = oracle if _is_compiled(oracle) else None
         self.exact = bool(getattr(inner, "exact", True))
         self.part_ndim = int(getattr(inner, "part_ndim", 1))
+        if self._oracle is None:
+            self.python = Callback(PythonOracle(inner.maximize, self.part_ndim))
 
     @property
-    def record(self) -> CompiledOracle | PythonOracle:
-        if self._oracle is not None:
-            return CompiledOracle(self._oracle)
-        return PythonOracle(self.inner.maximize, self.part_ndim)
+    def record(self) -> CompiledOracle | Called:
+        return self._compiled[0] if self.python is None else Called(self.python.address)
+
+    @cached_property
+    def _compiled(self) -> tuple[CompiledOracle, Any]:
+        """The record of a compiled function, and what must live as long."""
+        function = _guarded(self._oracle)
+        vectors = (float64[::1], float64[::1])
+        function.compile(vectors)
+        found = function.overloads[vectors]
+        address = found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name)
+        return CompiledOracle(address, np.zeros(1, dtype=np.int64)), function
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
+
+    def raise_failure(self) -> None:
+        super().raise_failure()
+        if self.python is None and self._compiled[0].failed[0]:
+            self._compiled[0].failed[0] = 0
+            raise RuntimeError(
+                "The compiled oracle raised an exception or returned NaN; call it by itself to see where."
+            )
 
     def shape(self, theta: Array) -> Shape:
         if theta.size == 0:
@@ -119,18 +147,51 @@ def as_structure(candidate: Any) -> Structure:
     )
 
 
+def _guarded(oracle: Any) -> Any:
+    """`oracle(theta, vertex) -> value` that returns NaN where it raises: a caller by address cannot know."""
+
+    @njit(error_model="numpy")
+    def answer(theta, vertex):  # type: ignore[no-untyped-def]
+        try:
+            return float(oracle(theta, vertex))
+        except Exception:
+            return np.nan
+
+    return answer
+
+
+@implements(workspace, Called)
 @implements(workspace, CompiledOracle)
-@kernel
+@jitable
 def oracle_workspace(structure: Any, shape: Any) -> Any:
-    return np.empty(0)
+    return 0
 
 
 @implements(max_value, CompiledOracle)
 @implements(maximize, CompiledOracle)
-@kernel
+@leaf
 def oracle_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
-    vertex[:] = 0.0  # so that an oracle may write only its ones
-    return structure.oracle(theta, vertex)
+    for j in range(vertex.size):  # so that an oracle may write only its ones
+        vertex[j] = 0.0
+    value = call_with_arrays(structure.address, (theta, vertex))
+    if np.isnan(value):
+        structure.failed[0] = 1
+        return -np.inf
+    return value
+
+
+@implements(max_value, Called)
+@implements(maximize, Called)
+@leaf
+def called_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    return call(structure.address, (0, shape[0], shape[1], theta, shared, vertex))
+
+
+@implements(shared_parts, Called)
+@jitable
+def called_shared_parts(structure: Any) -> Any:
+    return structure.n_shared
 
 
 register(CompiledOracle)
+register(Called)

@@ -19,10 +19,11 @@ from structlearn.core.contract import (
     omega,
     project,
     project_workspace,
+    shared_parts,
     strong_convexity,
     workspace,
 )
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.rounding import UNIT
 
 
@@ -38,31 +39,20 @@ class Quadratic(NamedTuple):
     inner: Any
 
 
-class PlainQuadratic:
-    """The same for a plain Python object that answers `project`."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-        self.workspace = inner.project_workspace
-        self.maximize = self.max_value = inner.project
-
-    def strong_convexity(self) -> float:
-        return 1.0
-
-
-def quadratic(record: Any) -> Quadratic | PlainQuadratic:
-    """The record of <theta, z> - 1/2 ||z||^2, compiled where the structure is."""
-    return Quadratic(record) if isinstance(record, tuple) else PlainQuadratic(record)
+@implements(shared_parts, object)
+@jitable
+def no_shared_parts(structure: Any) -> Any:
+    return 0
 
 
 @implements(strong_convexity, object)
-@kernel
+@jitable
 def no_convexity(structure: Any) -> Any:
     return 0.0
 
 
 @implements(strong_convexity, Quadratic)
-@kernel
+@jitable
 def unit_convexity(structure: Any) -> Any:
     return 1.0
 
@@ -93,7 +83,7 @@ def clipped(entropy: Any, most: Any) -> Any:
 
 
 @implements(workspace, Entropic)
-@kernel
+@jitable
 def entropic_workspace(structure: Any, shape: Any) -> Any:
     return marginals_workspace(structure.inner, shape)
 
@@ -119,7 +109,7 @@ def entropic_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work
 
 
 @implements(workspace, Quadratic)
-@kernel
+@jitable
 def quadratic_workspace(structure: Any, shape: Any) -> Any:
     return project_workspace(structure.inner, shape)
 

@@ -10,19 +10,18 @@ Martins, Blondel and Cardie 2018, "SparseMAP"; Wolfe 1976, "Finding the nearest 
 The atoms' local parts are kept affinely independent: then G + 1 1', the Gram matrix of the atoms with a one
 in front, has a Cholesky factor, which is kept up to date row by row.
 
-A structure takes part with `register(Record, shared_parts)`.
+A structure takes part with `register(Record)`; where it has shared parts, it implements `shared_parts`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import hypot, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, Shape, maximize, project, project_workspace, workspace
-from structlearn.core.kernels import implements, kernel, operation
+from structlearn.core.contract import Array, maximize, project, project_workspace, shared_parts, workspace
+from structlearn.core.kernels import implements, jitable, kernel
 
 MOST_ATOMS = 512
 #: The optimality at which we stop, relative to the atoms' scores: 10^4 rounding errors.
@@ -61,49 +60,28 @@ class ActiveSet(NamedTuple):
     oracle: Any
 
 
-@operation
-def shared_parts(structure: Any) -> Any:
-    """How many shared parts a structure has (`active_set_workspace` needs to know)."""
-
-
-def register(record: type, shared: Callable[..., Any] | None = None) -> None:
-    """Let every NamedTuple of class `record` answer `project` through its `maximize`.
-
-    shared : a kernel, record -> number of shared parts; none if omitted.
-    """
-    implements(shared_parts, record)(shared or no_shared_parts)
+def register(record: type) -> None:
+    """Let every NamedTuple of class `record` implement `project` through its `maximize`."""
     implements(project_workspace, record)(active_set_workspace)
     implements(project, record)(active_set_project)
 
 
-class PlainNearest:
-    """The same for a plain Python class that has `workspace` and `maximize`, by inheritance."""
+class SparseMAP(NamedTuple):
+    """Any structure, to be projected onto in this way."""
 
-    def shared_parts(self) -> int:
-        return 0
-
-    def project_workspace(self, shape: Shape) -> ActiveSet:
-        return active_set_workspace.py_func(self, shape)  # type: ignore[attr-defined]
-
-    def project(self, shape: Shape, theta: Array, shared: Array, work: ActiveSet, point: Array) -> float:
-        return active_set_project.py_func(self, shape, theta, shared, work, point)  # type: ignore[attr-defined]
+    inner: Any
 
 
-@kernel
-def no_shared_parts(structure: Any) -> Any:
-    return 0
-
-
-@kernel
+@jitable
 def active_set_workspace(structure: Any, shape: Any) -> Any:
-    """Answers `project_workspace`. Independent atoms are at most one more than there are local parts."""
+    """Implements `project_workspace`. Independent atoms are at most one more than there are local parts."""
     n_local = shape[0] * shape[1]
     most = min(n_local + 2, MOST_ATOMS)
     atoms = make_atoms(most, n_local + shared_parts(structure))
     return ActiveSet(atoms, np.empty(n_local), np.empty(n_local), workspace(structure, shape))
 
 
-@kernel
+@jitable
 def make_atoms(most: Any, n_parts: Any) -> Any:
     rows = np.empty((4, most))
     slot = np.arange(most)
@@ -154,6 +132,12 @@ def active_set_project(structure: Any, shape: Any, theta: Any, shared: Any, work
         new_factor = not entered
     atoms.weight[n:] = 0.0  # whoever reads the atoms finds those of the answer
     return first + _mix(atoms, n, theta.size, point) + missing
+
+
+@implements(project, SparseMAP)
+@kernel
+def sparsemap_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    return active_set_project(structure.inner, shape, theta, shared, work, point)
 
 
 @kernel

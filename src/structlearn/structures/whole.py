@@ -20,37 +20,15 @@ from structlearn.core.contract import (
     project_workspace,
     workspace,
 )
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import Structure
+from structlearn.structures.erased import erase_inner, erases
 
 
 class WholeRecord(NamedTuple):
     """Compiled form: theta holds the inner structure's local and then its shared parts."""
 
     inner: Any
-
-
-class PlainWhole:
-    """The same for a structure whose record is a plain Python object."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-
-    def workspace(self, shape: Shape) -> Any:
-        return workspace(self.inner, shape)
-
-    def maximize(self, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> Any:
-        n_local = shape[0] * shape[1]
-        return maximize(self.inner, shape, theta[:n_local], theta[n_local:], work, vertex)
-
-    max_value = maximize
-
-    def project_workspace(self, shape: Shape) -> Any:
-        return project_workspace(self.inner, shape)
-
-    def project(self, shape: Shape, theta: Array, shared: Array, work: Any, point: Array) -> Any:
-        n_local = shape[0] * shape[1]
-        return project(self.inner, shape, theta[:n_local], theta[n_local:], work, point)
 
 
 class Whole(Structure):
@@ -74,9 +52,15 @@ class Whole(Structure):
         return self.inner.has_linear_parts
 
     @property
-    def record(self) -> WholeRecord | PlainWhole:
-        record = self.inner.record
-        return WholeRecord(record) if isinstance(record, tuple) else PlainWhole(record)
+    def compiled(self) -> bool:
+        return self.inner.compiled
+
+    def raise_failure(self) -> None:
+        self.inner.raise_failure()
+
+    @property
+    def record(self) -> WholeRecord:
+        return WholeRecord(self.inner.record)
 
     def shape(self, theta: Array) -> Shape:
         return self.inner.shape(theta)
@@ -103,8 +87,11 @@ class Whole(Structure):
         return self.inner.cost(mu, weights=weights, nodes=nodes, normalized=normalized)
 
 
+erases(WholeRecord)(erase_inner)
+
+
 @implements(workspace, WholeRecord)
-@kernel
+@jitable
 def whole_workspace(structure: Any, shape: Any) -> Any:
     return workspace(structure.inner, shape)
 
@@ -124,7 +111,7 @@ def whole_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: A
 
 
 @implements(marginals_workspace, WholeRecord)
-@kernel
+@jitable
 def whole_marginals_workspace(structure: Any, shape: Any) -> Any:
     return marginals_workspace(structure.inner, shape)
 
@@ -153,7 +140,7 @@ def whole_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, wor
 
 
 @implements(project_workspace, WholeRecord)
-@kernel
+@jitable
 def whole_project_workspace(structure: Any, shape: Any) -> Any:
     return project_workspace(structure.inner, shape)
 

@@ -17,12 +17,13 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from structlearn.apps.alignment.vectors import Vectors, Words, WordVectors
+from structlearn.core.callbacks import Callback
 from structlearn.core.contract import Array
 from structlearn.estimators import StructuredPredictor
 from structlearn.metrics import link_scores
 from structlearn.scoring.parts.sums import Items, SumScoring
 from structlearn.structures import Matching
-from structlearn.structures.own import PythonOracle
+from structlearn.structures.own import Called, PythonOracle
 
 #: By how much the costs of edges differ from 1, so that no two matchings are equally good.
 _DIFFERENCE = 1e-3
@@ -90,9 +91,13 @@ def _random(shape: tuple[int, int]) -> Array:
 class ProgramMatching(UntiedMatching):
     """The same polytope, maximised by a general solver of linear programs (HiGHS)."""
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.python = self._program = Callback(PythonOracle(matching_by_program, self.part_ndim))
+
     @property
     def record(self) -> Any:
-        return PythonOracle(matching_by_program, self.part_ndim)
+        return Called(self._program.address)
 
 
 def matching_by_program(theta: Array) -> Array:

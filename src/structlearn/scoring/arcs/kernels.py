@@ -23,7 +23,7 @@ from structlearn.core.contract import (
     scoring_workspace,
     squared_norm,
 )
-from structlearn.core.kernels import implements, kernel, leaf
+from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.scoring.arcs.templates import BETWEEN, HEAD, MODIFIER
 
 #: Codes of what is no word: the root, and what is before and after it all.
@@ -69,7 +69,7 @@ class ArcWork(NamedTuple):
     weights: Array
 
 
-@kernel
+@jitable
 def arc_work(scoring: Any, n_weights: Any) -> Any:
     n, t = scoring.longest + 1, scoring.templates.seed.size
     return ArcWork(
@@ -85,7 +85,7 @@ def arc_work(scoring: Any, n_weights: Any) -> Any:
 
 
 @implements(scoring_workspace, Arcs)
-@kernel
+@jitable
 def arcs_workspace(scoring: Any) -> Any:
     return arc_work(scoring, scoring.n_weights)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array, add_pullback, gram, score, scoring_workspace, squared_norm
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.scoring.base import Scoring, starts_of
 
 
@@ -74,7 +74,7 @@ class GraphScoring(Scoring):
 
 
 @implements(scoring_workspace, GraphRows)
-@kernel
+@jitable
 def graph_workspace(scoring: Any) -> Any:
     """Phi_i^T delta while its norm is taken."""
     return np.empty(scoring.X.shape[1] + int(scoring.intercept) + scoring.F.shape[1])

@@ -18,7 +18,7 @@ from structlearn.core.contract import (
     scoring_workspace,
     squared_norm,
 )
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.scoring.base import Scoring, starts_of
 
 
@@ -82,7 +82,7 @@ class PartScoring(Scoring):
 
 
 @implements(scoring_workspace, DenseParts)
-@kernel
+@jitable
 def parts_workspace(scoring: Any) -> Any:
     """Phi_i^T delta while its norm or its scores are taken."""
     return np.empty(scoring.F.shape[1] + int(scoring.intercept))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array, add_pullback, gram, score, scoring_workspace, squared_norm
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.scoring.base import Scoring, starts_of
 
 
@@ -79,7 +79,7 @@ class SumScoring(Scoring):
 
 
 @implements(scoring_workspace, SummedParts)
-@kernel
+@jitable
 def sums_workspace(scoring: Any) -> Any:
     """Phi_i^T delta while its norm or its scores are taken."""
     return np.empty(scoring.rows.vectors.shape[1] + scoring.columns.vectors.shape[1])

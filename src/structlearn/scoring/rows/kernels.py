@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array, add_pullback, prefetch, score, scoring_workspace, squared_norm
-from structlearn.core.kernels import implements, kernel, leaf
+from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.prefetching import CACHE_LINE, prefetch_line
 
 #: Up to this length ||Phi^T delta||^2 comes from the stored Gram matrix of the rows.
@@ -46,16 +46,13 @@ class SparseRows(NamedTuple):
 # ---- dense -----------------------------------------------------------------------------------------
 
 
-@kernel
+@jitable
 def longest(scoring: Any) -> Any:
     """Most rows of an example, at least 1."""
-    most = 1
-    for i in range(scoring.first.size - 1):
-        most = max(most, scoring.first[i + 1] - scoring.first[i])
-    return most
+    return max(1, np.diff(scoring.first).max()) if scoring.first.size > 1 else 1
 
 
-@kernel
+@jitable
 def _row_workspace(scoring: Any, n_features: Any) -> Any:
     """A pulled-back direction, zero between uses (only if some example has no Gram matrix), and labels."""
     n = scoring.n_labels
@@ -64,7 +61,7 @@ def _row_workspace(scoring: Any, n_features: Any) -> Any:
 
 
 @implements(scoring_workspace, DenseRows)
-@kernel
+@jitable
 def dense_workspace(scoring: Any) -> Any:
     return _row_workspace(scoring, scoring.X.shape[1])
 
@@ -241,7 +238,7 @@ def dense_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, wor
 
 
 @implements(scoring_workspace, SparseRows)
-@kernel
+@jitable
 def sparse_workspace(scoring: Any) -> Any:
     return _row_workspace(scoring, scoring.n_features)
 

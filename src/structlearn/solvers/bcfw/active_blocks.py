@@ -174,10 +174,11 @@ class ActiveBlocks(BlockFrankWolfe):
 
         return visit
 
-    def _problem(self, objective: Objective) -> tuple[Any, Any, Any, float, Rules]:
+    def _problem(self, objective: Objective, function: Any) -> tuple[Any, Any, Any, float, Rules]:
+        """The first arguments of a pass, in this thread."""
         rules = Rules(int(self.steps), self.inner_steps, self.inner_accuracy, self.forget_after)
-        record, scoring = objective.oracle.record, objective.scoring.record
-        return record, scoring, objective.blocks, objective.regularization, rules
+        structure, scoring = objective.oracle.for_pass(function), objective.scoring.for_pass(function)
+        return structure, scoring, objective.blocks, objective.regularization, rules
 
     def _visit_all(
         self,
@@ -190,8 +191,10 @@ class ActiveBlocks(BlockFrankWolfe):
         lag: Array,
         before: Before,
     ) -> None:
-        objective.oracle.run(active_pass)(
-            *self._problem(objective),
+        _, *problem = self._problem(objective, active_pass)
+        objective.oracle.run(
+            active_pass,
+            *problem,
             order,
             cached,
             state.oracle_calls // objective.n_active,
@@ -231,7 +234,7 @@ class ActiveBlocks(BlockFrankWolfe):
             run_rounds(
                 k,
                 crew,
-                *self._problem(objective),
+                *self._problem(objective, run_rounds),
                 state.cached > 0,
                 state.oracle_calls // objective.n_active,
                 state.z.store,

@@ -85,7 +85,7 @@ class ActiveSet:
 
     def connect(self, objective: Objective) -> None:
         """Costs and Gram matrices of all atoms, afresh; weights that add up to one."""
-        connect_all(objective.scoring.record, objective.blocks, self.store)
+        connect_all(objective.scoring.for_pass(connect_all), objective.blocks, self.store)
 
     def weights(self, objective: Objective) -> tuple[Array, float]:
         """w(z) and the cost of z (see `Objective.weights_of`)."""

@@ -123,7 +123,7 @@ class BlockFrankWolfe:
         z, h, w, cost = self._first_point(objective, warm)
         state = self._first_state(objective, z, w, cost, h)
         if self.exact and objective.has_exact_blocks:
-            state = state._replace(steep=steepness(objective.scoring.record, objective.blocks))
+            state = state._replace(steep=steepness(objective.scoring.for_pass(steepness), objective.blocks))
         return self.restored(objective, state)
 
     def saved(self, objective: Objective, state: State) -> State:
@@ -206,8 +206,8 @@ class BlockFrankWolfe:
 
     @staticmethod
     def _fill(objective: Objective, fraction: float, z: Array, h: Array) -> None:
-        record, n_shared = objective.oracle.record, objective.scoring.n_shared
-        objective.oracle.run(smooth_start)(record, objective.blocks, n_shared, fraction, z, h)
+        n_shared = objective.scoring.n_shared
+        objective.oracle.run(smooth_start, objective.blocks, n_shared, fraction, z, h)
 
     @staticmethod
     def _afresh(objective: Objective, z: Array, h: Array) -> tuple[Array, float]:
@@ -317,10 +317,9 @@ class BlockFrankWolfe:
         seed: int = 0,
     ) -> tuple[int, int]:
         """Visits made and blocks left active by `exact_pass`; one round unless there is a finite goal."""
-        return exact_pass(
-            objective.oracle.record,
-            objective.structure.record,
-            *_problem(objective),
+        return objective.oracle.run(
+            exact_pass,
+            *_problem(objective, exact_pass),
             state.steep,
             order,
             order.size if room is None else room,
@@ -338,7 +337,7 @@ class BlockFrankWolfe:
 
     @staticmethod
     def _plain(objective: Objective, state: State, order: Array) -> None:
-        objective.oracle.run(plain_pass)(objective.oracle.record, *_problem(objective), order, *state[:6])
+        objective.oracle.run(plain_pass, *_problem(objective, plain_pass), order, *state[:6])
 
     def progress(self, state: State) -> Progress:
         estimate = float(state.gaps.sum()) if not state.order.size else np.inf
@@ -380,6 +379,6 @@ class ExactBlocks(BlockFrankWolfe):
         return super().start(objective, rng, warm)
 
 
-def _problem(objective: Objective) -> tuple[Any, Any, float]:
-    """What every pass over blocks needs to know of an objective."""
-    return objective.scoring.record, objective.blocks, objective.regularization
+def _problem(objective: Objective, function: Any) -> tuple[Any, Any, float]:
+    """What a pass is told of the problem, beside the structure."""
+    return objective.scoring.for_pass(function), objective.blocks, objective.regularization

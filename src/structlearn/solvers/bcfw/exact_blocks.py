@@ -26,7 +26,6 @@ from structlearn.core.contract import (
     maximize,
     prefetch,
     project,
-    project_workspace,
     score,
     scoring_workspace,
     squared_norm,
@@ -95,7 +94,6 @@ def shuffle(order: Any, size: Any, seed: Any) -> Any:
 
 @kernel
 def exact_pass(
-    regularized: Any,
     structure: Any,
     scoring: Any,
     blocks: Any,
@@ -122,9 +120,8 @@ def exact_pass(
     -------
     visits made, and how many blocks at the front of `order` are left for the next round (0 at the goal).
     """
-    convexity = strong_convexity(regularized)
-    work = workspace(regularized, blocks.largest)
-    near = project_workspace(structure, blocks.largest)
+    convexity = strong_convexity(structure)
+    work = workspace(structure, blocks.largest)
     tools = scoring_workspace(scoring)
     shape = blocks.largest
     size = blocks.most_parts
@@ -154,7 +151,7 @@ def exact_pass(
             for j in range(size):
                 theta[j] += cost[first + j]
                 here += theta[j] * z[first + j]
-            gap = max_value(regularized, shape, theta, shared, work, delta) - here - (h[i] if h.size else 0.0)
+            gap = max_value(structure, shape, theta, shared, work, delta) - here - (h[i] if h.size else 0.0)
             gaps[i] = p * gap
             totals[STEPS] += 1.0
             if gap <= 0.0:
@@ -164,11 +161,11 @@ def exact_pass(
             total += p * gap
             a = steep[i] / regularization
             if a + convexity == 0.0:  # no features: the scores are the costs, whatever w is
-                maximize(regularized, shape, theta, shared, work, delta)
+                maximize(structure, shape, theta, shared, work, delta)
             else:
                 for j in range(size):
                     target[j] = (a * z[first + j] + theta[j]) / (a + convexity)
-                project(structure, shape, target, shared, near, delta)
+                project(structure, shape, target, shared, work, delta)
             paid = 0.0
             gain = 0.0
             for j in range(size):

@@ -141,7 +141,7 @@ def farthest(saddle: Saddle, point: Point) -> float:
         theta = np.full(scoring.start[chunk[1]] - scoring.start[chunk[0]], e)
         start, h = scoring.start, saddle.geometry.centre
         add_gold(objective.gold, start, start, *chunk, -saddle.kappa, h, theta)
-        ask = oracle.run(loss_chunk)
-        return ask(oracle.record, oracle.layout, oracle.no_gold, objective.weight, *chunk, theta, shared)[0]
+        gold, weight = oracle.no_gold, objective.weight
+        return oracle.run(loss_chunk, oracle.layout, gold, weight, *chunk, theta, shared)[0]
 
     return point.value + float(sum(oracle.each_chunk(one)))

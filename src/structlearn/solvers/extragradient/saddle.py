@@ -204,12 +204,8 @@ class Saddle:
     def _ask(self, theta: Array, shared: Array, chunk: tuple[int, int]) -> tuple[Answer, Array]:
         """The answer to scores, and p_i z_i as the layout has it."""
         weighted, shared_sum = np.empty(theta.size), np.zeros(shared.size)
-        ask = self.oracle.run(maximize_chunk)
-        weight = self.objective.weight
-        gold = self.oracle.no_gold
-        value, *_ = ask(
-            self.oracle.record, self.layout, gold, weight, *chunk, theta, shared, weighted, shared_sum
-        )
+        known = (self.layout, self.oracle.no_gold, self.objective.weight)
+        value, *_ = self.oracle.run(maximize_chunk, *known, *chunk, theta, shared, weighted, shared_sum)
         local = weighted
         if self.apart:
             start = self.objective.scoring.start

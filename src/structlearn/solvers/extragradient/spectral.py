@@ -49,14 +49,13 @@ def mixed_norm(objective: Objective) -> float:
 
     def one(chunk: tuple[int, int]) -> float:
         norms = objective.scoring.part_norms(*chunk)
-        ask = oracle.run(squared_peaks)
-        return ask(oracle.record, oracle.layout, objective.weight, *chunk, norms, shared)
+        return oracle.run(squared_maxima, oracle.layout, objective.weight, *chunk, norms, shared)
 
     return sqrt(sum(oracle.each_chunk(one)))
 
 
 @kernel
-def squared_peaks(
+def squared_maxima(
     structure: Any, layout: Any, weight: Any, first: Any, last: Any, theta: Any, shared: Any
 ) -> Any:
     """sum_i p_i (max_z <theta_i, z>)^2 over a range of examples."""

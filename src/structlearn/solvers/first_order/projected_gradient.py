@@ -12,7 +12,7 @@ from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle
 from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
-from structlearn.structures.regularized import quadratic
+from structlearn.structures.regularized import Quadratic
 
 
 class State(NamedTuple):
@@ -73,7 +73,7 @@ class ProjectedGradient:
     def _project(objective: Objective, state: State) -> Array:
         """project(z_i + eta (theta_i + c_i)) of every example."""
         structure, n_jobs = objective.structure, objective.oracle.n_jobs
-        record = quadratic(structure.record)
+        record = Quadratic(structure.record)
         oracle = Oracle(record, objective.scoring, structure=structure, n_jobs=n_jobs)
         ones = np.ones(objective.scoring.n_examples)
         scores = state.z + state.eta * objective.cost

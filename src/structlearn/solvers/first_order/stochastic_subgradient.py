@@ -99,9 +99,9 @@ class StochasticSubgradient:
         return state._replace(dual_average=average, passes=passes)
 
     def _visit(self, objective: Objective, state: State, order: Array) -> None:
-        objective.oracle.run(subgradient_pass)(
-            objective.oracle.record,
-            objective.scoring.record,
+        objective.oracle.run(
+            subgradient_pass,
+            objective.scoring.for_pass(subgradient_pass),
             objective.blocks,
             objective.regularization,
             self.step_rule.schedule(objective),

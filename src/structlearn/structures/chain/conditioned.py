@@ -19,7 +19,7 @@ from structlearn.core.contract import (
     project_workspace,
     workspace,
 )
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import SparseVertices, Structure, label_count, nothing_allowed, one_each
 from structlearn.structures.chain.kbest import k_best
 from structlearn.structures.chain.logarithms import LOWEST, normalize
@@ -141,7 +141,7 @@ class ConditionedChain(Structure):
 
 
 @implements(workspace, ConditionedRecord)
-@kernel
+@jitable
 def conditioned_workspace(structure: Any, shape: Any) -> Any:
     return np.empty((shape[0], structure.n_labels))
 
@@ -218,7 +218,7 @@ def shared_pairs_viterbi(structure: Any, shape: Any, theta: Any, shared: Any, wo
 
 
 @implements(project_workspace, ConditionedRecord)
-@kernel
+@jitable
 def conditioned_project_workspace(structure: Any, shape: Any) -> Any:
     n_labels = shape[0] * structure.n_labels
     atoms = make_atoms(min(n_labels + 2, MOST_ATOMS), shape[0] * shape[1])
@@ -250,7 +250,7 @@ class ConditionedScratch(NamedTuple):
 
 
 @implements(marginals_workspace, ConditionedRecord)
-@kernel
+@jitable
 def conditioned_marginals_workspace(structure: Any, shape: Any) -> Any:
     size = (shape[0], structure.n_labels)
     row = np.empty(structure.n_labels)

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import jitable, kernel
 from structlearn.core.rounding import UNIT
 from structlearn.structures.chain.logarithms import LOWEST, log_backward, log_forward
 from structlearn.structures.regularized import clipped
@@ -78,7 +78,7 @@ class ChainScratch(NamedTuple):
     row: Array
 
 
-@kernel
+@jitable
 def chain_marginals_workspace(structure: Any, shape: Any) -> Any:
     length, n = shape[0], structure.n_labels
     padded = (n + _LANES - 1) // _LANES * _LANES

@@ -15,9 +15,10 @@ from structlearn.core.contract import (
     marginals_workspace,
     max_value,
     maximize,
+    shared_parts,
     workspace,
 )
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import SparseVertices, Structure, label_count, nothing_allowed, one_each
 from structlearn.structures.chain.kbest import k_best
 from structlearn.structures.chain.logarithms import log_forward
@@ -200,7 +201,7 @@ class Chain(Structure):
 
 
 @implements(workspace, ChainRecord)
-@kernel
+@jitable
 def chain_workspace(structure: Any, shape: Any) -> Any:
     return np.empty((shape[0], structure.n_labels))
 
@@ -284,9 +285,10 @@ implements(entropy, ChainRecord)(chain_entropy)
 implements(log_partition, ChainRecord)(chain_log_partition)
 
 
-@kernel
+@implements(shared_parts, ChainRecord)
+@jitable
 def _chain_shared_parts(structure: Any) -> Any:
     return structure.n_labels * (structure.n_labels + int(structure.start) + int(structure.end))
 
 
-register(ChainRecord, shared=_chain_shared_parts)
+register(ChainRecord)

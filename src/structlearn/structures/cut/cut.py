@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, project, project_workspace, workspace
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import SparseVertices, Structure, one_each
 from structlearn.structures.cut.graphs import Graph, GraphRecord, graph_record, grid_graph, make_graph
 from structlearn.structures.cut.max_flow import SOURCE, cut_work, saturate
@@ -167,17 +167,14 @@ def _checked(weights: Any, size: int, noun: str) -> Array:
 # ---- compiled answers ------------------------------------------------------------------------------
 
 
-@kernel
+@jitable
 def _most(starts: Any) -> Any:
     """The largest of some ranges."""
-    most = 0
-    for g in range(starts.size - 1):
-        most = max(most, starts[g + 1] - starts[g])
-    return most
+    return np.diff(starts).max() if starts.size > 1 else 0
 
 
 @implements(workspace, GraphRecord)
-@kernel
+@jitable
 def cut_workspace(structure: Any, shape: Any) -> Any:
     return cut_work(_most(structure.nodes), 2 * _most(structure.edges))
 
@@ -221,7 +218,7 @@ def cut_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any,
 
 
 @implements(project_workspace, GraphRecord)
-@kernel
+@jitable
 def cut_project_workspace(structure: Any, shape: Any) -> Any:
     flow = cut_workspace(structure, shape)
     return project_work(flow, _most(structure.nodes), _most(structure.edges))

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import jitable, kernel
 
 SOURCE, SINK, FREE = 0, 1, 2
 _ROOT, _NONE = -1, -2
@@ -43,7 +43,7 @@ class CutWork(NamedTuple):
     highest: Array  # of each tree: the largest distance of an orphan
 
 
-@kernel
+@jitable
 def cut_work(n_nodes: Any, n_arcs: Any) -> Any:
     """Scratch memory for every graph of at most so many nodes and arcs (two an edge)."""
     return CutWork(

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import jitable, kernel
 from structlearn.structures.cut.max_flow import CutWork
 
 _TOLERANCE = 1e-13  # of the differences z_i - z_j; ten times at first, and once more each step
@@ -53,7 +53,7 @@ class CutNearestWork(NamedTuple):
     image: Array  # (H + ridge) search
 
 
-@kernel
+@jitable
 def project_work(flow: Any, n_nodes: Any, n_edges: Any) -> Any:
     """Scratch memory for every graph of at most so many nodes and edges."""
     nodes, edges = np.empty((2, n_nodes)), np.empty((9, n_edges))

@@ -20,7 +20,7 @@ from structlearn.core.contract import (
     project_workspace,
     workspace,
 )
-from structlearn.core.kernels import implements, kernel, leaf
+from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.structures.base import Structure, label_count
 from structlearn.structures.flat.switches import encode_switches, switch_costs
 
@@ -71,7 +71,7 @@ class Cube(Structure):
 @implements(marginals_workspace, CubeRecord)
 @implements(project_workspace, CubeRecord)
 @implements(workspace, CubeRecord)
-@kernel
+@jitable
 def cube_workspace(structure: Any, shape: Any) -> Any:
     return np.empty(0)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array, entropy, marginals, max_value, maximize, omega, workspace
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.flat.simplex import Simplex, SimplexRecord
 from structlearn.structures.flat.sparsemax import largest, sparsemax
 
@@ -65,7 +65,7 @@ def check_alpha(alpha: float) -> float:
 
 
 @implements(workspace, Tsallis)
-@kernel
+@jitable
 def tsallis_workspace(structure: Any, shape: Any) -> Any:
     return np.empty(shape[0] * shape[1])
 

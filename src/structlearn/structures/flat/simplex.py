@@ -20,7 +20,7 @@ from structlearn.core.contract import (
     project_workspace,
     workspace,
 )
-from structlearn.core.kernels import implements, kernel, leaf
+from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.structures.base import SparseVertices, Structure, label_count
 from structlearn.structures.flat.sparsemax import largest, sparsemax
 from structlearn.structures.rows import encode_rows, label_indices, row_costs, single_label
@@ -81,7 +81,7 @@ class Simplex(Structure):
 @implements(marginals_workspace, SimplexRecord)
 @implements(project_workspace, SimplexRecord)
 @implements(workspace, SimplexRecord)
-@kernel
+@jitable
 def simplex_workspace(structure: Any, shape: Any) -> Any:
     return np.empty(0)
 

@@ -15,9 +15,10 @@ from structlearn.core.contract import (
     marginals_workspace,
     max_value,
     maximize,
+    shared_parts,
     workspace,
 )
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.chain.logarithms import LOWEST
 from structlearn.structures.chain.marginals import exponential
 from structlearn.structures.regularized import clipped
@@ -46,7 +47,7 @@ def enumeration_record(n_labels: int, edges: Array) -> EnumerationRecord:
 
 @implements(marginals_workspace, EnumerationRecord)
 @implements(workspace, EnumerationRecord)
-@kernel
+@jitable
 def enumeration_workspace(graph: EnumerationRecord, shape: Shape) -> tuple[Array, Array, Array]:
     """Room for a score of each labelling of all labels, of all labels but the last, and for the entropy."""
     n_labels = shape[1]
@@ -217,9 +218,10 @@ def extend(scores: Array, size: int, if_off: float, if_on: float) -> None:
         scores[code] += if_off
 
 
-@kernel
+@implements(shared_parts, EnumerationRecord)
+@jitable
 def _pair_parts(structure: Any) -> Any:
     return 4 * structure.edges.shape[0]
 
 
-register(EnumerationRecord, shared=_pair_parts)
+register(EnumerationRecord)

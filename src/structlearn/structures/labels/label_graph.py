@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from structlearn.core.callbacks import Callback
 from structlearn.core.contract import Array, Shape
 from structlearn.structures.base import Structure, label_count
 from structlearn.structures.flat.switches import encode_switches, switch_costs
 from structlearn.structures.labels.enumeration import enumeration_record
 from structlearn.structures.labels.label_tree import chow_liu, is_forest, tree_record
 from structlearn.structures.labels.relaxation import LocalPolytope
+from structlearn.structures.own import Called
 
 MOST_LABELS_ENUMERATED = 15
 
@@ -55,6 +57,7 @@ class LabelGraph(Structure):
         self.exact = self.forest or self.n_labels <= MOST_LABELS_ENUMERATED
         if not self.exact:
             self.no_marginals = _NO_MARGINALS
+            self.python = self._relaxed = Callback(LocalPolytope(self.n_labels, self.edges).maximize)
 
     @classmethod
     def tree(cls, Y: ArrayLike) -> LabelGraph:
@@ -81,7 +84,7 @@ class LabelGraph(Structure):
             return tree_record(self.n_labels, self.edges)
         if self.exact:
             return enumeration_record(self.n_labels, self.edges)
-        return LocalPolytope(self.n_labels, self.edges)
+        return Called(self._relaxed.address, self.n_shared)
 
     def shape(self, theta: Array) -> Shape:
         n_parts = self.n_labels + self.n_shared

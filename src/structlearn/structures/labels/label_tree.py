@@ -15,9 +15,10 @@ from structlearn.core.contract import (
     marginals_workspace,
     max_value,
     maximize,
+    shared_parts,
     workspace,
 )
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.regularized import clipped
 from structlearn.structures.sparsemap import register
 
@@ -62,7 +63,7 @@ def tree_record(n_labels: int, edges: Array) -> TreeRecord:
 
 @implements(marginals_workspace, TreeRecord)
 @implements(workspace, TreeRecord)
-@kernel
+@jitable
 def tree_workspace(tree: TreeRecord, shape: Shape) -> Array:
     """Two numbers a label; `tree_gibbs` leaves the entropy after them."""
     return np.empty((shape[1] + 1, 2))
@@ -247,9 +248,10 @@ def mutual_information(Y: Array) -> Array:
     return information
 
 
-@kernel
+@implements(shared_parts, TreeRecord)
+@jitable
 def _pair_parts(structure: Any) -> Any:
     return 4 * np.sum(structure.parent >= 0)
 
 
-register(TreeRecord, shared=_pair_parts)
+register(TreeRecord)

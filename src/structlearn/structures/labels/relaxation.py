@@ -7,15 +7,14 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from structlearn.core.contract import Array, Shape
-from structlearn.structures.sparsemap import PlainNearest
 
 _INFEASIBLE = 2  # linprog's status
 
 
-class LocalPolytope(PlainNearest):
+class LocalPolytope:
     """{z >= 0 : each pair table sums to one, and its margins are its two labels}, which contains M.
 
-    Answers the operations of `core.contract` as a plain Python object; HiGHS solves the linear program.
+    HiGHS solves the linear program.
     """
 
     def __init__(self, n_labels: int, edges: Array) -> None:
@@ -23,13 +22,8 @@ class LocalPolytope(PlainNearest):
         self.margins, self.margin_values = _margin_constraints(n_labels, edges)
         self.n_shared = 4 * len(edges)
 
-    def shared_parts(self) -> int:
-        return self.n_shared
-
-    def workspace(self, shape: Shape) -> None:
-        """HiGHS keeps its own."""
-
-    def maximize(self, shape: Shape, theta: Array, shared: Array, work: None, vertex: Array) -> float:
+    def maximize(self, shape: Shape, theta: Array, shared: Array, vertex: Array) -> float:
+        """vertex <- argmax <theta, z>; returns the maximum (-inf if no output is allowed)."""
         scores = np.concatenate((theta, shared))
         allowed = scores > -np.inf
         finite = np.where(allowed, scores, 0.0)
@@ -50,9 +44,6 @@ class LocalPolytope(PlainNearest):
         # Every vertex is half-integral (Hammer, Hansen and Simeone 1984): rounding only removes noise.
         vertex[:] = np.round(2.0 * solution.x) / 2.0
         return float(finite @ vertex)
-
-    def max_value(self, shape: Shape, theta: Array, shared: Array, work: None, vertex: Array) -> float:
-        return self.maximize(shape, theta, shared, work, vertex)
 
 
 def _margin_constraints(n_labels: int, edges: Array) -> tuple[csc_array, Array]:

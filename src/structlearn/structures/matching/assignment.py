@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import jitable, kernel
 
 _BIDS = 3  # bids a row, on average; a contest of tiny rises is cheaper to settle by a shortest path
 
@@ -38,7 +38,7 @@ class AssignmentWork(NamedTuple):
     price_before: Array  # and this price
 
 
-@kernel
+@jitable
 def assignment_work(rows: Any, columns: Any) -> Any:
     """Scratch memory for every problem of at most `rows` rows and `columns` columns."""
     return AssignmentWork(

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import jitable, kernel
 
 
 class FlowWork(NamedTuple):
@@ -41,7 +41,7 @@ class FlowWork(NamedTuple):
     dual_before: Array  # and this dual
 
 
-@kernel
+@jitable
 def flow_work(rows: Any, columns: Any) -> Any:
     """Scratch memory for every problem of at most `rows` rows and `columns` columns."""
     nodes = rows + columns

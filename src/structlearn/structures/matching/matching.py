@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, project, project_workspace, workspace
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import SparseVertices, Structure, is_list_of, one_each
 from structlearn.structures.matching.assignment import AssignmentWork, assign, assignment_work
 from structlearn.structures.matching.flow import FlowWork, flow, flow_work
@@ -42,7 +42,7 @@ class MatchingWork(NamedTuple):
 
 
 @implements(workspace, MatchingRecord)
-@kernel
+@jitable
 def matching_workspace(structure: Any, shape: Any) -> Any:
     m, n = shape
     size = (min(m, n), max(m, n))
@@ -104,7 +104,7 @@ class MatchingNearestWork(NamedTuple):
 
 
 @implements(project_workspace, MatchingRecord)
-@kernel
+@jitable
 def matching_project_workspace(structure: Any, shape: Any) -> Any:
     rows, columns = min(shape), max(shape)
     program = matching_workspace(structure, shape)

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import jitable, kernel
 
 _TOLERANCE = 1e-13  # of the column sums; ten times at first, and once more each step, as rounding may ask
 _STEPS = 2000  # ten are usual, a few hundred where scores are huge and the answer is not a vertex
@@ -59,7 +59,7 @@ class ProjectionWork(NamedTuple):
     free: Array  # columns not held at their bound
 
 
-@kernel
+@jitable
 def projection_work(rows: Any, columns: Any) -> Any:
     """Scratch memory for every problem of at most `rows` rows and `columns` columns."""
     return ProjectionWork(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import jitable, kernel
 
 
 class ArborescenceWork(NamedTuple):
@@ -38,7 +38,7 @@ class ArborescenceWork(NamedTuple):
     shifted: Array
 
 
-@kernel
+@jitable
 def arborescence_work(n: Any) -> Any:
     nodes = 2 * n + 2
     integers = np.empty((7, nodes), np.int64)

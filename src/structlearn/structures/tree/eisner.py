@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import jitable, kernel
 from structlearn.structures.chain.logarithms import LOWEST
 
 
@@ -35,7 +35,7 @@ class Spans(NamedTuple):
     stack: Array
 
 
-@kernel
+@jitable
 def make_spans(n: Any) -> Any:
     tables = np.empty((5, n + 1, n + 1))
     return Spans(tables[0], tables[1], tables[2], tables[3], tables[4], np.empty((2 * n + 2, 3), np.int64))

@@ -22,7 +22,7 @@ from structlearn.core.contract import (
     maximize,
     workspace,
 )
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import Structure, label_count
 from structlearn.structures.sparsemap import register
 from structlearn.structures.tree.kbest import k_best
@@ -135,13 +135,13 @@ class LabelledWork(NamedTuple):
     answer: Array
 
 
-@kernel
+@jitable
 def _words(structure: Any, shape: Any) -> Any:
     return (shape[0], shape[1] // structure.n_labels)
 
 
 @implements(workspace, LabelledTreeRecord)
-@kernel
+@jitable
 def labelled_workspace(structure: Any, shape: Any) -> Any:
     inner = _words(structure, shape)
     arcs = np.empty((2, inner[0] * inner[1]))
@@ -166,7 +166,7 @@ def labelled_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work:
 
 
 @implements(marginals_workspace, LabelledTreeRecord)
-@kernel
+@jitable
 def labelled_marginals_workspace(structure: Any, shape: Any) -> Any:
     inner = _words(structure, shape)
     arcs = np.empty((2, inner[0] * inner[1]))

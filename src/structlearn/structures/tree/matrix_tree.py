@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import jitable, kernel
 from structlearn.core.rounding import UNIT
 
 _LOG2_E, _LN2 = 1.4426950408889634, 0.6931471805599453
@@ -46,7 +46,7 @@ class EliminationWork(NamedTuple):
     order: Array
 
 
-@kernel
+@jitable
 def elimination_work(n: Any) -> Any:
     size = (n + 1, n + 1)
     return EliminationWork(

@@ -18,7 +18,7 @@ from structlearn.core.contract import (
     maximize,
     workspace,
 )
-from structlearn.core.kernels import implements, kernel
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import Structure, nothing_allowed
 from structlearn.structures.regularized import clipped
 from structlearn.structures.sparsemap import register
@@ -197,7 +197,7 @@ def crossing_arcs(heads: Array) -> tuple[int, int] | None:
 
 
 @implements(workspace, ProjectiveTreeRecord)
-@kernel
+@jitable
 def projective_workspace(structure: Any, shape: Any) -> Any:
     return make_spans(shape[1])
 
@@ -211,7 +211,7 @@ def projective_maximize(structure: Any, shape: Any, theta: Any, shared: Any, wor
 
 
 @implements(marginals_workspace, ProjectiveTreeRecord)
-@kernel
+@jitable
 def projective_marginals_workspace(structure: Any, shape: Any) -> Any:
     """Spans, their slopes, and the entropy."""
     return make_spans(shape[1]), make_spans(shape[1]), np.zeros(1)
@@ -276,7 +276,7 @@ class NonProjectiveTree(Tree):
 
 
 @implements(workspace, NonProjectiveTreeRecord)
-@kernel
+@jitable
 def nonprojective_workspace(structure: Any, shape: Any) -> Any:
     return arborescence_work(shape[1])
 
@@ -294,7 +294,7 @@ def nonprojective_maximize(
 
 
 @implements(marginals_workspace, NonProjectiveTreeRecord)
-@kernel
+@jitable
 def nonprojective_marginals_workspace(structure: Any, shape: Any) -> Any:
     return elimination_work(shape[1])
 

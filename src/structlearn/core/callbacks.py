@@ -1,0 +1,63 @@
+"""Python functions called from compiled code, by their C address."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from structlearn.core.contract import Array, Shape
+
+_Function = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_int64] * 9)
+
+
+class Callback:
+    """`maximize` of a structure in plain Python: answer(shape, theta, shared, vertex) -> value.
+
+    Compiled code cannot raise what Python raised. The first exception is kept, all later calls return -inf,
+    with which no step is made, and `raise_failure` raises it after the pass.
+    """
+
+    def __init__(self, answer: Callable[[Shape, Array, Array, Array], float]) -> None:
+        self._answer = answer
+        self._failure: BaseException | None = None
+        self._function = _Function(self._respond)
+        self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
+
+    def _respond(
+        self,
+        words: int,
+        rows: int,
+        columns: int,
+        theta: int,
+        n_theta: int,
+        shared: int,
+        n_shared: int,
+        vertex: int,
+        n: int,
+    ) -> float:
+        if self._failure is not None:
+            return -np.inf
+        try:
+            vectors = _view(theta, n_theta), _view(shared, n_shared), _view(vertex, n)
+            return float(self._answer((rows, columns), *vectors))
+        except BaseException as error:
+            self._failure = error
+            return -np.inf
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Callback, (self._answer,)
+
+    def raise_failure(self) -> None:
+        """Raise what a call has raised since the last time, if anything."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+
+def _view(address: int, size: int) -> Array:
+    if size == 0:
+        return np.empty(0)
+    return np.ctypeslib.as_array((ctypes.c_double * size).from_address(address))

@@ -1,0 +1,135 @@
+"""Any scoring behind C addresses: the one record that passes are compiled for (see `core.erased`)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from structlearn.core import contract as of
+from structlearn.core.erased import FLOAT, INT, MASK, NUMBERS, c_function
+from structlearn.core.kernels import implementation, implements, jitable, leaf
+from structlearn.core.words import Words, call, load, vector
+from structlearn.scoring.defaults import no_prefetch
+
+
+class ErasedScoring(NamedTuple):
+    """Addresses of a record with its scratch memory, and of its operations; 0 for those not asked for."""
+
+    words: int
+    n_shared: int
+    score: int = 0
+    score_subset: int = 0
+    gram: int = 0
+    squared_norm: int = 0
+    add_pullback: int = 0
+    prefetch: int = 0
+
+
+def erase(record: Any, operations: frozenset[str]) -> tuple[ErasedScoring, Any]:
+    """A scoring's record behind addresses, and what must live as long."""
+    words = Words(record, of.scoring_workspace(record))
+    asked = {name: function for name, function in _FUNCTIONS.items() if name in operations}
+    if implementation(of.prefetch, record) is no_prefetch:
+        asked.pop("prefetch", None)
+    addresses = {name: function.address(words.kind) for name, function in asked.items()}
+    return ErasedScoring(words.address, int(record.n_shared), **addresses), words
+
+
+# ---- operations as C functions --------------------------------------------------------------------------
+
+
+@c_function(INT, *NUMBERS, *NUMBERS)
+def score(me, i, w, n_w, theta, n_theta):  # type: ignore[no-untyped-def]
+    scoring, work = load(me)
+    of.score(scoring, i, vector(w, n_w), work, vector(theta, n_theta))
+    return 0.0
+
+
+@c_function(INT, *NUMBERS, *MASK, *NUMBERS)
+def score_subset(me, i, w, n_w, wanted, n_wanted, theta, n_theta):  # type: ignore[no-untyped-def]
+    scoring, work = load(me)
+    of.score_subset(scoring, i, vector(w, n_w), vector(wanted, n_wanted), work, vector(theta, n_theta))
+    return 0.0
+
+
+@c_function(INT, *NUMBERS, *MASK, *NUMBERS)
+def gram(me, i, delta, n_delta, wanted, n_wanted, out, n_out):  # type: ignore[no-untyped-def]
+    scoring, work = load(me)
+    of.gram(scoring, i, vector(delta, n_delta), vector(wanted, n_wanted), work, vector(out, n_out))
+    return 0.0
+
+
+@c_function(INT, *NUMBERS)
+def squared_norm(me, i, delta, n_delta):  # type: ignore[no-untyped-def]
+    scoring, work = load(me)
+    return of.squared_norm(scoring, i, vector(delta, n_delta), work)
+
+
+@c_function(INT, *NUMBERS, FLOAT, *NUMBERS)
+def add_pullback(me, i, delta, n_delta, scale, w, n_w):  # type: ignore[no-untyped-def]
+    scoring, work = load(me)
+    of.add_pullback(scoring, i, vector(delta, n_delta), scale, vector(w, n_w), work)
+    return 0.0
+
+
+@c_function(INT)
+def prefetch(me, i):  # type: ignore[no-untyped-def]
+    scoring, _ = load(me)
+    of.prefetch(scoring, i)
+    return 0.0
+
+
+_FUNCTIONS = {
+    "score": score,
+    "score_subset": score_subset,
+    "gram": gram,
+    "squared_norm": squared_norm,
+    "add_pullback": add_pullback,
+    "prefetch": prefetch,
+}
+
+
+# ---- and back -------------------------------------------------------------------------------------------
+
+
+@implements(of.scoring_workspace, ErasedScoring)
+@jitable
+def nothing(scoring: Any) -> Any:
+    """Scratch memory lies beside the record."""
+    return 0
+
+
+@implements(of.score, ErasedScoring)
+@leaf
+def erased_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
+    call(scoring.score, (scoring.words, i, w, theta))
+
+
+@implements(of.score_subset, ErasedScoring)
+@leaf
+def erased_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+    call(scoring.score_subset, (scoring.words, i, w, wanted, theta))
+
+
+@implements(of.gram, ErasedScoring)
+@leaf
+def erased_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
+    call(scoring.gram, (scoring.words, i, delta, wanted, out))
+
+
+@implements(of.squared_norm, ErasedScoring)
+@leaf
+def erased_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
+    return call(scoring.squared_norm, (scoring.words, i, delta))
+
+
+@implements(of.add_pullback, ErasedScoring)
+@leaf
+def erased_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+    call(scoring.add_pullback, (scoring.words, i, delta, scale, w))
+
+
+@implements(of.prefetch, ErasedScoring)
+@leaf
+def erased_prefetch(scoring: Any, i: Any) -> None:
+    if scoring.prefetch != 0:
+        call(scoring.prefetch, (scoring.words, i))

@@ -1,0 +1,178 @@
+"""Any structure behind C addresses: the one record that passes are compiled for (see `core.erased`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from structlearn.core import contract as of
+from structlearn.core.contract import Shape
+from structlearn.core.erased import FLOAT, INT, NUMBERS, c_function
+from structlearn.core.kernels import implementation, implements, jitable, leaf
+from structlearn.core.words import Words, call, load, vector
+from structlearn.structures.regularized import Quadratic, no_omega
+from structlearn.structures.sparsemap import SparseMAP, active_set_project, active_set_workspace
+
+_OUTPUT = (INT, INT, *NUMBERS, *NUMBERS, *NUMBERS)
+
+
+class ErasedStructure(NamedTuple):
+    """Addresses of a record with its scratch memory, and of its operations; 0 for those not asked for."""
+
+    words: int = 0
+    maximize: int = 0
+    max_value: int = 0
+    omega: int = 0
+    project_words: int = 0
+    project: int = 0
+    strong_convexity: float = 0.0
+    n_shared: int = 0
+
+
+Rule = Callable[[Any, Shape, frozenset[str]], tuple[ErasedStructure, Any]]
+_RULES: dict[type, Rule] = {}
+
+
+def erases(record: type) -> Callable[[Rule], Rule]:
+    """Register the decorated function as the way to erase records of a class."""
+
+    def register(rule: Rule) -> Rule:
+        _RULES[record] = rule
+        return rule
+
+    return register
+
+
+def erase(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, Any]:
+    """A structure's record behind addresses, and what must live as long.
+
+    largest : a shape that scratch memory for every example fits
+    """
+    return _RULES.get(type(record), _erase)(record, largest, operations)
+
+
+def erase_inner(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, Any]:
+    """For a record around another: the inner one is erased first, so that the outer one compiles once."""
+    inner, owner = erase(record.inner, largest, operations | {"maximize"})
+    found, owners = _erase(record._replace(inner=inner), largest, operations)
+    return found, (owner, owners)
+
+
+@erases(Quadratic)
+def _erase_quadratic(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, Any]:
+    """Its maximum is the projection."""
+    inner, owner = erase(record.inner, largest, frozenset({"project"}))
+    words, found = inner.project_words, inner.project
+    return ErasedStructure(words, found, found, 0, words, found, 1.0, inner.n_shared), owner
+
+
+def _erase(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, Any]:
+    erased = ErasedStructure(n_shared=of.shared_parts(record), strong_convexity=of.strong_convexity(record))
+    owners: list[Any] = []
+    asked = {name: function for name, function in _LINEAR.items() if name in operations}
+    if implementation(of.omega, record) is no_omega:
+        asked.pop("omega", None)
+    if asked:
+        words = Words(record, of.workspace(record, largest))
+        owners.append(words)
+        addresses = {name: function.address(words.kind) for name, function in asked.items()}
+        erased = erased._replace(words=words.address, **addresses)
+    if "project" in operations:
+        words, owner = _for_projections(record, largest)
+        owners += [words, owner]
+        erased = erased._replace(project_words=words.address, project=project.address(words.kind))
+    return erased, owners
+
+
+def _for_projections(record: Any, largest: Shape) -> tuple[Words, Any]:
+    """Record and scratch memory for `project`, and what must live as long.
+
+    SparseMAP is compiled once for all structures, around the address of `maximize`.
+    """
+    if implementation(of.project, record) is not active_set_project:
+        return Words(record, of.project_workspace(record, largest)), None
+    inner, owner = erase(record, largest, frozenset({"maximize"}))
+    return Words(SparseMAP(inner), active_set_workspace(inner, largest)), owner
+
+
+# ---- operations as C functions --------------------------------------------------------------------------
+
+
+@c_function(*_OUTPUT)
+def maximize(me, rows, columns, theta, n_theta, shared, n_shared, vertex, n):  # type: ignore[no-untyped-def]
+    structure, work = load(me)
+    local, others = vector(theta, n_theta), vector(shared, n_shared)
+    return of.maximize(structure, (rows, columns), local, others, work, vector(vertex, n))
+
+
+@c_function(*_OUTPUT)
+def max_value(me, rows, columns, theta, n_theta, shared, n_shared, vertex, n):  # type: ignore[no-untyped-def]
+    structure, work = load(me)
+    local, others = vector(theta, n_theta), vector(shared, n_shared)
+    return of.max_value(structure, (rows, columns), local, others, work, vector(vertex, n))
+
+
+@c_function(*_OUTPUT, FLOAT)
+def omega(me, rows, columns, theta, n_theta, shared, n_shared, z, n, value):  # type: ignore[no-untyped-def]
+    structure, work = load(me)
+    local, others = vector(theta, n_theta), vector(shared, n_shared)
+    return of.omega(structure, (rows, columns), local, others, work, vector(z, n), value)
+
+
+@c_function(*_OUTPUT)
+def project(me, rows, columns, theta, n_theta, shared, n_shared, point, n):  # type: ignore[no-untyped-def]
+    structure, work = load(me)
+    local, others = vector(theta, n_theta), vector(shared, n_shared)
+    return of.project(structure, (rows, columns), local, others, work, vector(point, n))
+
+
+_LINEAR = {"maximize": maximize, "max_value": max_value, "omega": omega}
+
+
+# ---- and back -------------------------------------------------------------------------------------------
+
+
+@implements(of.workspace, ErasedStructure)
+@implements(of.project_workspace, ErasedStructure)
+@jitable
+def nothing(structure: Any, shape: Any) -> Any:
+    """Scratch memory lies beside the record."""
+    return 0
+
+
+@implements(of.shared_parts, ErasedStructure)
+@jitable
+def erased_shared_parts(structure: Any) -> Any:
+    return structure.n_shared
+
+
+@implements(of.strong_convexity, ErasedStructure)
+@jitable
+def erased_convexity(structure: Any) -> Any:
+    return structure.strong_convexity
+
+
+@implements(of.maximize, ErasedStructure)
+@leaf
+def erased_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    return call(structure.maximize, (structure.words, shape[0], shape[1], theta, shared, vertex))
+
+
+@implements(of.max_value, ErasedStructure)
+@leaf
+def erased_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    return call(structure.max_value, (structure.words, shape[0], shape[1], theta, shared, vertex))
+
+
+@implements(of.omega, ErasedStructure)
+@leaf
+def erased_omega(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any) -> Any:
+    if structure.omega == 0:
+        return 0.0
+    return call(structure.omega, (structure.words, shape[0], shape[1], theta, shared, z, value))
+
+
+@implements(of.project, ErasedStructure)
+@leaf
+def erased_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    return call(structure.project, (structure.project_words, shape[0], shape[1], theta, shared, point))
