@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import cvxpy
 import numpy as np
-import pytest
 from scipy.linalg import block_diag
 
 from own_structures import ChooseTwo, CompiledChooseTwo, choose_two
@@ -247,15 +246,6 @@ STRUCTURES = {
     "own, compiled": two_of(CompiledChooseTwo(), [4, 3]),
     "own, a function": two_of(choose_two, [4, 3]),
 }
-
-#: Structures whose solvers are compiled in the tests of solvers; around the others they run as Python.
-COMPILED = ("simplex", "chain", "chain with start and end", "matching", "full matching", "own, plain Python")
-
-
-def marked(name):
-    """The name of a structure as a parameter of a test of solvers."""
-    return name if name in COMPILED else pytest.param(name, marks=pytest.mark.interpreted)
-
 
 # ---- training problems, written out ---------------------------------------------------------------------
 

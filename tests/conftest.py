@@ -4,7 +4,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from brute import STRUCTURES
-from structlearn.problem.oracle import Oracle
 
 # The first example of a property may compile for seconds: no deadlines.
 settings.register_profile(
@@ -23,13 +22,6 @@ def write(tmp_path):
         return path
 
     return write_file
-
-
-@pytest.fixture(autouse=True)
-def interpreted(request, monkeypatch):
-    """For tests so marked, passes are called as Python; what they ask of structures stays compiled."""
-    if request.node.get_closest_marker("interpreted"):
-        monkeypatch.setattr(Oracle, "run", lambda self, function: function.py_func)
 
 
 def pytest_collection_modifyitems(items):

@@ -12,14 +12,14 @@ CHECKED = """
 import sys
 import numpy as np
 import structlearn
-from structlearn.core.contract import vertex, workspace
+from structlearn.core.contract import maximize, workspace
 from structlearn.estimators.inputs import Stacked
 
 model = structlearn.load(sys.argv[1])
 chain = model.structure_
 K, shared = chain.n_labels, np.zeros(chain.n_shared)
 try:
-    vertex(chain.record, (1, K), np.zeros(K), shared, workspace(chain.record, (0, K)), np.zeros(1))
+    maximize(chain.record, (1, K), np.zeros(K), shared, workspace(chain.record, (0, K)), np.zeros(1))
 except IndexError as error:
     print(error)
 rows = np.zeros((2, model.n_features_in_))

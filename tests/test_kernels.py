@@ -16,9 +16,9 @@ FOLDER = "from structlearn.core.kernel_cache import cache_folder; print(cache_fo
 ANSWER = """
 import json, numpy as np
 from structlearn.structures import Simplex
-from structlearn.structures.flat.simplex import simplex_corner
+from structlearn.structures.base import maximize_rows
 vertex = Simplex(3).maximize(np.array([0.0, 2.0, 1.0]))
-stats = simplex_corner.stats
+stats = maximize_rows.stats
 print(json.dumps([vertex.tolist(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
 """
 
@@ -68,23 +68,24 @@ def test_the_folder_follows_the_compiled_sources(run, package, tmp_path):
     assert Path(before).parent == tmp_path / "cache" / "kernels"
     edit(package / "metrics.py")
     assert run(FOLDER) == before  # nothing compiled there
-    edit(package / "structures" / "chain.py")
+    edit(package / "structures" / "chain" / "viterbi.py")
     after = run(FOLDER)
     assert after != before
-    edit(package / "kernels.py")
+    edit(package / "core" / "kernels.py")
     assert run(FOLDER) != after
 
 
 def test_each_solver_has_a_folder_of_its_own_imports(run, package):
     folders = "from structlearn.core.kernel_cache import cache_folder, _PACKAGE\n" + "".join(
-        f"print(cache_folder(_PACKAGE / 'solvers' / '{name}.py'))\n" for name in ("exact_blocks", "lbfgs")
+        f"print(cache_folder(_PACKAGE / 'solvers' / '{name}.py'))\n"
+        for name in ("bcfw/exact_blocks", "first_order/lbfgs")
     )
     before = run(folders).split()
-    edit(package / "solvers" / "totals.py")  # constants that exact_blocks imports
+    edit(package / "solvers" / "bcfw" / "totals.py")  # constants that exact_blocks imports
     after = run(folders).split()
     assert after[0] != before[0]
     assert after[1] == before[1]
-    edit(package / "scoring" / "parts.py")  # answers that are compiled into both
+    edit(package / "scoring" / "parts" / "parts.py")  # answers that are compiled into both
     assert not set(run(folders).split()) & set(after)
 
 
@@ -96,7 +97,8 @@ def test_the_next_process_finds_what_was_compiled(run):
 def test_what_is_compiled_for_a_record_of_the_user_troubles_no_other_process(run, package):
     module = package.parent / "mine.py"
     module.write_text("from typing import NamedTuple\nclass Mine(NamedTuple):\n    size: int\n")
-    use = "from structlearn.structures.regularized import no_curvature; print(no_curvature(record))"
+    use = "import numpy as np; from structlearn.structures.regularized import no_omega; x = np.zeros(1);"
+    use += "print(no_omega(record, (1, 1), x, x, 0, x, 0.0))"
     assert run("import mine; record = mine.Mine(3);" + use) == "0.0"
     module.unlink()
     assert run("from structlearn.structures import Simplex; record = Simplex(3).record;" + use) == "0.0"
@@ -104,7 +106,11 @@ def test_what_is_compiled_for_a_record_of_the_user_troubles_no_other_process(run
 
 def test_an_edited_kernel_is_compiled_anew(run, package):
     run(ANSWER)
-    edit(package / "structures" / "simplex.py", "if theta[k] > theta[best]", "if theta[k] < theta[best]")
+    edit(
+        package / "structures" / "flat" / "simplex.py",
+        "if theta[k] > theta[best]",
+        "if theta[k] < theta[best]",
+    )
     assert json.loads(run(ANSWER))[0] == [1, 0, 0]
 
 

@@ -12,8 +12,6 @@ from structlearn import TreeParser
 from structlearn.structures import NonProjectiveTree, ProjectiveTree
 
 LOSSES = ["hinge", "softmax", "sparsemax"]
-# Passes run as Python around compiled answers: nearly nothing more is compiled.
-pytestmark = pytest.mark.interpreted
 
 
 def sentences(n=24, seed=0):

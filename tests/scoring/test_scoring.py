@@ -6,7 +6,7 @@ from scipy import sparse
 
 from structlearn.core.contract import add_pullback, gram, score, score_subset, scoring_workspace, squared_norm
 from structlearn.scoring import GraphScoring, JointScoring, PartScoring, RowScoring, SumScoring
-from structlearn.scoring.base import score_all
+from structlearn.scoring.defaults import score_all
 from structlearn.scoring.parts.sums import Items
 from structlearn.scoring.rows.rows import LONGEST_GRAM, SPARSE_ENOUGH, DenseRows, SparseRows
 

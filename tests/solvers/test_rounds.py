@@ -181,9 +181,10 @@ def test_no_thread_waits_for_one_that_has_failed(failing, monkeypatch):
             raise KeyboardInterrupt
         play(k, crew, *rest)
 
+    fails.py_func = play.py_func
     objective = threaded(*SOLVERS["active sets"][:2], 3)
     run(objective, ActiveBlocks(), passes=1)
-    monkeypatch.setattr(active_blocks, "play_rounds", fails)
+    monkeypatch.setattr(active_blocks, "run_rounds", fails)
     solution = run(objective, ActiveBlocks(), tol=-1, passes=3)
     assert solution.certificate.status.startswith("Interrupted")
     assert solution.certificate.primal == pytest.approx(objective.primal(solution.w), abs=1e-12)

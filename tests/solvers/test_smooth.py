@@ -44,7 +44,7 @@ COMPILED = [(name, Shannon()) for name in ENTROPIC] + [(name, SquaredNorm()) for
 # Around these passes run as Python.
 TEXT = [("conditioned chain", Shannon()), ("projective tree", Shannon()), ("tree, several roots", Shannon())]
 TEXT += [("conditioned chain", SquaredNorm()), ("tree", SquaredNorm())]
-CASES = COMPILED + [pytest.param(case, marks=pytest.mark.interpreted) for case in TEXT]
+CASES = COMPILED + TEXT
 
 
 def optimum_of(problem, regularizer):

@@ -14,11 +14,6 @@ from scipy.optimize import nnls
 from structlearn.core.contract import maximize, project, project_workspace, workspace
 from structlearn.core.kernels import implements, is_implemented, kernel
 from structlearn.structures import Chain, LabelGraph, Matching, ProjectiveTree, Simplex, as_structure
-from structlearn.structures.chain.viterbi import ChainRecord
-from structlearn.structures.flat.simplex import SimplexRecord
-from structlearn.structures.labels.enumeration import EnumerationRecord
-from structlearn.structures.labels.label_tree import TreeRecord
-from structlearn.structures.matching.matching import MatchingRecord
 from structlearn.structures.sparsemap import (
     ROUGH_TOLERANCE,
     ActiveSet,
@@ -27,37 +22,11 @@ from structlearn.structures.sparsemap import (
     active_set_project,
     active_set_workspace,
     make_atoms,
-    no_shared_parts,
     register,
-    shared_parts,
 )
 
 patient = settings(deadline=None, max_examples=50)  # the first call may compile
 SCALES = st.sampled_from([1.0, 1e-3, 0.1, 1e3, 1e6])
-
-
-@kernel
-def chain_shared(chain):
-    return chain.n_labels * (chain.n_labels + int(chain.start) + int(chain.end))
-
-
-@kernel
-def graph_shared(graph):
-    return 4 * graph.edges.shape[0]
-
-
-@kernel
-def tree_shared(tree):
-    return 4 * np.sum(tree.parent >= 0)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def shared_counts():
-    """What `active_set_workspace` asks, for records that do not answer it themselves."""
-    counts = [(ChainRecord, chain_shared), (EnumerationRecord, graph_shared), (TreeRecord, tree_shared)]
-    for record, count in [*counts, (MatchingRecord, no_shared_parts), (SimplexRecord, no_shared_parts)]:
-        if not is_implemented(shared_parts, record.__new__(record, *record._fields)):
-            implements(shared_parts, record)(count)
 
 
 class Permutations:
@@ -142,13 +111,10 @@ def dot(V, theta):
 def solve(structure, shape, theta, work=None):
     """(value, z) by the active set itself, even where the structure has a projection of its own."""
     record = structure.record
-    compiled = isinstance(record, tuple)
-    make = active_set_workspace if compiled else active_set_workspace.py_func
-    run = active_set_project if compiled else active_set_project.py_func
-    work = make(record, shape) if work is None else work
+    work = active_set_workspace(record, shape) if work is None else work
     z = np.full(theta.size, 7.0)
     n_local = shape[0] * shape[1]
-    return run(record, shape, theta[:n_local], theta[n_local:], work, z), z
+    return active_set_project(record, shape, theta[:n_local], theta[n_local:], work, z), z
 
 
 def optimality(V, n_local, theta, z):

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from brute import STRUCTURES
+from structlearn.core.callbacks import Callback
 from structlearn.core.contract import maximize, workspace
-from structlearn.structures.all_parts import PlainAllParts, squared_norm_record
+from structlearn.structures.all_parts import AllParts, squared_norm_record
 from structlearn.structures.labels.relaxation import LocalPolytope
-from structlearn.structures.regularized import quadratic
+from structlearn.structures.own import Called
+from structlearn.structures.regularized import Quadratic
 from structlearn.structures.whole import Whole
 
 
@@ -46,9 +48,11 @@ def test_plain_objects_are_projected_too():
     """The relaxation's vertices are not listed: its best one at the gradient decides."""
     edges = np.array([[0, 1], [1, 2], [0, 2]])
     polytope = LocalPolytope(3, edges)
-    record = quadratic(PlainAllParts(polytope, polytope.n_shared))
+    callback = Callback(polytope.maximize)
+    record = Quadratic(AllParts(Called(callback.address, polytope.n_shared), polytope.n_shared))
     theta = np.random.default_rng(2).normal(size=3 + polytope.n_shared)
     z, best = np.zeros(theta.size), np.zeros(theta.size)
     value = maximize(record, (1, 3), theta[:3], theta[3:], workspace(record, (1, 3)), z)
-    maximize(polytope, (1, 3), (theta - z)[:3], (theta - z)[3:], None, best)
+    polytope.maximize((1, 3), (theta - z)[:3], (theta - z)[3:], best)
+    callback.raise_failure()
     assert_nearest(theta, z, value, best[None])

@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from structlearn.core.callbacks import Callback
 from structlearn.core.contract import max_value, maximize, workspace
 from structlearn.structures.labels.enumeration import EnumerationRecord, enumeration_record
 from structlearn.structures.labels.label_graph import LabelGraph
 from structlearn.structures.labels.label_tree import TreeRecord
 from structlearn.structures.labels.relaxation import LocalPolytope
+from structlearn.structures.own import Called
 
 ELEMENTS = {
     "ties": st.integers(-2, 2).map(float),
@@ -69,9 +71,16 @@ def brute_maximum(graph, theta):
     return max(score_of(theta, graph.encode(y)) for y in labellings(graph.n_labels))
 
 
-def ask(graph, theta, record=None):
+def relaxed(graph):
+    """The linear program over the local polytope, as compiled code calls it, and what must live as long."""
+    polytope = LocalPolytope(graph.n_labels, graph.edges)
+    callback = Callback(polytope.maximize)
+    return Called(callback.address, polytope.n_shared), callback
+
+
+def ask(graph, theta, relaxation=None):
     """(vertex's value, vertex, peak's value), from used scratch memory."""
-    record = graph.record if record is None else record
+    record = graph.record if relaxation is None else relaxation[0]
     shape = graph.shape(theta)
     local, shared = graph.split(theta, shape)
     work = workspace(record, shape)
@@ -196,8 +205,7 @@ def made_attractive(graph, theta):
 @given(scored(graphs_with_cycles()))
 def test_the_relaxation_bounds_the_maximum(problem):
     graph, theta = problem
-    relaxed = LocalPolytope(graph.n_labels, graph.edges)
-    value, z, top = ask(graph, theta, relaxed)
+    value, z, top = ask(graph, theta, relaxed(graph))
     best = brute_maximum(graph, theta)
     assert value == top
     assert value >= best - 1e-9 * max(1.0, abs(best))
@@ -211,14 +219,14 @@ def test_the_relaxation_bounds_the_maximum(problem):
 def test_the_relaxation_is_tight_for_attractive_pairs(problem):
     graph, theta = problem
     theta = made_attractive(graph, np.where(theta == -np.inf, -5.0, theta))
-    value, _, _ = ask(graph, theta, LocalPolytope(graph.n_labels, graph.edges))
+    value, _, _ = ask(graph, theta, relaxed(graph))
     assert value == pytest.approx(brute_maximum(graph, theta))
 
 
 def test_the_relaxation_can_be_fractional():
     graph = LabelGraph(3)
     apart = np.concatenate((np.zeros(3), np.tile([0.0, 1.0, 1.0, 0.0], 3)))  # no labelling parts all three
-    value, z, _ = ask(graph, apart, LocalPolytope(3, graph.edges))
+    value, z, _ = ask(graph, apart, relaxed(graph))
     assert brute_maximum(graph, apart) == 2.0
     assert value == pytest.approx(3.0)
     np.testing.assert_array_equal(z[:3], 0.5)
