@@ -72,15 +72,15 @@ def brute_maximum(graph, theta):
 
 
 def relaxed(graph):
-    """The linear program over the local polytope, as compiled code calls it, and what must live as long."""
+    """The linear program over the local polytope, as compiled code calls it."""
     polytope = LocalPolytope(graph.n_labels, graph.edges)
-    callback = Callback(polytope.maximize)
-    return Called(callback.address, polytope.n_shared), callback
+    graph.kept = Callback(polytope.maximize)  # lives as long as the graph
+    return Called(graph.kept.address, polytope.n_shared)
 
 
-def ask(graph, theta, relaxation=None):
+def ask(graph, theta, record=None):
     """(vertex's value, vertex, peak's value), from used scratch memory."""
-    record = graph.record if relaxation is None else relaxation[0]
+    record = graph.record if record is None else record
     shape = graph.shape(theta)
     local, shared = graph.split(theta, shape)
     work = workspace(record, shape)

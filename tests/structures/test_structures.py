@@ -371,8 +371,9 @@ def test_an_own_structure_that_scribbles_on_its_scores_harms_nobody(part_ndim):
 
     Scribbler.part_ndim = part_ndim
     theta = np.arange(4.0)
-    record = as_structure(Scribbler()).record
-    value = maximize(record, (2, 2), theta, np.empty(0), workspace(record, (2, 2)), np.empty(4))
+    structure = as_structure(Scribbler())  # lives as long as its record is used
+    work = workspace(structure.record, (2, 2))
+    value = maximize(structure.record, (2, 2), theta, np.empty(0), work, np.empty(4))
     assert value == 6.0
     np.testing.assert_array_equal(theta, np.arange(4.0))
 

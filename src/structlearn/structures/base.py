@@ -230,7 +230,8 @@ class Structure(ABC):
     def _ask_stack(self, record: Any, theta: Array) -> tuple[Array, Array]:
         shape = self._checked_shape(np.broadcast_to(0.0, theta.shape[1:]))
         theta = _checked_scores(theta)
-        z, values = self._ask(record, shape, theta.reshape(len(theta), -1))
+        size = self.n_local(shape) + self.n_shared
+        z, values = self._ask(record, shape, theta.reshape(-1, size))
         forbidden = np.flatnonzero(np.isneginf(values))
         if forbidden.size:
             raise nothing_allowed(f"Row {forbidden[0]}")
