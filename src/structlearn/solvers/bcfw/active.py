@@ -47,12 +47,12 @@ class ActiveSetBlocks(Blocks):
     """z_i as a mixture of few atoms; the passes that follow a full one are cached."""
 
     asks_again: ClassVar[bool] = False
+    point: ActiveSet
     #: Visits of a thread in a round, at least.
     least_visits: ClassVar[int] = 64
 
     def __init__(self, options: ActiveBlocks, point: ActiveSet) -> None:
-        self.options = options
-        self._point = point
+        self.options, self.point = options, point
 
     @classmethod
     def start(
@@ -71,18 +71,6 @@ class ActiveSetBlocks(Blocks):
 
     def saved(self) -> Store:
         return self.point.store
-
-    @property
-    def point(self) -> ActiveSet:
-        return self._point
-
-    def weights(self, objective: Objective) -> tuple[Array, float]:
-        return self.point.weights(objective)
-
-    def compile(self, objective: Objective, state: State) -> None:
-        self.run(objective, state, objective.active[:0])
-
-    # ---- passes --------------------------------------------------------------------------------------
 
     def begin_pass(self, objective: Objective, order: Array) -> None:
         self.point.make_room(order, objective.most_entries, self.options.most_atoms, MOST_FULL)
@@ -103,8 +91,6 @@ class ActiveSetBlocks(Blocks):
         """The blocks that have a choice."""
         return rng.permutation(objective.active[self.point.store.count[objective.active] > 1])
 
-    # ---- visits --------------------------------------------------------------------------------------
-
     def visit(self, objective: Objective, state: State, order: Array, own: LocalCopy) -> Commit:
         store = self.point.store
         before = room_before(store, order)
@@ -121,7 +107,7 @@ class ActiveSetBlocks(Blocks):
         self, objective: Objective, state: State, order: Array, own: Accumulators, before: Before
     ) -> None:
         """One visit for each block of `order`, here."""
-        cached, now = self._moment(objective, state)
+        cached, now = state.again > 0, state.oracle_calls // objective.n_active
         objective.oracle.run(active_pass)(
             *(*self._problem(objective), order, cached, now),
             *(own.w, self.point.store, state.gaps, own.totals, own.lag, before),
@@ -132,11 +118,6 @@ class ActiveSetBlocks(Blocks):
         rules = Rules(int(options.steps), options.inner_steps, options.inner_accuracy, options.forget_after)
         record, scoring = objective.oracle.record, objective.scoring.record
         return record, scoring, objective.blocks, objective.regularization, rules
-
-    @staticmethod
-    def _moment(objective: Objective, state: State) -> tuple[bool, int]:
-        """Whether the pass is cached, and how many passes with the oracle came before."""
-        return state.again > 0, state.oracle_calls // objective.n_active
 
     def _run_rounds(self, objective: Objective, state: State, order: Array) -> None:
         """Rounds of all threads: the first changes the accumulators of the state, the others their own."""
@@ -153,9 +134,9 @@ class ActiveSetBlocks(Blocks):
             np.empty((2, n, state.w.size)),
             np.empty((2, n, state.totals.size)),
         )
-        problem, moment = self._problem(objective), self._moment(objective, state)
+        problem = *self._problem(objective), state.again > 0, state.oracle_calls // objective.n_active
 
         def part(k: int) -> None:
-            run_rounds(k, threads, *problem, *moment, self.point.store, state.gaps, *sums[k])
+            run_rounds(k, threads, *problem, self.point.store, state.gaps, *sums[k])
 
         objective.team.together([partial(part, k) for k in range(n)], stop=lambda: cells.fill(GONE))

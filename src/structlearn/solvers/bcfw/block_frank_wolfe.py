@@ -7,7 +7,7 @@ CRFs Le Priol et al. 2018): the vertex becomes the marginals or the projection.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.active import ActiveSetBlocks
 from structlearn.solvers.bcfw.active_steps import Steps
-from structlearn.solvers.bcfw.blocks import Representation, State
+from structlearn.solvers.bcfw.blocks import Blocks, State
 from structlearn.solvers.bcfw.dense import DenseBlocks
 from structlearn.solvers.bcfw.exact import ExactDenseBlocks
 from structlearn.solvers.bcfw.orders import Order, Permutation
@@ -58,7 +58,7 @@ class BlockFrankWolfe(SolverBase[State]):
     rounds: int = 80
     accumulates: ClassVar[bool] = True
 
-    def _representation(self, objective: Objective) -> Representation[Self]:
+    def _representation(self, objective: Objective) -> type[Blocks]:
         """How z is kept; chosen where a run starts or goes on."""
         return ExactDenseBlocks if self.exact and objective.has_exact_blocks else DenseBlocks
 
@@ -117,7 +117,7 @@ class BlockFrankWolfe(SolverBase[State]):
 
     def settle(self, objective: Objective, state: State) -> tuple[State, Any]:
         """w and the cost afresh from z: no drift of rounding, no half-made step."""
-        w, state.totals[COST] = state.blocks.weights(objective)
+        w, state.totals[COST] = state.blocks.point.weights(objective)
         return state._replace(w=w, order=state.order[:0], again=0), state.blocks.point
 
 
@@ -156,7 +156,7 @@ class ActiveBlocks(BlockFrankWolfe):
     most_atoms: int = 256
     rounds: int = 1000
 
-    def _representation(self, objective: Objective) -> Representation[Self]:
+    def _representation(self, objective: Objective) -> type[Blocks]:
         for name, least in (("most_atoms", 2), ("inner_steps", 1), ("cached_passes", 0), ("forget_after", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}; got {getattr(self, name)}.")
@@ -173,7 +173,7 @@ class ExactBlocks(BlockFrankWolfe):
     For one switch an example (`Cube(1)`) a block is a box: the coordinate descent of Hsieh et al. 2008.
     """
 
-    def _representation(self, objective: Objective) -> Representation[Self]:
+    def _representation(self, objective: Objective) -> type[Blocks]:
         if not objective.has_exact_blocks:
             raise ValueError(
                 "Solver 'coordinate-ascent' needs one row of features an example and no shared parts (binary "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -10,8 +10,6 @@ from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.rounds import Commit, LocalCopy
 from structlearn.solvers.solution import Solution
-
-Options = TypeVar("Options", contravariant=True)
 
 
 class State(NamedTuple):
@@ -33,35 +31,43 @@ class State(NamedTuple):
     again: int = 0
 
 
+class DualPoint(Protocol):
+    """z, as a solution keeps it: NumPy makes a dense one of it."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def weights(self, objective: Objective) -> tuple[Array, float]:
+        """w(z) and the cost of z, without what rounding has added up."""
+
+
 class Blocks(Protocol):
     """A dual point by blocks, with the steps in them; unless said otherwise, all passes are full ones."""
 
     #: whether the passes that follow a full one ask the oracle
     asks_again: ClassVar[bool] = True
+    point: DualPoint
 
-    @property
-    def point(self) -> Any:
-        """z, as a solution keeps it: NumPy makes a dense one of it."""
+    @classmethod
+    def start(cls, objective: Objective, options: Any, warm: Solution | None) -> tuple[Blocks, Array, float]:
+        """The first z, with w(z) and the cost of z; `options` are those of the solver."""
 
-    @property
-    def repeats(self) -> int:
-        """How many passes over `draw_again` may follow a full one."""
-        return 0
-
-    def weights(self, objective: Objective) -> tuple[Array, float]:
-        """w(z) and the cost of z, without what rounding has added up."""
+    @classmethod
+    def restored(cls, objective: Objective, options: Any, saved: Any) -> Blocks:
+        """The blocks that were `saved`; ValueError if they are not those of this objective."""
 
     def saved(self) -> tuple[Any, ...]:
         """What a checkpoint needs to know, as a record of arrays and plain values."""
-
-    def compile(self, objective: Objective, state: State) -> None:
-        """Compile what `advance` will need."""
 
     def visit(self, objective: Objective, state: State, order: Array, own: LocalCopy) -> Commit:
         """Visit distinct blocks at the w of `own`; then any fraction of their way can be committed."""
 
     def run(self, objective: Objective, state: State, order: Array) -> None:
         """One visit for each block of `order`, by all threads."""
+
+    def compile(self, objective: Objective, state: State) -> None:
+        """Compile what `advance` will need."""
+        self.run(objective, state, objective.active[:0])
 
     def begin_pass(self, objective: Objective, order: Array) -> None:
         """Get ready for a full pass."""
@@ -78,18 +84,11 @@ class Blocks(Protocol):
         """The pass that follows the one that has just ended; nothing where a full one is due."""
         return state.order[:0]
 
+    @property
+    def repeats(self) -> int:
+        """How many passes over `draw_again` may follow a full one."""
+        return 0
+
     def draw_again(self, objective: Objective, gaps: Array, rng: np.random.Generator) -> Array:
         """Blocks worth another visit before the next full pass."""
         return objective.active[:0]
-
-
-class Representation(Protocol[Options]):
-    """A class of `Blocks`, as the driver chooses it."""
-
-    def start(
-        self, objective: Objective, options: Options, warm: Solution | None
-    ) -> tuple[Blocks, Array, float]:
-        """The first z, with w(z) and the cost of z."""
-
-    def restored(self, objective: Objective, options: Options, saved: Any) -> Blocks:
-        """The blocks that were `saved`; ValueError if they are not those of this objective."""

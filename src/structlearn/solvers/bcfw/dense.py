@@ -39,12 +39,12 @@ class SavedDense(NamedTuple):
 class DenseBlocks(Blocks):
     """z as one vector; with a smooth Omega, lower bounds of -Omega(z_i) beside it."""
 
+    point: DensePoint
     #: A round of fewer visits per thread takes longer to start than to run.
     least_visits: ClassVar[int] = 128
 
     def __init__(self, objective: Objective, options: BlockFrankWolfe, point: DensePoint) -> None:
-        self.options = options
-        self._point = point
+        self.options, self.point = options, point
 
     @classmethod
     def start(
@@ -60,13 +60,6 @@ class DenseBlocks(Blocks):
 
     def saved(self) -> tuple[Any, ...]:
         return SavedDense(self.point.z, self.point.h)
-
-    @property
-    def point(self) -> DensePoint:
-        return self._point
-
-    def weights(self, objective: Objective) -> tuple[Array, float]:
-        return self.point.weights(objective)
 
     def compile(self, objective: Objective, state: State) -> None:
         nothing = objective.active[:0]
