@@ -31,6 +31,7 @@ from structlearn.solvers.bcfw.blocks import State
 from structlearn.solvers.bcfw.rounds import Commit, LocalCopy, run_round
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
+from structlearn.solvers.saved_run import refusing
 
 F = TypeVar("F", bound=Callable[..., Any])
 #: What a user can do something about; anything else is a bug, whose traceback is wanted.
@@ -216,9 +217,10 @@ class Worker:
         if kept is None:
             self.state = solver.start(self.objective, self.rng, None)
         else:
-            self.rng.bit_generator.state = kept["random"]
-            self.at = kept["at"]
-            self.state = solver.restored(self.objective, kept["state"])
+            with refusing():
+                self.rng.bit_generator.state = kept["random"]
+                self.at = kept["at"]
+                self.state = solver.restored(self.objective, kept["state"])
         self.cautious = copy(self.objective)  # with less lambda the same step moves w further
         self.cautious.regularization /= self.post.aggregation
         nothing = self.objective.active[:0]  # compiles what a round will need

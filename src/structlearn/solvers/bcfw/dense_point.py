@@ -51,7 +51,7 @@ class DensePoint:
         The latter where Omega is steep at vertices. With w_1 = w(uniform), D at a fraction s of the way is at
         least s mean_i log |Y_i| - s^2 lambda/2 ||w_1||^2, whose best s is taken unless `smoothing` says.
         """
-        if warm is not None and (known := cls._of_run(objective, warm)) is not None:
+        if warm is not None and (known := cls.of_run(objective, warm)) is not None:
             point = known
             w, cost = point.weights(objective)
             fraction = warm.fraction(objective, w, cost)
@@ -74,7 +74,7 @@ class DensePoint:
         return point
 
     @classmethod
-    def _of_run(cls, objective: Objective, warm: Solution) -> DensePoint | None:
+    def of_run(cls, objective: Objective, warm: Solution) -> DensePoint | None:
         """Another run's z, with bounds h where Omega needs them; None if there is none that fits."""
         if not warm.fits(objective):
             return None
