@@ -20,7 +20,7 @@ from numpy.linalg import norm
 from structlearn.core.contract import Array
 from structlearn.distributed.spread import SpreadObjective
 from structlearn.distributed.worker import Answer, Piece, Values, probe
-from structlearn.solvers.bcfw.rounds import LocalCopy, combine, compile_combine
+from structlearn.solvers.bcfw.rounds import Accumulators, combine, compile_combine
 from structlearn.solvers.bcfw.totals import COST as TOTAL_COST
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
@@ -88,7 +88,7 @@ class JoinedBlocks(SolverBase[State]):
 
     def restored(self, objective: SpreadObjective, saved: State) -> State:
         """Take up whatever the workers have now; what `step` needs is compiled."""
-        compile_combine(LocalCopy(saved.w, np.zeros(4), saved.w[:0]))
+        compile_combine(Accumulators(saved.w, np.zeros(4), saved.w[:0]))
         self._agree(objective, saved)
         return saved
 

@@ -28,7 +28,7 @@ from structlearn.data import DataError, Packed, open_packed
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.block_frank_wolfe import BlockFrankWolfe
 from structlearn.solvers.bcfw.blocks import State
-from structlearn.solvers.bcfw.rounds import Commit, LocalCopy, run_round
+from structlearn.solvers.bcfw.rounds import Accumulators, Commit, run_round
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.saved_run import refusing
@@ -156,7 +156,7 @@ def propose(objective: Objective, state: State, order: Array, w: Array) -> Propo
     The state's w and totals stay; its blocks have moved until the proposal is committed or not. What threads
     have settled among them can be committed in part later.
     """
-    own, visit = LocalCopy(w.copy(), np.zeros(4), w[:0]), partial(state.blocks.visit, objective, state)
+    own, visit = Accumulators(w.copy(), np.zeros(4), w[:0]), partial(state.blocks.visit, objective, state)
     alone = objective.n_jobs == 1 or not order.size
     commits = [visit(order, own)] if alone else run_round(objective, own, order, visit)
     return Proposal(own.w - w, own.totals, lambda fraction: sum(commit(fraction) for commit in commits))

@@ -41,9 +41,9 @@ class Laid:
             return float(self.task.scoring.n_examples)
         return float(weight.sum() if active is None else weight[active].sum())
 
-    def objective(self, share: float) -> Objective:
+    def objective(self, fraction: float) -> Objective:
         estimator = self.estimator
-        estimator.regularization /= share
+        estimator.regularization /= fraction
         return estimator._objective(self.task)
 
 

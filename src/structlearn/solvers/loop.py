@@ -80,7 +80,7 @@ def _solve(
                 run.certify(state)
                 state = run.confirmed(state)
             if keeper is not None and (keeper.is_due() or run.reason(state)):
-                keeper.keep(run.books(state, rng))
+                keeper.keep(run.record(state, rng))
     except KeyboardInterrupt:
         run.interrupted = True
     return run.finish(state)
@@ -110,7 +110,7 @@ class Best(NamedTuple):
 
 
 class _Run(Generic[State]):
-    """Books of one training run."""
+    """What one training run has found so far."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class _Run(Generic[State]):
         #: the last state that was settled, with its dual point
         self.settled: tuple[State, Any] | None = None
 
-    def books(self, state: State, rng: np.random.Generator) -> dict[str, Any]:
+    def record(self, state: State, rng: np.random.Generator) -> dict[str, Any]:
         """All that is needed to go on from here."""
         return {
             "state": self.solver.saved(self.objective, state),
@@ -148,19 +148,19 @@ class _Run(Generic[State]):
             "columns": self.history.extra,
         }
 
-    def resume(self, books: Mapping[str, Any], rng: np.random.Generator) -> State:
-        """Go on from `books`, which were read from a file; the state they were of."""
+    def resume(self, record: Mapping[str, Any], rng: np.random.Generator) -> State:
+        """Go on from a record that was read from a file; its state."""
         with refusing():
-            check_saved(books, Best, self.objective.n_weights)
-            rng.bit_generator.state = books["random"]
-            self.best, self.extra = books["best"], books["extra"]
-            self.next_check = books["next_check"]
-            self.history = History(books["rows"])
-            self.history.extra = {name: list(values) for name, values in books["columns"].items()}
-            state = self.solver.restored(self.objective, books["state"])
+            check_saved(record, Best, self.objective.n_weights)
+            rng.bit_generator.state = record["random"]
+            self.best, self.extra = record["best"], record["extra"]
+            self.next_check = record["next_check"]
+            self.history = History(record["rows"])
+            self.history.extra = {name: list(values) for name, values in record["columns"].items()}
+            state = self.solver.restored(self.objective, record["state"])
             check_weights(state, self.objective.n_weights)
             self.solver.progress(state)
-        self.clock = Stopwatch(books["seconds"])
+        self.clock = Stopwatch(record["seconds"])
         return state
 
     def passes(self, state: State) -> float:

@@ -24,7 +24,6 @@ from structlearn.solvers.bcfw.blocks import Blocks, State
 from structlearn.solvers.bcfw.rounds import (
     Accumulators,
     Commit,
-    LocalCopy,
     is_distinct,
     round_size,
     rounds_of,
@@ -91,7 +90,7 @@ class ActiveSetBlocks(Blocks):
         """The blocks that have a choice."""
         return rng.permutation(objective.active[self.point.store.count[objective.active] > 1])
 
-    def visit(self, objective: Objective, state: State, order: Array, own: LocalCopy) -> Commit:
+    def visit(self, objective: Objective, state: State, order: Array, own: Accumulators) -> Commit:
         store = self.point.store
         before = room_before(store, order)
         self._pass(objective, state, order, own, before)
@@ -101,7 +100,7 @@ class ActiveSetBlocks(Blocks):
         if objective.n_jobs > 1:
             self._run_rounds(objective, state, order)
         else:
-            self._pass(objective, state, order, state, Before.nothing())
+            self._pass(objective, state, order, state.sums, Before.nothing())
 
     def _pass(
         self, objective: Objective, state: State, order: Array, own: Accumulators, before: Before
@@ -124,8 +123,8 @@ class ActiveSetBlocks(Blocks):
         n = objective.n_jobs
         least = self.least_visits + objective.n_weights // WEIGHTS_A_VISIT
         rounds = list(rounds_of(order, round_size(objective, self.options.rounds, least)))
-        cells, first = make_cells(n), LocalCopy(state.w, state.totals, state.lag)
-        sums = [first, *(LocalCopy(*(array.copy() for array in first)) for _ in range(n - 1))]
+        cells = make_cells(n)
+        sums = [state.sums, *(Accumulators(*(array.copy() for array in state.sums)) for _ in range(n - 1))]
         threads = ThreadState(
             cells,
             np.concatenate([order[:0], *rounds]),

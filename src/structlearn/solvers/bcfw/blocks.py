@@ -8,7 +8,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
-from structlearn.solvers.bcfw.rounds import Commit, LocalCopy
+from structlearn.solvers.bcfw.rounds import Accumulators, Commit
 from structlearn.solvers.solution import Solution
 
 
@@ -29,6 +29,10 @@ class State(NamedTuple):
     oracle_calls: int = 0
     #: which of the passes that follow a full one this is; zero in a full one
     again: int = 0
+
+    @property
+    def sums(self) -> Accumulators:
+        return Accumulators(self.w, self.totals, self.lag)
 
 
 class DualPoint(Protocol):
@@ -59,7 +63,7 @@ class Blocks(Protocol):
     def saved(self) -> tuple[Any, ...]:
         """What a checkpoint needs to know, as a record of arrays and plain values."""
 
-    def visit(self, objective: Objective, state: State, order: Array, own: LocalCopy) -> Commit:
+    def visit(self, objective: Objective, state: State, order: Array, own: Accumulators) -> Commit:
         """Visit distinct blocks at the w of `own`; then any fraction of their way can be committed."""
 
     def run(self, objective: Objective, state: State, order: Array) -> None:

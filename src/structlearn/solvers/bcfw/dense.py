@@ -13,7 +13,6 @@ from structlearn.solvers.bcfw.plain_pass import plain_pass
 from structlearn.solvers.bcfw.rounds import (
     Accumulators,
     Commit,
-    LocalCopy,
     compile_combine,
     round_size,
     rounds_of,
@@ -63,22 +62,22 @@ class DenseBlocks(Blocks):
 
     def compile(self, objective: Objective, state: State) -> None:
         nothing = objective.active[:0]
-        self._pass(objective, state, nothing, state)
+        self._pass(objective, state, nothing, state.sums)
         if objective.n_jobs > 1:
-            compile_combine(state)
+            compile_combine(state.sums)
             Snapshot.of(objective, self.point, nothing).commit(objective, self.point, 0.5)
 
-    def visit(self, objective: Objective, state: State, order: Array, own: LocalCopy) -> Commit:
+    def visit(self, objective: Objective, state: State, order: Array, own: Accumulators) -> Commit:
         before = Snapshot.of(objective, self.point, order)
         self._pass(objective, state, order, own)
         return partial(before.commit, objective, self.point)
 
     def run(self, objective: Objective, state: State, order: Array) -> None:
         if objective.n_jobs == 1:
-            self._pass(objective, state, order, state)
+            self._pass(objective, state, order, state.sums)
             return
         for now in rounds_of(order, round_size(objective, self.options.rounds, self.least_visits)):
-            run_round(objective, state, now, partial(self.visit, objective, state))
+            run_round(objective, state.sums, now, partial(self.visit, objective, state))
 
     def _pass(self, objective: Objective, state: State, order: Array, own: Accumulators) -> None:
         """One visit for each block of `order`, here."""

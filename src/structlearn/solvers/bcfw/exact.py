@@ -103,7 +103,7 @@ class ExactDenseBlocks(DenseBlocks):
         """
         active = state.order
         if objective.n_jobs == 1 or active.size < self.least_visits * objective.n_jobs:
-            visits, n_active = self.maximize(objective, state, active, state, most, self.goal, seed)
+            visits, n_active = self.maximize(objective, state, active, state.sums, most, self.goal, seed)
             return visits, active[:n_active]
         now, later = active[:most], active[most:]
         self.run(objective, state, now)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,27 +30,16 @@ SETTLED = 1e-12
 Commit = Callable[[float], float]
 
 
-class Accumulators(Protocol):
+class Accumulators(NamedTuple):
     """What a round changes, beside blocks: w, the scalars of `totals`, the lag of the average."""
-
-    @property
-    def w(self) -> Array: ...
-    @property
-    def totals(self) -> Array: ...
-    @property
-    def lag(self) -> Array: ...
-
-
-class LocalCopy(NamedTuple):
-    """Accumulators of one thread, or machine."""
 
     w: Array
     totals: Array
     lag: Array
 
 
-#: visits blocks, changing the accumulators in place
-Visit = Callable[[Array, LocalCopy], Commit]
+#: visits blocks, changing accumulators in place
+Visit = Callable[[Array, Accumulators], Commit]
 
 
 def run_round(objective: Objective, sums: Accumulators, order: Array, visit: Visit) -> list[Commit]:
@@ -61,7 +50,7 @@ def run_round(objective: Objective, sums: Accumulators, order: Array, visit: Vis
 
     def visit_part(k: int) -> Commit:
         changes[k] = sums.w
-        own = LocalCopy(changes[k], scalars[k], sums.w[:0])
+        own = Accumulators(changes[k], scalars[k], sums.w[:0])
         commit = visit(order[edges[k] : edges[k + 1]], own)
         changes[k] -= sums.w
         return commit
