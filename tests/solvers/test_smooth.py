@@ -171,8 +171,8 @@ def test_sdca_starts_afresh_where_omega_cannot_be_told():
     warm = solve(hinge, ActiveBlocks(), Stopping(tol=-1, max_passes=3), seed=0)
     rng = np.random.default_rng(0)
     started, fresh = (BlockFrankWolfe().start(objective, rng, before) for before in (warm, None))
-    np.testing.assert_array_equal(started.z, fresh.z)
-    np.testing.assert_array_equal(started.h, fresh.h)
+    np.testing.assert_array_equal(started.blocks.point, fresh.blocks.point)
+    np.testing.assert_array_equal(started.blocks.point.h, fresh.blocks.point.h)
 
 
 @pytest.mark.parametrize("regularizer", [Zero(), SquaredNorm()], ids=str)
