@@ -6,15 +6,15 @@ def in_the_next_round():
     import os
     import signal
 
-    from structlearn.solvers import ActiveBlocks
+    from structlearn.distributed import worker
 
-    attempt = ActiveBlocks.attempt
+    propose = worker.propose
 
     def die(*args):
-        attempt(*args)
+        propose(*args)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    ActiveBlocks.attempt = die
+    worker.propose = die
 
 
 def in_the_next_checkpoint():

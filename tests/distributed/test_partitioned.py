@@ -109,7 +109,7 @@ def test_a_worker_refuses_a_round_out_of_turn_and_repeats_an_answer(tmp_path):
         refused = worker.round(t, w, 1.0, whole_pass())
         assert isinstance(refused, RuntimeError)
         assert "stands at round 1" in str(refused)
-    assert worker.trial is not None  # a refusal commits nothing
+    assert worker.proposal is not None  # a refusal commits nothing
     worker.round(2, first.change, 1.0, whole_pass())
     np.testing.assert_array_equal(worker.state.w, first.change)
 

@@ -21,7 +21,7 @@ from structlearn.solvers import (
 )
 from structlearn.solvers.bcfw.active_set import ActiveSet
 from structlearn.solvers.bcfw.atoms import append, atoms_of, forget, remove
-from structlearn.solvers.bcfw.block_frank_wolfe import DensePoint
+from structlearn.solvers.bcfw.dense_point import DensePoint
 
 PLAIN = ActiveBlocks(steps=Steps.PLAIN, inner_steps=1, cached_passes=0)
 SOME = ["chain with start and end", "label tree", "matching", "own, plain Python"]
@@ -38,7 +38,7 @@ def states(objective, solver, number, seed=0):
 
 def check_saved(known, state):
     """Weights are a mixture, atoms are points of M, and costs and products are what they are called."""
-    store = state.z.store
+    store = state.blocks.point.store
     for i, (_, Phi, V, _, c) in enumerate(known.examples):
         atoms, count = atoms_of(store, i), store.count[i]
         dense = np.zeros((count, Phi.shape[0]))
@@ -127,9 +127,9 @@ def test_the_books_of_the_atoms_are_right(name, kind, most_atoms):
         order=Uniform(),
     )
     for state in states(known.objective, solver, 60):
-        assert state.z.store.count.max() <= most_atoms
+        assert state.blocks.point.store.count.max() <= most_atoms
     check_saved(known, state)
-    w, cost = known.objective.weights_of(np.asarray(state.z))
+    w, cost = known.objective.weights_of(np.asarray(state.blocks.point))
     np.testing.assert_allclose(state.w, w, atol=1e-10)
     assert state.totals[0] == pytest.approx(cost, abs=1e-12)
 
@@ -145,7 +145,7 @@ def test_unused_corners_are_forgotten_and_used_ones_kept():
     solver = ActiveBlocks(forget_after=2, examples_at_once=objective.n_active, cached_passes=0)
     seen = 0
     for state in states(objective, solver, 40):
-        store, now = state.z.store, state.oracle_calls // objective.n_active - 1
+        store, now = state.blocks.point.store, state.oracle_calls // objective.n_active - 1
         for i in range(objective.n_active):
             atoms, count = atoms_of(store, i), store.count[i]
             unused = atoms.weight[:count] == 0
@@ -198,10 +198,10 @@ def test_only_old_atoms_without_weight_are_forgotten():
 def test_regions_grow_and_keep_their_atoms():
     known = problem("chain with start and end")
     *_, state = states(known.objective, ActiveBlocks(), 30)
-    before = np.asarray(state.z)
-    state.z.make_room(np.repeat(known.objective.active, 9), np.full(6, 40), 256)
-    assert (np.diff(state.z.store.atom_first) >= state.z.store.count + 9).all()
-    np.testing.assert_array_equal(np.asarray(state.z), before)
+    before = np.asarray(state.blocks.point)
+    state.blocks.point.make_room(np.repeat(known.objective.active, 9), np.full(6, 40), 256)
+    assert (np.diff(state.blocks.point.store.atom_first) >= state.blocks.point.store.count + 9).all()
+    np.testing.assert_array_equal(np.asarray(state.blocks.point), before)
     check_saved(known, state)
 
 
@@ -217,7 +217,7 @@ def test_corners_have_no_more_entries_than_their_structure_says():
 def test_cached_passes_ask_no_oracle_and_evaluations_wait_for_them():
     objective = problem("matching").objective
     solver = ActiveBlocks(cached_passes=3, cached_accuracy=0.0)
-    answers = [(state.oracle_calls, state.cached) for state in states(objective, solver, 8)]
+    answers = [(state.oracle_calls, state.again) for state in states(objective, solver, 8)]
     assert answers == [(6, 1), (6, 2), (6, 3), (6, 0), (12, 1), (12, 2), (12, 3), (12, 0)]
     state = next(states(objective, solver, 1))
     assert solver.progress(state).pending

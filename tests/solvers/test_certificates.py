@@ -185,8 +185,10 @@ def test_fields_start_at_the_best_share_of_the_way_to_uniform(name):
     w = known.weights(uniform)
     fraction = min(1.0, entropy / (objective.regularization * w @ w))
     expected = [mu + fraction * (z - mu) for mu, z in zip(known.mu, uniform)]
-    np.testing.assert_allclose(state.z, np.concatenate(expected), atol=1e-12)
-    np.testing.assert_allclose(state.h, [fraction * np.log(len(V)) for V in known.vertices], atol=1e-12)
+    np.testing.assert_allclose(state.blocks.point, np.concatenate(expected), atol=1e-12)
+    np.testing.assert_allclose(
+        state.blocks.point.h, [fraction * np.log(len(V)) for V in known.vertices], atol=1e-12
+    )
     dual = BlockFrankWolfe().candidates(objective, state)[0].dual
     assert sum(dual) == pytest.approx(fraction * entropy - fraction**2 * objective.regularization / 2 * w @ w)
     assert dual.value > 0

@@ -127,7 +127,7 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path):
         (whole[: len(whole) // 9], NAME),
         (b"", NAME),
         (b"\xff" * 64, NAME),
-        (whole.replace(b"block_frank_wolfe:State", b"block_frank_wolfe:Focus"), "hash of its header"),
+        (whole.replace(b"blocks:State", b"blocks:Focus"), "hash of its header"),
         (whole.replace(b"seconds", b"secomds", 1), "hash of its header"),
         (len(whole).to_bytes(8, "little") + whole[8:], "header is not as long"),
     ):
@@ -136,12 +136,12 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path):
             run(objective, solver, 2, tmp_path, resume=True)
 
 
-@pytest.mark.parametrize("name", ["Shrinking", "_prob", "nowhere", "os:system"])
+@pytest.mark.parametrize("name", ["Blocks", "COST", "nowhere", "os:system"])
 def test_a_checkpoint_of_another_version_is_refused(tmp_path, name):
     objective, solver = problem("simplex").objective, BlockFrankWolfe()
     run(objective, solver, 2, tmp_path)
     file = open_state(tmp_path / NAME)
-    text = json.dumps(file.notes).replace("block_frank_wolfe:State", f"block_frank_wolfe:{name}")
+    text = json.dumps(file.notes).replace("blocks:State", f"blocks:{name}")
     arrays = {one: file.load(one) for one in file.entries}
     tensors.write_tensors(tmp_path / NAME, arrays, json.loads(text))
     with pytest.raises(ValueError, match="another version"):
@@ -262,7 +262,8 @@ def test_a_full_disk_ends_the_run_and_keeps_the_last_checkpoint(tmp_path, monkey
 KILLED_WHILE_WRITING = """
 import os, signal, sys
 from pathlib import Path
-from structlearn import MulticlassClassifier, tensors
+from structlearn import MulticlassClassifier
+from structlearn.storage import tensors
 from structlearn.solvers import Checkpoint, checkpoint
 import numpy as np
 

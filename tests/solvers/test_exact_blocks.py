@@ -1,5 +1,7 @@
 """Exact block steps: rounds over active blocks change how fast the optimum comes, not which it is."""
 
+from functools import partial
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from structlearn import MulticlassClassifier
 from structlearn.problem.objective import Objective
 from structlearn.scoring import RowScoring
 from structlearn.solvers import BlockFrankWolfe, ExactBlocks, Stopping, solve
-from structlearn.solvers.bcfw.exact_blocks import Shrinking, shuffle
+from structlearn.solvers.bcfw.exact import active_blocks
+from structlearn.solvers.bcfw.exact_pass import shuffle
 from structlearn.solvers.bcfw.totals import STEPS
 from structlearn.structures import Cube, Simplex
 
@@ -59,16 +62,16 @@ def states(objective, solver, number):
 
 
 @each_problem
-def test_rounds_over_awake_blocks_reach_the_optimum_in_fewer_visits(name):
+def test_rounds_over_active_blocks_reach_the_optimum_in_fewer_visits(name):
     objective = PROBLEMS[name]
-    focused, plain = run(objective), run(objective, focus=0.0)
+    shrinking, plain = run(objective), run(objective, focus=0.0)
     best = optimum(objective)
-    for solution in (focused, plain):
+    for solution in (shrinking, plain):
         assert solution.certificate.converged
         assert solution.certificate.primal == pytest.approx(best, abs=1e-6)
-    z = focused.z.reshape(len(objective.active), -1)
+    z = shrinking.z.reshape(len(objective.active), -1)
     assert np.mean(((z == 0) | (z == 1)).all(axis=1)) > 0.5
-    assert focused.certificate.oracle_calls < plain.certificate.oracle_calls
+    assert shrinking.certificate.oracle_calls < plain.certificate.oracle_calls
 
 
 @each_problem
@@ -79,7 +82,7 @@ def test_the_dual_rises_and_every_visit_is_counted(name):
     n_rounds = 0
     for state in states(objective, solver, 60):
         assert state.totals[STEPS] == state.oracle_calls
-        n_rounds += bool(state.focus.active.size)
+        n_rounds += state.again
         dual, before = sum(solver.candidates(objective, state)[0].dual), dual
         assert dual >= before - 1e-14
     assert n_rounds > 5
@@ -93,22 +96,23 @@ def test_steps_end_at_whole_passes(name):
     assert whole <= set(answers)
 
 
-def test_a_block_that_sleeps_by_mistake_is_woken_by_the_next_full_pass():
+def test_a_block_shrunk_by_mistake_is_active_after_the_next_full_pass():
     objective = PROBLEMS["switch"]
     solver = ExactBlocks()
     rng = np.random.default_rng(0)
     state = solver.step(objective, solver.start(objective, rng, None), rng)
     active = np.flatnonzero(state.gaps > 0)[:2]
-    sleeping = np.setdiff1d(objective.active, active)
-    state.gaps[sleeping] = -1.0
-    state = solver.step(objective, state._replace(focus=Shrinking(active, 0.0, 20)), rng)
-    assert (state.gaps[sleeping] == -1.0).all()
-    state = solver.step(objective, state._replace(focus=Shrinking.nothing(active)), rng)
-    while state.order.size:
+    shrunk = np.setdiff1d(objective.active, active)
+    state.gaps[shrunk] = -1.0
+    state.blocks.goal, state.blocks.left = 0.0, 20
+    state = solver.step(objective, state._replace(order=active, again=1), rng)
+    assert (state.gaps[shrunk] == -1.0).all()
+    state = state._replace(order=state.order[:0], again=0)
+    while not state.again:
         state = solver.step(objective, state, rng)
     assert (state.gaps >= -1e-15).all()
-    assert set(sleeping) & set(state.focus.active)
-    np.testing.assert_array_equal(np.sort(state.focus.active), np.flatnonzero(state.gaps > 0))
+    assert set(shrunk) & set(state.order)
+    np.testing.assert_array_equal(np.sort(state.order), np.flatnonzero(state.gaps > 0))
 
 
 def test_rounds_keep_only_blocks_with_a_gap_and_end_at_the_goal():
@@ -116,18 +120,19 @@ def test_rounds_keep_only_blocks_with_a_gap_and_end_at_the_goal():
     solver = ExactBlocks()
     state = next(states(objective, solver, 1))
     order = objective.active.copy()
-    visits, left = solver._maximize(objective, state, order, order.size, 0.0)
+    maximize = partial(state.blocks.maximize, objective, state)
+    visits, left = maximize(order, state.sums, order.size, 0.0, 0)
     assert visits == order.size
     assert sorted(order[:left]) == np.flatnonzero(state.gaps > 0).tolist()
-    assert solver._maximize(objective, state, order[:left].copy(), 10**6, 1.0)[1] == 0
+    assert maximize(order[:left].copy(), state.sums, 10**6, 1.0, 0)[1] == 0
 
 
-def test_many_blocks_awake_are_left_to_full_passes():
+def test_many_active_blocks_are_left_to_full_passes():
     gaps = np.array([1.0, 1.0, 0.0])
     rng = np.random.default_rng(0)
-    assert Shrinking.after_full_pass(np.arange(3), gaps, 3.0, rng).active.size == 0
-    focus = Shrinking.after_full_pass(np.arange(3), gaps * [1, 0, 0], 3.0, rng)
-    assert (focus.active.tolist(), focus.goal, focus.left) == ([0], 0.1, 9)
+    assert active_blocks(np.arange(3), gaps, rng)[0].size == 0
+    active, goal = active_blocks(np.arange(3), gaps * [1, 0, 0], rng)
+    assert (active.tolist(), goal) == ([0], 0.1)
 
 
 def test_every_permutation_is_as_likely():

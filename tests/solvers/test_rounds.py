@@ -24,7 +24,9 @@ from structlearn.solvers import (
     checkpoint,
     solve,
 )
-from structlearn.solvers.bcfw import active_blocks, block_frank_wolfe
+from structlearn.solvers.bcfw import active
+from structlearn.solvers.bcfw.dense import DenseBlocks
+from structlearn.solvers.bcfw.exact import ExactDenseBlocks
 from structlearn.solvers.bcfw.rounds import best_fractions, rounds_of
 from structlearn.solvers.bcfw.totals import COST
 
@@ -34,7 +36,7 @@ SOLVERS = {
     "active sets, gap sampling": (Zero(), "chain", ActiveBlocks(order=GapSampling())),
     "dense": (Zero(), "chain", BlockFrankWolfe(averaging=True)),
     "exact": (Zero(), "simplex", BlockFrankWolfe(order=Uniform())),
-    "exact, awake blocks": (Zero(), "simplex", BlockFrankWolfe(focus=5.0)),
+    "exact, active blocks": (Zero(), "simplex", BlockFrankWolfe(focus=5.0)),
     "entropy": (Shannon(), "chain", BlockFrankWolfe()),
     "squared norm": (SquaredNorm(), "simplex", BlockFrankWolfe(exact=False)),
     "squared norm, exact": (SquaredNorm(), "simplex", BlockFrankWolfe()),
@@ -45,9 +47,8 @@ each = pytest.mark.parametrize(("regularizer", "family", "solver"), SOLVERS.valu
 @pytest.fixture(autouse=True)
 def _short_rounds(monkeypatch):
     """Rounds of one visit a thread: as little like one thread as can be."""
-    for name in ("LEAST_VISITS", "LEAST_EXACT_VISITS"):
-        monkeypatch.setattr(block_frank_wolfe, name, 1)
-    monkeypatch.setattr(active_blocks, "LEAST_VISITS", 1)
+    for blocks in (DenseBlocks, ExactDenseBlocks, active.ActiveSetBlocks):
+        monkeypatch.setattr(blocks, "least_visits", 1)
 
 
 def threaded(regularizer, family, n_jobs, **options):
@@ -174,17 +175,17 @@ def test_interrupted_calls_have_all_ended():
 @pytest.mark.parametrize("failing", [0, 1, 2])
 def test_no_thread_waits_for_one_that_has_failed(failing, monkeypatch):
     """Nor does an interruption before the threads are at work leave them waiting."""
-    play = active_blocks.run_rounds
+    run_rounds = active.run_rounds
 
-    def fails(k, crew, *rest):
-        if k == failing and crew.order.size:
+    def fails(k, threads, *rest):
+        if k == failing and threads.order.size:
             raise KeyboardInterrupt
-        play(k, crew, *rest)
+        run_rounds(k, threads, *rest)
 
-    fails.py_func = play.py_func
+    fails.py_func = run_rounds.py_func
     objective = threaded(*SOLVERS["active sets"][:2], 3)
     run(objective, ActiveBlocks(), passes=1)
-    monkeypatch.setattr(active_blocks, "run_rounds", fails)
+    monkeypatch.setattr(active, "run_rounds", fails)
     solution = run(objective, ActiveBlocks(), tol=-1, passes=3)
     assert solution.certificate.status.startswith("Interrupted")
     assert solution.certificate.primal == pytest.approx(objective.primal(solution.w), abs=1e-12)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from brute import STRUCTURES, build, problem
-from structlearn.problem.regularizers import Shannon
-from structlearn.solvers import LBFGS, ActiveBlocks, Checkpoint, Stopping, solve
-from structlearn.solvers.bcfw.saved_blocks import check_blocks
+from structlearn.problem.regularizers import Shannon, SquaredNorm, Zero
+from structlearn.solvers import LBFGS, ActiveBlocks, BlockFrankWolfe, Checkpoint, Stopping, solve
+from structlearn.solvers.saved_run import refusing
 from structlearn.solvers.states import load_state, open_state, save_state
 
 WHOLE = ("count", "atom_first", "entry_first", "gram_first")
@@ -22,45 +22,72 @@ def kept(tmp_path_factory):
 
 
 def changed(state, name, at, number):
-    array = getattr(state.z, name).copy()
+    array = getattr(state.blocks, name).copy()
     array[at] = number
-    return state._replace(z=state.z._replace(**{name: array}))
+    return state._replace(blocks=state.blocks._replace(**{name: array}))
 
 
 def test_what_was_kept_fits(kept):
-    check_blocks(*kept)
+    ActiveBlocks().restored(*kept)
 
 
 @pytest.mark.parametrize("number", [-1, 10**6, 2**62, -(2**63)])
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_region_elsewhere_is_refused(kept, name, number):
     objective, state = kept
-    for at in range(getattr(state.z, name).size):
+    for at in range(getattr(state.blocks, name).size):
         with pytest.raises(ValueError, match="does not fit this training"):
-            check_blocks(objective, changed(state, name, at, number))
+            ActiveBlocks().restored(objective, changed(state, name, at, number))
 
 
 def test_entries_elsewhere_are_refused(kept):
     objective, state = kept
-    store = state.z
+    store = state.blocks
     for block, count in enumerate(store.count.tolist()):
         first = store.atom_first[block] + block
         for name, at in [("edge", first + a) for a in range(count + 1)]:
             with pytest.raises(ValueError, match="does not fit"):
-                check_blocks(objective, changed(state, name, at, 10**6))
+                ActiveBlocks().restored(objective, changed(state, name, at, 10**6))
         begin, used = store.entry_first[block], store.edge[first + count]
         for at in range(begin, begin + used):
             for number in (-1, objective.point_start[block + 1] - objective.point_start[block]):
                 with pytest.raises(ValueError, match="its parts are others"):
-                    check_blocks(objective, changed(state, "index", at, number))
+                    ActiveBlocks().restored(objective, changed(state, "index", at, number))
 
 
-@pytest.mark.parametrize("name", ["w", "gaps", "totals", "order", "h", "lag", "steep"])
+@pytest.mark.parametrize("name", ["w", "gaps", "totals", "order", "lag"])
 def test_arrays_of_other_sizes_are_refused(kept, name):
     objective, state = kept
     for odd in (np.zeros(3), np.zeros((2, 2)), np.array([99]), [1.0], None, np.zeros(1, dtype=complex)):
         with pytest.raises(ValueError, match="does not fit"):
-            check_blocks(objective, state._replace(**{name: odd}))
+            ActiveBlocks().restored(objective, state._replace(**{name: odd}))
+
+
+@pytest.mark.parametrize("regularizer", [Zero(), SquaredNorm()], ids=str)
+@pytest.mark.parametrize("solver", [BlockFrankWolfe(), BlockFrankWolfe(exact=False)], ids=["exact", "dense"])
+def test_dense_blocks_of_other_sizes_are_refused(solver, regularizer):
+    objective = build(STRUCTURES["simplex"], regularizer=regularizer).objective
+    state = solver.saved(objective, solver.start(objective, np.random.default_rng(0), None))
+    solver.restored(objective, state)
+    for name in ("z", "h"):
+        for odd in (
+            np.zeros(3),
+            np.zeros((2, 2)),
+            None,
+            np.zeros(getattr(state.blocks, name).size, dtype=int),
+        ):
+            with pytest.raises(ValueError, match="does not fit"):
+                solver.restored(objective, state._replace(blocks=state.blocks._replace(**{name: odd})))
+
+
+def test_the_blocks_of_another_representation_are_refused(kept):
+    objective, state = kept
+    dense = BlockFrankWolfe()
+    other = dense.saved(objective, dense.start(objective, np.random.default_rng(0), None))
+    with pytest.raises(ValueError, match="does not fit"):
+        ActiveBlocks().restored(objective, state._replace(blocks=other.blocks))
+    with pytest.raises(ValueError, match="does not fit"), refusing():
+        dense.restored(objective, state)
 
 
 @pytest.mark.parametrize(
@@ -93,10 +120,21 @@ def test_books_of_other_kinds_are_refused(kept, tmp_path, books):
 
 def test_fields_of_other_kinds_are_refused(kept, tmp_path):
     _, state = kept
-    for name, odd in (("w", 3.0), ("oracle_calls", "x"), ("oracle_calls", True), ("order", ()), ("focus", 3)):
+    for name, odd in (("w", 3.0), ("oracle_calls", "x"), ("oracle_calls", True), ("order", ())):
         save_state(tmp_path / "odd", state._replace(**{name: odd}))
         with pytest.raises(ValueError, match="another version"):
             load_state(open_state(tmp_path / "odd"))
+
+
+def with_number(record, number):
+    """The record with a number, in turn, in each field where it must not be."""
+    for name, value in record._asdict().items():
+        if isinstance(value, int) and number == -1:
+            yield record._replace(**{name: -1})
+        elif number != -1 and isinstance(value, np.ndarray) and value.dtype == float and value.size:
+            may_be_unseen = name in ("gaps", "totals") and np.isinf(number)
+            if not may_be_unseen:
+                yield record._replace(**{name: np.append(value[:-1], number)})
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -1])
@@ -110,13 +148,8 @@ def test_what_is_no_number_or_no_count_is_refused(tmp_path, kind, number):
     whole = load_state(file)
     notes = {name: value for name, value in file.notes.items() if name != "tree"}
     state = whole["state"]
-    forged = []
-    for name, value in state._asdict().items():
-        if isinstance(value, int):
-            forged += [state._replace(**{name: -1})] if number == -1 else []
-        elif number != -1 and isinstance(value, np.ndarray) and value.dtype == float and value.size:
-            may_be_unseen = name in ("gaps", "totals") and np.isinf(number)
-            forged += [] if may_be_unseen else [state._replace(**{name: np.append(value[:-1], number)})]
+    forged = [*with_number(state, number)]
+    forged += [state._replace(blocks=blocks) for blocks in with_number(state.blocks, number)]
     assert forged
     for one in forged:
         save_state(checkpoint.path, {**whole, "state": one}, **notes)

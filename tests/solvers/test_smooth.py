@@ -24,6 +24,7 @@ from structlearn.solvers import (
     Subgradient,
     solve,
 )
+from structlearn.solvers.bcfw.dense_point import DensePoint
 from structlearn.structures.whole import Whole
 
 SOLVERS = {
@@ -150,16 +151,17 @@ def test_sdca_starts_from_the_dual_point_of_another_loss_where_omega_can_be_told
         build(STRUCTURES[name]).objective, BlockFrankWolfe(), Stopping(tol=-1, max_passes=3), seed=0
     )
     solver = BlockFrankWolfe(exact=False)
-    np.testing.assert_allclose(
-        solver._bounds(objective, hinge.z), minus_omega(objective, hinge.z), atol=1e-12
-    )
+    point = DensePoint.of_run(objective, hinge)
+    point.weights(objective)
+    np.testing.assert_allclose(point.h, minus_omega(objective, hinge.z), atol=1e-12)
     state = solver.start(objective, np.random.default_rng(0), hinge)
-    way, start = hinge.z - objective.gold_point(), state.z - objective.gold_point()
+    point = state.blocks.point
+    way, start = hinge.z - objective.gold_point(), point.z - objective.gold_point()
     np.testing.assert_allclose(
         start, way * (start @ way) / (way @ way), atol=1e-12
     )  # part of the way from mu
     assert start @ way > 0
-    assert (state.h <= minus_omega(objective, state.z) + 1e-12).all()
+    assert (point.h <= minus_omega(objective, point.z) + 1e-12).all()
     assert sum(solver.candidates(objective, state)[0].dual) >= 0
 
 
@@ -169,8 +171,8 @@ def test_sdca_starts_afresh_where_omega_cannot_be_told():
     warm = solve(hinge, ActiveBlocks(), Stopping(tol=-1, max_passes=3), seed=0)
     rng = np.random.default_rng(0)
     started, fresh = (BlockFrankWolfe().start(objective, rng, before) for before in (warm, None))
-    np.testing.assert_array_equal(started.z, fresh.z)
-    np.testing.assert_array_equal(started.h, fresh.h)
+    np.testing.assert_array_equal(started.blocks.point, fresh.blocks.point)
+    np.testing.assert_array_equal(started.blocks.point.h, fresh.blocks.point.h)
 
 
 @pytest.mark.parametrize("regularizer", [Zero(), SquaredNorm()], ids=str)

@@ -109,7 +109,7 @@ def test_the_dual_value_kept_by_bcfw_is_that_of_its_point(solver, name):
     ends = known.objective.point_start[1:-1]
     for state in steps(known.objective, solver, 25):
         kept = solver.candidates(known.objective, state)[0]
-        z = np.split(np.asarray(state.z), ends)
+        z = np.split(np.asarray(state.blocks.point), ends)
         assert sum(kept.dual) == pytest.approx(known.dual(z), abs=1e-12)
         np.testing.assert_allclose(kept.w, known.weights(z), atol=1e-12)
 
@@ -119,13 +119,14 @@ def test_the_block_gaps_of_a_pass_without_steps_add_up_to_the_gap(name):
     """At the optimum of a pass nothing moves, so the gaps seen are the gap."""
     known = problem(name)
     solution = run(known.objective, passes=2000, tol=1e-7)
-    state = BlockFrankWolfe().start(known.objective, None, solution)
-    frozen = state._replace(w=state.w.copy(), z=state.z.copy())
+    state = BlockFrankWolfe(exact=False).start(known.objective, None, solution)
+    w, moved = state.w.copy(), state.blocks.point.z
+    z = moved.copy()
     for i in known.objective.active:
-        BlockFrankWolfe(exact=False)._visit(known.objective, frozen, np.array([i]))
-        frozen.w[:], frozen.z[:] = state.w, state.z
-    assert frozen.gaps.sum() == pytest.approx(
-        known.gap(np.split(state.z, known.objective.point_start[1:-1])), abs=1e-12
+        state.blocks.run(known.objective, state, np.array([i]))
+        state.w[:], moved[:] = w, z
+    assert state.gaps.sum() == pytest.approx(
+        known.gap(np.split(z, known.objective.point_start[1:-1])), abs=1e-12
     )
 
 
@@ -168,7 +169,7 @@ def test_bcfw_averages_its_iterates_with_weights_1_2_3(solver, name):
     solver = replace(solver, examples_at_once=1)
     w_sum, z_sum, total = 0.0, 0.0, 0.0
     for t, state in enumerate(steps(known.objective, solver, 40), start=1):
-        w_sum, z_sum, total = w_sum + t * state.w, z_sum + t * np.asarray(state.z), total + t
+        w_sum, z_sum, total = w_sum + t * state.w, z_sum + t * np.asarray(state.blocks.point), total + t
         average = solver.candidates(known.objective, state)[1]
         np.testing.assert_allclose(average.w, w_sum / total, atol=1e-12)
         z = np.split(z_sum / total, known.objective.point_start[1:-1])
@@ -450,7 +451,7 @@ def test_what_is_started_at_another_lambda_is_a_dual_point_and_its_weights(solve
     before = run(problem("chain").objective, solver, passes=20)
     known = build(STRUCTURES["chain"], regularization=0.02)
     state = solver.start(known.objective, np.random.default_rng(0), before)
-    z = np.split(np.asarray(state.z), known.objective.point_start[1:-1])
+    z = np.split(np.asarray(state.blocks.point), known.objective.point_start[1:-1])
     np.testing.assert_allclose(state.w, known.weights(z), atol=1e-11)
     assert sum(solver.candidates(known.objective, state)[0].dual) == pytest.approx(known.dual(z), abs=1e-12)
     for z_i, V, length in zip(z, known.vertices, known.objective.scoring.shapes[:, 0]):

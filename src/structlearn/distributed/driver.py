@@ -20,9 +20,9 @@ from numpy.linalg import norm
 from structlearn.core.contract import Array
 from structlearn.distributed.spread import SpreadObjective
 from structlearn.distributed.worker import Answer, Piece, Values, probe
-from structlearn.solvers.bcfw.rounds import LocalCopy, combine, run_nothing
+from structlearn.solvers.bcfw.rounds import Accumulators, combine, compile_combine
 from structlearn.solvers.bcfw.totals import COST as TOTAL_COST
-from structlearn.solvers.loop import Candidate, Progress
+from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 #: Relative rounding of sums over all blocks, far above what they show and far below any inconsistency.
 ROUNDING = 1e-8
@@ -31,7 +31,7 @@ WORTH = 4.0
 FEWEST_ROUNDS, MOST_ROUNDS = 4, 20
 #: A pass over blocks that are worth another visit has so many times fewer rounds: its visits are cheap.
 CHEAPER = 10
-#: Such passes end when one finds at most this share of the gap that the full one saw.
+#: Such passes end when one finds at most this fraction of the gap that the full one saw.
 ENOUGH = 0.1
 CAUTION_OF_TWO = 1.5
 #: How much of the measured times a round replaces.
@@ -45,7 +45,7 @@ class State(NamedTuple):
     #: see the names below
     values: Array
     counts: Array
-    #: the shares of the last round, which the workers commit with the next call
+    #: the fractions of the last round, which the workers commit with the next call
     fractions: Array
 
 
@@ -57,24 +57,24 @@ ROUND, CALLS, ROUNDS, PART, PARTS, AGAIN = range(6)
 
 
 @dataclass(frozen=True)
-class JoinedBlocks:
+class JoinedBlocks(SolverBase[State]):
     """Block-coordinate Frank-Wolfe on the workers' partitions at once.
 
     Parameters
     ----------
     rounds : int
         Into how many rounds the first pass is divided.
-    repeats : int
-        How many passes over blocks that are worth another visit may follow a full one.
+    repeats : int, optional
+        How many passes over blocks that are worth another visit may follow a full one; unless given, as many
+        as the workers' blocks allow for.
     adapt : bool
         Whether later passes have fewer or more, by the measured times of work and of sending. Without it
         the iterates depend on the seed and the number of partitions alone.
     """
 
     rounds: int = 10
-    repeats: int = 0
+    repeats: int | None = None
     adapt: bool = True
-    certifies: ClassVar[bool] = True
     accumulates: ClassVar[bool] = True
 
     def start(self, objective: SpreadObjective, rng: np.random.Generator, warm: Any) -> State:
@@ -86,14 +86,11 @@ class JoinedBlocks:
         )
         return self.restored(objective, state)
 
-    def saved(self, objective: SpreadObjective, state: State) -> State:
-        return state
-
-    def restored(self, objective: SpreadObjective, state: State) -> State:
+    def restored(self, objective: SpreadObjective, saved: State) -> State:
         """Take up whatever the workers have now; what `step` needs is compiled."""
-        run_nothing(LocalCopy(state.w, np.zeros(4), state.w[:0]), lambda: None)
-        self._agree(objective, state)
-        return state
+        compile_combine(Accumulators(saved.w, np.zeros(4), saved.w[:0]))
+        self._agree(objective, saved)
+        return saved
 
     def _agree(self, objective: SpreadObjective, state: State) -> None:
         """Drop the round under way, if any; w and the cost of z as the sum over partitions."""
@@ -121,21 +118,22 @@ class JoinedBlocks:
         if self.adapt:
             self._adapt(state, answers, took)
         if state.counts[PART] == parts:
-            self._next_pass(state, any(one.visits for one in answers))
+            self._next_pass(objective, state, any(one.visits for one in answers))
         return state
 
-    def _next_pass(self, state: State, visited: bool) -> None:
+    def _next_pass(self, objective: SpreadObjective, state: State, visited: bool) -> None:
         """Another pass over blocks that are worth it, while the last one found enough; then a full one."""
         again, found = int(state.counts[AGAIN]), state.values[FOUND]
         settled = again > 0 and (found <= ENOUGH * state.values[ESTIMATE] or not visited)
-        self._begin_pass(state, 0 if settled or again == self.repeats else again + 1)
+        repeats = objective.repeats if self.repeats is None else self.repeats
+        self._begin_pass(state, 0 if settled or again == repeats else again + 1)
 
     def _join(self, objective: SpreadObjective, state: State, answers: list[Answer]) -> None:
-        """Keep the best shares of what the workers have done."""
-        changes, trials = np.stack([one.change for one in answers]), np.zeros((len(answers), 4))
-        trials[:, TOTAL_COST] = [one.gain for one in answers]
+        """Keep the best fractions of what the workers have done."""
+        changes, scalars = np.stack([one.change for one in answers]), np.zeros((len(answers), 4))
+        scalars[:, TOTAL_COST] = [one.gain for one in answers]
         totals = np.zeros(4)
-        fractions = combine(changes, trials, objective.regularization, state.w, totals, state.w[:0])
+        fractions = combine(changes, scalars, objective.regularization, state.w, totals, state.w[:0])
         state.values[COST] = sum(one.cost for one in answers) + totals[TOTAL_COST]
         state.values[ESTIMATE] = sum(one.estimate for one in answers)
         state.values[FOUND] += sum(one.found for one in answers)
@@ -183,7 +181,7 @@ class JoinedBlocks:
 
 
 def aggregation_of(n_workers: int) -> float:
-    """How cautious each of so many workers should be (see `Post`), by what was measured.
+    """How cautious each of so many workers should be (see `WorkerSpec`), by what was measured.
 
     Where each counts its steps as those of all, all that they do can be kept (Ma et al. 2015). Two workers
     gain by going part of that way; with four or more, sometimes the one is better, sometimes the other.

@@ -58,6 +58,11 @@ class SpreadObjective:
         return len(self.facts)
 
     @property
+    def repeats(self) -> int:
+        """How many passes over blocks worth another visit may follow a full one."""
+        return max(one.repeats for one in self.facts)
+
+    @property
     def content(self) -> tuple[Any, ...]:
         """See `Objective.essence`."""
         return (self.regularization, *(one.digest for one in self.facts))

@@ -1,11 +1,11 @@
 """A worker: one partition, its block of the dual point, and local steps at the common w.
 
-With the partition's share P_k of all example weights, its own problem has lambda / P_k in place of lambda:
+With the partition's fraction P_k of all example weights, its own problem has lambda / P_k in place of lambda:
 then a step of a block moves w by the same p_i / lambda as on one machine, and values are P_k times its own.
 
-In round t the worker commits the share of round t - 1 that the driver kept, visits some of its blocks at the
-w that it is sent, and answers with what that would change. It refuses a round unless it stands at the one
-before, and answers a repeated one from its cache.
+In round t the worker commits the fraction of round t - 1 that the driver kept, visits some of its blocks at
+the w that it is sent, and answers with what that would change. It refuses a round unless it stands at the
+one before, and answers a repeated one from its cache.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from copy import copy
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from traceback import format_exc
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -26,9 +26,12 @@ from structlearn.core.rounding import Magnitude
 from structlearn.core.threads import blas_threads
 from structlearn.data import DataError, Packed, open_packed
 from structlearn.problem.objective import Objective
-from structlearn.solvers.bcfw.rounds import Trial
+from structlearn.solvers.bcfw.block_frank_wolfe import BlockFrankWolfe
+from structlearn.solvers.bcfw.blocks import State
+from structlearn.solvers.bcfw.rounds import Accumulators, Commit, run_round
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
+from structlearn.solvers.saved_run import refusing
 
 F = TypeVar("F", bound=Callable[..., Any])
 #: What a user can do something about; anything else is a bug, whose traceback is wanted.
@@ -43,7 +46,7 @@ class Layout(Protocol):
         """The sum of the example weights."""
 
     def objective(self, fraction: float) -> Objective:
-        """Its objective, where it has this share of all example weights."""
+        """Its objective, where it has this fraction of all example weights."""
 
 
 class WorkerSpec(NamedTuple):
@@ -55,8 +58,7 @@ class WorkerSpec(NamedTuple):
     #: makes a layout of a partition and its example weights
     lay_out: Callable[[Packed, Array | None], Layout]
     weight: Array | None
-    #: visits blocks: `BlockFrankWolfe` or `ActiveBlocks`
-    solver: Any
+    solver: BlockFrankWolfe
     seed: int
     #: where the worker writes its blocks, and how often
     checkpoint: Checkpoint
@@ -74,12 +76,14 @@ class Facts(NamedTuple):
     #: a hash of its data and of all that shapes the iterates
     digest: str
     magnitude: Magnitude
+    #: how many passes over blocks worth another visit may follow a full one
+    repeats: int
 
 
 class Piece(NamedTuple):
     """What to visit in a round: the part number `part` of `parts` of a pass."""
 
-    #: whether the pass is over the blocks that are worth it after a full one, see `draw_again`
+    #: whether the pass is over the blocks that are worth another visit after a full one
     again: bool
     part: int
     parts: int
@@ -137,6 +141,27 @@ def answered(method: F) -> F:
     return answer  # type: ignore[return-value]
 
 
+class Proposal(NamedTuple):
+    """What one machine has done at a w, which stays, and how a fraction of it is committed."""
+
+    change: Array
+    #: the scalars of `totals`, from zero
+    totals: Array
+    commit: Commit
+
+
+def propose(objective: Objective, state: State, order: Array, w: Array) -> Proposal:
+    """Visit distinct blocks at any w, not just w(z), by all threads.
+
+    The state's w and totals stay; its blocks have moved until the proposal is committed or not. What threads
+    have settled among them can be committed in part later.
+    """
+    own, visit = Accumulators(w.copy(), np.zeros(4), w[:0]), partial(state.blocks.visit, objective, state)
+    alone = objective.n_jobs == 1 or not order.size
+    commits = [visit(order, own)] if alone else run_round(objective, own, order, visit)
+    return Proposal(own.w - w, own.totals, lambda fraction: sum(commit(fraction) for commit in commits))
+
+
 def probe(t: int, size: int) -> Array:
     """The random vector of a round: unequal weights have, but by a miracle, unequal products with it."""
     return np.random.default_rng(t).standard_normal(size)
@@ -153,9 +178,9 @@ class Worker:
         self.layout: Layout | None = None
         self.state: Any = None
         self.rng = np.random.default_rng([post.seed, post.number])
-        #: the last round that was answered, its trial until it is committed, and its answer
+        #: the last round that was answered, its proposal until it is committed, and its answer
         self.at = 0
-        self.trial: Trial | None = None
+        self.proposal: Proposal | None = None
         self.answer: Answer | None = None
         self.order: Array = np.empty(0, dtype=np.int64)
 
@@ -184,26 +209,28 @@ class Worker:
             self._start(self.keeper.load())
         objective = self.objective
         sizes = objective.n_active, objective.n_weights
-        return Facts(self.layout.weight, *sizes, self.keeper.digest, objective.magnitude)
+        repeats = self.state.blocks.repeats
+        return Facts(self.layout.weight, *sizes, self.keeper.digest, objective.magnitude, repeats)
 
     def _start(self, kept: Any) -> None:
         solver = self.post.solver
         if kept is None:
             self.state = solver.start(self.objective, self.rng, None)
         else:
-            self.rng.bit_generator.state = kept["random"]
-            self.at = kept["at"]
-            self.state = solver.restored(self.objective, kept["state"])
+            with refusing():
+                self.rng.bit_generator.state = kept["random"]
+                self.at = kept["at"]
+                self.state = solver.restored(self.objective, kept["state"])
         self.cautious = copy(self.objective)  # with less lambda the same step moves w further
         self.cautious.regularization /= self.post.aggregation
         nothing = self.objective.active[:0]  # compiles what a round will need
-        self._attempt(nothing, self.state.w, False).keep(0.5)
+        self._propose(nothing, self.state.w).commit(0.5)
 
     # ---- rounds --------------------------------------------------------------------------------------
 
     @answered
     def round(self, t: int, w: Array, fraction: float, piece: Piece) -> Answer:
-        """Commit `share` of round t - 1, visit a piece of a pass at w, and say what came out."""
+        """Commit `fraction` of round t - 1, visit a piece of a pass at w, and say what came out."""
         if t == self.at and self.answer is not None:
             return self.answer
         if t != self.at + 1:
@@ -214,25 +241,28 @@ class Worker:
             self.keep()
         self.at, self.answer = t, None
         order = self._blocks_of(piece)
-        self.trial = self._attempt(order, w, piece.again)
-        calls = self.post.solver.oracle_calls_of(self.objective, order.size, piece.again)
+        self.state = self.state._replace(again=int(piece.again))
+        self.proposal = self._propose(order, w)
+        cached = piece.again and not self.state.blocks.asks_again
+        calls = 0 if cached else order.size
         self.state = self.state._replace(oracle_calls=self.state.oracle_calls + calls)
+        found = self.proposal.totals[CACHED_GAP] if cached else self.state.gaps[order].sum()
         self.answer = Answer(
-            self.trial.change,
-            self.fraction * float(self.trial.totals[COST]),
+            self.proposal.change,
+            self.fraction * float(self.proposal.totals[COST]),
             self.cost,
             self.fraction * float(self.state.gaps.sum()),
-            self.fraction * float(self.trial.totals[CACHED_GAP]),
+            self.fraction * float(found),
             calls,
             order.size,
             time.perf_counter() - begin,
         )
         return self.answer
 
-    def _attempt(self, order: Array, w: Array, again: bool) -> Trial:
+    def _propose(self, order: Array, w: Array) -> Proposal:
         """Visit blocks with caution (Ma et al. 2015); the change is what has truly changed."""
-        trial = self.post.solver.attempt(self.cautious, self.state, order, w, again)
-        return trial._replace(change=trial.change / self.post.aggregation)
+        found = propose(self.cautious, self.state, order, w)
+        return found._replace(change=found.change / self.post.aggregation)
 
     @property
     def cost(self) -> float:
@@ -242,23 +272,24 @@ class Worker:
     def _blocks_of(self, piece: Piece) -> Array:
         """Distinct blocks to visit; the first piece of a pass draws it."""
         if piece.part == 0:
-            solver = self.post.solver
-            draw = solver.draw_again if piece.again else solver.draw
-            self.order = draw(self.objective, self.state, self.rng)
+            if piece.again:
+                self.order = self.state.blocks.draw_again(self.objective, self.state.gaps, self.rng)
+            else:
+                self.order = self.post.solver.draw(self.objective, self.state, self.rng)
         at = [self.order.size * part // piece.parts for part in (piece.part, piece.part + 1)]
         blocks = self.order[at[0] : at[1]]
         _, first = np.unique(blocks, return_index=True)
         return blocks if first.size == blocks.size else blocks[np.sort(first)]
 
     def _commit(self, fraction: float) -> None:
-        """Keep a share of the last trial, once; state.w is w(z) of this partition alone."""
-        if self.trial is None:
+        """Commit a fraction of the last proposal, once; state.w is w(z) of this partition alone."""
+        if self.proposal is None:
             return
-        trial, self.trial = self.trial, None
-        beyond = trial.keep(fraction) if fraction < 1.0 else 0.0
-        self.state.totals[COST] += fraction * trial.totals[COST] + beyond
+        proposal, self.proposal = self.proposal, None
+        beyond = proposal.commit(fraction) if fraction < 1.0 else 0.0
+        self.state.totals[COST] += fraction * proposal.totals[COST] + beyond
         w = self.state.w
-        w += fraction * trial.change
+        w += fraction * proposal.change
 
     def keep(self) -> None:
         """Write what is committed."""
@@ -269,7 +300,7 @@ class Worker:
 
     @answered
     def values(self, t: int, fraction: float, w: Array) -> Values:
-        """Commit `share` of round t, at which this worker must stand; its part of the certificate at w."""
+        """Commit `fraction` of round t, at which this worker must stand; its part of the certificate at w."""
         if t != self.at:
             raise RuntimeError(f"Worker {self.post.number} stands at round {self.at}, not at {t}.")
         self._commit(fraction)
@@ -286,7 +317,7 @@ class Worker:
 
     @answered
     def agree(self, t: int, fraction: float) -> Block:
-        """Stand at round t, with `share` of t - 1 committed and what was done in t dropped.
+        """Stand at round t, with `fraction` of t - 1 committed and what was done in t dropped.
 
         Whoever comes from a checkpoint or from the start has nothing to commit: any mix of feasible blocks is
         feasible, as long as w is recomputed from them.

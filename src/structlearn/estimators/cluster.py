@@ -19,7 +19,7 @@ from structlearn.estimators.base import Task
 from structlearn.estimators.choices import make_checkpoint
 from structlearn.estimators.inputs import check_weights
 from structlearn.problem.objective import Objective
-from structlearn.solvers import Checkpoint
+from structlearn.solvers import BlockFrankWolfe, Checkpoint
 
 #: Parameters that are the driver's alone, and what workers have in their place.
 _DRIVERS = {"verbose": 0, "callback": None, "checkpoint": None, "warm_start": False, "random_state": 0}
@@ -41,9 +41,9 @@ class Laid:
             return float(self.task.scoring.n_examples)
         return float(weight.sum() if active is None else weight[active].sum())
 
-    def objective(self, share: float) -> Objective:
+    def objective(self, fraction: float) -> Objective:
         estimator = self.estimator
-        estimator.regularization /= share
+        estimator.regularization /= fraction
         return estimator._objective(self.task)
 
 
@@ -88,14 +88,14 @@ def train_on(client: Any, estimator: Any, X: Any, y: Any, sample_weight: Any) ->
         ]
         objective = spread_out(engine, posts, structure, estimator.regularization)
         try:
-            estimator._minimise(objective, JoinedBlocks(repeats=solver.repeats), stopping, seed)
+            estimator._minimise(objective, JoinedBlocks(), stopping, seed)
         finally:
             objective.close()
 
 
 def _refuse(estimator: Any, solver: Any) -> None:
     """ValueError for what a cluster cannot do."""
-    if not hasattr(solver, "attempt"):
+    if not isinstance(solver, BlockFrankWolfe):
         raise ValueError("A cluster trains with solver='bcfw' (hinge) or 'sdca' (smooth losses), or 'auto'.")
     if solver.averaging:
         raise ValueError("averaging is not kept on a cluster; leave it out.")

@@ -29,7 +29,9 @@ from structlearn.problem.oracle import Gold, Losses, Oracle
 from structlearn.problem.penalties import Penalty, SquaredL2
 from structlearn.problem.regularizers import Regularizer, Zero
 from structlearn.scoring.base import Scoring
+from structlearn.scoring.erased import ErasedScoring
 from structlearn.structures.base import SparseVertices, Structure
+from structlearn.structures.erased import ErasedStructure
 
 
 class Blocks(NamedTuple):
@@ -176,6 +178,14 @@ class Objective:
     def most_entries(self) -> Array:
         """How many entries a vertex of each example may have."""
         return self.structure.most_entries_many(self.scoring.shapes)
+
+    def for_pass(self, function: Any) -> tuple[ErasedStructure, ErasedScoring]:
+        """Structure and scoring behind addresses, for a call of the kernel `function` in this thread."""
+        return self.oracle.for_pass(function), self.scoring.for_pass(function)
+
+    def run_pass(self, function: Any, *args: Any) -> Any:
+        """`function(structure, scoring, *args)`, a kernel."""
+        return self.oracle.run(function, self.scoring.for_pass(function), *args)
 
     def require_gradient(self, solver: str) -> None:
         """ValueError unless P has a gradient.

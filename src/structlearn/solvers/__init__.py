@@ -1,8 +1,7 @@
 """Solvers: one file an algorithm, and the only loop. One objective, one certificate."""
 
-from structlearn.solvers.bcfw.active_blocks import ActiveBlocks
 from structlearn.solvers.bcfw.active_steps import Steps
-from structlearn.solvers.bcfw.block_frank_wolfe import BlockFrankWolfe, ExactBlocks
+from structlearn.solvers.bcfw.block_frank_wolfe import ActiveBlocks, BlockFrankWolfe, ExactBlocks
 from structlearn.solvers.bcfw.orders import GapSampling, Order, Permutation, Uniform
 from structlearn.solvers.checkpoint import Checkpoint
 from structlearn.solvers.cutting_plane.n_slack import NSlack
@@ -17,8 +16,9 @@ from structlearn.solvers.first_order.projected_gradient import ProjectedGradient
 from structlearn.solvers.first_order.steps import ConstantStep, DiminishingStep, PegasosStep, StepRule
 from structlearn.solvers.first_order.stochastic_subgradient import Perceptron, StochasticSubgradient
 from structlearn.solvers.first_order.subgradient import Subgradient
-from structlearn.solvers.loop import Candidate, Progress, Solver, Stopping, solve
+from structlearn.solvers.loop import Stopping, solve
 from structlearn.solvers.solution import Certificate, History, Row, Solution
+from structlearn.solvers.solver import Candidate, Progress, Solver, SolverBase
 
 __all__ = [
     "LBFGS",
@@ -50,6 +50,7 @@ __all__ = [
     "Row",
     "Solution",
     "Solver",
+    "SolverBase",
     "StepRule",
     "Steps",
     "StochasticSubgradient",

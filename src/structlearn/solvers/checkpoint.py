@@ -1,6 +1,6 @@
 """Checkpoints: a training run, written every so often, from which it goes on bit for bit.
 
-The file holds the solver's state, the random state and the books of the loop. It is written aside, synced and
+The file holds the solver's state, the random state and the loop's record. It is written aside, synced and
 renamed: at any moment there is a whole one or none. A run that writes into a folder has it for itself.
 """
 

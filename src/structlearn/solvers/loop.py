@@ -1,14 +1,10 @@
-"""The only loop: it runs any solver, and owns budget, certificate, status, trace and callback.
-
-A solver is an immutable record of its options with four methods. It neither prints, times nor stops itself.
-"""
+"""The only loop: it runs any solver, and owns budget, certificate, status, trace and callback."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
@@ -22,65 +18,7 @@ from structlearn.solvers.clock import Stopwatch
 from structlearn.solvers.refutation import refutation
 from structlearn.solvers.saved_run import check_saved, check_weights, refusing
 from structlearn.solvers.solution import Certificate, History, Row, Solution
-
-
-class Candidate(NamedTuple):
-    """A pair to be certified: weights, and what is known of their values."""
-
-    w: Array
-    #: P(w) where the solver knows it already
-    primal: float | None = None
-    #: D of a dual feasible point z, where the solver has one, as the objective bounds it
-    dual: Bound | None = None
-    #: ||w(z)||^2, where the solver says so
-    dual_norm: float = np.nan
-    #: further columns for the history
-    extra: Mapping[str, float] = MappingProxyType({})
-
-
-class Progress(NamedTuple):
-    """What the loop must know of a solver's state."""
-
-    #: oracle answers used for steps so far
-    oracle_calls: int
-    #: what the gap may be, at no cost; the loop evaluates the exact one when this is near tol
-    estimate: float = np.inf
-    #: a sentence, where the solver has nothing left to do
-    finished: str = ""
-    #: whether steps that need no oracle are under way: evaluations, and budgets of answers, wait for them
-    pending: bool = False
-
-
-class Solver(Protocol):
-    """An algorithm that minimises an `Objective`.
-
-    A state that holds more than arrays and plain values (see `states`) is written by two further methods:
-    `saved(objective, state)` gives one that does not, `restored(objective, saved)` the state again.
-
-    A solver that adds up w(z) and the cost of z step by step, with a dual that never decreases, says so by
-    `accumulates = True`: then only the dual value of a settled state, which has no drift, counts in the end.
-    """
-
-    #: False where the objective's own minimum means nothing (the perceptron): then the last weights count
-    certifies: ClassVar[bool]
-
-    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> Any:
-        """The first state. Compiles what `step` will need, so that the clock starts after it."""
-
-    def step(self, objective: Objective, state: Any, rng: np.random.Generator) -> Any:
-        """The next state; arrays may be changed in place."""
-
-    def progress(self, state: Any) -> Progress:
-        """How far the state has come."""
-
-    def candidates(self, objective: Objective, state: Any) -> list[Candidate]:
-        """What may be certified now."""
-
-    def settle(self, objective: Objective, state: Any) -> tuple[Any, Any]:
-        """Make a state consistent again after the last step (or an interruption); its dual point, if kept.
-
-        The point is a dense array, or an object that NumPy can make one of.
-        """
+from structlearn.solvers.solver import Candidate, Progress, Solver, State
 
 
 @dataclass(frozen=True)
@@ -95,7 +33,7 @@ class Stopping:
 
 def solve(
     objective: Objective,
-    solver: Solver,
+    solver: Solver[State],
     stopping: Stopping | None = None,
     *,
     seed: Any = None,
@@ -126,7 +64,9 @@ def solve(
             return _solve(run, rng, warm, keeper)
 
 
-def _solve(run: _Run, rng: np.random.Generator, warm: Solution | None, keeper: Keeper | None) -> Solution:
+def _solve(
+    run: _Run[State], rng: np.random.Generator, warm: Solution | None, keeper: Keeper | None
+) -> Solution:
     objective, solver = run.objective, run.solver
     kept = None if keeper is None else keeper.load()
     state = solver.start(objective, rng, warm) if kept is None else run.resume(kept, rng)
@@ -140,7 +80,7 @@ def _solve(run: _Run, rng: np.random.Generator, warm: Solution | None, keeper: K
                 run.certify(state)
                 state = run.confirmed(state)
             if keeper is not None and (keeper.is_due() or run.reason(state)):
-                keeper.keep(run.books(state, rng))
+                keeper.keep(run.record(state, rng))
     except KeyboardInterrupt:
         run.interrupted = True
     return run.finish(state)
@@ -169,11 +109,16 @@ class Best(NamedTuple):
         return self.primal - self.bound
 
 
-class _Run:
-    """Books of one training run."""
+class _Run(Generic[State]):
+    """What one training run has found so far."""
 
     def __init__(
-        self, objective: Objective, solver: Solver, stopping: Stopping, callback: Any, watch: Any = None
+        self,
+        objective: Objective,
+        solver: Solver[State],
+        stopping: Stopping,
+        callback: Any,
+        watch: Any = None,
     ) -> None:
         self.objective = objective
         self.solver = solver
@@ -188,13 +133,12 @@ class _Run:
         self.called_off = False
         self.interrupted = False
         #: the last state that was settled, with its dual point
-        self.settled: tuple[Any, Any] | None = None
+        self.settled: tuple[State, Any] | None = None
 
-    def books(self, state: Any, rng: np.random.Generator) -> dict[str, Any]:
+    def record(self, state: State, rng: np.random.Generator) -> dict[str, Any]:
         """All that is needed to go on from here."""
-        saved = getattr(self.solver, "saved", None)
         return {
-            "state": state if saved is None else saved(self.objective, state),
+            "state": self.solver.saved(self.objective, state),
             "random": rng.bit_generator.state,
             "best": self.best,
             "extra": self.extra,
@@ -204,26 +148,25 @@ class _Run:
             "columns": self.history.extra,
         }
 
-    def resume(self, books: Mapping[str, Any], rng: np.random.Generator) -> Any:
-        """Go on from `books`, which were read from a file; the state they were of."""
+    def resume(self, record: Mapping[str, Any], rng: np.random.Generator) -> State:
+        """Go on from a record that was read from a file; its state."""
         with refusing():
-            check_saved(books, Best, self.objective.n_weights)
-            rng.bit_generator.state = books["random"]
-            self.best, self.extra = books["best"], books["extra"]
-            self.next_check = books["next_check"]
-            self.history = History(books["rows"])
-            self.history.extra = {name: list(values) for name, values in books["columns"].items()}
-            restored = getattr(self.solver, "restored", None)
-            state = books["state"] if restored is None else restored(self.objective, books["state"])
+            check_saved(record, Best, self.objective.n_weights)
+            rng.bit_generator.state = record["random"]
+            self.best, self.extra = record["best"], record["extra"]
+            self.next_check = record["next_check"]
+            self.history = History(record["rows"])
+            self.history.extra = {name: list(values) for name, values in record["columns"].items()}
+            state = self.solver.restored(self.objective, record["state"])
             check_weights(state, self.objective.n_weights)
             self.solver.progress(state)
-        self.clock = Stopwatch(books["seconds"])
+        self.clock = Stopwatch(record["seconds"])
         return state
 
-    def passes(self, state: Any) -> float:
+    def passes(self, state: State) -> float:
         return self.solver.progress(state).oracle_calls / self.objective.n_active
 
-    def due(self, state: Any) -> bool:
+    def due(self, state: State) -> bool:
         """Evaluate at whole passes: at the first, later every tenth of the way, and when near tol."""
         progress = self.solver.progress(state)
         passes = self.passes(state)
@@ -232,7 +175,7 @@ class _Run:
         near = progress.estimate <= 3 * self.stopping.tol
         return passes >= self.next_check or (near and _is_whole(passes))
 
-    def certify(self, state: Any) -> None:
+    def certify(self, state: State) -> None:
         """Evaluate the state, add a row to the history, and show it to the callback."""
         best = self._evaluate(state)
         row = self._row(state, best)
@@ -245,7 +188,7 @@ class _Run:
             self.watch(row, best.w)
             self.clock.set_back(begin)
 
-    def confirmed(self, state: Any) -> Any:
+    def confirmed(self, state: State) -> State:
         """Where the gap is closed, make sure of it: what was added up step by step is added up afresh.
 
         If it is open then, training goes on from there.
@@ -255,21 +198,21 @@ class _Run:
             return state
         return self._settle(state)[0]
 
-    def _settle(self, state: Any) -> tuple[Any, Any]:
+    def _settle(self, state: State) -> tuple[State, Any]:
         """A state made consistent, and its dual point; certified by its values alone: they have no drift."""
         if self.settled is None or self.settled[0] is not state:
             self.settled = self.solver.settle(self.objective, state)
-            if self.best is not None and getattr(self.solver, "accumulates", False):
+            if self.best is not None and self.solver.accumulates:
                 self.best = self.best._replace(dual=Bound(0.0), dual_norm=0.0, rough_dual=0.0)
             self._evaluate(self.settled[0])
         return self.settled
 
-    def _share(self, state: Any, passes: float) -> float:
+    def _share(self, state: State, passes: float) -> float:
         """How much further to go until the next evaluation: at first as far again, where tol is far."""
         far = 10 * self.stopping.tol < self.solver.progress(state).estimate < np.inf
         return 1.0 if far and passes < 10 else 0.1
 
-    def _evaluate(self, state: Any) -> Best:
+    def _evaluate(self, state: State) -> Best:
         """Keep the best of each side among the candidates; w = 0 is always one where P means something."""
         candidates = self.solver.candidates(self.objective, state)
         if self.best is None and self.solver.certifies and candidates[0].w.any():
@@ -294,7 +237,7 @@ class _Run:
         self.best = self._trusted(best, state) if self.solver.certifies else best
         return self.best
 
-    def _trusted(self, best: Best, state: Any) -> Best:
+    def _trusted(self, best: Best, state: State) -> Best:
         """A gap below zero is a proof that an answer of the oracle was not maximal: OracleError.
 
         One that may come of the tolerance of an oracle of one's own counts as a rounding error.
@@ -307,13 +250,13 @@ class _Run:
             raise OracleError(refutation(self.objective, best.w, z, best.gap))
         return best._replace(rounding=best.rounding - best.gap)
 
-    def _row(self, state: Any, best: Best) -> Row:
+    def _row(self, state: State, best: Best) -> Row:
         oracle_calls = self.solver.progress(state).oracle_calls
         bound, gap = (best.bound, best.gap) if self.solver.certifies else (best.dual.value, best.primal)
         seconds = self.clock.seconds
         return Row(len(self.history), self.passes(state), oracle_calls, seconds, best.primal, bound, gap)
 
-    def reason(self, state: Any) -> str:
+    def reason(self, state: State) -> str:
         """Why to stop now, as a sentence; empty to go on."""
         stop, best = self.stopping, self.best
         assert best is not None  # noqa: S101  (`certify` comes first)
@@ -346,7 +289,7 @@ class _Run:
             return f"max_oracle_calls={stop.max_oracle_calls}"
         return ""
 
-    def finish(self, state: Any) -> Solution:
+    def finish(self, state: State) -> Solution:
         """Settle and certify the state, whose values replace those of a row for the same pass."""
         seconds = self.clock.seconds
         state, point = self._settle(state)

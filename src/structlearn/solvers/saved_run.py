@@ -1,4 +1,4 @@
-"""The books of a run that were read from a checkpoint: what training relies on is checked beforehand."""
+"""The record of a run that was read from a checkpoint: what training relies on is checked beforehand."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def refusing() -> Iterator[None]:
         raise misfit() from error
 
 
-def check_saved(books: Mapping[str, Any], best: type, n_weights: int) -> None:
-    """ValueError if the books of a run are not of their kinds; `best` is the record of the best so far."""
-    plain = [books["next_check"], books["seconds"], *books["extra"].values()]
-    several = [value for values in books["columns"].values() for value in values]
-    fits = all(map(_is_number, plain + several)) and isfinite(books["seconds"])
-    fits = fits and all(isinstance(row, Row) for row in books["rows"])
-    fits = fits and all(_is_kept(name, value) for name, value in _fields("state", books["state"]))
-    fits = fits and int(books["random"]["state"]["inc"]) % 2 == 1  # an even one may repeat a number for ever
-    if not fits or not isinstance(books["best"], best | None):
+def check_saved(record: Mapping[str, Any], best: type, n_weights: int) -> None:
+    """ValueError if the record of a run is not of its kinds; `best` is that of the best so far."""
+    plain = [record["next_check"], record["seconds"], *record["extra"].values()]
+    several = [value for values in record["columns"].values() for value in values]
+    fits = all(map(_is_number, plain + several)) and isfinite(record["seconds"])
+    fits = fits and all(isinstance(row, Row) for row in record["rows"])
+    fits = fits and all(_is_kept(name, value) for name, value in _fields("state", record["state"]))
+    fits = fits and int(record["random"]["state"]["inc"]) % 2 == 1  # an even one may repeat a number for ever
+    if not fits or not isinstance(record["best"], best | None):
         raise misfit()
-    check_weights(books["best"], n_weights)
+    check_weights(record["best"], n_weights)
 
 
 def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -19,6 +19,7 @@ from structlearn.core.kernels import kernel
 from structlearn.core.memory import Memory
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.atoms import Store, add_to, append, atoms_of, connect, find, mark
+from structlearn.solvers.solution import Solution
 
 
 class ActiveSet:
@@ -74,6 +75,20 @@ class ActiveSet:
         store.last[:] = 0
         return cls(store, objective)
 
+    @classmethod
+    def start(cls, objective: Objective, warm: Solution | None) -> tuple[ActiveSet, Array, float]:
+        """z, w(z) and the cost of z: mu, or from there towards another run's point."""
+        z, fraction = cls.of_gold(objective), 1.0
+        w, cost = np.zeros(objective.n_weights), 0.0
+        if warm is not None and warm.fits(objective):
+            z = cls.of(objective, warm.point)
+            w, cost = z.weights(objective)
+            fraction = warm.fraction(objective, w, cost)
+        if fraction < 1.0:
+            z.shrink(objective, fraction, objective.most_entries)
+        z.connect(objective)
+        return z, fraction * w, fraction * cost
+
     @property
     def shape(self) -> tuple[int]:
         return (int(self.point_start[-1]),)
@@ -92,7 +107,7 @@ class ActiveSet:
         return objective.weights_from(lambda *chunk: spread(objective.blocks, self.store, *chunk))
 
     def shrink(self, objective: Objective, fraction: float, most_entries: Array) -> None:
-        """z <- mu + share (z - mu): the gold vertex is or becomes an atom; `connect` must follow."""
+        """z <- mu + fraction (z - mu): the gold vertex is or becomes an atom; `connect` must follow."""
         every = np.arange(objective.scoring.n_examples)
         self.make_room(every, most_entries, int(self.store.count.max()) + 1)
         mix_gold(objective.blocks, self.store, objective.scoring.n_shared, fraction)
@@ -100,7 +115,7 @@ class ActiveSet:
     def make_room(self, order: Array, most_entries: Array, most_atoms: int, most_full: float = 0.0) -> None:
         """Room for a new atom at each visit of `order`; regions at least double, so that copies are few.
 
-        A share `most_full` of the blocks may stay without, for the same reason.
+        A fraction `most_full` of the blocks may stay without, for the same reason.
         """
         store = self.store
         visits = np.bincount(order, minlength=store.count.size)
@@ -219,7 +234,7 @@ def connect_all(scoring: Any, blocks: Any, store: Any) -> None:
 
 @kernel
 def mix_gold(blocks: Any, store: Any, n_shared: Any, fraction: Any) -> None:
-    """Weights times `share`; the rest of the weight goes to the gold vertex."""
+    """Weights times `fraction`; the rest of the weight goes to the gold vertex."""
     mu = np.zeros(blocks.most_parts + n_shared)
     for i in range(store.count.size):
         n_parts = blocks.start[i + 1] - blocks.start[i] + n_shared

@@ -13,7 +13,7 @@ from structlearn.solvers.bcfw.rounds import combine
 
 
 class ThreadState(NamedTuple):
-    """What the threads of some rounds share (see `play_rounds`)."""
+    """What the threads of some rounds share (see `run_rounds`)."""
 
     #: where they meet (see `structlearn.core.barrier`)
     cells: Array
@@ -24,12 +24,12 @@ class ThreadState(NamedTuple):
     repeats: bool
     #: what each thread brings to a round, of shape (2, n_threads, ...), used in turn (see `rounds`)
     changes: Array
-    trials: Array
+    scalars: Array
 
 
 @kernel
-def keep_fraction(store: Any, order: Any, before: Any, fraction: Any) -> Any:
-    """z_i <- old + share (z_i - old) for the blocks of `order`; the cost is linear in z: no further gain."""
+def commit_fraction(store: Any, order: Any, before: Any, fraction: Any) -> Any:
+    """z_i <- old + fraction (z_i - old) for these blocks; the cost is linear in z: no further gain."""
     for q in range(order.size):
         atoms = atoms_of(store, order[q])
         for a in range(store.count[order[q]]):
@@ -41,7 +41,7 @@ def keep_fraction(store: Any, order: Any, before: Any, fraction: Any) -> Any:
 @kernel
 def run_rounds(
     k: Any,
-    crew: Any,
+    threads: Any,
     structure: Any,
     scoring: Any,
     blocks: Any,
@@ -60,14 +60,14 @@ def run_rounds(
     Every thread settles every round by itself, on a w of its own: they come to the same, bit for bit. A
     thread may be one round ahead of those who still settle the last, unless blocks come again.
     """
-    n = crew.cells.shape[0]
-    for r in range(crew.edges.size - 1):
-        first, size = crew.edges[r], crew.edges[r + 1] - crew.edges[r]
-        order = crew.order[first + size * k // n : first + size * (k + 1) // n]
-        changes, trials = crew.changes[r % 2], crew.trials[r % 2]
-        own, trial = changes[k], trials[k]
+    n = threads.cells.shape[0]
+    for r in range(threads.edges.size - 1):
+        first, size = threads.edges[r], threads.edges[r + 1] - threads.edges[r]
+        order = threads.order[first + size * k // n : first + size * (k + 1) // n]
+        changes, scalars = threads.changes[r % 2], threads.scalars[r % 2]
+        own, scalar = changes[k], scalars[k]
         own[:] = w
-        trial[:] = 0.0
+        scalar[:] = 0.0
         before = room_before(store, order)
         active_pass(
             structure,
@@ -81,16 +81,16 @@ def run_rounds(
             own,
             store,
             gaps,
-            trial,
+            scalar,
             w[:0],
             before,
         )
         for j in range(w.size):
             own[j] -= w[j]
-        if not meet(crew.cells, k, 2 * r + 1):
+        if not meet(threads.cells, k, 2 * r + 1):
             return
-        fractions = combine(changes, trials, regularization, w, totals, lag)
+        fractions = combine(changes, scalars, regularization, w, totals, lag)
         if fractions[k] < 1.0:
-            keep_fraction(store, order, before, fractions[k])
-        if crew.repeats:
-            meet(crew.cells, k, 2 * r + 2)
+            commit_fraction(store, order, before, fractions[k])
+        if threads.repeats:
+            meet(threads.cells, k, 2 * r + 2)

@@ -1,92 +1,32 @@
-"""Block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013), with z kept in part space.
+"""Block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013): one driver for every representation of z.
 
 With a smooth Omega the same pass is stochastic dual coordinate ascent (Shalev-Shwartz and Zhang 2013; for
-CRFs Le Priol et al. 2018): the vertex becomes the marginals or the projection, and a scalar h_i a block keeps
-a lower bound of -Omega(z_i), since the entropy cannot be computed from summed transitions.
+CRFs Le Priol et al. 2018): the vertex becomes the marginals or the projection.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from structlearn.core.contract import Array, strong_convexity
+from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
-from structlearn.problem.regularizers import Regularizer
-from structlearn.solvers.bcfw.dense_rounds import Snapshot
-from structlearn.solvers.bcfw.exact_blocks import Shrinking, exact_pass, steepness
+from structlearn.solvers.bcfw.active import ActiveSetBlocks
+from structlearn.solvers.bcfw.active_steps import Steps
+from structlearn.solvers.bcfw.blocks import Blocks, State
+from structlearn.solvers.bcfw.dense import DenseBlocks
+from structlearn.solvers.bcfw.exact import ExactDenseBlocks
 from structlearn.solvers.bcfw.orders import Order, Permutation
-from structlearn.solvers.bcfw.plain_pass import plain_pass, smooth_start
-from structlearn.solvers.bcfw.rounds import (
-    Commit,
-    Trial,
-    Visit,
-    attempt,
-    round_size,
-    rounds_of,
-    run_nothing,
-    run_round,
-)
-from structlearn.solvers.bcfw.saved_blocks import check_blocks
-from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
-from structlearn.solvers.loop import Candidate, Progress
+from structlearn.solvers.bcfw.saved_blocks import check_state
+from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
 from structlearn.solvers.solution import Solution
-
-_NOTHING = np.empty(0, dtype=np.int64)
-#: A round of fewer visits a thread takes longer to start than to play; exact ones are quick.
-LEAST_VISITS = 128
-LEAST_EXACT_VISITS = 1024
-#: Passes over the blocks that are active, between two full ones on a cluster.
-MOST_REPEATS = 10
-
-
-class State(NamedTuple):
-    """w = w(z) throughout. Arrays are changed in place, so that an interruption loses nothing."""
-
-    w: Array
-    #: the dual point: dense or, for `ActiveBlocks`, an `ActiveSet`
-    z: Any
-    #: weighted block gaps p_i g_i when last visited
-    gaps: Array
-    #: scalars, see `structlearn.solvers.bcfw.totals`
-    totals: Array
-    #: lower bounds of -Omega(z_i); empty where Omega is zero
-    h: Array
-    #: what the weighted average of the iterates lags behind w, times T (T + 1) / 2; empty without averaging
-    lag: Array
-    #: what is left of the current pass
-    order: Array
-    oracle_calls: int = 0
-    #: the number of the current cached pass; zero in a pass with the oracle
-    cached: int = 0
-    #: p ||x_i||^2 of each block where steps are exact, else empty
-    steep: Array = _NOTHING
-    #: between full passes of exact steps, the rounds over active blocks
-    focus: Shrinking = Shrinking.nothing(_NOTHING)
+from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 
 @dataclass(frozen=True)
-class DensePoint:
-    """A dense dual point; with a smooth Omega, lower bounds h_i of -Omega(z_i)."""
-
-    z: Array
-    h: Array
-    regularizer: Regularizer
-    #: where each example begins
-    point_start: Array
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.z.shape
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.array(self.z, dtype=dtype, copy=copy)
-
-
-@dataclass(frozen=True)
-class BlockFrankWolfe:
+class BlockFrankWolfe(SolverBase[State]):
     """For one block at a time, a step towards the oracle's vertex, with the exact step length.
 
     Parameters
@@ -96,7 +36,7 @@ class BlockFrankWolfe:
     averaging : bool
         Whether to certify, beside the iterates, their average weighted by 1, 2, 3, ...
     exact : bool
-        Whether to maximise over each block exactly where that is a projection (see `exact_blocks`).
+        Whether to maximise over each block exactly where that is a projection (see `exact_pass`).
     focus : float
         With exact steps, how many passes' worth of visits may follow each full pass to go to blocks that had
         a gap when last visited, alone; 0 makes every pass a full one.
@@ -116,232 +56,55 @@ class BlockFrankWolfe:
     smoothing: float | None = None
     examples_at_once: int = 16384
     rounds: int = 80
-    certifies: ClassVar[bool] = True
     accumulates: ClassVar[bool] = True
 
+    def _representation(self, objective: Objective) -> type[Blocks]:
+        """How z is kept; chosen where a run starts or goes on."""
+        return ExactDenseBlocks if self.exact and objective.has_exact_blocks else DenseBlocks
+
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        z, h, w, cost = self._first_point(objective, warm)
-        state = self._first_state(objective, z, w, cost, h)
-        if self.exact and objective.has_exact_blocks:
-            state = state._replace(steep=steepness(objective.scoring.for_pass(steepness), objective.blocks))
-        return self.restored(objective, state)
-
-    def saved(self, objective: Objective, state: State) -> State:
-        """The state as it is written to a checkpoint."""
-        return state
-
-    def restored(self, objective: Objective, state: State) -> State:
-        """The state as it was, checked; what `step` needs is compiled."""
-        check_blocks(objective, state)
-        nothing = objective.active[:0]
-        (self._maximize if state.steep.size else self._visit)(objective, state, nothing)
-        if objective.n_jobs > 1:
-            before = Snapshot.of(objective, state.z, state.h, nothing)
-            run_nothing(state, lambda: before.keep(objective, state.z, state.h, 0.5))
-        return state
-
-    def _first_state(self, objective: Objective, z: Any, w: Array, cost: float, h: Array) -> State:
+        blocks, w, cost = self._representation(objective).start(objective, self, warm)
         gaps = np.zeros(objective.scoring.n_examples)
         gaps[objective.active] = np.inf
-        totals = np.array([cost, 0.0, 0.0, 0.0])
-        return State(w, z, gaps, totals, h, np.zeros(w.size if self.averaging else 0), objective.active[:0])
+        totals, lag = np.array([cost, 0.0, 0.0, 0.0]), np.zeros(w.size if self.averaging else 0)
+        state = State(w, totals, lag, gaps, objective.active[:0], blocks)
+        blocks.compile(objective, state)
+        return state
 
-    def _first_point(self, objective: Objective, warm: Solution | None) -> tuple[Array, Array, Array, float]:
-        """z, h, w(z) and the cost of z: from mu towards another run's point, or towards argmin Omega.
+    def saved(self, objective: Objective, state: State) -> Any:
+        return state._replace(blocks=state.blocks.saved())  # type: ignore[arg-type]
 
-        The latter where Omega is steep at vertices. With w_1 = w(uniform), D at a share s of the way is at
-        least s mean_i log |Y_i| - s^2 lambda/2 ||w_1||^2, whose best s is taken.
-        """
-        before = None if warm is None else self._warm_point(objective, warm)
-        z, h = before or (objective.gold_point(), np.zeros(self._n_bounds(objective)))
-        steep = bool(h.size) and not strong_convexity(objective.oracle.record)
-        if before is None and h.size:
-            self._fill(objective, 1.0 if steep else 0.0, z, h)
-        if before is None and not steep:
-            return z, h, np.zeros(objective.n_weights), 0.0
-        w, cost = self._afresh(objective, z, h)
-        if before is not None and warm is not None:
-            fraction = warm.fraction(objective, w, cost)
-        else:
-            fraction = objective.best_fraction(w, cost) if self.smoothing is None else self.smoothing
-        self._shrink(objective, fraction, z, h)
-        return z, h, fraction * w, fraction * cost
-
-    @staticmethod
-    def _n_bounds(objective: Objective) -> int:
-        return objective.scoring.n_examples if objective.regularizer.smooth else 0
-
-    def _warm_point(self, objective: Objective, warm: Solution) -> tuple[Array, Array] | None:
-        """Another run's z, with bounds h where Omega needs them; None if there is none that fits."""
-        if not warm.fits(objective):
-            return None
-        z = np.asarray(warm.point)
-        if not objective.regularizer.smooth:
-            return z.copy(), np.empty(0)
-        if getattr(warm.point, "regularizer", None) == objective.regularizer:
-            return z.copy(), warm.point.h.copy()
-        h = self._bounds(objective, z)
-        return None if h is None else (z.copy(), h)
-
-    @staticmethod
-    def _shrink(objective: Objective, fraction: float, z: Array, h: Array) -> None:
-        """z <- mu + share (z - mu), and h with it: -Omega is concave."""
-        if fraction == 1.0:
-            return
-        z *= fraction
-        z += (1.0 - fraction) * objective.gold_point()
-        if h.size:
-            omega = objective.regularizer.of_gold(objective.gold, np.diff(objective.scoring.start))
-            h *= fraction
-            h -= (1.0 - fraction) * omega
-
-    def _bounds(self, objective: Objective, z: Array) -> Array | None:
-        """-Omega(z_i), where it can be told from the parts."""
-        if strong_convexity(objective.oracle.record):
-            h = np.zeros(objective.scoring.n_examples)
-            self._fill(objective, 0.0, z, h)
-            return h
-        terms = objective.regularizer.terms(objective.structure, z)
-        return None if terms is None else -np.add.reduceat(terms, objective.point_start[:-1])
-
-    @staticmethod
-    def _fill(objective: Objective, fraction: float, z: Array, h: Array) -> None:
-        n_shared = objective.scoring.n_shared
-        objective.oracle.run(smooth_start, objective.blocks, n_shared, fraction, z, h)
-
-    @staticmethod
-    def _afresh(objective: Objective, z: Array, h: Array) -> tuple[Array, float]:
-        """w(z) and the cost of z, without what rounding has added up."""
-        w, cost = objective.weights_of(z)
-        return w, cost + (float(objective.weight @ h) + objective.gold_omega if h.size else 0.0)
-
-    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
-        if state.steep.size:
-            return self._exact_step(objective, state, rng)
-        order = state.order if state.order.size else self.draw(objective, state, rng)
-        now, later = order[: self.examples_at_once], order[self.examples_at_once :]
-        self._visit(objective, state, now)
-        return state._replace(order=later, oracle_calls=state.oracle_calls + now.size)
-
-    def _exact_step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
-        """A piece of a full pass, or of the rounds that follow it; it ends where a whole pass does."""
-        room = min(self.examples_at_once, objective.n_active - state.oracle_calls % objective.n_active)
-        active, goal, left = state.focus
-        if active.size and left:
-            seed = int(rng.integers(1 << 62))
-            visits, active = self._focus(objective, state, min(room, left), seed)
-            focus = Shrinking(active, goal, left - visits)
-            return state._replace(oracle_calls=state.oracle_calls + visits, focus=focus)
-        order = state.order if state.order.size else self.draw(objective, state, rng)
-        now, later = order[:room], order[room:]
-        self._full_pass(objective, state, now)
-        focus = state.focus
-        if not later.size:
-            focus = Shrinking.after_full_pass(objective.active, state.gaps, self.focus, rng)
-        return state._replace(order=later, oracle_calls=state.oracle_calls + now.size, focus=focus)
-
-    def _focus(self, objective: Objective, state: State, room: int, seed: int) -> tuple[int, Array]:
-        """At most `room` visits to active blocks: how many were made, and what is active after them.
-
-        Several threads go over them once, sharing out what is worth it.
-        """
-        active, goal, _ = state.focus
-        if objective.n_jobs == 1 or active.size < LEAST_EXACT_VISITS * objective.n_jobs:
-            visits, n_active = self._maximize(objective, state, active, room, goal, seed)
-            return visits, active[:n_active]
-        now, later = active[:room], active[room:]
-        self._full_pass(objective, state, now)
-        found = now[state.gaps[now] > 0.0]
-        if not later.size and float(state.gaps[found].sum()) <= goal:
-            return now.size, now[:0]
-        return now.size, np.concatenate([later, np.random.default_rng(seed).permutation(found)])
-
-    def _full_pass(self, objective: Objective, state: State, order: Array) -> None:
-        """One exact maximisation for each block of `order`."""
-        if objective.n_jobs == 1:
-            self._maximize(objective, state, order)
-            return
-        for now in rounds_of(order, round_size(objective, self.rounds, LEAST_EXACT_VISITS)):
-            run_round(objective, state, now, self._visitor(objective, state))
+    def restored(self, objective: Objective, saved: Any) -> State:
+        """The state as it was, checked; what `step` needs is compiled."""
+        check_state(objective, saved)
+        blocks = self._representation(objective).restored(objective, self, saved.blocks)
+        state: State = saved._replace(blocks=blocks)
+        blocks.compile(objective, state)
+        return state
 
     def draw(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
-        """The blocks of the next pass."""
-        return self.order.draw(rng, objective.active, state.gaps)
+        """The blocks of a full pass, which are ready for it."""
+        order = self.order.draw(rng, objective.active, state.gaps)
+        state.blocks.begin_pass(objective, order)
+        return order
 
-    @property
-    def repeats(self) -> int:
-        """How many passes over `draw_again` are worth it after a full one."""
-        return MOST_REPEATS if self.exact and self.focus else 0
-
-    def draw_again(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
-        """Blocks worth another visit before the next full pass; with exact steps, those active, if few."""
-        if not state.steep.size:
-            return objective.active[:0]
-        return Shrinking.after_full_pass(objective.active, state.gaps, self.focus, rng).active
-
-    def attempt(self, objective: Objective, state: State, order: Array, w: Array, again: bool) -> Trial:
-        """Visit distinct blocks at any w, not just w(z): what that changes, of which a share may be kept.
-
-        The blocks are of `draw` or, where `again`, of `draw_again`; then the totals tell the gap that was
-        found. The state's w and totals stay; its blocks have moved until the trial is kept or not.
-        """
-        trial = attempt(objective, order, self._visitor(objective, state), w)
-        trial.totals[CACHED_GAP] = state.gaps[order].sum()
-        return trial
-
-    def oracle_calls_of(self, objective: Objective, visits: int, again: bool) -> int:
-        """How often so many visits ask the oracle."""
-        return visits
-
-    def _visitor(self, objective: Objective, state: State) -> Visit:
-        """Visits blocks so that a share of their way can be kept."""
-
-        def visit(order: Array, w: Array, totals: Array) -> Commit:
-            before = Snapshot.of(objective, state.z, state.h, order)
-            own = state._replace(w=w, totals=totals, lag=w[:0])
-            if state.steep.size:
-                self._maximize(objective, own, order.copy())
-            else:
-                self._plain(objective, own, order)
-            return lambda fraction: before.keep(objective, state.z, state.h, fraction)
-
-        return visit
-
-    @staticmethod
-    def _maximize(
-        objective: Objective,
-        state: State,
-        order: Array,
-        room: int | None = None,
-        goal: float = np.inf,
-        seed: int = 0,
-    ) -> tuple[int, int]:
-        """Visits made and blocks left active by `exact_pass`; one round unless there is a finite goal."""
-        return objective.oracle.run(
-            exact_pass,
-            *_problem(objective, exact_pass),
-            state.steep,
-            order,
-            order.size if room is None else room,
-            goal,
-            seed,
-            *state[:6],
-        )
-
-    def _visit(self, objective: Objective, state: State, order: Array) -> None:
-        if objective.n_jobs == 1 or not order.size:
-            self._plain(objective, state, order)
-            return
-        for now in rounds_of(order, round_size(objective, self.rounds, LEAST_VISITS)):
-            run_round(objective, state, now, self._visitor(objective, state))
-
-    @staticmethod
-    def _plain(objective: Objective, state: State, order: Array) -> None:
-        objective.oracle.run(plain_pass, *_problem(objective, plain_pass), order, *state[:6])
+    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+        blocks = state.blocks
+        if not state.order.size:
+            state = state._replace(order=self.draw(objective, state, rng))
+        visits, later = blocks.advance(objective, state, self.examples_at_once, rng)
+        calls = 0 if state.again and not blocks.asks_again else visits
+        state = state._replace(order=later, oracle_calls=state.oracle_calls + calls)
+        if later.size:
+            return state
+        order = blocks.next_pass(objective, state, rng)
+        return state._replace(order=order, again=state.again + 1 if order.size else 0)
 
     def progress(self, state: State) -> Progress:
-        estimate = float(state.gaps.sum()) if not state.order.size else np.inf
-        return Progress(state.oracle_calls, estimate, pending=state.cached > 0)
+        whole = state.again or not state.order.size
+        estimate = float(state.gaps.sum()) if whole else np.inf
+        pending = state.again > 0 and not state.blocks.asks_again
+        return Progress(state.oracle_calls, estimate, pending=pending)
 
     def candidates(self, objective: Objective, state: State) -> list[Candidate]:
         pairs = [(state.w, state.totals[COST])]
@@ -353,14 +116,54 @@ class BlockFrankWolfe:
         return [Candidate(w, None, objective.dual(w, cost, steps), float(w @ w)) for w, cost in pairs]
 
     def settle(self, objective: Objective, state: State) -> tuple[State, Any]:
-        """w, h and the cost afresh from z: no drift of rounding, no half-made step."""
-        if state.h.size and strong_convexity(objective.oracle.record):
-            state.h[:] = 0.0
-            self._fill(objective, 0.0, state.z, state.h)
-        w, state.totals[COST] = self._afresh(objective, state.z, state.h)
-        point = DensePoint(state.z, state.h, objective.regularizer, objective.point_start)
-        nothing = state.order[:0]
-        return state._replace(w=w, order=nothing, focus=Shrinking.nothing(nothing)), point
+        """w and the cost afresh from z: no drift of rounding, no half-made step."""
+        w, state.totals[COST] = state.blocks.point.weights(objective)
+        return state._replace(w=w, order=state.order[:0], again=0), state.blocks.point
+
+
+@dataclass(frozen=True)
+class ActiveBlocks(BlockFrankWolfe):
+    """Block-coordinate Frank-Wolfe with z as mixtures of few vertices; the default for the hinge.
+
+    Smooth losses, and blocks that are maximised exactly, keep z dense (see `BlockFrankWolfe`).
+
+    Parameters
+    ----------
+    steps : Steps
+        Directions inside a set: `PAIRWISE`, `AWAY` or `PLAIN`.
+    inner_steps : int
+        How many steps a visit takes at most.
+    inner_accuracy : float
+        A visit ends when the gap inside its set is at most this fraction of the block's gap.
+    cached_passes : int
+        How many passes without the oracle may follow each pass with it.
+    cached_accuracy : float
+        They end when one has seen at most this fraction of the gap that the pass with the oracle saw.
+    forget_after : int
+        Passes after which a vertex without weight is forgotten.
+    rounds : int
+        With several threads, how often a pass at most joins what they have done (see `rounds`).
+    most_atoms : int
+        A block that has so many vertices, all with weight, mixes the lightest two to take in another.
+    """
+
+    steps: Steps = Steps.PAIRWISE
+    inner_steps: int = 10
+    inner_accuracy: float = 0.1
+    cached_passes: int = 8
+    cached_accuracy: float = 0.1
+    forget_after: int = 3
+    most_atoms: int = 256
+    rounds: int = 1000
+
+    def _representation(self, objective: Objective) -> type[Blocks]:
+        for name, least in (("most_atoms", 2), ("inner_steps", 1), ("cached_passes", 0), ("forget_after", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}; got {getattr(self, name)}.")
+        exact = self.exact and objective.has_exact_blocks
+        if exact or objective.regularizer.smooth or not objective.has_products:
+            return super()._representation(objective)
+        return ActiveSetBlocks
 
 
 @dataclass(frozen=True)
@@ -370,15 +173,10 @@ class ExactBlocks(BlockFrankWolfe):
     For one switch an example (`Cube(1)`) a block is a box: the coordinate descent of Hsieh et al. 2008.
     """
 
-    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+    def _representation(self, objective: Objective) -> type[Blocks]:
         if not objective.has_exact_blocks:
             raise ValueError(
                 "Solver 'coordinate-ascent' needs one row of features an example and no shared parts (binary "
                 "and multiclass problems); use solver='bcfw'."
             )
-        return super().start(objective, rng, warm)
-
-
-def _problem(objective: Objective, function: Any) -> tuple[Any, Any, float]:
-    """What a pass is told of the problem, beside the structure."""
-    return objective.scoring.for_pass(function), objective.blocks, objective.regularization
+        return super()._representation(objective)

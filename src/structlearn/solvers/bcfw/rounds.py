@@ -1,19 +1,19 @@
 """Rounds: several threads take block steps at once, each on blocks and on a w of its own.
 
 Every thread k brings back a change d_k of w, the change c_k of the cost of z, and blocks that have moved. The
-dual along all these directions is a small concave quadratic program over the shares of them that are kept:
+dual along all these directions is a small concave quadratic program over the fractions that are committed:
 
     max_{0 <= gamma <= 1} sum_k gamma_k c_k - lambda/2 ||w + sum_k gamma_k d_k||^2
 
-gamma = 0 is allowed, so that the dual never decreases. A block of which a share is kept is a mixture of two
-points of its polytope. What comes out depends on the number of threads, not on their timing.
+gamma = 0 is allowed, so that the dual never decreases. A block of which a fraction is committed is a mixture
+of two points of its polytope. What comes out depends on the number of threads, not on their timing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,92 +22,60 @@ from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
-#: Sweeps of coordinate ascent on the shares, and the change at which they end.
+#: Sweeps of coordinate ascent on the fractions, and the change at which they end.
 MOST_SWEEPS = 1000
 SETTLED = 1e-12
 
-#: keeps a share of what blocks have moved; returns what the cost gains beyond that share
+#: commits a fraction of the way that blocks have gone; returns what the cost gains beyond that fraction
 Commit = Callable[[float], float]
-#: visits blocks, changing a w and `totals` in place
-Visit = Callable[[Array, Array, Array], Commit]
 
 
-class Accumulators(Protocol):
+class Accumulators(NamedTuple):
     """What a round changes, beside blocks: w, the scalars of `totals`, the lag of the average."""
-
-    @property
-    def w(self) -> Array: ...
-    @property
-    def totals(self) -> Array: ...
-    @property
-    def lag(self) -> Array: ...
-
-
-def run_round(objective: Objective, books: Accumulators, order: Array, visit: Visit) -> None:
-    """One visit for each block of `order`, which are distinct, shared out to the threads."""
-    n = min(objective.n_jobs, order.size)
-    edges = [order.size * k // n for k in range(n + 1)]
-    changes, trials = np.empty((n, books.w.size)), np.zeros((n, books.totals.size))
-
-    def attempt(k: int) -> Commit:
-        changes[k] = books.w
-        keep = visit(order[edges[k] : edges[k + 1]], changes[k], trials[k])
-        changes[k] -= books.w
-        return keep
-
-    team = objective.team
-    keeps = team.together([partial(attempt, k) for k in range(n)])
-    fractions = combine(changes, trials, objective.regularization, books.w, books.totals, books.lag)
-    partly = [partial(keep, float(fraction)) for keep, fraction in zip(keeps, fractions) if fraction < 1.0]
-    if partly:
-        add_gain(books, sum(team.together(partly)))
-
-
-class LocalCopy(NamedTuple):
-    """Books of a trial."""
 
     w: Array
     totals: Array
     lag: Array
 
 
-class Trial(NamedTuple):
-    """What one machine has done at a w, which stays, and how a share of it is kept."""
-
-    change: Array
-    #: the scalars of `totals`, from zero
-    totals: Array
-    keep: Commit
+#: visits blocks, changing accumulators in place
+Visit = Callable[[Array, Accumulators], Commit]
 
 
-def attempt(objective: Objective, order: Array, visit: Visit, w: Array) -> Trial:
-    """As `play_round` on a copy of w; what threads have settled among them can be kept in part later."""
-    own, keeps = LocalCopy(w.copy(), np.zeros(4), w[:0]), []
+def run_round(objective: Objective, sums: Accumulators, order: Array, visit: Visit) -> list[Commit]:
+    """One visit for each block of `order`, which are distinct, shared out to the threads."""
+    n = min(objective.n_jobs, order.size)
+    edges = [order.size * k // n for k in range(n + 1)]
+    changes, scalars = np.empty((n, sums.w.size)), np.zeros((n, sums.totals.size))
 
-    def remembered(order: Array, w: Array, totals: Array) -> Commit:
-        keep = visit(order, w, totals)
-        keeps.append(keep)
-        return keep
+    def visit_part(k: int) -> Commit:
+        changes[k] = sums.w
+        own = Accumulators(changes[k], scalars[k], sums.w[:0])
+        commit = visit(order[edges[k] : edges[k + 1]], own)
+        changes[k] -= sums.w
+        return commit
 
-    if objective.n_jobs == 1 or not order.size:
-        remembered(order, own.w, own.totals)
-    else:
-        run_round(objective, own, order, remembered)
-    return Trial(own.w - w, own.totals, lambda fraction: sum(keep(fraction) for keep in keeps))
+    team = objective.team
+    commits = team.together([partial(visit_part, k) for k in range(n)])
+    fractions = combine(changes, scalars, objective.regularization, sums.w, sums.totals, sums.lag)
+    partly = [
+        partial(commit, float(fraction)) for commit, fraction in zip(commits, fractions) if fraction < 1.0
+    ]
+    if partly:
+        add_gain(sums, sum(team.together(partly)))
+    return commits
 
 
-def run_nothing(books: Accumulators, keep: Callable[[], Any]) -> None:
-    """Compile what the first round will need; `keep` compiles what keeps a share of no block."""
-    changes, trials = np.zeros((1, books.w.size)), np.zeros((1, books.totals.size))
-    combine(changes, trials, 1.0, books.w, books.totals, books.lag)
-    keep()
+def compile_combine(sums: Accumulators) -> None:
+    """Compile what joins the parts of a round."""
+    combine(np.zeros((1, sums.w.size)), np.zeros((1, sums.totals.size)), 1.0, sums.w, sums.totals, sums.lag)
 
 
-def add_gain(books: Accumulators, gained: float) -> None:
-    """What the cost of z gains where shares of blocks are kept (see `Keep`)."""
-    books.totals[COST] += gained
-    if books.lag.size:
-        books.totals[LAG_COST] += _age(books.totals) * gained
+def add_gain(sums: Accumulators, gained: float) -> None:
+    """What the cost of z gains where fractions are committed (see `Commit`)."""
+    sums.totals[COST] += gained
+    if sums.lag.size:
+        sums.totals[LAG_COST] += _age(sums.totals) * gained
 
 
 @kernel
@@ -117,17 +85,17 @@ def _age(totals: Any) -> Any:
 
 
 @kernel
-def combine(changes: Any, trials: Any, regularization: Any, w: Any, totals: Any, lag: Any) -> Any:
-    """The best shares of what each thread, or machine, has done; w, the scalars and the lag move by them.
+def combine(changes: Any, scalars: Any, regularization: Any, w: Any, totals: Any, lag: Any) -> Any:
+    """The best fractions of what each thread, or machine, has done; w, the scalars and the lag move by them.
 
-    changes : the d_k, of shape (n, n_weights); trials : the scalars of `totals`, from zero, of shape (n, 4)
+    changes : the d_k, of shape (n, n_weights); scalars : those of `totals`, from zero, of shape (n, 4)
     """
-    fractions = best_fractions(changes, trials[:, COST], w, regularization)
+    fractions = best_fractions(changes, scalars[:, COST], w, regularization)
     paid = 0.0
     for k in range(fractions.size):
-        paid += fractions[k] * trials[k, COST]
-        totals[STEPS] += trials[k, STEPS]
-        totals[CACHED_GAP] += trials[k, CACHED_GAP]
+        paid += fractions[k] * scalars[k, COST]
+        totals[STEPS] += scalars[k, STEPS]
+        totals[CACHED_GAP] += scalars[k, CACHED_GAP]
         for j in range(w.size):
             w[j] += fractions[k] * changes[k, j]
     totals[COST] += paid

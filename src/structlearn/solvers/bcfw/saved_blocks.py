@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,24 +11,29 @@ from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.atoms import Store
 from structlearn.solvers.bcfw.totals import CACHED_GAP
 
+if TYPE_CHECKING:
+    from structlearn.solvers.bcfw.blocks import State
 
-def check_blocks(objective: Objective, state: Any) -> None:
-    """ValueError if a state of block steps has arrays of other sizes, or blocks that there are not."""
+
+def check_state(objective: Objective, state: State) -> None:
+    """ValueError if the arrays that all representations share are of other sizes, or have other blocks."""
     n, d = objective.scoring.n_examples, objective.n_weights
-    sizes = {"w": {d}, "gaps": {n}, "totals": {CACHED_GAP + 1}, "h": {0, n}, "lag": {0, d}, "steep": {0, n}}
+    sizes = {"w": {d}, "gaps": {n}, "totals": {CACHED_GAP + 1}, "lag": {0, d}}
     for name, known in sizes.items():
-        array = getattr(state, name)
-        _check(_is_vector(array, None if np.size(array) == 0 else np.float64) and array.size in known, name)
-    for name, blocks in (("blocks", state.order), ("blocks", state.focus.active)):
-        _check(_is_vector(blocks, np.int64) and _are_below(blocks, n), name)
-    if isinstance(state.z, Store):
-        check_store(state.z, np.diff(objective.point_start))
-    else:
-        _check(_is_vector(state.z, np.float64) and state.z.size == objective.point_start[-1], "z")
+        _check(_is_vector(getattr(state, name), np.float64) and getattr(state, name).size in known, name)
+    _check(_is_vector(state.order, np.int64) and _are_below(state.order, n), "blocks")
 
 
-def check_store(store: Store, n_parts: Array) -> None:
-    """ValueError if atoms do not lie in their blocks' regions, or have entries outside of `n_parts`."""
+def check_dense(objective: Objective, z: Any, h: Any) -> None:
+    """ValueError if z or the bounds h are of other sizes."""
+    n = objective.scoring.n_examples if objective.regularizer.smooth else 0
+    _check(_is_vector(z, np.float64) and z.size == objective.point_start[-1], "z")
+    _check(_is_vector(h, np.float64) and h.size == n, "bounds")
+
+
+def check_store(store: Any, n_parts: Array) -> None:
+    """ValueError unless this is a store of atoms in their blocks' regions, with entries below `n_parts`."""
+    _check(isinstance(store, Store), "atoms")
     _check_kinds(store)
     n, n_atoms, n_entries = len(n_parts), store.weight.size, store.index.size
     for first, size in ((store.atom_first, n_atoms), (store.entry_first, n_entries)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,8 +17,8 @@ from structlearn.core.contract import Array
 from structlearn.core.rounding import Bound
 from structlearn.problem.objective import Objective
 from structlearn.solvers.cutting_plane.master import idle_for, mixture_of_rows
-from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
+from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 CONSTRAINTS_AN_EXAMPLE = 3  # about as many as are kept at once while they are many
 BYTES_AN_ENTRY = 12  # of a sparse row: a number and its column
@@ -62,7 +62,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NSlack:
+class NSlack(SolverBase[State]):
     """Ask a batch of examples, add the constraints that are violated, solve the master problem over all.
 
     Parameters
@@ -81,7 +81,6 @@ class NSlack:
     violation: float = 0.1
     forget_after: int = 10
     max_bytes: float = 1e9
-    certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         self._refuse_large(objective)

@@ -9,7 +9,7 @@ the mixture of the costs): the bundle method of Teo et al. 2010.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from structlearn.core.contract import Array
 from structlearn.core.rounding import Bound
 from structlearn.problem.objective import Objective, Predictions
 from structlearn.solvers.cutting_plane.master import idle_for, mixture_of_gram
-from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
+from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 SAME = 1e-14  # relative squared distance of planes that differ by rounding
 
@@ -74,7 +74,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CuttingPlane:
+class CuttingPlane(SolverBase[State]):
     """Add the plane at w; w <- best + share (master's minimiser - best).
 
     Each plane is a dense vector of the size of w, and up to some hundred are kept: with millions of weights
@@ -92,7 +92,6 @@ class CuttingPlane:
 
     share: float = 0.2
     forget_after: int = 20
-    certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         if warm is not None and isinstance(warm.state, State):

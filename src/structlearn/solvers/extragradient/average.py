@@ -10,7 +10,7 @@ from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.problem.penalties import RadialPenalty
 from structlearn.solvers.extragradient.saddle import Point
-from structlearn.solvers.loop import Candidate
+from structlearn.solvers.solver import Candidate
 
 
 class Average(NamedTuple):

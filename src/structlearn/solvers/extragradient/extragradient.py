@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,8 @@ from structlearn.solvers.extragradient.average import Average
 from structlearn.solvers.extragradient.geometry import Geometry, geometry_for
 from structlearn.solvers.extragradient.saddle import Point, Saddle, Target
 from structlearn.solvers.extragradient.spectral import spectral_norm
-from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
+from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 #: No entropic start is nearer to the vertex mu than with this kappa.
 STEEPEST = 40.0
@@ -91,12 +91,11 @@ class Trial(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SaddleSolver:
+class SaddleSolver(SolverBase[Any]):
     """What both forms of the extragradient share: the saddle, and how a state that knows it is written."""
 
     geometry: Geometry | None = None
     full: bool | None = None
-    certifies: ClassVar[bool] = True
 
     def saved(self, objective: Objective, state: Any) -> Any:
         """Of the saddle, only what the objective does not tell."""

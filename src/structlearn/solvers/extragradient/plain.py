@@ -42,8 +42,8 @@ from structlearn.problem.penalties import radial
 from structlearn.solvers.extragradient.average import Average
 from structlearn.solvers.extragradient.extragradient import SaddleSolver, first_iterate, make_saddle
 from structlearn.solvers.extragradient.saddle import Point, Saddle, Target, add_gold
-from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
+from structlearn.solvers.solver import Candidate, Progress
 
 
 class State(NamedTuple):

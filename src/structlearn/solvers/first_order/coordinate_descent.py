@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.core.rounding import Bound
 from structlearn.problem.least_squares import Iterate, LeastSquares, Problem, Values, along, evaluate, retreat
-from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
+from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 #: Sweeps between two looks at the gap of a working set, unless a sweep brings less than a share of the aim.
 SWEEPS_BETWEEN_GAPS = 10
@@ -87,7 +87,7 @@ class DescentState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CoordinateDescent:
+class CoordinateDescent(SolverBase[DescentState]):
     """Cyclic block coordinate descent on growing working sets, with gap-safe screening.
 
     1. the gap of the whole problem; blocks that a safe sphere around the dual point excludes are dropped for
@@ -105,7 +105,6 @@ class CoordinateDescent:
 
     tol: float = 0.0
     max_sweeps: float = np.inf
-    certifies: ClassVar[bool] = True
 
     def start(self, objective: LeastSquares, rng: np.random.Generator, warm: Solution | None) -> DescentState:
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()

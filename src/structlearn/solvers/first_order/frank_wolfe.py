@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective, Predictions
-from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
+from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 
 class State(NamedTuple):
@@ -26,7 +26,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FrankWolfe:
+class FrankWolfe(SolverBase[State]):
     """z <- z + gamma (s - z), s_i = argmax <theta_i + c_i, s_i> for every i.
 
     Parameters
@@ -36,7 +36,6 @@ class FrankWolfe:
     """
 
     line_search: bool = True
-    certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         if warm is not None and isinstance(warm.state, State):

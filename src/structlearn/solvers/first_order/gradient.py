@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from structlearn.core.rounding import Bound
 from structlearn.problem.objective import Objective, Predictions
 from structlearn.solvers.first_order.lbfgs import answered
 from structlearn.solvers.first_order.steps import StepRule
-from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
+from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 
 class DescentState(NamedTuple):
@@ -27,7 +27,7 @@ class DescentState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GradientDescent:
+class GradientDescent(SolverBase[DescentState]):
     """w <- w - eta (lambda w - u(z)).
 
     Parameters
@@ -38,7 +38,6 @@ class GradientDescent:
     """
 
     step_rule: StepRule | None = None
-    certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> DescentState:
         objective.require_gradient("gradient")
@@ -85,14 +84,12 @@ class ProximalState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Proximal:
+class Proximal(SolverBase[ProximalState]):
     """Accelerated proximal gradient (FISTA, Beck and Teboulle 2009), with backtracking and restarts.
 
     w <- prox_{eta R}(v + eta u(z(v))),  v <- w + momentum (w - previous w). The momentum is dropped
     whenever it points uphill (O'Donoghue and Candes 2015). Serves every penalty R.
     """
-
-    certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> ProximalState:
         objective.require_gradient("proximal")

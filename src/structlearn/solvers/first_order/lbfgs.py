@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective, Predictions
-from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.saved_run import misfit
 from structlearn.solvers.solution import Solution
+from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9  # the constants of the weak Wolfe conditions
 MOST_TRIALS = 120  # of step lengths, each at least half of the one before: features may have any scale
@@ -29,7 +29,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LBFGS:
+class LBFGS(SolverBase[State]):
     """Quasi-Newton steps with a weak Wolfe line search by bisection.
 
     The certificate is free: the predictions z at w form a dual point, whose gap is sum_i p_i times the
@@ -42,7 +42,6 @@ class LBFGS:
     """
 
     memory: int = 10
-    certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         objective.require_gradient("lbfgs")

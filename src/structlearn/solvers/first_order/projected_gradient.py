@@ -10,8 +10,8 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle
-from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
+from structlearn.solvers.solver import Candidate, Progress, SolverBase
 from structlearn.structures.regularized import Quadratic
 
 
@@ -26,7 +26,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ProjectedGradient:
+class ProjectedGradient(SolverBase[State]):
     """z <- z + gamma (project(z + eta (theta + c)) - z).
 
     gamma is the exact line search, so that the dual never decreases; eta follows Barzilai and Borwein (1988),
@@ -34,7 +34,6 @@ class ProjectedGradient:
     shared parts.
     """
 
-    certifies: ClassVar[bool] = True
     accumulates: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:

@@ -13,8 +13,8 @@ from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.orders import Order, Permutation
 from structlearn.solvers.first_order.steps import ConstantStep, PegasosStep, StepRule
 from structlearn.solvers.first_order.subgradient import DualAverage
-from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
+from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 # entries of State.totals; MISTAKES are of this pass, FEWEST of any, BEST_PASS had them first
 SCALE, AVERAGE_SCALE, AVERAGE_SHARE, STEPS, COST, MISTAKES, FEWEST, BEST_PASS = range(8)
@@ -38,7 +38,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StochasticSubgradient:
+class StochasticSubgradient(SolverBase[State]):
     """w <- w - eta_t (lambda w - n p_i Phi_i^T (mu_i - s_i)) for one example i at a time.
 
     The certificate: a pass's answers, each example's total weight filled up with its gold vertex to the
@@ -60,7 +60,6 @@ class StochasticSubgradient:
     averaging: bool = True
     uniform_average: bool = False
     examples_at_once: int = 16384
-    certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         if warm is not None and isinstance(warm.state, State):
@@ -99,9 +98,8 @@ class StochasticSubgradient:
         return state._replace(dual_average=average, passes=passes)
 
     def _visit(self, objective: Objective, state: State, order: Array) -> None:
-        objective.oracle.run(
+        objective.run_pass(
             subgradient_pass,
-            objective.scoring.for_pass(subgradient_pass),
             objective.blocks,
             objective.regularization,
             self.step_rule.schedule(objective),

@@ -7,7 +7,7 @@ examples carry equal weight: its dual value is a lower bound, though no z is eve
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from structlearn.core.contract import Array
 from structlearn.core.rounding import Bound
 from structlearn.problem.objective import Objective, Predictions
 from structlearn.solvers.first_order.steps import PegasosStep, StepRule
-from structlearn.solvers.loop import Candidate, Progress
 from structlearn.solvers.solution import Solution
+from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 
 class DualAverage(NamedTuple):
@@ -52,7 +52,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Subgradient:
+class Subgradient(SolverBase[State]):
     """w <- w - eta_t (lambda w - sum_i p_i Phi_i^T (mu_i - s_i)).
 
     Parameters
@@ -65,7 +65,6 @@ class Subgradient:
 
     step_rule: StepRule = field(default_factory=PegasosStep)
     averaging: bool = True
-    certifies: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
         self.step_rule.schedule(objective)  # refuses here what it cannot do

@@ -1,4 +1,4 @@
-"""Dense blocks as they were before a round (see `rounds`), so that only a share of their way is kept."""
+"""Dense blocks as they were before a round (see `rounds`): any fraction of their way can be committed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from structlearn.core.contract import Array, strong_convexity
 from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
+from structlearn.solvers.bcfw.dense_point import DensePoint
 
 
 class Snapshot(NamedTuple):
@@ -20,20 +21,21 @@ class Snapshot(NamedTuple):
     h: Array
 
     @classmethod
-    def of(cls, objective: Objective, z: Array, h: Array, order: Array) -> Snapshot:
-        begin = objective.point_start
+    def of(cls, objective: Objective, point: DensePoint, order: Array) -> Snapshot:
+        begin, h = objective.point_start, point.h
         first = np.zeros(order.size + 1, dtype=np.int64)
         np.cumsum(begin[order + 1] - begin[order], out=first[1:])
         snapshot = cls(order, first, np.empty(first[-1]), h[order] if h.size else h)
-        take(snapshot, begin, z)
+        take(snapshot, begin, point.z)
         return snapshot
 
-    def keep(self, objective: Objective, z: Array, h: Array, fraction: float) -> float:
-        """z_i <- old + share (z_i - old); what the cost of z gains beyond that share.
+    def commit(self, objective: Objective, point: DensePoint, fraction: float) -> float:
+        """z_i <- old + fraction (z_i - old); what the cost of z gains beyond that fraction.
 
         -Omega is concave, so that its bound h may go with z. The squared norm is known from z itself: there
         the bound is taken afresh.
         """
+        z, h = point.z, point.h
         go_back(self, objective.point_start, fraction, z)
         if not h.size:
             return 0.0

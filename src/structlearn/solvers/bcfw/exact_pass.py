@@ -7,20 +7,15 @@ With a = p ||x_i||^2 / lambda, block i's part of the dual is, up to a constant i
 so that Omega = 0 gives z_i <- project(z_i + (theta + c) / a), and Omega = 1/2 ||.||^2 gives
 z_i <- project((a z_i + theta + c) / (1 + a)). On the simplex this is the multiclass SVM's exact dual step
 (Crammer and Singer 2001), on one switch the box-constrained coordinate ascent of Hsieh et al. (2008).
-
-Most blocks soon rest at a vertex. A full pass finds those that do not; rounds over these *active* blocks
-alone follow (the shrinking of Hsieh et al. and Keerthi et al. 2008). A block falls shrunk when a visit finds
-no gap, and the next full pass wakes it where that was wrong.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from structlearn.core.contract import (
-    Array,
     add_pullback,
     max_value,
     maximize,
@@ -39,35 +34,6 @@ from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
 
 #: How many visits ahead the features of a block are asked for.
 AHEAD = 3
-#: Rounds are worth it where at most this share of the blocks is active.
-FEW_ACTIVE = 0.5
-#: The rounds end when the active blocks' gaps are this share of what the full pass saw.
-ENOUGH = 0.1
-
-
-class Shrinking(NamedTuple):
-    """What is left of the rounds over active blocks."""
-
-    active: Array
-    #: the gap of the active blocks at which the rounds end
-    goal: float
-    #: visits that may still be spent
-    left: int
-
-    @classmethod
-    def nothing(cls, blocks: Array) -> Shrinking:
-        return cls(blocks[:0], 0.0, 0)
-
-    @classmethod
-    def after_full_pass(
-        cls, blocks: Array, gaps: Array, passes: float, rng: np.random.Generator
-    ) -> Shrinking:
-        """The blocks that had a gap, if they are few, and as many visits as `passes` full passes have."""
-        seen = gaps[blocks]
-        active = rng.permutation(blocks[seen > 0.0])
-        if active.size > FEW_ACTIVE * blocks.size:
-            return cls.nothing(blocks)
-        return cls(active, ENOUGH * float(seen.sum()), int(passes * blocks.size))
 
 
 @kernel

@@ -1,0 +1,142 @@
+"""Blocks as active sets: one oracle call, then steps among the vertices seen so far.
+
+A visit of a block asks the oracle for one vertex, which joins the block's atoms, and takes a few steps inside
+the set on its Gram matrix. Between two passes with the oracle, *cached passes* score only the parts in use.
+(Shah et al. 2015; Osokin et al. 2016.) All steps have exact line search, so the dual never decreases.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from structlearn.core.barrier import GONE, make_cells
+from structlearn.core.contract import Array
+from structlearn.problem.objective import Objective
+from structlearn.solvers.bcfw.active_pass import Before, active_pass, room_before
+from structlearn.solvers.bcfw.active_set import ActiveSet
+from structlearn.solvers.bcfw.active_steps import Rules
+from structlearn.solvers.bcfw.atom_rounds import ThreadState, commit_fraction, run_rounds
+from structlearn.solvers.bcfw.atoms import Store
+from structlearn.solvers.bcfw.blocks import Blocks, State
+from structlearn.solvers.bcfw.rounds import (
+    Accumulators,
+    Commit,
+    is_distinct,
+    round_size,
+    rounds_of,
+)
+from structlearn.solvers.bcfw.saved_blocks import check_store
+from structlearn.solvers.bcfw.totals import CACHED_GAP
+from structlearn.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    from structlearn.solvers.bcfw.block_frank_wolfe import ActiveBlocks
+
+#: One more visit of a thread in a round for so many weights, which a round adds up.
+WEIGHTS_A_VISIT = 1000
+#: Blocks without room may be at most this fraction: they make place by forgetting or mixing, which needs no
+#: copy of all the others.
+MOST_FULL = 0.02
+
+
+class ActiveSetBlocks(Blocks):
+    """z_i as a mixture of few atoms; the passes that follow a full one are cached."""
+
+    asks_again: ClassVar[bool] = False
+    point: ActiveSet
+    #: Visits of a thread in a round, at least.
+    least_visits: ClassVar[int] = 64
+
+    def __init__(self, options: ActiveBlocks, point: ActiveSet) -> None:
+        self.options, self.point = options, point
+
+    @classmethod
+    def start(
+        cls, objective: Objective, options: ActiveBlocks, warm: Solution | None
+    ) -> tuple[ActiveSetBlocks, Array, float]:
+        point, w, cost = ActiveSet.start(objective, warm)
+        blocks = cls(options, point)
+        blocks.begin_pass(objective, objective.active)
+        point.weights(objective)  # compiles
+        return blocks, w, cost
+
+    @classmethod
+    def restored(cls, objective: Objective, options: ActiveBlocks, saved: Any) -> ActiveSetBlocks:
+        check_store(saved, np.diff(objective.point_start))
+        return cls(options, ActiveSet(saved, objective))
+
+    def saved(self) -> Store:
+        return self.point.store
+
+    def begin_pass(self, objective: Objective, order: Array) -> None:
+        self.point.make_room(order, objective.most_entries, self.options.most_atoms, MOST_FULL)
+
+    @property
+    def repeats(self) -> int:
+        return self.options.cached_passes
+
+    def next_pass(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
+        """Another pass over the blocks that have a choice, while the last one found enough to do."""
+        found = np.inf if state.again == 0 else state.totals[CACHED_GAP]
+        if state.again == self.repeats or found <= self.options.cached_accuracy * state.gaps.sum():
+            return state.order[:0]
+        state.totals[CACHED_GAP] = 0.0
+        return self.draw_again(objective, state.gaps, rng)
+
+    def draw_again(self, objective: Objective, gaps: Array, rng: np.random.Generator) -> Array:
+        """The blocks that have a choice."""
+        return rng.permutation(objective.active[self.point.store.count[objective.active] > 1])
+
+    def visit(self, objective: Objective, state: State, order: Array, own: Accumulators) -> Commit:
+        store = self.point.store
+        before = room_before(store, order)
+        self._pass(objective, state, order, own, before)
+        return partial(commit_fraction, store, order, before)
+
+    def run(self, objective: Objective, state: State, order: Array) -> None:
+        if objective.n_jobs > 1:
+            self._run_rounds(objective, state, order)
+        else:
+            self._pass(objective, state, order, state.sums, Before.nothing())
+
+    def _pass(
+        self, objective: Objective, state: State, order: Array, own: Accumulators, before: Before
+    ) -> None:
+        """One visit for each block of `order`, here."""
+        cached, now = state.again > 0, state.oracle_calls // objective.n_active
+        objective.run_pass(
+            active_pass,
+            *(*self._problem(objective), order, cached, now),
+            *(own.w, self.point.store, state.gaps, own.totals, own.lag, before),
+        )
+
+    def _problem(self, objective: Objective) -> tuple[Any, float, Rules]:
+        options = self.options
+        rules = Rules(int(options.steps), options.inner_steps, options.inner_accuracy, options.forget_after)
+        return objective.blocks, objective.regularization, rules
+
+    def _run_rounds(self, objective: Objective, state: State, order: Array) -> None:
+        """Rounds of all threads: the first changes the accumulators of the state, the others their own."""
+        n = objective.n_jobs
+        least = self.least_visits + objective.n_weights // WEIGHTS_A_VISIT
+        rounds = list(rounds_of(order, round_size(objective, self.options.rounds, least)))
+        cells = make_cells(n)
+        sums = [state.sums, *(Accumulators(*(array.copy() for array in state.sums)) for _ in range(n - 1))]
+        threads = ThreadState(
+            cells,
+            np.concatenate([order[:0], *rounds]),
+            np.cumsum([0, *map(len, rounds)]),
+            not is_distinct(order),
+            np.empty((2, n, state.w.size)),
+            np.empty((2, n, state.totals.size)),
+        )
+        problem = *self._problem(objective), state.again > 0, state.oracle_calls // objective.n_active
+
+        def part(k: int) -> None:
+            known = objective.for_pass(run_rounds)
+            run_rounds(k, threads, *known, *problem, self.point.store, state.gaps, *sums[k])
+
+        objective.team.together([partial(part, k) for k in range(n)], stop=lambda: cells.fill(GONE))

@@ -1,0 +1,98 @@
+"""The state of block-coordinate Frank-Wolfe, and what a representation of the blocks of z offers to it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.problem.objective import Objective
+from structlearn.solvers.bcfw.rounds import Accumulators, Commit
+from structlearn.solvers.solution import Solution
+
+
+class State(NamedTuple):
+    """w = w(z) throughout. Arrays are changed in place, so that an interruption loses nothing."""
+
+    w: Array
+    #: scalars, see `structlearn.solvers.bcfw.totals`
+    totals: Array
+    #: what the weighted average of the iterates lags behind w, times T (T + 1) / 2; empty without averaging
+    lag: Array
+    #: weighted block gaps p_i g_i when last visited
+    gaps: Array
+    #: what is left of the current pass
+    order: Array
+    #: z in its representation; in a checkpoint, what that saves
+    blocks: Blocks
+    oracle_calls: int = 0
+    #: which of the passes that follow a full one this is; zero in a full one
+    again: int = 0
+
+    @property
+    def sums(self) -> Accumulators:
+        return Accumulators(self.w, self.totals, self.lag)
+
+
+class DualPoint(Protocol):
+    """z, as a solution keeps it: NumPy makes a dense one of it."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def weights(self, objective: Objective) -> tuple[Array, float]:
+        """w(z) and the cost of z, without what rounding has added up."""
+
+
+class Blocks(Protocol):
+    """A dual point by blocks, with the steps in them; unless said otherwise, all passes are full ones."""
+
+    #: whether the passes that follow a full one ask the oracle
+    asks_again: ClassVar[bool] = True
+    point: DualPoint
+
+    @classmethod
+    def start(cls, objective: Objective, options: Any, warm: Solution | None) -> tuple[Blocks, Array, float]:
+        """The first z, with w(z) and the cost of z; `options` are those of the solver."""
+
+    @classmethod
+    def restored(cls, objective: Objective, options: Any, saved: Any) -> Blocks:
+        """The blocks that were `saved`; ValueError if they are not those of this objective."""
+
+    def saved(self) -> tuple[Any, ...]:
+        """What a checkpoint needs to know, as a record of arrays and plain values."""
+
+    def visit(self, objective: Objective, state: State, order: Array, own: Accumulators) -> Commit:
+        """Visit distinct blocks at the w of `own`; then any fraction of their way can be committed."""
+
+    def run(self, objective: Objective, state: State, order: Array) -> None:
+        """One visit for each block of `order`, by all threads."""
+
+    def compile(self, objective: Objective, state: State) -> None:
+        """Compile what `advance` will need."""
+        self.run(objective, state, objective.active[:0])
+
+    def begin_pass(self, objective: Objective, order: Array) -> None:
+        """Get ready for a full pass."""
+
+    def advance(
+        self, objective: Objective, state: State, most: int, rng: np.random.Generator
+    ) -> tuple[int, Array]:
+        """At most so many visits of the current pass: how many they were, and what is left of it."""
+        now, later = state.order[:most], state.order[most:]
+        self.run(objective, state, now)
+        return now.size, later
+
+    def next_pass(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
+        """The pass that follows the one that has just ended; nothing where a full one is due."""
+        return state.order[:0]
+
+    @property
+    def repeats(self) -> int:
+        """How many passes over `draw_again` may follow a full one."""
+        return 0
+
+    def draw_again(self, objective: Objective, gaps: Array, rng: np.random.Generator) -> Array:
+        """Blocks worth another visit before the next full pass."""
+        return objective.active[:0]

@@ -1,0 +1,119 @@
+"""A dense dual point, and where to start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from structlearn.core.contract import Array, strong_convexity
+from structlearn.problem.objective import Objective
+from structlearn.problem.regularizers import Regularizer
+from structlearn.solvers.bcfw.plain_pass import smooth_start
+from structlearn.solvers.solution import Solution
+
+
+@dataclass(frozen=True)
+class DensePoint:
+    """z, examples end to end, and a scalar h_i per block: summed transitions do not tell the entropy.
+
+    Attributes
+    ----------
+    h : ndarray of shape (n_examples,)
+        Lower bounds of -Omega(z_i); empty where Omega is zero.
+    point_start : int array of shape (n_examples + 1,)
+        Where each example begins in z.
+    """
+
+    z: Array
+    h: Array
+    regularizer: Regularizer
+    point_start: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.z.shape
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.z, dtype=dtype, copy=copy)
+
+    @classmethod
+    def of(cls, objective: Objective, z: Array, h: Array) -> DensePoint:
+        return cls(z, h, objective.regularizer, objective.point_start)
+
+    @classmethod
+    def start(
+        cls, objective: Objective, smoothing: float | None, warm: Solution | None
+    ) -> tuple[DensePoint, Array, float]:
+        """z, w(z) and the cost of z: from mu towards another run's point, or towards argmin Omega.
+
+        The latter where Omega is steep at vertices. With w_1 = w(uniform), D at a fraction s of the way is at
+        least s mean_i log |Y_i| - s^2 lambda/2 ||w_1||^2, whose best s is taken unless `smoothing` says.
+        """
+        if warm is not None and (known := cls.of_run(objective, warm)) is not None:
+            point = known
+            w, cost = point.weights(objective)
+            fraction = warm.fraction(objective, w, cost)
+        elif objective.regularizer.smooth and not strong_convexity(objective.oracle.record):
+            point = cls._between(objective, 1.0)
+            w, cost = point.weights(objective)
+            fraction = objective.best_fraction(w, cost) if smoothing is None else smoothing
+        else:
+            return cls._between(objective, 0.0), np.zeros(objective.n_weights), 0.0
+        point._shrink(objective, fraction)
+        return point, fraction * w, fraction * cost
+
+    @classmethod
+    def _between(cls, objective: Objective, fraction: float) -> DensePoint:
+        """From mu, a fraction of the way to argmin Omega."""
+        n_bounds = objective.scoring.n_examples if objective.regularizer.smooth else 0
+        point = cls.of(objective, objective.gold_point(), np.zeros(n_bounds))
+        if n_bounds:
+            point._fill(objective, fraction)
+        return point
+
+    @classmethod
+    def of_run(cls, objective: Objective, warm: Solution) -> DensePoint | None:
+        """Another run's z, with bounds h where Omega needs them; None if there is none that fits."""
+        if not warm.fits(objective):
+            return None
+        z = np.asarray(warm.point).copy()
+        if not objective.regularizer.smooth:
+            return cls.of(objective, z, np.empty(0))
+        if isinstance(warm.point, DensePoint) and warm.point.regularizer == objective.regularizer:
+            return cls.of(objective, z, warm.point.h.copy())
+        if strong_convexity(objective.oracle.record):
+            return cls.of(objective, z, np.zeros(objective.scoring.n_examples))
+        terms = objective.regularizer.terms(objective.structure, z)
+        return (
+            None
+            if terms is None
+            else cls.of(objective, z, -np.add.reduceat(terms, objective.point_start[:-1]))
+        )
+
+    def _shrink(self, objective: Objective, fraction: float) -> None:
+        """z <- mu + fraction (z - mu), and h with it: -Omega is concave."""
+        if fraction == 1.0:
+            return
+        z, h = self.z, self.h
+        z *= fraction
+        z += (1.0 - fraction) * objective.gold_point()
+        if h.size:
+            omega = objective.regularizer.of_gold(objective.gold, np.diff(objective.scoring.start))
+            h *= fraction
+            h -= (1.0 - fraction) * omega
+
+    def _fill(self, objective: Objective, fraction: float) -> None:
+        n_shared = objective.scoring.n_shared
+        objective.oracle.run(smooth_start, objective.blocks, n_shared, fraction, self.z, self.h)
+
+    def weights(self, objective: Objective) -> tuple[Array, float]:
+        """w(z) and the cost of z, afresh from z; so is h where Omega is the squared norm."""
+        w, cost = objective.weights_of(self.z)
+        if not self.h.size:
+            return w, cost
+        if strong_convexity(objective.oracle.record):
+            self.h[:] = 0.0
+            self._fill(objective, 0.0)
+        return w, cost + (float(objective.weight @ self.h) + objective.gold_omega)

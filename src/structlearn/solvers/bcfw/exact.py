@@ -1,0 +1,143 @@
+"""Blocks of a dense z over which the dual is maximised exactly, with shrinking.
+
+Most blocks soon rest at a vertex. A full pass finds those that do not; rounds over these *active* blocks
+alone follow (the shrinking of Hsieh et al. and Keerthi et al. 2008). A block is shrunk when a visit finds
+no gap, and the next full pass takes it up again where that was wrong.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.problem.objective import Objective
+from structlearn.solvers.bcfw.blocks import State
+from structlearn.solvers.bcfw.dense import DenseBlocks
+from structlearn.solvers.bcfw.dense_point import DensePoint
+from structlearn.solvers.bcfw.exact_pass import exact_pass, steepness
+from structlearn.solvers.bcfw.rounds import Accumulators
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from structlearn.solvers.bcfw.block_frank_wolfe import BlockFrankWolfe
+
+#: Rounds are worth it where at most this fraction of the blocks is active.
+FEW_ACTIVE = 0.5
+#: The rounds end when the active blocks' gaps are this fraction of what the full pass saw.
+ENOUGH = 0.1
+#: Passes over active blocks between two full ones, where each of them is a pass of its own.
+MOST_REPEATS = 10
+
+
+class SavedExact(NamedTuple):
+    """What a checkpoint says of exact blocks."""
+
+    z: Array
+    h: Array
+    goal: float
+    left: int
+
+
+class ExactDenseBlocks(DenseBlocks):
+    """z as one vector, whose blocks are projections.
+
+    Attributes
+    ----------
+    steep : ndarray of shape (n_examples,)
+        p ||x_i||^2 of each block.
+    goal : float
+        The gap of the active blocks at which the rounds over them end.
+    left : int
+        Visits that these may still take.
+    """
+
+    least_visits: ClassVar[int] = 1024
+
+    def __init__(self, objective: Objective, options: BlockFrankWolfe, point: DensePoint) -> None:
+        super().__init__(objective, options, point)
+        self.steep = steepness(objective.scoring.for_pass(steepness), objective.blocks)
+        self.goal, self.left = 0.0, 0
+
+    @classmethod
+    def restored(cls, objective: Objective, options: BlockFrankWolfe, saved: Any) -> Self:
+        blocks = super().restored(objective, options, saved)
+        blocks.goal, blocks.left = float(saved.goal), int(saved.left)
+        return blocks
+
+    def saved(self) -> tuple[Any, ...]:
+        return SavedExact(self.point.z, self.point.h, self.goal, self.left)
+
+    @property
+    def repeats(self) -> int:
+        return MOST_REPEATS if self.options.focus else 0
+
+    def advance(
+        self, objective: Objective, state: State, most: int, rng: np.random.Generator
+    ) -> tuple[int, Array]:
+        """A piece of a full pass, or of the rounds that follow it; it ends where a whole pass does."""
+        most = min(most, objective.n_active - state.oracle_calls % objective.n_active)
+        if not state.again:
+            return super().advance(objective, state, most, rng)
+        seed = int(rng.integers(1 << 62))
+        visits, active = self._run_active(objective, state, min(most, self.left), seed)
+        self.left -= visits
+        return visits, active if self.left else active[:0]
+
+    def next_pass(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
+        if state.again:
+            return state.order[:0]
+        active, self.goal = active_blocks(objective.active, state.gaps, rng)
+        self.left = int(self.options.focus * objective.n_active)
+        return active if self.left else active[:0]
+
+    def draw_again(self, objective: Objective, gaps: Array, rng: np.random.Generator) -> Array:
+        return active_blocks(objective.active, gaps, rng)[0]
+
+    def _run_active(self, objective: Objective, state: State, most: int, seed: int) -> tuple[int, Array]:
+        """At most so many visits to active blocks: how many were made, and what is active after them.
+
+        Several threads go over them once, sharing out what is worth it.
+        """
+        active = state.order
+        if objective.n_jobs == 1 or active.size < self.least_visits * objective.n_jobs:
+            visits, n_active = self.maximize(objective, state, active, state.sums, most, self.goal, seed)
+            return visits, active[:n_active]
+        now, later = active[:most], active[most:]
+        self.run(objective, state, now)
+        found = now[state.gaps[now] > 0.0]
+        if not later.size and float(state.gaps[found].sum()) <= self.goal:
+            return now.size, now[:0]
+        return now.size, np.concatenate([later, np.random.default_rng(seed).permutation(found)])
+
+    def _pass(self, objective: Objective, state: State, order: Array, own: Accumulators) -> None:
+        self.maximize(objective, state, order.copy(), own, order.size, np.inf, 0)
+
+    def maximize(
+        self,
+        objective: Objective,
+        state: State,
+        order: Array,
+        own: Accumulators,
+        most: int,
+        goal: float,
+        seed: int,
+    ) -> tuple[int, int]:
+        """Visits made and blocks left active by `exact_pass`; one round unless there is a finite goal."""
+        z, h = self.point.z, self.point.h
+        return objective.run_pass(
+            exact_pass,
+            *(objective.blocks, objective.regularization, self.steep),
+            *(order, most, goal, seed, own.w, z, state.gaps, own.totals, h, own.lag),
+        )
+
+
+def active_blocks(blocks: Array, gaps: Array, rng: np.random.Generator) -> tuple[Array, float]:
+    """Blocks that had a gap in a full pass, if they are few, in random order; the gap to bring them to."""
+    seen = gaps[blocks]
+    active = rng.permutation(blocks[seen > 0.0])
+    if active.size > FEW_ACTIVE * blocks.size:
+        return active[:0], 0.0
+    return active, ENOUGH * float(seen.sum())

@@ -1,0 +1,90 @@
+"""What the loop asks of a solver: a frozen record of options that neither prints, times nor stops itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.core.rounding import Bound
+from structlearn.problem.objective import Objective
+from structlearn.solvers.solution import Solution
+
+State = TypeVar("State")
+
+
+class Candidate(NamedTuple):
+    """A pair to be certified: weights, and what is known of their values."""
+
+    w: Array
+    #: P(w) where the solver knows it already
+    primal: float | None = None
+    #: D of a dual feasible point z, where the solver has one, as the objective bounds it
+    dual: Bound | None = None
+    #: ||w(z)||^2, where the solver says so
+    dual_norm: float = np.nan
+    #: further columns for the history
+    extra: Mapping[str, float] = MappingProxyType({})
+
+
+class Progress(NamedTuple):
+    """What the loop must know of a solver's state."""
+
+    #: oracle answers used for steps so far
+    oracle_calls: int
+    #: what the gap may be, at no cost; the loop evaluates the exact one when this is near tol
+    estimate: float = np.inf
+    #: a sentence, where the solver has nothing left to do
+    finished: str = ""
+    #: whether steps that need no oracle are under way: evaluations, and budgets of answers, wait for them
+    pending: bool = False
+
+
+class Solver(Protocol[State]):
+    """An algorithm that minimises an `Objective`, by states of its own kind; derive it from `SolverBase`."""
+
+    #: False where the objective's own minimum means nothing (the perceptron): then the last weights count
+    certifies: ClassVar[bool]
+    #: True where w(z) and the cost of z are added up step by step, with a dual that never decreases: then
+    #: only the dual value of a settled state, which has no drift, counts in the end
+    accumulates: ClassVar[bool]
+
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+        """The first state. Compiles what `step` will need, so that the clock starts after it."""
+
+    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+        """The next state; arrays may be changed in place."""
+
+    def progress(self, state: State) -> Progress:
+        """How far the state has come."""
+
+    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+        """What may be certified now."""
+
+    def settle(self, objective: Objective, state: State) -> tuple[State, Any]:
+        """Make a state consistent again after the last step (or an interruption); its dual point, if kept.
+
+        The point is a dense array, or an object that NumPy can make one of.
+        """
+
+    def saved(self, objective: Objective, state: State) -> Any:
+        """The state as it is written to a checkpoint: a record of arrays and plain values (see `states`)."""
+
+    def restored(self, objective: Objective, saved: Any) -> State:
+        """The state that was `saved`; ValueError if it is not one of this objective."""
+
+
+class SolverBase(Generic[State]):
+    """What most solvers have in common: they certify, and their states are written as they are."""
+
+    certifies: ClassVar[bool] = True
+    accumulates: ClassVar[bool] = False
+
+    def saved(self, objective: Any, state: State) -> Any:
+        return state
+
+    def restored(self, objective: Any, saved: Any) -> State:
+        return saved
