@@ -15,7 +15,7 @@ import pytest
 from brute import SOLVERS, STRUCTURES, build, problem
 from structlearn.core.memory import Memory
 from structlearn.solvers import BlockFrankWolfe, Checkpoint, Perceptron, Stopping, Uniform, checkpoint, solve
-from structlearn.solvers.checkpoint import NAME
+from structlearn.solvers.checkpoint import NAME, digest
 from structlearn.solvers.states import flatten, load_state, open_state, save_state, unflatten
 from structlearn.storage import locks, tensors
 from structlearn.storage.locks import FolderLock
@@ -339,3 +339,12 @@ def test_only_records_are_made_from_a_file():
         flatten(Simplex(3), {})
     with pytest.raises(TypeError, match="os:system"):
         unflatten({"record": "os:system", "fields": {"command": "true"}}, dict.__getitem__)
+
+
+@pytest.mark.parametrize("name", ["own, plain Python", "own, compiled"])
+def test_the_digest_does_not_depend_on_addresses(name):
+    """A record may hold the address of a function, which is another one in the next process."""
+    one, other = build(STRUCTURES[name]).objective, build(STRUCTURES[name]).objective
+    assert one.structure.record.address != other.structure.record.address
+    assert digest(one, Perceptron(), 1e-3) == digest(other, Perceptron(), 1e-3)
+    assert digest(one, Perceptron(), 1e-3) != digest(one, Perceptron(), 1e-2)

@@ -144,24 +144,17 @@ class Objective:
     @property
     def content_hash(self) -> tuple[float, ...]:
         """Numbers that differ between objectives: a solver may go on from where it was on an equal one."""
-        dual_map = self.gold_map
-        return (
-            self.regularization,
-            self.n_active,
-            dual_map.size,
-            float(dual_map @ dual_map),
-            float(dual_map.sum()),
-            self.gold_cost,
-            self.penalty.conjugate(dual_map),
-        )
+        u = self.gold_map
+        numbers = float(u @ u), float(u.sum()), self.gold_cost, self.penalty.conjugate(u)
+        return (self.regularization, self.n_active, u.size, *numbers)
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """All that makes this objective what it is; `fingerprint` tells less, and takes less time."""
+        """All that makes this objective what it is; `content_hash` tells less, and takes less time."""
         return (
             *(self.regularization, self.regularizer, self.oracle.n_jobs),
             *(type(self.penalty).__name__, *vars(self.penalty).values()),
-            *(self.structure.record, self.scoring.record, self.scoring.start),
+            *(self.structure.content, self.scoring.record, self.scoring.start),
             *(self.gold, self.cost, self.weight, self.active),
         )
 

@@ -97,6 +97,11 @@ class Structure(ABC):
     def record(self) -> Any:
         """The NamedTuple that implements the operations of `structlearn.core.contract`."""
 
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """What tells it from others, the same in every process; a record may hold addresses."""
+        return self.record
+
     def arguments(self) -> dict[str, Any]:
         """What the constructor needs to make this structure again."""
         return {name: getattr(self, name) for name in signature(type(self)).parameters}

@@ -78,6 +78,10 @@ class OwnStructure(Structure):
     def record(self) -> CompiledOracle | Called:
         return self._compiled[0] if self.python is None else Called(self.python.address)
 
+    @property
+    def content(self) -> tuple[Any, ...]:
+        return (self.inner, self.part_ndim)
+
     @cached_property
     def _compiled(self) -> tuple[CompiledOracle, Any]:
         """The record of a compiled function, and what must live as long."""

@@ -52,6 +52,10 @@ class Whole(Structure):
         return self.inner.has_linear_parts
 
     @property
+    def content(self) -> tuple[Any, ...]:
+        return ("whole", *self.inner.content)
+
+    @property
     def compiled(self) -> bool:
         return self.inner.compiled
 

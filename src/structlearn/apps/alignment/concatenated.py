@@ -99,6 +99,10 @@ class ProgramMatching(UntiedMatching):
     def record(self) -> Any:
         return Called(self._program.address)
 
+    @property
+    def content(self) -> tuple[Any, ...]:
+        return super().record
+
 
 def matching_by_program(theta: Array) -> Array:
     """argmax <theta, z> over z >= 0 with sums of rows and columns at most 1."""

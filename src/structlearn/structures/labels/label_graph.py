@@ -86,6 +86,10 @@ class LabelGraph(Structure):
             return enumeration_record(self.n_labels, self.edges)
         return Called(self._relaxed.address, self.n_shared)
 
+    @property
+    def content(self) -> tuple[Any, ...]:
+        return (self.n_labels, self.edges)
+
     def shape(self, theta: Array) -> Shape:
         n_parts = self.n_labels + self.n_shared
         if np.size(theta) != n_parts:
