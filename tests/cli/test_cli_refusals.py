@@ -270,7 +270,7 @@ def raising(error):
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), MemoryError()])
 def test_failures_exit_with_1(run, libsvm, tmp_path, monkeypatch, error):
-    monkeypatch.setattr("structlearn.storage.tensors.written_aside", raising(error))
+    monkeypatch.setattr("structlearn.storage.tensors.atomic_write", raising(error))
     result = run("train", "classify", libsvm, "--out", tmp_path / "model.st", code=1)
     assert result.stdout == ""
     assert result.stderr.splitlines()[-1] in ("Error: No space left on device.", "Error: Out of memory.")

@@ -33,8 +33,7 @@ def compare(
         str,
         typer.Argument(
             metavar="TASK|RECIPE",
-            help="classify, multilabel, regress, tag, chunk, ner, parse or match, with DATA; or scene, "
-            "letters, triplets or alignment.",
+            help="{tasks}, with DATA; or scene, letters, triplets or alignment.",
             show_default=False,
         ),
     ],
@@ -138,8 +137,8 @@ class Wanted(NamedTuple):
 
 def _is_recipe(what: str) -> bool:
     from structlearn.apps.recipes import RECIPES
-    from structlearn.cli.tasks import TASKS
-    from structlearn.estimators.choices import one_of
+    from structlearn.cli.registry import TASKS
+    from structlearn.core.registry import one_of
 
     return one_of("task or recipe", what, [*TASKS, *RECIPES]) in RECIPES
 
@@ -193,13 +192,13 @@ def _task(
     flags: Mapping[str, Any],
     files: Files,
 ) -> Experiment:
-    from structlearn.cli.tasks import TASKS, task_parameters
+    from structlearn.cli.tasks import task_named, task_parameters
     from structlearn.cli.training import checked_estimator
     from structlearn.reports.comparison import chosen_estimators
 
     if files.data is None:
         raise ValueError(f"The task {what} needs DATA to train on.")
-    task = TASKS[what]
+    task = task_named(what)
     estimator = checked_estimator(task.estimator, **given, **task_parameters(what, flags))
     chosen_estimators(estimator, names)
     training = task.training(files.data, files.target)
@@ -215,11 +214,11 @@ def _task(
 
 
 def _test(what: str, training: Any, path: Path) -> TaskError:
-    from structlearn.cli.tasks import TASKS
+    from structlearn.cli.registry import TASKS
     from structlearn.estimators.persistence import Bundle
 
     bundle = Bundle(None, training.notes, training.texts, training.arrays)
-    inputs = TASKS[what].inputs(path, bundle, labels=True)
+    inputs = TASKS[what].task.inputs(path, bundle, labels=True)
     if inputs.y is None:
         raise ValueError(f"{path} has no labels to compare with.")
     return TaskError(what, training.notes, inputs)
@@ -234,10 +233,10 @@ class TaskError:
     inputs: Any
 
     def __call__(self, estimator: Any) -> float:
-        from structlearn.cli.tasks import TASKS
+        from structlearn.cli.registry import TASKS
         from structlearn.estimators.persistence import Bundle
 
-        task, predicted = TASKS[self.task], estimator.predict(self.inputs.X)
+        task, predicted = TASKS[self.task].task, estimator.predict(self.inputs.X)
         return task.error(task.evaluate(Bundle(estimator, self.notes), self.inputs.y, predicted).values)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from structlearn import metrics
 from structlearn.apps.tagging.plan import Plan, make_plan
@@ -16,7 +16,7 @@ from structlearn.cli.formats import ENTRY
 from structlearn.cli.labels import positions
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import plain, quoted
 from structlearn.data import (
     DataError,
     FeatureVocabulary,
@@ -29,6 +29,10 @@ from structlearn.data import (
 )
 from structlearn.estimators.inputs import Stacked
 from structlearn.estimators.persistence import Bundle
+from structlearn.storage.schema import check_form
+
+if TYPE_CHECKING:
+    from structlearn.reports import Page
 
 #: --templates for files whose cells are the features
 CELLS = "cells"
@@ -37,7 +41,7 @@ _READING: dict[str, tuple[str, ...]] = dict.fromkeys(
 )
 
 
-class Page(NamedTuple):
+class ColumnFile(NamedTuple):
     """A file to be written back: what was read, the column to fill, and its place where it is missing."""
 
     tokens: Tokens
@@ -50,6 +54,7 @@ class Tag(Task):
     """One token a line, its columns and its label, blank lines between sentences."""
 
     estimator = "ChainClassifier"
+    drawn = True
     packed = "chain"
     flags: ClassVar[dict[str, tuple[str, ...]]] = {
         **STRUCTURED,
@@ -132,7 +137,9 @@ class Tag(Task):
         X = features_of(bundle).transform(tokens)
         there = plan.label in tokens.columns
         y = split_rows(tokens.filled_cells(plan.label), tokens.lengths) if there and labels else None
-        return Inputs(Stacked(X, tokens.lengths), y, Page(tokens, plan.label, plan.names.index(plan.label)))
+        return Inputs(
+            Stacked(X, tokens.lengths), y, ColumnFile(tokens, plan.label, plan.names.index(plan.label))
+        )
 
     def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
         """The file itself, the label column filled; with confidences, the probability of each label.
@@ -146,6 +153,37 @@ class Tag(Task):
             return _labels_alone(predicted, shares)
         values = (str(label) for one in predicted for label in one.tolist())
         return filled(page.tokens, page.label, values, place=page.place, confidences=shares)
+
+    def check_notes(self, bundle: Bundle) -> None:
+        """The plan and its features, or the vocabulary of the cells."""
+        if FEATURES in bundle.arrays:
+            Plan.from_notes(bundle.notes)
+            features_of(bundle)
+            return
+        check_form(bundle.notes, {"label_column": int}, "notes")
+        check_form(bundle.texts, {"vocabulary": list[str]}, "texts")
+        n = len(FeatureVocabulary.from_lines(bundle.texts["vocabulary"]).names_)
+        if n != bundle.estimator.n_features_in_:
+            raise ValueError(f"its vocabulary has {n} features, not {bundle.estimator.n_features_in_}")
+
+    def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
+        """Tagged text; the words are the first column that is not the label."""
+        from structlearn.reports.tagged_text import TaggedText, tagged_page
+
+        X, gold, source = self.reread(path, bundle, labels=True)
+        tokens = source.tokens
+        first = next(name for name in tokens.columns if name != source.label)
+        words = split_rows(tokens.column(first).cells, tokens.lengths)
+        predicted = bundle.estimator.predict(X)
+        sentences = [
+            TaggedText(
+                words[i].tolist(),
+                list(map(str, predicted[i])),
+                None if gold is None else list(map(str, gold[i])),
+            )
+            for i in range(len(tokens))
+        ]
+        return tagged_page(sentences, title=f"Tagged text of {plain(path.name)}", limit=limit)
 
     def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:
         """DataError if the file has a label (a type of spans) that training never saw."""
@@ -271,4 +309,4 @@ def _reread_cells(path: Path, bundle: Bundle) -> Inputs:
     if sequences.labels is None:  # columns are called by their numbers in training
         names = tuple(str(j) for j in range(n + 1) if j != place)
         tokens = replace(tokens, layout=tokens.layout._replace(names=names))
-    return Inputs(split_rows(X, lengths), sequences.labels, Page(tokens, label, place))
+    return Inputs(split_rows(X, lengths), sequences.labels, ColumnFile(tokens, label, place))

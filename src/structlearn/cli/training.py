@@ -36,14 +36,6 @@ from structlearn.cli.options import (
 )
 from structlearn.cli.outputs import check_output
 
-#: Written out: importing the table of solvers would make `--help` slow.
-SOLVER_HELP = (
-    "hinge: bcfw, coordinate-ascent, projected-gradient, fw, extragradient, cutting-plane, n-slack, "
-    "subgradient or stochastic-subgradient; smooth losses: sdca, lbfgs, gradient, proximal, cutting-plane or "
-    "subgradient; perceptron: perceptron; regress: direct, coordinate-descent or proximal. auto picks a "
-    "quick one that can do it."
-)
-
 
 @handling_errors()
 def train(
@@ -67,7 +59,7 @@ def train(
             "of the file's features (the target is none).",
         ),
     ] = None,
-    solver: Annotated[str, typer.Option(metavar="S", help=SOLVER_HELP)] = "auto",
+    solver: Annotated[str, typer.Option(metavar="S", help="{solvers}")] = "auto",
     regularization: Annotated[
         float | None,
         typer.Option(
@@ -117,16 +109,7 @@ def train(
 ) -> None:
     """Train a model, write it to MODEL, and print the certificate: how far from optimal it is at most.
 
-    classify reads libsvm files (label index:value ...) or tables with a header (CSV or tab-separated, all
-    features numbers, the target last); so does regress, whose targets are numbers. multilabel reads libsvm
-    files with label sets (0,4 index:value ...) or tables with --target naming columns of 0 and 1. A file
-    named .csv or .tsv is a table; any other is libsvm if index:value entries are seen in its first lines,
-    else a table if its first line has a comma or a tab. tag, chunk and ner read CoNLL-style columns (one
-    token a line, the word first and the label last, a blank line between sentences) or CoNLL-U, and make
-    features of words and other columns by templates. If tag finds a column of numbers or of name=value cells,
-    the cells are the features. parse reads CoNLL-U files. match reads .npz files of NumPy: features, a row a
-    pair of nodes; shapes, the nodes of both sides of each example; links, an example, its row and its column
-    each.
+    {files}
 
     Ctrl-C ends training early; the best model so far is written. With --checkpoint nothing is lost if the
     machine stops: --resume gives the model that training without the interruption would have given.

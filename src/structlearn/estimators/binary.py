@@ -19,6 +19,7 @@ from structlearn.estimators.choices import check_number
 from structlearn.estimators.inputs import canonical_examples, check_weights, summed_duplicates
 from structlearn.estimators.multiclass import FLOATS
 from structlearn.problem.objective import Objective
+from structlearn.problem.registry import BINARY
 from structlearn.scoring import RowScoring
 from structlearn.solvers import Solution
 from structlearn.structures import Cube
@@ -59,7 +60,7 @@ class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
     loss: str = "hinge"
     margin: float = 1.0
 
-    _losses: ClassVar[tuple[str, ...]] = ("hinge", "perceptron", "logistic")
+    _outputs: ClassVar[str] = BINARY
     _auto: ClassVar[str] = "lbfgs"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BinaryClassifier:

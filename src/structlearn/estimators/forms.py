@@ -12,6 +12,7 @@ import numpy as np
 
 from structlearn import estimators
 from structlearn.estimators.stored import count
+from structlearn.problem.registry import losses_of
 from structlearn.solvers import Certificate
 from structlearn.storage.schema import check_form
 from structlearn.structures import ConditionedChain
@@ -102,7 +103,7 @@ def check_parameters(kind: type, parameters: Mapping[str, Any]) -> None:
         if f"{name}?" not in forms:
             raise ValueError(f"parameters.{name} is none of {kind.__name__}")
     check_form(parameters, forms, "parameters")
-    if "loss" in parameters and parameters["loss"] not in kind._losses:  # type: ignore[attr-defined]
+    if "loss" in parameters and parameters["loss"] not in losses_of(kind._outputs):  # type: ignore[attr-defined]
         raise ValueError(f"parameters.loss is none of {kind.__name__}")
 
 

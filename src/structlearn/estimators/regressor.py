@@ -28,10 +28,10 @@ from structlearn.problem.penalties import ElasticNet, GroupNorm
 from structlearn.solvers import Certificate, History, Proximal, Row, Solution, Stopping, solve
 from structlearn.solvers.first_order.coordinate_descent import CoordinateDescent
 from structlearn.solvers.progress import Watchable, watched
+from structlearn.solvers.registry import SQUARES, solvers_for
 
 FLOATS = (np.float64, np.float32)
 PENALTIES = ("l2", "l1", "elasticnet", "group")
-SOLVERS = ("auto", "direct", "coordinate-descent", "proximal")
 POSTERIORS = ("gaussian",)
 #: What only a posterior has; forgotten when a later fit has none.
 OF_POSTERIOR = (
@@ -265,7 +265,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
     def check_parameters(self) -> None:
         """Refuse parameters that `fit` would refuse, without data: ValueError or TypeError."""
         one_of("penalty", self.penalty, PENALTIES)
-        one_of("solver", self.solver, SOLVERS)
+        one_of("solver", self.solver, ["auto", *solvers_for(SQUARES)])
         check_number("regularization", self.regularization)
         if check_number("l1_ratio", self.l1_ratio) > 1:
             raise ValueError(f"l1_ratio must be at most 1; got {self.l1_ratio!r}.")
