@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory, parse_size
 from structlearn.estimators.choices import ball_of, check_number, make_checkpoint, make_solver, one_of
+from structlearn.estimators.forms import StoredForm, count
 from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle
 from structlearn.problem.penalties import Penalty
@@ -102,6 +103,8 @@ class StructuredEstimator(Watchable, BaseEstimator):
     callback: Any = None
     solver_options: dict[str, Any] | None = None
 
+    #: How a model file holds it.
+    _stored: ClassVar[StoredForm] = StoredForm({"n_features_in_": count})
     #: The kind of outputs, which decides what losses there are.
     _outputs: ClassVar[str] = STRUCTURES
     #: The kind of packed data that holds such examples, where a cluster can train on them.
@@ -253,6 +256,14 @@ class StructuredEstimator(Watchable, BaseEstimator):
         oracle = Oracle(record, scoring, structure=structure, n_jobs=self._threads())
         return oracle.predict(self.weights_, shift)
 
+    def _weight_counts(self) -> set[int]:
+        """How many weights a model file may hold: with or without an intercept."""
+        d: int = self.n_features_in_
+        return {d, d + 1}
+
+    def _check_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """ValueError if the arrays of a model file do not fit together."""
+
     def save(self, path: str | Path) -> None:
         """Write the fitted model as one safetensors file (see `structlearn.load`)."""
         from structlearn.estimators.persistence import save
@@ -283,6 +294,11 @@ class RowWeights:
     def _label_weights(self) -> Array:
         n_others = self.structure_.n_shared + self._n_pair_weights
         return self.weights_[: self.weights_.size - n_others].reshape(-1, self.structure_.n_labels)
+
+    def _weight_counts(self) -> set[int]:
+        structure, d = self.structure_, self.n_features_in_
+        others = structure.n_shared + self._n_pair_weights
+        return {(d + intercept) * structure.n_labels + others for intercept in (0, 1)}
 
     @property
     def _n_pair_weights(self) -> int:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from structlearn.core.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
 from structlearn.estimators.choices import cost_options, one_of
+from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import canonical_examples, check_weights, coded, summed_duplicates
 from structlearn.estimators.layout import gold_and_cost
 from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
@@ -49,6 +50,9 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
 
     penalty: str = "l2"
 
+    _stored: ClassVar[StoredForm] = StoredForm(
+        {"classes_": label_array, "n_features_in_": count}, ("Simplex",)
+    )
     _outputs: ClassVar[str] = CLASSES
     _auto: ClassVar[str] = "lbfgs"
 

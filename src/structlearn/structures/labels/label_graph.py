@@ -14,6 +14,7 @@ from structlearn.structures.flat.switches import encode_switches, switch_costs
 from structlearn.structures.labels.enumeration import enumeration_record
 from structlearn.structures.labels.label_tree import chow_liu, is_forest, tree_record
 from structlearn.structures.labels.relaxation import LocalPolytope
+from structlearn.structures.registry import check_graph, count, pairs, stored
 
 MOST_LABELS_ENUMERATED = 15
 
@@ -22,6 +23,7 @@ _NO_MARGINALS = (
 )
 
 
+@stored("sets of labels, of which pairs have scores", {"n_labels": count, "edges": pairs})
 class LabelGraph(Structure):
     """<theta, z(y)> = sum_k theta_k y_k + sum_{e = (a, b)} theta_e[y_a, y_b],   y in {0, 1}^K.
 
@@ -55,6 +57,11 @@ class LabelGraph(Structure):
         self.exact = self.forest or self.n_labels <= MOST_LABELS_ENUMERATED
         if not self.exact:
             self.no_marginals = _NO_MARGINALS
+
+    @classmethod
+    def from_arguments(cls, arguments: dict[str, Any]) -> Structure:
+        check_graph(arguments["n_labels"], arguments["edges"])
+        return cls(**arguments)
 
     @classmethod
     def tree(cls, Y: ArrayLike) -> LabelGraph:
