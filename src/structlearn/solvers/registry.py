@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HINGE, SMOOTH, PERCEPTRON, SQUARES = "hinge", "smooth", "perceptron", "squares"
 #: What a solver may need of a problem, in words.
 NEEDS = {
-    "regularization": "lambda > 0, since it works on the dual",
+    "regularization": "lambda > 0",
     "gradient": "an objective with a gradient",
     "exact blocks": "one row of features per example and no shared parts",
 }
@@ -68,9 +68,7 @@ _AVERAGING = {"averaging": "certify the weighted average of the iterates, too"}
 _AT_ONCE = {"examples_at_once": "examples of a compiled call; Ctrl-C waits for it"}
 _FOCUS = {"focus": "passes' worth of exact visits to active blocks after each full pass"}
 _ROUNDS = {"rounds": "with threads, how often a pass joins what they have done"}
-_EXACT = {
-    "exact": "whether a block is maximised exactly where that is a projection, as in multiclass problems"
-}
+_EXACT = {"exact": "whether a block is maximised exactly where that is a projection (multiclass problems)"}
 _BLOCKS = {**_ORDER, **_AVERAGING, **_EXACT, **_FOCUS, **_AT_ONCE, **_ROUNDS}
 _FORGET = {"forget_after": "how long what has no weight is kept"}
 _ACTIVE_SETS = {
