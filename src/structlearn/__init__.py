@@ -19,7 +19,7 @@ _HOMES = {
     "StructuredPredictor": "structlearn.estimators",
     "TreeParser": "structlearn.estimators",
     "OracleError": "structlearn.core.errors",
-    "load": "structlearn.estimators.persistence",
+    "load": "structlearn.apps.registry",
     "regularization_path": "structlearn.estimators.path",
 }
 _ROOMS = (
@@ -38,6 +38,7 @@ _ROOMS = (
 __all__ = [*_HOMES, *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
+    from structlearn.apps.registry import load as load
     from structlearn.core.errors import OracleError as OracleError
     from structlearn.estimators import (
         BinaryClassifier as BinaryClassifier,
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
         TreeParser as TreeParser,
     )
     from structlearn.estimators.path import regularization_path as regularization_path
-    from structlearn.estimators.persistence import load as load
 
 
 def __getattr__(name: str) -> Any:

@@ -17,9 +17,9 @@ from structlearn import LinearRegressor, MulticlassClassifier, StructuredPredict
 from structlearn.cli.formats import training_format
 from structlearn.cli.training import train
 from structlearn.data import write_libsvm
-from structlearn.estimators import regressor
 from structlearn.estimators.base import StructuredEstimator
-from structlearn.estimators.choices import LOSSES, SOLVERS
+from structlearn.problem.registry import LOSSES
+from structlearn.solvers.registry import SOLVERS
 
 COMMANDS = ["demo", "train", "predict", "evaluate", "align", "info"]
 
@@ -73,7 +73,7 @@ def test_help_names_all_losses_and_solvers(run):
     unbroken = re.sub(r"-\n +", "-", run("train", "--help").stdout)
     shown = re.findall(r"[\w-]+", unbroken)
     losses = LOSSES.keys() - {"logistic"}  # of BinaryClassifier, which no task uses
-    assert {*losses, *SOLVERS, *regressor.SOLVERS} <= {*shown}
+    assert {*losses, *SOLVERS} <= {*shown}
 
 
 def test_demo_calls_the_application(run, monkeypatch, tmp_path):

@@ -30,6 +30,7 @@ from structlearn.cli.errors import (
 from structlearn.cli.information import info
 from structlearn.cli.prediction import evaluate, predict
 from structlearn.cli.showing import show
+from structlearn.cli.texts import Command
 from structlearn.cli.training import train
 from structlearn.core.compilation import announced
 from structlearn.core.wording import LONGEST, plain
@@ -93,27 +94,32 @@ def root(
         typer.echo(context.get_help())
 
 
-app.command(short_help="Try the library on data that comes with it.", epilog="Example: structlearn demo")(
-    demo
-)
 app.command(
+    cls=Command, short_help="Try the library on data that comes with it.", epilog="Example: structlearn demo"
+)(demo)
+app.command(
+    cls=Command,
     short_help="Train a model and print its certificate.",
     epilog="Example: structlearn train tag train.txt --out tagger.safetensors --regularization 0.001",
 )(train)
 app.command(
+    cls=Command,
     short_help="Write a model's answers, one line an input.",
     epilog="Example: structlearn predict tagger.safetensors new.txt --out labels.txt",
 )(predict)
 app.command(
+    cls=Command,
     short_help="Compare a model's answers with the labels of a file.",
     epilog="Example: structlearn evaluate tagger.safetensors test.txt",
 )(evaluate)
 app.command(
+    cls=Command,
     short_help="Write a page that draws a model's answers.",
     epilog="Example: structlearn show parser.safetensors test.conllu --out page.html",
 )(show)
 app.add_typer(align, name="align", short_help="Word alignment: train, apply, show, evaluate, clean.")
 app.command(
+    cls=Command,
     short_help="Run several solvers on the same problem and write a report.",
     epilog="Examples: structlearn compare letters --out report; structlearn compare tag train.txt "
     "--test test.txt --solvers bcfw,fw --out report",
@@ -126,6 +132,7 @@ app.add_typer(
     epilog="Example: structlearn data fetch letters",
 )
 app.command(
+    cls=Command,
     short_help="Describe the installation or a model file.",
     epilog="Example: structlearn info tagger.safetensors",
 )(info)

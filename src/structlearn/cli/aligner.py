@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from structlearn.cli.alignment import Source, Target, align
 from structlearn.cli.errors import NO_MODEL, convergence_warnings, handling_errors, say
+from structlearn.cli.groups import grouped
 from structlearn.cli.outputs import check_output, print_values, write_output
 
 if TYPE_CHECKING:
@@ -27,64 +29,138 @@ MaxLength = Annotated[
 _LOOKED_AT = 1000
 
 
-@align.command(
-    short_help="Train an aligner and print its certificate.",
-    epilog="Example: structlearn align train --src text.en --tgt text.fr --gold gold.wa --gold-src gold.en "
-    "--gold-tgt gold.fr --out model.safetensors",
-)
-@handling_errors()
-def train(
-    source: Source,
-    target: Target,
-    out: Annotated[Path, typer.Option(metavar="MODEL", help="Model file to write.", show_default=False)],
+@dataclass(frozen=True)
+class GoldFiles:
+    """Gold links and their sentences: all of them, or none."""
+
     gold: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Gold links, Pharaoh or NAACL.", show_default=False)
-    ] = None,
+    ] = None
     gold_source: Annotated[
         Path | None, typer.Option("--gold-src", metavar="FILE", help="Their source sentences.")
-    ] = None,
+    ] = None
     gold_target: Annotated[
         Path | None, typer.Option("--gold-tgt", metavar="FILE", help="Their translations.")
-    ] = None,
+    ] = None
+
+    def given(self) -> list[Path]:
+        """The files."""
+        found = [path for path in (self.gold, self.gold_source, self.gold_target) if path is not None]
+        if len(found) not in (0, 3):
+            raise ValueError("Gold links need all of --gold, --gold-src and --gold-tgt.")
+        return found
+
+
+@dataclass(frozen=True)
+class LinkOptions:
+    """What links are like, and how they are learnt."""
+
     fertility: Annotated[
         int | None,
         typer.Option(metavar="K", help="Most links of a word.  [default: 2 with gold links, else no bound]"),
-    ] = None,
+    ] = None
     pseudo_gold: Annotated[
         bool, typer.Option("--pseudo-gold", help="Without gold: train on the confident links of the text.")
-    ] = False,
+    ] = False
     nearest_gold: Annotated[
         bool, typer.Option("--nearest-gold", help="Without gold: train on links of nearest word vectors.")
-    ] = False,
+    ] = False
     regularization: Annotated[
         float | None, typer.Option(metavar="X", help="Lambda.  [default: by cross-validation]")
-    ] = None,
+    ] = None
     missed: Annotated[
         float | None, typer.Option(metavar="X", help="Cost of a missed link.  [default: by cross-validation]")
-    ] = None,
-    spurious: Annotated[float, typer.Option(metavar="X", help="Cost of a spurious link.")] = 1.0,
+    ] = None
+    spurious: Annotated[float, typer.Option(metavar="X", help="Cost of a spurious link.")] = 1.0
+
+    def check(self, gold: list[Path], vectors: VectorFiles) -> None:
+        """ValueError for gold links from two places, or from none."""
+        if (self.pseudo_gold or self.nearest_gold) and gold:
+            raise ValueError("Give gold links or --pseudo-gold (--nearest-gold), not both.")
+        if self.pseudo_gold and self.nearest_gold:
+            raise ValueError("Give --pseudo-gold or --nearest-gold, not both.")
+        if self.nearest_gold and vectors.source_vectors is None:
+            raise ValueError("--nearest-gold needs --vectors-src and --vectors-tgt.")
+
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the aligner."""
+        given = asdict(self)
+        nearest = given.pop("nearest_gold")
+        return {**given, "pseudo_gold": "nearest"} if nearest else given
+
+
+@dataclass(frozen=True)
+class VectorFiles:
+    """Where word vectors come from, and how they are brought into one space."""
+
     source_vectors: Annotated[
         Path | None,
         typer.Option("--vectors-src", metavar="FILE", help="Word vectors of the source, fastText's format."),
-    ] = None,
+    ] = None
     target_vectors: Annotated[
         Path | None, typer.Option("--vectors-tgt", metavar="FILE", help="Word vectors of the target.")
-    ] = None,
+    ] = None
     dictionary: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="Word pairs by which to map the vectors.  [default: translations that the text is sure of]",
         ),
-    ] = None,
+    ] = None
     one_space: Annotated[
         bool, typer.Option("--one-space", help="The vectors of both sides are in one space: no map.")
-    ] = False,
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Tell House from house.")] = False,
+    ] = False
+
+    def given(self) -> list[Path]:
+        """The files."""
+        paths = (self.source_vectors, self.target_vectors, self.dictionary)
+        return [path for path in paths if path is not None]
+
+    def read(self) -> Vectors | None:
+        """The vectors of both sides, mapped by the dictionary if there is one."""
+        from structlearn.apps.alignment.vectors import map_vectors, read_dictionary, read_vectors
+
+        if self.source_vectors is None or self.target_vectors is None:
+            if self.given() or self.one_space:
+                raise ValueError("Word vectors need both --vectors-src and --vectors-tgt.")
+            return None
+        if self.dictionary is not None and self.one_space:
+            raise ValueError("Give --dictionary or --one-space, not both.")
+        pairs = None if self.dictionary is None else read_dictionary(self.dictionary)
+        vectors = read_vectors(self.source_vectors), read_vectors(self.target_vectors)
+        if pairs is None:
+            return vectors
+        mapped = map_vectors(vectors, pairs)
+        _say_mapped(mapped, str(self.dictionary))
+        return mapped.vectors
+
+
+@dataclass(frozen=True)
+class WordOptions:
+    """Which words are one, and how many a sentence may have."""
+
+    keep_case: Annotated[bool, typer.Option("--keep-case", help="Tell House from house.")] = False
     strip_accents: Annotated[
         bool, typer.Option("--strip-accents", help="Look up words without their accents.")
-    ] = False,
-    max_length: MaxLength = 200,
+    ] = False
+    max_length: MaxLength = 200
+
+
+@align.command(
+    short_help="Train an aligner and print its certificate.",
+    epilog="Example: structlearn align train --src text.en --tgt text.fr --gold gold.wa --gold-src gold.en "
+    "--gold-tgt gold.fr --out model.safetensors",
+)
+@handling_errors()
+@grouped
+def train(
+    source: Source,
+    target: Target,
+    out: Annotated[Path, typer.Option(metavar="MODEL", help="Model file to write.", show_default=False)],
+    gold: GoldFiles,
+    links: LinkOptions,
+    files: VectorFiles,
+    words: WordOptions,
     jobs: Annotated[int, typer.Option(metavar="N", min=1, help="Threads for the statistics.")] = 1,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all random choices.")] = 0,
 ) -> None:
@@ -97,68 +173,24 @@ def train(
     """
     from structlearn.apps.alignment.aligner import Aligner
 
-    given = [path for path in (gold, gold_source, gold_target) if path is not None]
-    if len(given) not in (0, 3):
-        raise ValueError("Gold links need all of --gold, --gold-src and --gold-tgt.")
-    if (pseudo_gold or nearest_gold) and given:
-        raise ValueError("Give gold links or --pseudo-gold (--nearest-gold), not both.")
-    if pseudo_gold and nearest_gold:
-        raise ValueError("Give --pseudo-gold or --nearest-gold, not both.")
-    files = VectorFiles(source_vectors, target_vectors, dictionary, one_space)
-    if nearest_gold and source_vectors is None:
-        raise ValueError("--nearest-gold needs --vectors-src and --vectors-tgt.")
+    given = gold.given()
+    links.check(given, files)
     out_file = check_output(out, others=[source, target, *given, *files.given()])
-    vectors = _vectors(files)
+    vectors = files.read()
     aligner = Aligner(
-        fertility=fertility,
-        regularization=regularization,
-        missed=missed,
-        spurious=spurious,
-        pseudo_gold="nearest" if nearest_gold else pseudo_gold,
-        map_vectors=vectors is not None and dictionary is None and not one_space,
-        lowercase=not keep_case,
-        strip_accents=strip_accents,
+        **links.parameters(),
+        map_vectors=vectors is not None and files.dictionary is None and not files.one_space,
+        lowercase=not words.keep_case,
+        strip_accents=words.strip_accents,
         n_jobs=jobs,
         random_state=seed,
     )
-    _fit(aligner, partial(_pairs, max_length=max_length), (source, target), given, vectors)
+    _fit(aligner, partial(_pairs, max_length=words.max_length), (source, target), given, vectors)
     if aligner.mapped_ is not None:
         _say_mapped(aligner.mapped_, "the text")
     aligner.save(str(out_file))
     say(f"Wrote the model to {out}.")
     _print_certificate(aligner)
-
-
-class VectorFiles(NamedTuple):
-    """Where word vectors come from, and how they are brought into one space."""
-
-    source: Path | None
-    target: Path | None
-    dictionary: Path | None
-    one_space: bool
-
-    def given(self) -> list[Path]:
-        """The files."""
-        return [path for path in self[:3] if path is not None]
-
-
-def _vectors(files: VectorFiles) -> Vectors | None:
-    """The vectors of both sides, mapped by the dictionary if there is one."""
-    from structlearn.apps.alignment.vectors import map_vectors, read_dictionary, read_vectors
-
-    if files.source is None or files.target is None:
-        if files.given() or files.one_space:
-            raise ValueError("Word vectors need both --vectors-src and --vectors-tgt.")
-        return None
-    if files.dictionary is not None and files.one_space:
-        raise ValueError("Give --dictionary or --one-space, not both.")
-    pairs = None if files.dictionary is None else read_dictionary(files.dictionary)
-    vectors = read_vectors(files.source), read_vectors(files.target)
-    if pairs is None:
-        return vectors
-    mapped = map_vectors(vectors, pairs)
-    _say_mapped(mapped, str(files.dictionary))
-    return mapped.vectors
 
 
 def _say_mapped(mapped: MappedVectors, origin: str) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from structlearn.cli.errors import handling_errors, say
+from structlearn.cli.groups import grouped
 from structlearn.cli.options import Boundaries, Cost, Edges, Jobs, Loss, NoIntercept, Penalty, Seed, Target
 from structlearn.core.wording import plain
 
@@ -27,61 +28,98 @@ class Experiment(NamedTuple):
     about: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """What is compared, and on what data."""
+
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the report.", show_default=False)]
+    solvers: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Solvers as for train.  [default: some that fit the loss]"),
+    ] = None
+    test: Annotated[
+        Path | None, typer.Option(metavar="DATA", help="Data on which a task's error is measured.")
+    ] = None
+    data_dir: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="Folder of a recipe's data.  [default: see data path]"),
+    ] = None
+    full: Annotated[bool, typer.Option("--full", help="letters, triplets: train on more data.")] = False
+    pairs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="alignment: pairs to train on.  [default: 100]")
+    ] = None
+    separate: Annotated[bool, typer.Option("--separate", help="One process a solver.")] = False
+
+    def names(self) -> list[str] | None:
+        """The solvers that are named."""
+        return None if self.solvers is None else [n.strip() for n in self.solvers.split(",") if n.strip()]
+
+
+@dataclass(frozen=True)
+class ComparedProblemOptions:
+    """What is minimised by all of them."""
+
+    loss: Loss = None
+    penalty: Penalty = None
+    regularization: Annotated[
+        float | None, typer.Option(metavar="X", help="Lambda, as for train.  [default: 0.01]")
+    ] = None
+    cost: Cost = None
+    tol: Annotated[
+        float | None, typer.Option(metavar="X", help="Stop at this gap, as for train.  [default: 0.001]")
+    ] = None
+    max_passes: Annotated[
+        float | None, typer.Option(metavar="N", help="Passes of each solver at most.  [default: 1000]")
+    ] = None
+    max_seconds: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Seconds of each solver at most.  [default: none; recipes: 60]"),
+    ] = None
+    no_intercept: NoIntercept = False
+    seed: Seed = 0
+    jobs: Jobs = 1
+
+    def parameters(self) -> dict[str, Any]:
+        """What was given of the parameters of every estimator."""
+        given = {
+            "regularization": self.regularization,
+            "tol": self.tol,
+            "max_passes": self.max_passes,
+            "max_seconds": self.max_seconds,
+            "fit_intercept": False if self.no_intercept else None,
+            "random_state": self.seed,
+            "n_jobs": self.jobs,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class ComparedTaskOptions:
+    """What only some tasks have."""
+
+    target: Target = None
+    edges: Edges = None
+    boundaries: Boundaries = False
+
+
 @handling_errors()
+@grouped
 def compare(
     what: Annotated[
         str,
         typer.Argument(
             metavar="TASK|RECIPE",
-            help="classify, multilabel, regress, tag, chunk, ner, parse or match, with DATA; or scene, "
-            "letters, triplets or alignment.",
+            help="{tasks}, with DATA; or scene, letters, triplets or alignment.",
             show_default=False,
         ),
     ],
+    comparison: ComparisonOptions,
+    problem: ComparedProblemOptions,
+    of_task: ComparedTaskOptions,
     data: Annotated[
         Path | None,
         typer.Argument(metavar="[DATA]", help="Training data of a task, plain or .gz.", show_default=False),
     ] = None,
-    *,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the report.", show_default=False)],
-    solvers: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,...", help="Solvers as for train.  [default: some that fit the loss]"),
-    ] = None,
-    test: Annotated[
-        Path | None, typer.Option(metavar="DATA", help="Data on which a task's error is measured.")
-    ] = None,
-    data_dir: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="DIR", help="Folder of a recipe's data.  [default: see data path]"),
-    ] = None,
-    full: Annotated[bool, typer.Option("--full", help="letters, triplets: train on more data.")] = False,
-    pairs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="alignment: pairs to train on.  [default: 100]")
-    ] = None,
-    separate: Annotated[bool, typer.Option("--separate", help="One process a solver.")] = False,
-    loss: Loss = None,
-    penalty: Penalty = None,
-    regularization: Annotated[
-        float | None, typer.Option(metavar="X", help="Lambda, as for train.  [default: 0.01]")
-    ] = None,
-    cost: Cost = None,
-    tol: Annotated[
-        float | None, typer.Option(metavar="X", help="Stop at this gap, as for train.  [default: 0.001]")
-    ] = None,
-    max_passes: Annotated[
-        float | None, typer.Option(metavar="N", help="Passes of each solver at most.  [default: 1000]")
-    ] = None,
-    max_seconds: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="Seconds of each solver at most.  [default: none; recipes: 60]"),
-    ] = None,
-    no_intercept: NoIntercept = False,
-    seed: Seed = 0,
-    jobs: Jobs = 1,
-    target: Target = None,
-    edges: Edges = None,
-    boundaries: Boundaries = False,
 ) -> None:
     """Run several solvers on the same objective, and write a report with curves and tables to DIR.
 
@@ -94,30 +132,24 @@ def compare(
     DIR gets index.html, which opens without a network, the figures as .png and .svg, and the numbers as .csv.
     Ctrl-C ends the solver that runs, and the next one begins; with --separate, it ends the comparison.
     """
-    given = {
-        "regularization": regularization,
-        "tol": tol,
-        "max_passes": max_passes,
-        "max_seconds": max_seconds,
-        "fit_intercept": False if no_intercept else None,
-        "random_state": seed,
-        "n_jobs": jobs,
+    names, given = comparison.names(), problem.parameters()
+    flags = {
+        "loss": problem.loss,
+        "penalty": problem.penalty,
+        "cost": problem.cost,
+        "edges": of_task.edges,
+        "boundaries": of_task.boundaries,
     }
-    given = {name: value for name, value in given.items() if value is not None}
-    flags = {"loss": loss, "penalty": penalty, "cost": cost, "edges": edges, "boundaries": boundaries}
-    names = None if solvers is None else [name.strip() for name in solvers.split(",") if name.strip()]
-    _check_folder(out)
+    _check_folder(comparison.out)
     if _is_recipe(what):
-        _refuse(
-            what, {"DATA": data, "--test": test, "--target": target}, "it has data of its own (--data DIR)"
-        )
-        experiment = _recipe(
-            what, names, {**given, **_recipe_flags(what, flags)}, Wanted(data_dir, full, pairs)
-        )
+        own = {"DATA": data, "--test": comparison.test, "--target": of_task.target}
+        _refuse(what, own, "it has data of its own (--data DIR)")
+        experiment = _recipe(what, names, {**given, **_recipe_flags(what, flags)}, comparison)
     else:
-        _refuse(what, {"--data": data_dir, "--full": full, "--pairs": pairs}, "only recipes have them")
-        experiment = _task(what, names, given, flags, Files(data, test, target))
-    _run(experiment, out, f"Solvers on {what}", separate=separate)
+        theirs = {"--data": comparison.data_dir, "--full": comparison.full, "--pairs": comparison.pairs}
+        _refuse(what, theirs, "only recipes have them")
+        experiment = _task(what, names, given, flags, Files(data, comparison.test, of_task.target))
+    _run(experiment, comparison.out, f"Solvers on {what}", separate=comparison.separate)
 
 
 class Files(NamedTuple):
@@ -128,18 +160,10 @@ class Files(NamedTuple):
     target: str | None
 
 
-class Wanted(NamedTuple):
-    """What of its data a recipe is to take, and from where."""
-
-    folder: Path | None
-    full: bool
-    pairs: int | None
-
-
 def _is_recipe(what: str) -> bool:
     from structlearn.apps.recipes import RECIPES
-    from structlearn.cli.tasks import TASKS
-    from structlearn.estimators.choices import one_of
+    from structlearn.cli.registry import TASKS
+    from structlearn.core.registry import one_of
 
     return one_of("task or recipe", what, [*TASKS, *RECIPES]) in RECIPES
 
@@ -169,7 +193,9 @@ def _recipe_flags(what: str, flags: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for flag, value in given.items() for name in known[flag]}
 
 
-def _recipe(what: str, names: list[str] | None, parameters: dict[str, Any], wanted: Wanted) -> Experiment:
+def _recipe(
+    what: str, names: list[str] | None, parameters: dict[str, Any], wanted: ComparisonOptions
+) -> Experiment:
     from structlearn.apps.recipes import RECIPES
     from structlearn.reports.comparison import chosen_estimators
 
@@ -180,7 +206,7 @@ def _recipe(what: str, names: list[str] | None, parameters: dict[str, Any], want
     estimator.check_parameters()
     solvers = recipe.solvers(names, wanted.pairs)
     chosen_estimators(estimator, solvers)
-    problem = recipe.problem(wanted.folder, full=wanted.full, n=wanted.pairs)
+    problem = recipe.problem(wanted.data_dir, full=wanted.full, n=wanted.pairs)
     say(f"Read {problem.summary}.")
     about = {"experiment": recipe.what, "data": problem.summary}
     return Experiment(estimator, problem.X, problem.y, solvers, problem.error, recipe.error_name, about)
@@ -193,13 +219,13 @@ def _task(
     flags: Mapping[str, Any],
     files: Files,
 ) -> Experiment:
-    from structlearn.cli.tasks import TASKS, task_parameters
+    from structlearn.cli.tasks import task_named, task_parameters
     from structlearn.cli.training import checked_estimator
     from structlearn.reports.comparison import chosen_estimators
 
     if files.data is None:
         raise ValueError(f"The task {what} needs DATA to train on.")
-    task = TASKS[what]
+    task = task_named(what)
     estimator = checked_estimator(task.estimator, **given, **task_parameters(what, flags))
     chosen_estimators(estimator, names)
     training = task.training(files.data, files.target)
@@ -215,11 +241,11 @@ def _task(
 
 
 def _test(what: str, training: Any, path: Path) -> TaskError:
-    from structlearn.cli.tasks import TASKS
+    from structlearn.cli.registry import TASKS
     from structlearn.estimators.persistence import Bundle
 
     bundle = Bundle(None, training.notes, training.texts, training.arrays)
-    inputs = TASKS[what].inputs(path, bundle, labels=True)
+    inputs = TASKS[what].task.inputs(path, bundle, labels=True)
     if inputs.y is None:
         raise ValueError(f"{path} has no labels to compare with.")
     return TaskError(what, training.notes, inputs)
@@ -234,10 +260,10 @@ class TaskError:
     inputs: Any
 
     def __call__(self, estimator: Any) -> float:
-        from structlearn.cli.tasks import TASKS
+        from structlearn.cli.registry import TASKS
         from structlearn.estimators.persistence import Bundle
 
-        task, predicted = TASKS[self.task], estimator.predict(self.inputs.X)
+        task, predicted = TASKS[self.task].task, estimator.predict(self.inputs.X)
         return task.error(task.evaluate(Bundle(estimator, self.notes), self.inputs.y, predicted).values)
 
 

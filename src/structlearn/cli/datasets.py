@@ -9,6 +9,7 @@ import typer
 
 from structlearn.cli.errors import FAILURE, handling_errors, say
 from structlearn.cli.options import DataDir, Seed, Target, TaskName
+from structlearn.cli.texts import Command
 
 data = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A name that list shows.", show_default=False)]
@@ -49,7 +50,7 @@ def path(name: Name, data_dir: DataDir = None) -> None:
     print(found)
 
 
-@data.command()
+@data.command(cls=Command)
 @handling_errors()
 def pack(
     task: TaskName,
@@ -72,7 +73,7 @@ def pack(
     say(f"Packed {read.summary} into {out}.")
 
 
-@data.command()
+@data.command(cls=Command)
 @handling_errors()
 def split(
     task: TaskName,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from structlearn.cli.labels import positions, set_matrices
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training, pairs
 from structlearn.data import read_csv, read_csv_features, read_libsvm
 from structlearn.estimators.persistence import Bundle
+from structlearn.storage.schema import check_form
+
+#: What a model file says of its training data.
+_NOTES = {"format": Literal["libsvm", "csv"]}
+_OF_FORMAT = {"libsvm": {"n_features": int}, "csv": {"features": list[str], "targets": list[str]}}
 
 
 class FlatTask(Task):
@@ -52,6 +57,18 @@ class FlatTask(Task):
         targets = notes["targets"] if labels else ()
         table = read_csv_features(path, notes["features"], target_names=targets)
         return Inputs(table.X, table.y)
+
+    def check_notes(self, bundle: Bundle) -> None:
+        """The columns of the training file, as many as the model has."""
+        model, notes = bundle.estimator, bundle.notes
+        check_form(notes, _NOTES, "notes")
+        check_form(notes, _OF_FORMAT[notes["format"]], "notes")
+        n = notes["n_features"] if notes["format"] == "libsvm" else len(notes["features"])
+        if n != model.n_features_in_:
+            raise ValueError(f"notes tell of {n} features, not of {model.n_features_in_}")
+        n_targets = len(model.classes_) if self.multilabel else 1
+        if notes["format"] == "csv" and len(notes["targets"]) != n_targets:
+            raise ValueError(f"notes.targets must be {n_targets} names")
 
     @abstractmethod
     def check_target(self, target: str | None) -> None:

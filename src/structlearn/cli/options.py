@@ -11,7 +11,7 @@ TaskName = Annotated[
     str,
     typer.Argument(
         metavar="TASK",
-        help="classify, multilabel, regress, tag, chunk, ner, parse or match.",
+        help="{tasks}.",
         show_default=False,
     ),
 ]
@@ -19,8 +19,7 @@ Loss = Annotated[
     str | None,
     typer.Option(
         metavar="L",
-        help="hinge, perceptron, softmax or sparsemax; classify: also entmax15. All but the first two give "
-        "probabilities.  [default: hinge; for words softmax; regress has its own, the squared error]",
+        help="{losses}  [default: hinge; for words softmax; regress has its own, the squared error]",
     ),
 ]
 Penalty = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,12 @@ from structlearn.apps.parsing.conllu import Document, read_conllu
 from structlearn.apps.parsing.metrics import parsing_scores
 from structlearn.cli.flags import OPPOSITES
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training
+from structlearn.core.wording import plain
 from structlearn.estimators.persistence import Bundle
+from structlearn.problem.registry import LOSSES
+
+if TYPE_CHECKING:
+    from structlearn.reports import Page
 
 #: The columns of CoNLL-U that the parser reads.
 COLUMNS = ("form", "upos", "xpos")
@@ -48,6 +53,7 @@ class Parse(Task):
         "many-roots": ("many_roots",),
     }
     error_name = "share of wrong heads"
+    drawn = True
 
     def check_parameters(self, parameters: dict[str, Any]) -> None:
         """The flags say what is not the default."""
@@ -98,6 +104,22 @@ class Parse(Task):
             return document.filled(trees)
         shares = confidences(bundle.estimator, X, trees)
         return document.filled(trees, [[f"ArcConf={share:.4f}" for share in one] for one in shares])
+
+    def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
+        """Dependency trees."""
+        from structlearn.apps.parsing.page import ParsedSentence, tree_page
+
+        X, y, document = self.reread(path, bundle, labels=True)
+        estimator = bundle.estimator
+        trees = list(map(labelled, estimator.predict(X)))
+        smooth = LOSSES[estimator.loss].smooth
+        sure = confidences(estimator, X, trees) if smooth else [None] * len(trees)
+        sentences = []
+        for i, sentence in enumerate(document.sentences):
+            words, tags = zip(*sentence.tokens(["form", "upos"]))
+            gold = None if y is None else (y[i].heads, y[i].labels)
+            sentences.append(ParsedSentence(words, tags, trees[i], gold, sure[i]))
+        return tree_page(sentences, title=f"Dependency trees of {plain(path.name)}", limit=limit)
 
     def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
         """Attachment scores; punctuation counts as the CoNLL 2018 scorer does it."""

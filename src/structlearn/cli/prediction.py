@@ -78,14 +78,8 @@ def evaluate(
 ) -> None:
     """Compare the model's answers with the labels of DATA and print figures as `name: value` lines.
 
-    classify: accuracy. multilabel: exact_match (whole sets), hamming_loss and micro_f1 (single labels).
-    regress: r2 (share of the variance explained), rmse and mae (sizes of the errors). tag: accuracy (tokens)
-    and exact_match (whole sequences); chunk and ner: also precision, recall and f1 of spans, of all and of
-    each type, as conlleval counts them. parse: uas and las, the shares of words with the right head, and with
-    the right head and relation; they count punctuation and leave out subtypes of relations, as the CoNLL 2018
-    scorer does; las_full compares whole relations, the no_punct figures leave out punctuation. Labels that
-    the model does not know count as wrong; tag refuses a file that has one, chunk and ner one whose type is
-    unknown, unless --count-unknown is given.
+    {figures} Labels that the model does not know count as wrong; tag refuses a file that has one, chunk and
+    ner one whose type is unknown, unless --count-unknown is given.
     """
     from structlearn.cli.tasks import open_model
 

@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from structlearn import metrics
 from structlearn.apps.tagging.plan import Plan, make_plan
 from structlearn.apps.tagging.spans import span_scores, tag_type
-from structlearn.apps.tagging.tagger import COST, FEATURES, TOL, feature_notes, features_of
-from structlearn.apps.text import TextFeatures
+from structlearn.apps.tagging.tagger import FEATURES, Tagger
+from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
 from structlearn.cli.formats import ENTRY
 from structlearn.cli.labels import positions
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import plain, quoted
 from structlearn.data import (
     DataError,
-    FeatureVocabulary,
     Tokens,
     filled,
     has_own_features,
     read_tokens,
-    sequences_of,
     split_rows,
 )
-from structlearn.estimators.inputs import Stacked
 from structlearn.estimators.persistence import Bundle
+
+if TYPE_CHECKING:
+    from structlearn.reports import Page
 
 #: --templates for files whose cells are the features
 CELLS = "cells"
@@ -37,19 +37,12 @@ _READING: dict[str, tuple[str, ...]] = dict.fromkeys(
 )
 
 
-class Page(NamedTuple):
-    """A file to be written back: what was read, the column to fill, and its place where it is missing."""
-
-    tokens: Tokens
-    label: str
-    place: int
-
-
 @dataclass(frozen=True)
 class Tag(Task):
     """One token a line, its columns and its label, blank lines between sentences."""
 
     estimator = "ChainClassifier"
+    drawn = True
     packed = "chain"
     flags: ClassVar[dict[str, tuple[str, ...]]] = {
         **STRUCTURED,
@@ -79,31 +72,25 @@ class Tag(Task):
             # Training on it would take hours: a label for each distinct entry.
             raise DataError(f"{path} looks like a libsvm file: its labels are index:value entries.")
         if self._brings_features(tokens, column):
-            return _read_cells(tokens, tokens.layout.place(column))
+            return read_cells(tokens, tokens.layout.place(column))
         plan = self._plan(tokens.layout.names, label)
-        features = TextFeatures(plan.templates, self.min_count, self.hash_bits)
-        named = replace(tokens, aliases={name: plan.own_name(name) for name in plan.columns})
-        X = features.fit(named).transform(named)
-        return Training(
-            Stacked(X, tokens.lengths),
-            labels,
-            {**plan.as_notes(), **feature_notes(features), "transitions": self.transitions},
-            {},
-            _summary(X, tokens),
-            {FEATURES: features.keys_},
-            self._parameters(features, len(tokens)),
+        tagger = Tagger(
+            columns=plan.columns,
+            templates=plan.templates,
+            transitions=self.transitions,
+            min_count=self.min_count,
+            hash_bits=self.hash_bits,
         )
-
-    def _parameters(self, features: TextFeatures, n_sentences: int) -> dict[str, Any]:
-        """For words: a CRF, its penalty as strong as one sentence."""
-        pairs = None if self.transitions is None else features.columns_of(self.transitions)
-        return {
-            "loss": "softmax",
-            "regularization": 1 / n_sentences,
-            "tol": TOL,
-            "cost": COST,
-            "transition_features": pairs,
-        }
+        X = tagger.fit_features(plan.applied(tokens))
+        return Training(
+            X,
+            labels,
+            tagger.notes(plan, self.transitions),
+            {},
+            summary_of(X.rows, tokens),
+            tagger.arrays(),
+            tagger.problem_parameters(len(tokens)),
+        )
 
     def _plan(self, names: tuple[str, ...], label: str | None) -> Plan:
         columns = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
@@ -126,13 +113,13 @@ class Tag(Task):
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read a column file with or without the label column."""
         if FEATURES not in bundle.arrays:
-            return _reread_cells(path, bundle)
+            return reread_cells(path, bundle)
         plan = Plan.from_notes(bundle.notes)
-        tokens = _named_as(plan, read_tokens(path, lambda names: _present(plan, names), text=not labels))
-        X = features_of(bundle).transform(tokens)
+        tokens = plan.applied(read_tokens(path, plan.present, text=not labels))
         there = plan.label in tokens.columns
         y = split_rows(tokens.filled_cells(plan.label), tokens.lengths) if there and labels else None
-        return Inputs(Stacked(X, tokens.lengths), y, Page(tokens, plan.label, plan.names.index(plan.label)))
+        source = ColumnFile(tokens, plan.label, plan.names.index(plan.label))
+        return Inputs(Tagger.of(bundle).rows(tokens), y, source)
 
     def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
         """The file itself, the label column filled; with confidences, the probability of each label.
@@ -146,6 +133,32 @@ class Tag(Task):
             return _labels_alone(predicted, shares)
         values = (str(label) for one in predicted for label in one.tolist())
         return filled(page.tokens, page.label, values, place=page.place, confidences=shares)
+
+    def check_notes(self, bundle: Bundle) -> None:
+        """The plan and its features, or the vocabulary of the cells."""
+        if FEATURES in bundle.arrays:
+            Tagger.of(bundle)
+            return
+        check_cells(bundle)
+
+    def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
+        """Tagged text; the words are the first column that is not the label."""
+        from structlearn.reports.tagged_text import TaggedText, tagged_page
+
+        X, gold, source = self.reread(path, bundle, labels=True)
+        tokens = source.tokens
+        first = next(name for name in tokens.columns if name != source.label)
+        words = split_rows(tokens.column(first).cells, tokens.lengths)
+        predicted = bundle.estimator.predict(X)
+        sentences = [
+            TaggedText(
+                words[i].tolist(),
+                list(map(str, predicted[i])),
+                None if gold is None else list(map(str, gold[i])),
+            )
+            for i in range(len(tokens))
+        ]
+        return tagged_page(sentences, title=f"Tagged text of {plain(path.name)}", limit=limit)
 
     def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:
         """DataError if the file has a label (a type of spans) that training never saw."""
@@ -189,10 +202,6 @@ class Spans(Tag):
     error_name: ClassVar[str] = "1 - F1 of spans"
 
 
-def _summary(X: Any, tokens: Tokens) -> str:
-    return f"{len(tokens)} sequences, {X.shape[0]} tokens with {X.shape[1]} features"
-
-
 def _span_values(y: Any, predicted: Any) -> dict[str, float | int]:
     values: dict[str, float | int] = {}
     scores = span_scores([one.tolist() for one in y], [one.tolist() for one in predicted])
@@ -218,57 +227,3 @@ def _labels_alone(predicted: list[Array], shares: Iterator[float] | None) -> Ite
             yield "\n"
         for label in labels.tolist():
             yield f"{label}\n" if shares is None else f"{label} {next(shares):.4f}\n"
-
-
-# ---- files for a trained model ---------------------------------------------------------------------
-
-
-def _present(plan: Plan, names: tuple[str, ...]) -> list[str]:
-    """The needed columns of a file, which may lack the label; ValueError if it is not made as in training."""
-    if plan.conllu or plan.names == names:
-        if plan.names != names:
-            raise ValueError("not CoNLL-U, which the model was trained on.")
-        return [*map(plan.own_name, plan.columns), plan.label]
-    if len(names) != len(plan.names) - 1:
-        raise ValueError(
-            f"{len(names)} columns; the model was trained on {len(plan.names) - 1} feature columns and a "
-            "label."
-        )
-    return list(names)
-
-
-def _named_as(plan: Plan, tokens: Tokens) -> Tokens:
-    """A file's columns under the names they had in training."""
-    columns = tokens.columns
-    if tokens.layout.names != plan.names:
-        others = [name for name in plan.names if name != plan.label]
-        columns = dict(zip(others, columns.values(), strict=True))
-        layout = tokens.layout._replace(names=tuple(others))
-        tokens = replace(tokens, columns=columns, layout=layout)
-    return replace(tokens, aliases={name: plan.own_name(name) for name in plan.columns})
-
-
-# ---- files whose cells are the features ------------------------------------------------------------
-
-
-def _read_cells(tokens: Tokens, label_column: int) -> Training:
-    sequences = sequences_of(tokens, label_column=label_column)
-    vocabulary = FeatureVocabulary()
-    X, lengths = vocabulary.fit_transform(sequences)
-    notes = {"format": "columns", "label_column": label_column}
-    texts = {"vocabulary": vocabulary.to_lines()}
-    return Training(split_rows(X, lengths), sequences.labels, notes, texts, _summary(X, tokens))
-
-
-def _reread_cells(path: Path, bundle: Bundle) -> Inputs:
-    vocabulary = FeatureVocabulary.from_lines(bundle.texts["vocabulary"])
-    tokens = read_tokens(path, text=True)
-    n, column = vocabulary.n_columns_, bundle.notes["label_column"]
-    sequences = sequences_of(tokens, label_column=column, n_feature_columns=n)
-    X, lengths = vocabulary.transform(sequences)
-    place = column % (n + 1)
-    label = str(place)
-    if sequences.labels is None:  # columns are called by their numbers in training
-        names = tuple(str(j) for j in range(n + 1) if j != place)
-        tokens = replace(tokens, layout=tokens.layout._replace(names=names))
-    return Inputs(split_rows(X, lengths), sequences.labels, Page(tokens, label, place))

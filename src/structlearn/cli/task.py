@@ -5,12 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from structlearn.data import Packed, open_packed
 from structlearn.distributed import is_partitioned, open_partitions
-from structlearn.estimators.choices import LOSSES, one_of
+from structlearn.estimators.choices import one_of
 from structlearn.estimators.persistence import Bundle
+from structlearn.problem.registry import LOSSES
+
+if TYPE_CHECKING:
+    from structlearn.reports import Page
 
 #: the format, in a model's notes, of data that never was a file
 PACKED = "packed"
@@ -65,6 +69,9 @@ class Task(ABC):
 
     #: what `error` is, in words
     error_name: ClassVar[str] = "share of wrong labels"
+
+    #: whether `show` draws its answers
+    drawn: ClassVar[bool] = False
 
     #: what --penalty may be, where the task has that flag
     penalties: ClassVar[tuple[str, ...]] = ()
@@ -149,7 +156,7 @@ class Task(ABC):
     def check_marginals(self, bundle: Bundle) -> None:
         """ValueError if the model has no probabilities, before data is read."""
         loss = bundle.estimator.loss
-        if not LOSSES[loss][0].smooth:
+        if not LOSSES[loss].smooth:
             raise ValueError(f"loss={loss!r} has no probabilities; train with --loss softmax or sparsemax.")
 
     def marginals(self, bundle: Bundle, X: Any) -> Iterator[str]:
@@ -163,6 +170,21 @@ class Task(ABC):
         else:
             lines = self.lines(bundle, bundle.estimator.predict(inputs.X))
         return (f"{line}\n" for line in lines)
+
+    def check_bundle(self, bundle: Bundle) -> None:
+        """ValueError if a model file is not one of this task, before data is read for it."""
+        model, notes = bundle.estimator, bundle.notes
+        if type(model).__name__ != self.estimator:
+            raise ValueError(f"the task {notes['task']} has a {self.estimator}, not a {type(model).__name__}")
+        if notes.get("format") != PACKED:
+            self.check_notes(bundle)
+
+    def check_notes(self, bundle: Bundle) -> None:  # noqa: B027  (some tasks need none)
+        """ValueError if the notes do not say how to read data files, or do not fit the model."""
+
+    def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
+        """What `show` writes, where `drawn`: a page of at most `limit` examples of a file."""
+        raise NotImplementedError
 
     def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:  # noqa: B027  (most tasks take any)
         """DataError for labels of a file that training never saw, where they are a mistake of the file."""

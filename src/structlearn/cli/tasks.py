@@ -1,4 +1,4 @@
-"""The table of tasks. A new one is a subclass of `Task` and a line here (and in the help of `train`)."""
+"""Tasks by their names, and models with the tasks that they were trained for."""
 
 from __future__ import annotations
 
@@ -6,46 +6,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from structlearn.cli.flat import Classify, MultiLabel
-from structlearn.cli.matching import Match
-from structlearn.cli.notes import check_notes
-from structlearn.cli.parsing import Parse
-from structlearn.cli.regression import Regress
-from structlearn.cli.tagging import Spans, Tag
+from structlearn.cli.registry import TASKS
 from structlearn.cli.task import Task
-from structlearn.estimators.choices import one_of
 from structlearn.estimators.model_file import damaged
 from structlearn.estimators.persistence import Bundle, load_bundle
-
-TASKS: dict[str, Task] = {
-    "classify": Classify(),
-    "multilabel": MultiLabel(),
-    "regress": Regress(),
-    "tag": Tag(),
-    "chunk": Spans(),
-    "ner": Spans(),
-    "parse": Parse(),
-    "match": Match(),
-}
 
 
 def task_named(name: str) -> Task:
     """The task, or a ValueError that lists all and suggests the nearest."""
-    return TASKS[one_of("task", name, TASKS)]
+    return TASKS.named(name).task
 
 
 def task_parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters that the flags which were given stand for; ValueError for a flag of another task."""
-    flags = TASKS[name].flags
+    task = TASKS[name].task
     parameters: dict[str, Any] = {}
     for flag, value in given.items():
         if value is None or value is False:
             continue
-        if flag not in flags:
-            owners = ", ".join(other for other, task in TASKS.items() if flag in task.flags)
+        if flag not in task.flags:
+            owners = ", ".join(other.name for other in TASKS.values() if flag in other.task.flags)
             raise ValueError(f"--{flag} does not go with the task {name} (it goes with {owners}).")
-        parameters.update(dict.fromkeys(flags[flag], value))
-    TASKS[name].check_parameters(parameters)
+        parameters.update(dict.fromkeys(task.flags[flag], value))
+    task.check_parameters(parameters)
     return parameters
 
 
@@ -58,8 +41,9 @@ def open_model(path: Path) -> tuple[Bundle, Task]:
             f"{path} does not say how to read data files (it was not written by `structlearn train`, or by a "
             "later version of it); use structlearn.load in Python."
         )
+    task = TASKS[name].task
     try:
-        check_notes(bundle, TASKS[name].estimator)
+        task.check_bundle(bundle)
     except ValueError as error:
         raise damaged(path, error) from None
-    return bundle, TASKS[name]
+    return bundle, task

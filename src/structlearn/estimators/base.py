@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -17,10 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory, parse_size
-from structlearn.estimators.choices import LOSSES, ball_of, check_number, make_checkpoint, make_solver, one_of
+from structlearn.estimators.choices import ball_of, check_number, make_checkpoint, make_solver, one_of
+from structlearn.estimators.forms import StoredForm, count
 from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle
 from structlearn.problem.penalties import Penalty
+from structlearn.problem.registry import LOSSES, STRUCTURES, losses_of
 from structlearn.scoring import RowScoring, Scoring
 from structlearn.solvers import Solution, Stopping, solve
 from structlearn.solvers.progress import Watchable, watched
@@ -52,9 +54,7 @@ class StructuredEstimator(Watchable, BaseEstimator):
         "perceptron" runs the averaged structured perceptron.
     solver : str or solver object
         "auto" picks "bcfw" for the hinge and "sdca" for smooth losses (one exact step an oracle call, and a
-        gap that comes with it). Others: "fw", "extragradient", "subgradient", "stochastic-subgradient" for
-        the hinge,
-        "lbfgs", "gradient", "proximal" for smooth losses, "perceptron".
+        gap that comes with it). docs/choosing.md has all names, and when to use which.
     regularization : float
         lambda in P(w) = lambda/2 ||w||^2 + mean loss. Not used by the perceptron.
     tol : float
@@ -103,8 +103,10 @@ class StructuredEstimator(Watchable, BaseEstimator):
     callback: Any = None
     solver_options: dict[str, Any] | None = None
 
-    #: Losses that the structure can answer.
-    _losses: ClassVar[tuple[str, ...]] = ("hinge", "perceptron", "softmax", "sparsemax")
+    #: How a model file holds it.
+    _stored: ClassVar[StoredForm] = StoredForm({"n_features_in_": count})
+    #: The kind of outputs, which decides what losses there are.
+    _outputs: ClassVar[str] = STRUCTURES
     #: The kind of packed data that holds such examples, where a cluster can train on them.
     _packed: ClassVar[str] = ""
     #: What solver="auto" takes for smooth losses.
@@ -133,15 +135,15 @@ class StructuredEstimator(Watchable, BaseEstimator):
         self._minimise(objective, solver, stopping, self._seed(), warm)
 
     def _objective(self, task: Task) -> Objective:
-        regularizer, family = LOSSES[self.loss]
+        loss = LOSSES[self.loss]
         ball = ball_of(self.solver_options)
         return Objective(
             task.structure,
             task.scoring,
             task.gold,
-            task.cost if family == "hinge" else np.zeros_like(task.cost),
-            regularization=0.0 if family == "perceptron" or ball else self.regularization,
-            regularizer=regularizer,
+            task.cost if loss.cost_augmented else np.zeros_like(task.cost),
+            regularization=0.0 if loss.family == "perceptron" or ball else self.regularization,
+            regularizer=loss.regularizer,
             penalty=ball or task.penalty,
             sample_weight=task.sample_weight,
             active=task.active,
@@ -201,7 +203,7 @@ class StructuredEstimator(Watchable, BaseEstimator):
         make_checkpoint(self.checkpoint)
         if self.memory is not None:
             parse_size(self.memory)
-        one_of("loss", self.loss, self._losses)
+        one_of("loss", self.loss, losses_of(self._outputs))
         solver = make_solver(
             self.solver,
             self.loss,
@@ -239,7 +241,7 @@ class StructuredEstimator(Watchable, BaseEstimator):
     def _soft(self, scoring: Scoring, structure: Structure | None = None) -> Iterator[tuple[int, Array]]:
         """(i, local parts of the prediction function of the loss) for every example."""
         check_is_fitted(self, "weights_")
-        regularizer = LOSSES[self.loss][0]
+        regularizer = LOSSES[self.loss].regularizer
         if not regularizer.smooth:
             raise AttributeError(
                 f"loss={self.loss!r} has no marginals; train with loss='softmax' or 'sparsemax'."
@@ -253,6 +255,14 @@ class StructuredEstimator(Watchable, BaseEstimator):
         check_is_fitted(self, "weights_")
         oracle = Oracle(record, scoring, structure=structure, n_jobs=self._threads())
         return oracle.predict(self.weights_, shift)
+
+    def _weight_counts(self) -> set[int]:
+        """How many weights a model file may hold: with or without an intercept."""
+        d: int = self.n_features_in_
+        return {d, d + 1}
+
+    def _check_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """ValueError if the arrays of a model file do not fit together."""
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model as one safetensors file (see `structlearn.load`)."""
@@ -284,6 +294,11 @@ class RowWeights:
     def _label_weights(self) -> Array:
         n_others = self.structure_.n_shared + self._n_pair_weights
         return self.weights_[: self.weights_.size - n_others].reshape(-1, self.structure_.n_labels)
+
+    def _weight_counts(self) -> set[int]:
+        structure, d = self.structure_, self.n_features_in_
+        others = structure.n_shared + self._n_pair_weights
+        return {(d + intercept) * structure.n_labels + others for intercept in (0, 1)}
 
     @property
     def _n_pair_weights(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,9 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from structlearn.core.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
 from structlearn.estimators.choices import check_number
+from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import canonical_examples, check_weights, summed_duplicates
 from structlearn.estimators.multiclass import FLOATS
 from structlearn.problem.objective import Objective
+from structlearn.problem.registry import BINARY
 from structlearn.scoring import RowScoring
 from structlearn.solvers import Solution
 from structlearn.structures import Cube
@@ -59,7 +62,10 @@ class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
     loss: str = "hinge"
     margin: float = 1.0
 
-    _losses: ClassVar[tuple[str, ...]] = ("hinge", "perceptron", "logistic")
+    _stored: ClassVar[StoredForm] = StoredForm(
+        {"classes_": label_array, "n_features_in_": count}, ("Cube",), n_labels=lambda classes: 1
+    )
+    _outputs: ClassVar[str] = BINARY
     _auto: ClassVar[str] = "lbfgs"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BinaryClassifier:
@@ -123,6 +129,10 @@ class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
         """Probabilities of the two classes, of shape (n, 2)."""
         positive = expit(self.decision_function(X))
         return np.column_stack([1 - positive, positive])
+
+    def _check_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        if len(self.classes_) != 2:
+            raise ValueError(f"it has {len(self.classes_)} classes, not 2")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from structlearn.core.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
 from structlearn.estimators.choices import class_weights, cost_options
+from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import (
     check_feature_count,
     check_same_length,
@@ -61,6 +62,9 @@ class ChainClassifier(RowWeights, StructuredEstimator):
     end: bool = False
     transition_features: Any = None
 
+    _stored: ClassVar[StoredForm] = StoredForm(
+        {"classes_": label_array, "n_features_in_": count}, ("Chain", "ConditionedChain")
+    )
     _packed = "chain"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> ChainClassifier:
@@ -237,6 +241,16 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         if not self._n_pair_weights:
             raise AttributeError("conditioned_coef_ exists only with transition_features.")
         return self._pair_weights[:-1]
+
+    def _weight_counts(self) -> set[int]:
+        if self.transition_features is not None:
+            columns = np.asarray(self.transition_features)
+            inside = columns.ndim == 1 and columns.size and columns.dtype.kind in "iu"
+            if not inside or not 0 <= columns.min() <= columns.max() < self.n_features_in_:
+                raise ValueError("parameters.transition_features must be columns of X")
+            if not isinstance(self.structure_, ConditionedChain):
+                raise ValueError("structure.name must be ConditionedChain, since transitions have features")
+        return super()._weight_counts()
 
     @property
     def _n_pair_weights(self) -> int:

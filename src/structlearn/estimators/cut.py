@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from structlearn.core.contract import Array
 from structlearn.estimators.base import StructuredEstimator, Task
 from structlearn.estimators.choices import class_weights, cost_options, one_of
+from structlearn.estimators.forms import StoredForm, count, label_array, number
 from structlearn.estimators.graphs import Examples, edge_lengths, read_examples, squared_contrasts
 from structlearn.estimators.inputs import (
     as_list,
@@ -72,6 +73,14 @@ class CutSegmenter(StructuredEstimator):
 
     connectivity: int = 4
     edge_features: str = "contrast"
+
+    _stored: ClassVar[StoredForm] = StoredForm(
+        {"classes_": label_array, "n_features_in_": count, "contrast_": number, "_n_edge_features": count},
+        (None,),
+    )
+
+    def _weight_counts(self) -> set[int]:
+        return {self.n_features_in_ + intercept + self._n_edge_features for intercept in (0, 1)}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CutSegmenter:
         """Train on images or graphs.

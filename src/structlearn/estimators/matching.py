@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from structlearn.core.contract import Array
 from structlearn.estimators.base import Task
+from structlearn.estimators.forms import StoredForm, count
 from structlearn.estimators.parts import PartEstimator
 from structlearn.metrics import link_scores
 from structlearn.structures import Matching, Structure
@@ -42,6 +43,9 @@ class MatchingClassifier(PartEstimator):
 
     _noun = "Pair"
 
+    _stored: ClassVar[StoredForm] = StoredForm(
+        {"n_features_in_": count, "_answers_vectors": bool}, ("Matching",)
+    )
     _packed = "matching"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> MatchingClassifier:

@@ -14,10 +14,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from structlearn.core.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
-from structlearn.estimators.choices import LOSSES, cost_options, one_of
+from structlearn.estimators.choices import cost_options, one_of
+from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import canonical_examples, check_weights, coded, summed_duplicates
 from structlearn.estimators.layout import gold_and_cost
 from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
+from structlearn.problem.registry import CLASSES, LOSSES
 from structlearn.scoring import RowScoring
 from structlearn.structures import Simplex
 
@@ -48,7 +50,10 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
 
     penalty: str = "l2"
 
-    _losses: ClassVar[tuple[str, ...]] = ("hinge", "perceptron", "softmax", "sparsemax", "entmax15")
+    _stored: ClassVar[StoredForm] = StoredForm(
+        {"classes_": label_array, "n_features_in_": count}, ("Simplex",)
+    )
+    _outputs: ClassVar[str] = CLASSES
     _auto: ClassVar[str] = "lbfgs"
 
     _packed = "classes"
@@ -109,7 +114,7 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
         return self.classes_[best]
 
     def _smooth(self) -> bool:
-        if not LOSSES[self.loss][0].smooth:
+        if not LOSSES[self.loss].smooth:
             raise AttributeError(
                 f"loss={self.loss!r} has no probabilities; train with loss='softmax' or 'sparsemax'."
             )
@@ -119,7 +124,7 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of shape (n, K): the prediction function of the loss, sparse if that is."""
         scores = self._scores(X)
-        return self.structure_.respond(LOSSES[self.loss][0].record(self.structure_), scores)[0]
+        return self.structure_.respond(LOSSES[self.loss].regularizer.record(self.structure_), scores)[0]
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self, "weights_")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from structlearn.core.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
 from structlearn.estimators.choices import class_weights, cost_options, one_of
+from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import as_list, canonical_examples, check_weights, summed_duplicates
 from structlearn.estimators.layout import gold_and_cost
 from structlearn.estimators.multiclass import FLOATS
@@ -44,6 +45,11 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
     """
 
     edges: Any = "all"
+
+    _stored: ClassVar[StoredForm] = StoredForm(
+        {"classes_": label_array, "n_features_in_": count, "_form": Literal["matrix", "vector", "sets"]},
+        ("Cube", "LabelGraph"),
+    )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MultiLabelClassifier:
         """Train on X of shape (n, d), dense or CSR.

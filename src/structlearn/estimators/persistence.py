@@ -1,9 +1,8 @@
-"""Saving and loading estimators, and the applications around them (see `model_file` for the files)."""
+"""Saving and loading estimators (see `model_file` for the files, `apps.registry` for `structlearn.load`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,6 @@ from structlearn.structures.whole import Whole
 _MOST_IN_HEADER = 10_000
 #: Arrays whose shapes follow from the rest of the model.
 _SIZED = ("weights", "fitted:label_weights_")
-#: What a file may say that it holds, beside estimators, and the module whose class of that name reads it.
-_APPLICATIONS = {"Tagger": "structlearn.apps.tagging", "Aligner": "structlearn.apps.alignment.aligner"}
 
 
 @dataclass(frozen=True)
@@ -40,21 +37,6 @@ class Bundle:
 def save(estimator: StructuredEstimator, path: str | Path) -> None:
     """Write a fitted estimator to `path`."""
     save_bundle(Bundle(estimator), path)
-
-
-def load(path: str | Path, structure: Any = None, scoring: Any = None) -> Any:
-    """Read an estimator from `path`, or the application that keeps one there: a `Tagger` or an `Aligner`.
-
-    `structure` (and `scoring`) must be given for a `StructuredPredictor` whose structure is the user's own:
-    code is not stored in model files.
-    """
-    header = ModelFile(path).header
-    name = header["notes"].get("application", header["estimator"])
-    if isinstance(name, str) and name in _APPLICATIONS:
-        return getattr(import_module(_APPLICATIONS[name]), name).load(path)
-    if name not in structlearn.estimators.__all__:
-        raise _unknown(path, name)
-    return load_bundle(path, structure, scoring).estimator
 
 
 # ---- writing ---------------------------------------------------------------------------------------
@@ -113,10 +95,11 @@ def _fitted_names(estimator: Any) -> set[str]:
 
 
 def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) -> Bundle:
+    """Read an estimator and what an application keeps beside it."""
     file = ModelFile(path)
     kind = file.header["estimator"]
     if kind not in structlearn.estimators.__all__:
-        raise _unknown(path, kind)
+        raise unknown(path, kind)
     estimator = getattr(structlearn.estimators, kind)()
     try:
         _set_parameters(estimator, file.header)
@@ -187,5 +170,6 @@ def _lines(text: Array) -> list[str]:
     return bytes(text).decode().split("\n")[:-1]
 
 
-def _unknown(path: str | Path, kind: Any) -> ValueError:
+def unknown(path: str | Path, kind: Any) -> ValueError:
+    """The refusal of a file of a later version."""
     return ValueError(f"{path} holds a {ascii(kind)[:40]}, which this version of structlearn does not know.")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +21,7 @@ from structlearn.core.threads import blas_threads
 from structlearn.estimators.bayes import GaussianPrediction, central_interval, maximise_evidence
 from structlearn.estimators.choices import check_number, one_of
 from structlearn.estimators.design import Design, centred, chunks, times
+from structlearn.estimators.forms import StoredForm, check_shape, count, number, numbers
 from structlearn.estimators.groups import group_ids
 from structlearn.estimators.inputs import check_weights
 from structlearn.estimators.ridge import Ridge, ridge, status
@@ -28,10 +30,10 @@ from structlearn.problem.penalties import ElasticNet, GroupNorm
 from structlearn.solvers import Certificate, History, Proximal, Row, Solution, Stopping, solve
 from structlearn.solvers.first_order.coordinate_descent import CoordinateDescent
 from structlearn.solvers.progress import Watchable, watched
+from structlearn.solvers.registry import SQUARES, solvers_for
 
 FLOATS = (np.float64, np.float32)
 PENALTIES = ("l2", "l1", "elasticnet", "group")
-SOLVERS = ("auto", "direct", "coordinate-descent", "proximal")
 POSTERIORS = ("gaussian",)
 #: What only a posterior has; forgotten when a later fit has none.
 OF_POSTERIOR = (
@@ -137,6 +139,18 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
     verbose: int = 0
     warm_start: bool = False
     callback: Any = None
+
+    _stored: ClassVar[StoredForm] = StoredForm(
+        {
+            "n_features_in_": count,
+            "intercept_": number,
+            "noise_variance_": number,
+            "posterior_covariance_?": numbers,
+            "_feature_means?": numbers,
+            "_n_examples?": number,
+        },
+        (None,),
+    )
 
     # ---- training ----------------------------------------------------------------------------------
 
@@ -265,7 +279,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
     def check_parameters(self) -> None:
         """Refuse parameters that `fit` would refuse, without data: ValueError or TypeError."""
         one_of("penalty", self.penalty, PENALTIES)
-        one_of("solver", self.solver, SOLVERS)
+        one_of("solver", self.solver, ["auto", *solvers_for(SQUARES)])
         check_number("regularization", self.regularization)
         if check_number("l1_ratio", self.l1_ratio) > 1:
             raise ValueError(f"l1_ratio must be at most 1; got {self.l1_ratio!r}.")
@@ -336,6 +350,15 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         check_is_fitted(self, "weights_")
         self._check_posterior("credible_interval")
         return central_interval(self.weights_, np.sqrt(self.posterior_covariance_.diagonal()), level)
+
+    def _weight_counts(self) -> set[int]:
+        return {self.n_features_in_}
+
+    def _check_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        if hasattr(self, "posterior_covariance_"):
+            (size,) = shapes["weights"]
+            check_shape(shapes, "posterior_covariance_", (size, size))
+            check_shape(shapes, "_feature_means", (size,))
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model as one safetensors file (see `structlearn.load`)."""

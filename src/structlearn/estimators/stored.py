@@ -11,47 +11,21 @@ import numpy as np
 from structlearn import structures
 from structlearn.core.contract import Array
 from structlearn.storage.schema import check_form
+from structlearn.structures.registry import STRUCTURES, count, entry_of
 from structlearn.structures.whole import Whole
 
 #: What padding of strings may add to an array.
 _MOST_PADDING = 1 << 24
 
 
-def count(value: Any) -> bool:
-    """a number of at least 0"""
-    return type(value) is int and value >= 0
-
-
-def _pairs(value: Any) -> bool:
-    """an array of pairs of integers"""
-    if not isinstance(value, np.ndarray) or not value.size:
-        return isinstance(value, np.ndarray)
-    return value.dtype.kind in "iu" and value.shape[1:] == (2,)
-
-
-#: The structures that a file can hold, and the forms of their arguments. A class is known by itself, not by
-#: its name: a user's own class of that name is the user's own.
-_ARGUMENTS: dict[type, dict[str, Any]] = {
-    structures.Simplex: {"n_labels": count},
-    structures.Cube: {"n_labels": count},
-    structures.LabelGraph: {"n_labels": count, "edges": _pairs},
-    structures.Chain: {"n_labels": count, "start": bool, "end": bool},
-    structures.ConditionedChain: {"n_labels": count},
-    structures.Matching: {"unmatched?": bool, "capacities": [count]},
-    structures.Cut: {"n_nodes": count, "edges": _pairs},
-    structures.ProjectiveTree: {"single_root": bool},
-    structures.NonProjectiveTree: {"single_root": bool},
-    structures.LabelledTree: {"inner": structures.Structure, "n_labels": count},
-}
-_NAMED = {kind.__name__: kind for kind in _ARGUMENTS}
 DESCRIPTION = {"name": str, "arguments": dict[str, Any]}
 
 
 def describe(structure: Any) -> dict[str, Any] | None:
-    """Name and arguments of one of our structures; None for a user's own."""
+    """Name and arguments of a registered structure; None for a user's own."""
     if type(structure) is Whole:
         structure = structure.inner
-    if type(structure) not in _ARGUMENTS:
+    if entry_of(structure) is None:
         return None
     arguments = structure.arguments()
     if not all(is_plain(value) or describe(value) is not None for value in arguments.values()):
@@ -64,27 +38,15 @@ def build(description: Mapping[str, Any] | None) -> Any:
     if description is None:
         return None
     check_form(description, DESCRIPTION, "structure")
-    if description["name"] not in _NAMED:
+    if description["name"] not in STRUCTURES:
         raise ValueError(f"it has a structure {description['name']!a}, which is unknown")
-    kind = _NAMED[description["name"]]
+    entry = STRUCTURES[description["name"]]
     arguments = {k: from_json(v) for k, v in description["arguments"].items()}
-    known = {name.removesuffix("?") for name in _ARGUMENTS[kind]}
+    known = {name.removesuffix("?") for name in entry.arguments}
     if not arguments.keys() <= known:
         raise ValueError(f"structure.arguments must be of {', '.join(sorted(known))}")
-    check_form(arguments, _ARGUMENTS[kind], "structure.arguments")
-    _check_nodes(arguments)
-    if "capacities" in arguments:
-        arguments["capacities"] = tuple(arguments["capacities"])
-    return kind(**arguments)
-
-
-def _check_nodes(arguments: Mapping[str, Any]) -> None:
-    """Graphs take memory for each node: hardly any may be without an edge."""
-    if "edges" not in arguments:
-        return
-    n = arguments.get("n_nodes", arguments.get("n_labels"))
-    if n > (1 << 20) + 2 * len(arguments["edges"]):
-        raise ValueError(f"its graph has {n} nodes but {len(arguments['edges'])} edges")
+    check_form(arguments, entry.arguments, "structure.arguments")
+    return entry.kind.from_arguments(arguments)
 
 
 # ---- values that JSON has no form for --------------------------------------------------------------

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from structlearn.core.contract import Array
 from structlearn.estimators.base import StructuredEstimator, Task
 from structlearn.estimators.choices import cost_options
+from structlearn.estimators.forms import StoredForm, check_shape, codes, labels_if_any, numbers
 from structlearn.estimators.inputs import as_list, check_same_length, check_weights, for_no_examples
 from structlearn.estimators.multiclass import MulticlassClassifier
 from structlearn.estimators.tokens import DEFAULT_TEMPLATES, frequent, token_codes, without_rare
@@ -84,6 +85,11 @@ class TreeParser(StructuredEstimator):
     label_bits: int = 17
     label_regularization: float = 1e-5
     label_tol: float = 0.01
+
+    _stored: ClassVar[StoredForm] = StoredForm(
+        {"templates_": list[str], "known_": codes, "labels_": labels_if_any, "label_weights_?": numbers},
+        ("ProjectiveTree", "NonProjectiveTree"),
+    )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TreeParser:
         """Train on sentences.
@@ -171,6 +177,15 @@ class TreeParser(StructuredEstimator):
             self.known_ = frequent(codes, self.min_count)
         codes = without_rare(codes, self.known_)
         return ArcScoring(codes, lengths, compile_templates(self.templates_, wanted), bits)
+
+    def _weight_counts(self) -> set[int]:
+        if not all(4 <= number <= 30 for number in (self.bits, self.label_bits)):
+            raise ValueError("parameters.bits and label_bits must be from 4 to 30")
+        return {1 << self.bits}
+
+    def _check_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        if self.labels_ is not None:
+            check_shape(shapes, "label_weights_", (1 << self.label_bits, len(self.labels_)))
 
     # ---- prediction --------------------------------------------------------------------------------
 

@@ -12,23 +12,9 @@ from sklearn.base import clone
 
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.reports.runs import Job, Run, execute, execute_apart, rehearse
+from structlearn.solvers.registry import compared_solvers
 from structlearn.storage.atomic import atomic_write
 
-#: Tried in this order where no solvers are named; those that cannot train the problem are left out.
-DEFAULT_SOLVERS = (
-    "bcfw",
-    "sdca",
-    "extragradient",
-    "cutting-plane",
-    "fw",
-    "stochastic-subgradient",
-    "lbfgs",
-    "gradient",
-    "perceptron",
-    "direct",
-    "coordinate-descent",
-    "proximal",
-)
 #: The table says what it took to come so close.
 GAPS = (1e-1, 1e-2, 1e-3)
 #: What it took, by the names of the history's columns.
@@ -154,7 +140,7 @@ def compare(
     solvers : None, sequence or mapping
         Names of solvers or solver objects; or a mapping from names of your own to them, to pairs (name,
         options), so that variants of one solver can be compared, or to mappings of the estimator's
-        parameters. Without it, `DEFAULT_SOLVERS` that fit.
+        parameters. Without it, those of `structlearn.solvers.registry.compared_solvers` that fit.
     test : pair (X, y) or callable, optional
         Test data, on which the error is 1 - estimator.score(X, y); or a function from an estimator to its
         error. Neither the clock nor the memory count the time and space of testing.
@@ -192,7 +178,7 @@ def compare(
 def chosen_estimators(estimator: Any, solvers: Any) -> dict[str, Any]:
     """Clones of `estimator`, one a solver, by name; ValueError if one's parameters do not fit."""
     if solvers is None:
-        fitting = {name: _with_solver(estimator, name) for name in DEFAULT_SOLVERS}
+        fitting = {name: _with_solver(estimator, name) for name in compared_solvers()}
         return {name: one for name, one in fitting.items() if _refusal(one) is None}
     named = solvers if isinstance(solvers, Mapping) else named_solvers(solvers)
     if not named:

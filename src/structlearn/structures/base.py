@@ -106,6 +106,11 @@ class Structure(ABC):
         """What the constructor needs to make this structure again."""
         return {name: getattr(self, name) for name in signature(type(self)).parameters}
 
+    @classmethod
+    def from_arguments(cls, arguments: dict[str, Any]) -> Structure:
+        """The inverse of `arguments`, for those of a file, whose forms are right (see `registry`)."""
+        return cls(**arguments)
+
     @abstractmethod
     def shape(self, theta: Array) -> Shape:
         """(rows, columns) of the local parts in a part vector; ValueError if there is no such output."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from structlearn.apps.tagging.templates import default_templates
 from structlearn.apps.text import parse_templates
-from structlearn.data import CONLLU
+from structlearn.data import CONLLU, Tokens
 from structlearn.storage.schema import check_form
 
 #: What columns of features are called in templates, in their order.
@@ -49,6 +49,28 @@ class Plan:
     def own_name(self, column: str) -> str:
         """The file's name of a column that a template names."""
         return resolve(self.aliases.get(column, column), self.names)
+
+    def present(self, names: tuple[str, ...]) -> list[str]:
+        """The needed columns of a file, which may lack the label; ValueError if it is made otherwise."""
+        if self.conllu or self.names == names:
+            if self.names != names:
+                raise ValueError("not CoNLL-U, which the model was trained on.")
+            return [*map(self.own_name, self.columns), self.label]
+        if len(names) != len(self.names) - 1:
+            raise ValueError(
+                f"{len(names)} columns; the model was trained on {len(self.names) - 1} feature columns and a "
+                "label."
+            )
+        return list(names)
+
+    def applied(self, tokens: Tokens) -> Tokens:
+        """A file's columns under the names they had in training, and those that templates use."""
+        if tokens.layout.names != self.names:
+            others = [name for name in self.names if name != self.label]
+            columns = dict(zip(others, tokens.columns.values(), strict=True))
+            layout = tokens.layout._replace(names=tuple(others))
+            tokens = replace(tokens, columns=columns, layout=layout)
+        return replace(tokens, aliases={name: self.own_name(name) for name in self.columns})
 
     def as_notes(self) -> dict[str, Any]:
         """The plan as JSON."""

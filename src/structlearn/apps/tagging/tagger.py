@@ -83,45 +83,64 @@ class Tagger(BaseEstimator):
     def fit(self, X: Any, y: Any) -> Tagger:
         """Train on sentences (lists of words, or of tuples of `columns`) and a list of labels for each."""
         tokens = self._tokens(X)
-        templates = with_transitions(self.templates or default_templates(self.columns), self.transitions)
-        self.features_ = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
-        pairs = None if self.transitions is None else self.features_.columns_of(self.transitions)
+        rows = self.fit_features(tokens)
+        others = {name: value for name, value in (self.chain_options or {}).items() if name != "cost"}
         self.chain_ = ChainClassifier(
-            loss=self.loss,
-            transition_features=pairs,
-            regularization=1 / len(tokens) if self.regularization is None else self.regularization,
-            tol=self.tol,
+            **self.problem_parameters(len(tokens)),
             n_jobs=self.n_jobs,
             random_state=self.random_state,
             verbose=self.verbose,
-            **{"cost": COST, **(self.chain_options or {})},
+            **others,
         )
-        self.chain_.fit(self._rows(tokens), y)
+        self.chain_.fit(rows, y)
         return self
+
+    def fit_features(self, X: Any) -> Stacked:
+        """Learn the features of sentences, and make the rows of them that the chain is trained on."""
+        templates = with_transitions(self.templates or default_templates(self.columns), self.transitions)
+        tokens = self._tokens(X)
+        self.features_ = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
+        return self.rows(tokens)
+
+    def problem_parameters(self, n_sentences: int) -> dict[str, Any]:
+        """Parameters of the chain that say what is minimised, and how closely."""
+        pairs = None if self.transitions is None else self.features_.columns_of(self.transitions)
+        return {
+            "loss": self.loss,
+            "regularization": 1 / n_sentences if self.regularization is None else self.regularization,
+            "tol": self.tol,
+            "cost": (self.chain_options or {}).get("cost", COST),
+            "transition_features": pairs,
+        }
+
+    def rows(self, X: Any) -> Stacked:
+        """The features of sentences, a row per word."""
+        tokens = self._tokens(X)
+        return Stacked(self.features_.transform(tokens), tokens.lengths)
 
     @for_no_examples
     def predict(self, X: Any) -> list[Array]:
         """The best labels of each sentence; none of a sentence without words."""
-        return self._asked().predict(self._rows(X))
+        return self._asked().predict(self.rows(X))
 
     @for_no_examples
     def predict_marginals(self, X: Any) -> list[Array]:
         """Probabilities of the labels, of shape (length, n_classes) each."""
-        return self._asked().predict_marginals(self._rows(X))
+        return self._asked().predict_marginals(self.rows(X))
 
     @for_no_examples
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[tuple[Array, float]]]:
         """The k best label sequences of each sentence with their scores, best first."""
-        return self._asked().predict_kbest(self._rows(X), k)
+        return self._asked().predict_kbest(self.rows(X), k)
 
     @for_no_examples
     def sample(self, X: Any, n: int = 1, random_state: Any = None) -> list[Array]:
         """n label sequences of each sentence, of shape (n, length), from the model's distribution."""
-        return self._asked().sample(self._rows(X), n, random_state)
+        return self._asked().sample(self.rows(X), n, random_state)
 
     def score(self, X: Any, y: Any) -> float:
         """The share of words labelled right."""
-        return self._asked().score(self._rows(X), y)
+        return self._asked().score(self.rows(X), y)
 
     @property
     def classes_(self) -> Array:
@@ -140,15 +159,24 @@ class Tagger(BaseEstimator):
 
     def save(self, path: str | Path) -> None:
         """Write the tagger as one safetensors file, which `structlearn predict` reads, too."""
-        chain, features = self._asked(), self.features_
+        chain = self._asked()
         *names, label = map(str, range(len(self.columns) + 1))
-        templates = " ".join(map(str, features.templates))
+        templates = " ".join(map(str, self.features_.templates))
         plan = Plan((*names, label), label, dict(zip(self.columns, names)), templates)
         transitions = (
             None if self.transitions is None else " ".join(map(str, parse_templates(self.transitions)))
         )
-        notes = {"task": "tag", **plan.as_notes(), **feature_notes(features), "transitions": transitions}
-        save_bundle(Bundle(chain, notes, arrays={FEATURES: features.keys_}), path)
+        notes = {"task": "tag", **self.notes(plan, transitions)}
+        save_bundle(Bundle(chain, notes, arrays=self.arrays()), path)
+
+    def notes(self, plan: Plan, transitions: str | None) -> dict[str, Any]:
+        """What a model file says of the words and their features; and that a `Tagger` can read it."""
+        numbered = {"min_count": self.features_.min_count, "hash_bits": self.features_.hash_bits}
+        return {**plan.as_notes(), "application": "Tagger", **numbered, "transitions": transitions}
+
+    def arrays(self) -> dict[str, Array]:
+        """The vocabulary, as a model file holds it."""
+        return {FEATURES: self.features_.keys_}
 
     @classmethod
     def load(cls, path: str | Path) -> Tagger:
@@ -157,29 +185,31 @@ class Tagger(BaseEstimator):
         if FEATURES not in bundle.arrays:
             raise ValueError(f"{path} holds no tagger of words; use structlearn.load.")
         try:
-            columns, features = Plan.from_notes(bundle.notes).columns, features_of(bundle)
+            return cls.of(bundle)
         except ValueError as error:
             raise damaged(path, error) from None
-        chain = bundle.estimator
+
+    @classmethod
+    def of(cls, bundle: Bundle) -> Tagger:
+        """The tagger of a model file; ValueError if its notes are of none. A chain may be missing."""
+        plan, chain = Plan.from_notes(bundle.notes), bundle.estimator
+        features = _features_of(bundle)
+        shared = ("loss", "regularization", "tol") if chain is not None else ()
         self = cls(
-            columns=columns,
+            columns=plan.columns,
             templates=bundle.notes["templates"],
             transitions=bundle.notes.get("transitions"),
             min_count=features.min_count,
             hash_bits=features.hash_bits,
-            loss=chain.loss,
-            regularization=chain.regularization,
-            tol=chain.tol,
+            **{name: getattr(chain, name) for name in shared},
         )
-        self.features_, self.chain_ = features, chain
+        self.features_ = features
+        if chain is not None:
+            self.chain_ = chain
         return self
 
     def _tokens(self, X: Any) -> Tokens:
         return X if isinstance(X, Tokens) else Tokens.from_sentences(X, self.columns)
-
-    def _rows(self, X: Any) -> Stacked:
-        tokens = self._tokens(X)
-        return Stacked(self.features_.transform(tokens), tokens.lengths)
 
     def _asked(self) -> ChainClassifier:
         check_is_fitted(self, "chain_")
@@ -192,18 +222,13 @@ def with_transitions(templates: Any, transitions: Any) -> tuple[Template, ...]:
     return found if transitions is None else parse_templates([*found, *parse_templates(transitions)])
 
 
-def feature_notes(features: TextFeatures) -> dict[str, Any]:
-    """What a model file says of its features, beside the templates; and that a `Tagger` can read it."""
-    return {"application": "Tagger", "min_count": features.min_count, "hash_bits": features.hash_bits}
-
-
-def features_of(bundle: Bundle) -> TextFeatures:
+def _features_of(bundle: Bundle) -> TextFeatures:
     """The features of a model file; ValueError if they are not those of its weights."""
     notes, keys = bundle.notes, bundle.arrays[FEATURES]
     check_form(notes, _NOTES, "notes")
     if keys.ndim != 1 or keys.dtype != np.uint64:
         raise ValueError("its features are no vector of keys")
     features = TextFeatures(notes["templates"], notes["min_count"], notes["hash_bits"]).with_keys(keys)
-    if features.n_features != bundle.estimator.n_features_in_:
+    if bundle.estimator is not None and features.n_features != bundle.estimator.n_features_in_:
         raise ValueError(f"it has {features.n_features} features, not {bundle.estimator.n_features_in_}")
     return features

@@ -25,6 +25,7 @@ from structlearn.structures.chain.kbest import k_best
 from structlearn.structures.chain.logarithms import LOWEST, normalize
 from structlearn.structures.chain.marginals import exponential
 from structlearn.structures.chain.sampling import sample_backward
+from structlearn.structures.registry import count, stored
 from structlearn.structures.regularized import clipped
 from structlearn.structures.rows import encode_rows, label_indices, node_weights, row_costs
 from structlearn.structures.sparsemap import MOST_ATOMS, ActiveSet, active_set_project, make_atoms
@@ -36,6 +37,7 @@ class ConditionedRecord(NamedTuple):
     n_labels: int
 
 
+@stored("label sequences whose transitions are scored where they happen", {"n_labels": count})
 class ConditionedChain(Structure):
     """Label sequences of any length over `n_labels` labels, each transition scored where it happens.
 

@@ -29,6 +29,7 @@ from structlearn.structures.chain.marginals import (
     chain_marginals_workspace,
 )
 from structlearn.structures.chain.sampling import sample_backward
+from structlearn.structures.registry import count, stored
 from structlearn.structures.rows import encode_rows, label_indices, node_weights, row_costs
 from structlearn.structures.sparsemap import register
 
@@ -41,6 +42,7 @@ class ChainRecord(NamedTuple):
     end: bool
 
 
+@stored("label sequences", {"n_labels": count, "start": bool, "end": bool})
 class Chain(Structure):
     """Label sequences of any length over `n_labels` labels.
 

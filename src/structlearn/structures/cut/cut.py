@@ -16,6 +16,7 @@ from structlearn.structures.cut.graphs import Graph, GraphRecord, graph_record, 
 from structlearn.structures.cut.max_flow import SOURCE, cut_work, saturate
 from structlearn.structures.cut.projection import bound, project_cut, project_work
 from structlearn.structures.flat.switches import encode_switches
+from structlearn.structures.registry import check_graph, count, pairs, stored
 
 
 class Cuts(Structure):
@@ -122,6 +123,7 @@ class Cuts(Structure):
         return np.concatenate([(1.0 - 2.0 * on) * scale, np.zeros(len(graph.edges))])
 
 
+@stored("labels on or off at the nodes of a graph", {"n_nodes": count, "edges": pairs})
 class Cut(Cuts):
     """<theta, (y, e)> = sum_i theta_i y_i + sum_ij theta_ij e_ij,    y in {0, 1}^n,  e_ij >= |y_i - y_j|.
 
@@ -140,6 +142,11 @@ class Cut(Cuts):
     def __init__(self, n_nodes: int, edges: ArrayLike) -> None:
         super().__init__([make_graph(n_nodes, edges)])
         self.n_nodes, self.edges = self.graphs[0]
+
+    @classmethod
+    def from_arguments(cls, arguments: dict[str, Any]) -> Structure:
+        check_graph(arguments["n_nodes"], arguments["edges"])
+        return cls(**arguments)
 
     @classmethod
     def grid(cls, rows: int, columns: int, connectivity: int = 4) -> Cut:

@@ -23,6 +23,7 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.structures.base import Structure, label_count
 from structlearn.structures.flat.switches import encode_switches, switch_costs
+from structlearn.structures.registry import count, stored
 
 
 class CubeRecord(NamedTuple):
@@ -31,6 +32,7 @@ class CubeRecord(NamedTuple):
     n_labels: int
 
 
+@stored("labels that are on or off, independently", {"n_labels": count})
 class Cube(Structure):
     """M = [0, 1]^K: each of `n_labels` labels is on or off, independently.
 

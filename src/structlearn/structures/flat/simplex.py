@@ -23,6 +23,7 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.structures.base import SparseVertices, Structure, label_count
 from structlearn.structures.flat.sparsemax import largest, sparsemax
+from structlearn.structures.registry import count, stored
 from structlearn.structures.rows import encode_rows, label_indices, row_costs, single_label
 
 
@@ -32,6 +33,7 @@ class SimplexRecord(NamedTuple):
     n_labels: int
 
 
+@stored("exactly one of several labels", {"n_labels": count})
 class Simplex(Structure):
     """M = {z >= 0, sum z = 1}: exactly one of `n_labels` labels (multiclass).
 

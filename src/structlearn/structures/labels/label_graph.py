@@ -16,6 +16,7 @@ from structlearn.structures.labels.enumeration import enumeration_record
 from structlearn.structures.labels.label_tree import chow_liu, is_forest, tree_record
 from structlearn.structures.labels.relaxation import LocalPolytope
 from structlearn.structures.own import Called
+from structlearn.structures.registry import check_graph, count, pairs, stored
 
 MOST_LABELS_ENUMERATED = 15
 
@@ -24,6 +25,7 @@ _NO_MARGINALS = (
 )
 
 
+@stored("sets of labels, of which pairs have scores", {"n_labels": count, "edges": pairs})
 class LabelGraph(Structure):
     """<theta, z(y)> = sum_k theta_k y_k + sum_{e = (a, b)} theta_e[y_a, y_b],   y in {0, 1}^K.
 
@@ -58,6 +60,11 @@ class LabelGraph(Structure):
         if not self.exact:
             self.no_marginals = _NO_MARGINALS
             self.python = self._relaxed = Callback(LocalPolytope(self.n_labels, self.edges).maximize)
+
+    @classmethod
+    def from_arguments(cls, arguments: dict[str, Any]) -> Structure:
+        check_graph(arguments["n_labels"], arguments["edges"])
+        return cls(**arguments)
 
     @classmethod
     def tree(cls, Y: ArrayLike) -> LabelGraph:

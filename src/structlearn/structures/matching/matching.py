@@ -15,6 +15,7 @@ from structlearn.structures.matching.assignment import AssignmentWork, assign, a
 from structlearn.structures.matching.flow import FlowWork, flow, flow_work
 from structlearn.structures.matching.projection import ProjectionWork, project_matching, projection_work
 from structlearn.structures.matching.sinkhorn import edge_entropy
+from structlearn.structures.registry import count, stored
 
 # A projection starts at the prices of the linear program where scores are above this. A flow is slower.
 _LARGE, _LARGE_FOR_FLOW = 8.0, 1e3
@@ -178,6 +179,7 @@ def _start_prices(scores: Any, m: Any, n: Any, a: Any, b: Any, unmatched: Any, w
     return True
 
 
+@stored("links between two sides", {"unmatched?": bool, "capacities": [count]})
 class Matching(Structure):
     """Links between m rows and n columns.
 
@@ -214,6 +216,10 @@ class Matching(Structure):
         self.capacities = capacities
         if len(capacities) != 2 or min(index(k) for k in capacities) < 1:
             raise ValueError(f"capacities are two integers, each at least 1; got {capacities!r}.")
+
+    @classmethod
+    def from_arguments(cls, arguments: dict[str, Any]) -> Structure:
+        return cls(**{**arguments, "capacities": tuple(arguments["capacities"])})
 
     @property
     def record(self) -> MatchingRecord:

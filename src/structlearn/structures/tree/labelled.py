@@ -24,6 +24,7 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import Structure, label_count
+from structlearn.structures.registry import count, stored
 from structlearn.structures.sparsemap import register
 from structlearn.structures.tree.kbest import k_best
 from structlearn.structures.tree.trees import Tree
@@ -36,6 +37,7 @@ class LabelledTreeRecord(NamedTuple):
     n_labels: int
 
 
+@stored("trees with a label on each arc", {"inner": Structure, "n_labels": count})
 class LabelledTree(Structure):
     """The trees of `inner`, with one of `n_labels` labels on each arc.
 

@@ -20,6 +20,7 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import Structure, nothing_allowed
+from structlearn.structures.registry import stored
 from structlearn.structures.regularized import clipped
 from structlearn.structures.sparsemap import register
 from structlearn.structures.tree.arborescence import arborescence_work, best_arborescence
@@ -152,6 +153,7 @@ class ProjectiveTreeRecord(NamedTuple):
     single_root: bool
 
 
+@stored("trees over words whose arcs do not cross", {"single_root": bool})
 class ProjectiveTree(Tree):
     """Trees whose arcs do not cross: `maximize` by Eisner's algorithm, `marginals` by inside-outside."""
 
@@ -259,6 +261,7 @@ class NonProjectiveTreeRecord(NamedTuple):
     single_root: bool
 
 
+@stored("all trees over words", {"single_root": bool})
 class NonProjectiveTree(Tree):
     """All trees: `maximize` by the Chu-Liu-Edmonds algorithm, `marginals` by the matrix-tree theorem."""
 

@@ -1,0 +1,45 @@
+"""The applications that model files can hold, and what reads them; and `structlearn.load`, which reads all.
+
+A new application is its own folder, whose class has `load(path)`, and an entry here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from structlearn.core.registry import Registry, located
+
+
+class Application(NamedTuple):
+    """An application by the name that its files give: its class, or where that is."""
+
+    name: str
+    made: str | type
+
+
+APPLICATIONS: Registry[Application] = Registry(
+    "application",
+    [
+        Application("Tagger", "structlearn.apps.tagging:Tagger"),
+        Application("Aligner", "structlearn.apps.alignment.aligner:Aligner"),
+    ],
+)
+
+
+def load(path: str | Path, structure: Any = None, scoring: Any = None) -> Any:
+    """Read an estimator from `path`, or the application that keeps one there: a `Tagger` or an `Aligner`.
+
+    `structure` (and `scoring`) must be given for a `StructuredPredictor` whose structure is the user's own:
+    code is not stored in model files.
+    """
+    from structlearn.estimators.model_file import ModelFile
+    from structlearn.estimators.persistence import load_bundle, unknown
+
+    header = ModelFile(path).header
+    name = header["notes"].get("application", header["estimator"])
+    if isinstance(name, str) and name in APPLICATIONS:
+        return located(APPLICATIONS[name].made).load(path)
+    if name != header["estimator"]:
+        raise unknown(path, name)
+    return load_bundle(path, structure, scoring).estimator

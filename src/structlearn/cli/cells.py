@@ -1,0 +1,59 @@
+"""Column files whose cells are the features, and column files that are written back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from structlearn.cli.task import Inputs, Training
+from structlearn.data import FeatureVocabulary, Tokens, read_tokens, sequences_of, split_rows
+from structlearn.estimators.persistence import Bundle
+from structlearn.storage.schema import check_form
+
+
+class ColumnFile(NamedTuple):
+    """A file to be written back: what was read, the column to fill, and its place where it is missing."""
+
+    tokens: Tokens
+    label: str
+    place: int
+
+
+def summary_of(X: Any, tokens: Tokens) -> str:
+    """What was read, as the object of a sentence."""
+    return f"{len(tokens)} sequences, {X.shape[0]} tokens with {X.shape[1]} features"
+
+
+def check_cells(bundle: Bundle) -> None:
+    """ValueError if a model's notes do not say which cells are its features."""
+    check_form(bundle.notes, {"label_column": int}, "notes")
+    check_form(bundle.texts, {"vocabulary": list[str]}, "texts")
+    n = len(FeatureVocabulary.from_lines(bundle.texts["vocabulary"]).names_)
+    if n != bundle.estimator.n_features_in_:
+        raise ValueError(f"its vocabulary has {n} features, not {bundle.estimator.n_features_in_}")
+
+
+def read_cells(tokens: Tokens, label_column: int) -> Training:
+    """Training data whose features are the cells beside the label."""
+    sequences = sequences_of(tokens, label_column=label_column)
+    vocabulary = FeatureVocabulary()
+    X, lengths = vocabulary.fit_transform(sequences)
+    notes = {"format": "columns", "label_column": label_column}
+    texts = {"vocabulary": vocabulary.to_lines()}
+    return Training(split_rows(X, lengths), sequences.labels, notes, texts, summary_of(X, tokens))
+
+
+def reread_cells(path: Path, bundle: Bundle) -> Inputs:
+    """Such a file for a trained model, with or without the label column."""
+    vocabulary = FeatureVocabulary.from_lines(bundle.texts["vocabulary"])
+    tokens = read_tokens(path, text=True)
+    n, column = vocabulary.n_columns_, bundle.notes["label_column"]
+    sequences = sequences_of(tokens, label_column=column, n_feature_columns=n)
+    X, lengths = vocabulary.transform(sequences)
+    place = column % (n + 1)
+    label = str(place)
+    if sequences.labels is None:  # columns are called by their numbers in training
+        names = tuple(str(j) for j in range(n + 1) if j != place)
+        tokens = replace(tokens, layout=tokens.layout._replace(names=names))
+    return Inputs(split_rows(X, lengths), sequences.labels, ColumnFile(tokens, label, place))

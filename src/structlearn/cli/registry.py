@@ -1,0 +1,135 @@
+"""The tasks of `train` by name: one entry each, of which help texts, refusals and the docs are made.
+
+A new task is a subclass of `Task` in a file of its own and an entry here. Nothing heavy is imported until a
+task is used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from structlearn.core.registry import Registry, located
+
+if TYPE_CHECKING:
+    from structlearn.cli.task import Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskEntry:
+    """A task by name.
+
+    Attributes
+    ----------
+    name : what users call it
+    what : what is predicted, in words
+    made : its class, or where that is
+    estimator : the class that is trained
+    formats : what files it reads, in words
+    reads : what the help of `train` says of its files; empty where an earlier task's says it
+    figures : what the help of `evaluate` says of its figures; likewise
+    """
+
+    name: str
+    what: str
+    made: str | type[Task]
+    estimator: str
+    formats: str
+    reads: str = ""
+    figures: str = ""
+
+    @cached_property
+    def task(self) -> Task:
+        """The task itself."""
+        found: Task = located(self.made)()
+        return found
+
+
+_TABLES = "libsvm, CSV, tab-separated"
+_COLUMNS = "CoNLL columns, CoNLL-U"
+
+TASKS: Registry[TaskEntry] = Registry(
+    "task",
+    [
+        TaskEntry(
+            name="classify",
+            what="one of several classes",
+            made="structlearn.cli.flat:Classify",
+            estimator="MulticlassClassifier",
+            formats=_TABLES,
+            reads="classify reads libsvm files (label index:value ...) or tables with a header (CSV or "
+            "tab-separated, all features numbers, the target last); so does regress, whose targets are "
+            "numbers.",
+            figures="classify: accuracy.",
+        ),
+        TaskEntry(
+            name="multilabel",
+            what="a set of labels",
+            made="structlearn.cli.flat:MultiLabel",
+            estimator="MultiLabelClassifier",
+            formats=_TABLES,
+            reads="multilabel reads libsvm files with label sets (0,4 index:value ...) or tables with "
+            "--target naming columns of 0 and 1. A file named .csv or .tsv is a table; any other is libsvm "
+            "if index:value entries are seen in its first lines, else a table if its first line has a comma "
+            "or a tab.",
+            figures="multilabel: exact_match (whole sets), hamming_loss and micro_f1 (single labels).",
+        ),
+        TaskEntry(
+            name="regress",
+            what="a number",
+            made="structlearn.cli.regression:Regress",
+            estimator="LinearRegressor",
+            formats=_TABLES,
+            figures="regress: r2 (share of the variance explained), rmse and mae (sizes of the errors).",
+        ),
+        TaskEntry(
+            name="tag",
+            what="a label for each token",
+            made="structlearn.cli.tagging:Tag",
+            estimator="Tagger",
+            formats=_COLUMNS,
+            reads="tag, chunk and ner read CoNLL-style columns (one token a line, the word first and the "
+            "label last, a blank line between sentences) or CoNLL-U, and make features of words and other "
+            "columns by templates. If tag finds a column of numbers or of name=value cells, the cells are "
+            "the features.",
+            figures="tag: accuracy (tokens) and exact_match (whole sequences);",
+        ),
+        TaskEntry(
+            name="chunk",
+            what="spans of tokens, such as phrases",
+            made="structlearn.cli.tagging:Spans",
+            estimator="Tagger",
+            formats=_COLUMNS,
+            figures="chunk and ner: also precision, recall and f1 of spans, of all and of each type, as "
+            "conlleval counts them.",
+        ),
+        TaskEntry(
+            name="ner",
+            what="spans of tokens, such as names",
+            made="structlearn.cli.tagging:Spans",
+            estimator="Tagger",
+            formats=_COLUMNS,
+        ),
+        TaskEntry(
+            name="parse",
+            what="a head and a relation for each word",
+            made="structlearn.cli.parsing:Parse",
+            estimator="TreeParser",
+            formats="CoNLL-U",
+            reads="parse reads CoNLL-U files.",
+            figures="parse: uas and las, the shares of words with the right head, and with the right head "
+            "and relation; they count punctuation and leave out subtypes of relations, as the CoNLL 2018 "
+            "scorer does; las_full compares whole relations, the no_punct figures leave out punctuation.",
+        ),
+        TaskEntry(
+            name="match",
+            what="which nodes of two sides belong together",
+            made="structlearn.cli.matching:Match",
+            estimator="MatchingClassifier",
+            formats=".npz",
+            reads="match reads .npz files of NumPy: features, a row a pair of nodes; shapes, the nodes of "
+            "both sides of each example; links, an example, its row and its column each.",
+        ),
+    ],
+)

@@ -1,0 +1,77 @@
+"""Help that is made of the registries, when it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from typer.core import TyperCommand
+
+from structlearn.cli.registry import TASKS
+from structlearn.core.registry import either
+from structlearn.problem.registry import CLASSES, LOSSES, STRUCTURES, losses_of
+from structlearn.solvers.registry import HINGE, PERCEPTRON, SMOOTH, SQUARES, solvers_for
+
+_NUMBERS = ("none", "one", "two", "three", "four", "five")
+
+
+def tasks_said() -> str:
+    """The names of all tasks."""
+    return either(TASKS)
+
+
+def losses_said() -> str:
+    """The losses of all tasks, those without probabilities first; then those of classify alone."""
+    shared = losses_of(STRUCTURES)
+    names = sorted(shared, key=lambda name: LOSSES[name].smooth)
+    n = sum(not LOSSES[name].smooth for name in names)
+    others = [name for name in losses_of(CLASSES) if name not in shared]
+    more = f"; classify: also {either(others)}" if others else ""
+    return f"{either(names)}{more}. All but the first {_NUMBERS[n]} give probabilities."
+
+
+def solvers_said() -> str:
+    """The solvers by what they train."""
+    families = {"hinge": HINGE, "smooth losses": SMOOTH, "perceptron": PERCEPTRON, "regress": SQUARES}
+    said = "; ".join(f"{what}: {either(solvers_for(family))}" for what, family in families.items())
+    return f"{said}. auto picks a quick one that can do it."
+
+
+def files_said() -> str:
+    """What files the tasks read."""
+    return " ".join(entry.reads for entry in TASKS.values() if entry.reads)
+
+
+def figures_said() -> str:
+    """What `evaluate` prints of the tasks."""
+    return " ".join(entry.figures for entry in TASKS.values() if entry.figures)
+
+
+#: What stands for such a text in the help of a command or an option.
+TEXTS: dict[str, Callable[[], str]] = {
+    "{tasks}": tasks_said,
+    "{losses}": losses_said,
+    "{solvers}": solvers_said,
+    "{files}": files_said,
+    "{figures}": figures_said,
+}
+
+
+def filled(text: str | None) -> str:
+    """The text with what is made of the registries in its places."""
+    text = text or ""
+    for place, said in TEXTS.items():
+        if place in text:
+            text = text.replace(place, said())
+    return text
+
+
+class Command(TyperCommand):
+    """A command whose help, and that of its options, is filled in when it is shown."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.help = filled(self.help)
+        for parameter in self.params:
+            if getattr(parameter, "help", None):
+                parameter.help = filled(parameter.help)  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)

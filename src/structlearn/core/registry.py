@@ -1,0 +1,83 @@
+"""Things by name: a solver, a loss, a structure, a task is described once, in one entry of a registry.
+
+Registries import nothing heavy, so that `--help` can be made of them: an entry names its class as
+"package.module:Name", which is imported when it is used first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, Generic, Protocol, TypeVar
+
+
+class Named(Protocol):
+    """What has a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+Entry = TypeVar("Entry", bound=Named)
+
+
+class Registry(Mapping[str, Entry], Generic[Entry]):
+    """Entries by their names, in the order in which they came.
+
+    what : what an entry is, in words, for refusals
+    """
+
+    def __init__(self, what: str, entries: Iterable[Entry] = ()) -> None:
+        self.what = what
+        self._entries: dict[str, Entry] = {}
+        for entry in entries:
+            self.register(entry)
+
+    def register(self, entry: Entry) -> Entry:
+        """Add an entry; ValueError if its name is taken."""
+        if entry.name in self._entries:
+            raise ValueError(f"There is a {self.what} {entry.name!r} already.")
+        self._entries[entry.name] = entry
+        return entry
+
+    def forget(self, name: str) -> None:
+        """Take an entry out again."""
+        del self._entries[name]
+
+    def named(self, name: Any) -> Entry:
+        """The entry of this name; a ValueError that lists all and suggests the nearest if there is none."""
+        return self._entries[one_of(self.what, name, self._entries)]
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def located(where: Any) -> Any:
+    """What "package.module:Name" names; anything but a string stands for itself."""
+    if not isinstance(where, str):
+        return where
+    module, _, name = where.partition(":")
+    return getattr(import_module(module), name)
+
+
+def one_of(what: str, name: Any, valid: Iterable[str]) -> str:
+    """`name` itself if it is valid; else a ValueError that lists the valid ones and suggests the nearest."""
+    valid = list(valid)
+    if isinstance(name, str) and name in valid:
+        return name
+    near = get_close_matches(str(name), valid, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"Unknown {what} {name!r}; valid are {', '.join(map(repr, valid))}.{hint}")
+
+
+def either(names: Iterable[str]) -> str:
+    """Names in a sentence: a, b or c."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last

@@ -1,0 +1,107 @@
+"""The losses by name: one entry each, of which help texts, refusals and the docs are made.
+
+A new loss is its regulariser and an entry here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from structlearn.core.registry import Registry, located
+
+if TYPE_CHECKING:
+    from structlearn.problem.regularizers import Regularizer
+
+#: Kinds of outputs: one of two classes, one of several, and everything else.
+BINARY, CLASSES, STRUCTURES = "binary", "classes", "structures"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossEntry:
+    """A loss by name.
+
+    Attributes
+    ----------
+    name : what users call it
+    omega : its regulariser, or a function of nothing that makes it, or where that is
+    family : "hinge", "smooth" or "perceptron", which decides who can train it
+    what : what it is, in words
+    outputs : the kinds of outputs that have it
+    cost_augmented : whether wrong parts get their cost added
+    """
+
+    name: str
+    omega: Regularizer | str
+    family: str
+    what: str
+    outputs: tuple[str, ...] = (CLASSES, STRUCTURES)
+    cost_augmented: bool = False
+
+    @cached_property
+    def regularizer(self) -> Regularizer:
+        """Omega."""
+        found: Regularizer = located(self.omega)() if isinstance(self.omega, str) else self.omega
+        return found
+
+    @property
+    def smooth(self) -> bool:
+        """Whether its predictions depend smoothly on the scores, so that there are probabilities."""
+        return self.family == "smooth"
+
+
+_ROOM = "structlearn.problem.regularizers"
+_EVERYWHERE = (BINARY, CLASSES, STRUCTURES)
+
+LOSSES: Registry[LossEntry] = Registry(
+    "loss",
+    [
+        LossEntry(
+            name="hinge",
+            omega=f"{_ROOM}:Zero",
+            family="hinge",
+            what="the structural SVM: comes with a certificate and takes your `cost` into account",
+            outputs=_EVERYWHERE,
+            cost_augmented=True,
+        ),
+        LossEntry(
+            name="perceptron",
+            omega=f"{_ROOM}:Zero",
+            family="perceptron",
+            what="the averaged structured perceptron: quick, without regularisation or certificate",
+            outputs=_EVERYWHERE,
+        ),
+        LossEntry(
+            name="softmax",
+            omega=f"{_ROOM}:Shannon",
+            family="smooth",
+            what="probabilities: a CRF on structures, softmax regression on classes",
+        ),
+        LossEntry(
+            name="logistic",
+            omega=f"{_ROOM}:Shannon",
+            family="smooth",
+            what="probabilities of two classes: logistic regression",
+            outputs=(BINARY,),
+        ),
+        LossEntry(
+            name="sparsemax",
+            omega=f"{_ROOM}:SquaredNorm",
+            family="smooth",
+            what="sparse probabilities: SparseMAP on structures",
+        ),
+        LossEntry(
+            name="entmax15",
+            omega=f"{_ROOM}:Tsallis",
+            family="smooth",
+            what="between softmax and sparsemax (Tsallis entropy, alpha = 1.5)",
+            outputs=(CLASSES,),
+        ),
+    ],
+)
+
+
+def losses_of(outputs: str) -> tuple[str, ...]:
+    """The names of the losses that a kind of outputs has."""
+    return tuple(entry.name for entry in LOSSES.values() if outputs in entry.outputs)

@@ -1,0 +1,83 @@
+"""From the words of solvers' options to the objects that the solvers take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from structlearn.core.registry import one_of
+from structlearn.solvers.solver import Solver
+from structlearn.solvers.public import (
+    ActiveBlocks,
+    BlockFrankWolfe,
+    ConstantStep,
+    DiminishingStep,
+    EntropicGeometry,
+    EuclideanGeometry,
+    Extragradient,
+    GapSampling,
+    PegasosStep,
+    Permutation,
+    PlainExtragradient,
+    Steps,
+    Uniform,
+)
+from structlearn.solvers.registry import SOLVERS
+
+ORDERS: dict[str, Callable[[], Any]] = {"permutation": Permutation, "uniform": Uniform, "gap": GapSampling}
+DIRECTIONS = {kind.name.lower(): kind for kind in Steps}
+STEPS: dict[str, Callable[..., Any]] = {
+    "constant": ConstantStep,
+    "diminishing": DiminishingStep,
+    "pegasos": PegasosStep,
+}
+GEOMETRIES: dict[str, Any] = {
+    "auto": None,
+    "entropic": EntropicGeometry(),
+    "euclidean": EuclideanGeometry(),
+}
+FORMS = {"auto": None, "full": True, "efficient": False}
+VARIANTS: dict[str, Callable[..., Solver]] = {"adaptive": Extragradient, "plain": PlainExtragradient}
+
+
+def with_objects(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, with objects for the orders, directions and step rules that they name."""
+    found = dict(options)
+    if isinstance(found.get("order"), str):
+        found["order"] = ORDERS[one_of("order", found["order"], ORDERS)]()
+    if isinstance(found.get("steps"), str):
+        found["steps"] = DIRECTIONS[one_of("steps", found["steps"], DIRECTIONS)]
+    if found.get("step") == "backtracking":  # what gradient descent does without a rule
+        del found["step"]
+    if "step" in found or "eta" in found:
+        found["step_rule"] = _step_rule(found)
+    return found
+
+
+def _step_rule(options: dict[str, Any]) -> Any:
+    step = options.pop("step", "constant")
+    eta = {"eta": options.pop("eta")} if "eta" in options else {}
+    if not isinstance(step, str):
+        return step
+    if eta and step == "pegasos":
+        raise ValueError("Steps 'pegasos' are 1/(lambda t): they take no eta.")
+    return STEPS[one_of("step", step, STEPS)](**eta)
+
+
+def block_frank_wolfe(form: str = "active-set", **options: Any) -> Solver:
+    """By the form in which z is kept."""
+    if one_of("form", form, ("active-set", "dense")) == "active-set":
+        return ActiveBlocks(**options)
+    dense = [name for name in SOLVERS["sdca"].options if name != "smoothing"]
+    for name in options:
+        one_of("option of solver 'bcfw' with form='dense'", name, dense)
+    return BlockFrankWolfe(**options)
+
+
+def extragradient(
+    geometry: str = "auto", variant: str = "adaptive", memory: str = "auto", radius: Any = None
+) -> Solver:
+    """The radius is the problem's, not the solver's (see `ball_of` of the estimators)."""
+    make = VARIANTS[one_of("variant", variant, VARIANTS)]
+    full = FORMS[one_of("memory", memory, FORMS)]
+    return make(GEOMETRIES[one_of("geometry", geometry, GEOMETRIES)], full)

@@ -1,0 +1,295 @@
+"""The solvers by name: one entry each, of which help texts, refusals, `compare` and the docs are made.
+
+A new solver is its own file and an entry here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from structlearn.core.registry import Registry, located
+
+if TYPE_CHECKING:
+    from structlearn.solvers.solver import Solver
+
+#: Families of losses: how a loss is made decides who can train it (see `structlearn.problem.registry`).
+HINGE, SMOOTH, PERCEPTRON, SQUARES = "hinge", "smooth", "perceptron", "squares"
+#: What a solver may need of a problem, in words.
+NEEDS = {
+    "regularization": "lambda > 0",
+    "gradient": "an objective with a gradient",
+    "exact blocks": "one row of features per example and no shared parts",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolverEntry:
+    """A solver by name.
+
+    Attributes
+    ----------
+    name : what users call it
+    make : its class or a function of its options, or where that is ("package.module:Name"); "" for what is
+        no solver of the loop, but a part of `LinearRegressor`
+    trains : families of losses that it can train, the one it is made for first
+    when : when to use it, in words
+    step : what a step is, in words
+    default : for what solver="auto" takes it, in words
+    options : its options and what they mean
+    needs : of `NEEDS`, what the problem must have
+    any_penalty : whether it takes penalties other than the squared norm
+    compared : its place among the solvers that `compare` tries where none is named; None if it does not
+    """
+
+    name: str
+    make: str | Callable[..., Solver]
+    trains: tuple[str, ...]
+    when: str
+    step: str
+    default: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    needs: frozenset[str] = frozenset()
+    any_penalty: bool = False
+    compared: int | None = None
+
+    def made(self, options: Mapping[str, Any]) -> Solver:
+        """The solver with these options, which must be its own."""
+        from structlearn.solvers.options import with_objects
+
+        made: Solver = located(self.make)(**with_objects(options))
+        return made
+
+
+_DUAL = frozenset({"regularization"})
+_ORDER = {"order": '"permutation", "uniform" or "gap"'}
+_AVERAGING = {"averaging": "certify the weighted average of the iterates, too"}
+_AT_ONCE = {"examples_at_once": "examples of a compiled call; Ctrl-C waits for it"}
+_FOCUS = {"focus": "passes' worth of exact visits to active blocks after each full pass"}
+_ROUNDS = {"rounds": "with threads, how often a pass joins what they have done"}
+_EXACT = {"exact": "whether a block is maximised exactly where that is a projection (multiclass problems)"}
+_BLOCKS = {**_ORDER, **_AVERAGING, **_EXACT, **_FOCUS, **_AT_ONCE, **_ROUNDS}
+_FORGET = {"forget_after": "how long what has no weight is kept"}
+_ACTIVE_SETS = {
+    "form": '"active-set", or "dense": one vector per example and one plain step per oracle call, for large '
+    "gaps; it takes none of the options that follow",
+    "steps": 'among the vertices seen so far: "pairwise", "away" or "plain"',
+    "inner_steps": "how many of them follow an oracle call at most (10)",
+    "inner_accuracy": "they end at this share of the block's gap",
+    "cached_passes": "passes without the oracle after each pass with it, at most (8)",
+    "cached_accuracy": "they end at this share of the gap",
+    **_FORGET,
+    "most_atoms": "vertices that an example keeps at most (256)",
+}
+_PATIENCE = {"patience": "passes without fewer mistakes after which it ends (10)"}
+_STEPS = {
+    "step": '"pegasos", "constant" or "diminishing"',
+    "eta": "the length of the latter two",
+    **_AVERAGING,
+}
+
+SOLVERS: Registry[SolverEntry] = Registry(
+    "solver",
+    [
+        SolverEntry(
+            name="bcfw",
+            make="structlearn.solvers.options:block_frank_wolfe",
+            trains=(HINGE,),
+            default="the hinge",
+            when="nearly always",
+            step="one oracle call an example, then steps among the vertices seen so far; exact step lengths",
+            options={**_BLOCKS, **_ACTIVE_SETS},
+            needs=_DUAL,
+            compared=1,
+        ),
+        SolverEntry(
+            name="sdca",
+            make="structlearn.solvers:BlockFrankWolfe",
+            trains=(SMOOTH,),
+            default="smooth losses on structures",
+            when="softmax, sparsemax",
+            step="the same pass as bcfw, towards the marginals or the projection",
+            options={
+                **_BLOCKS,
+                "smoothing": "how far from the gold vertex z starts; as is best for the dual unless given",
+            },
+            needs=_DUAL,
+            compared=2,
+        ),
+        SolverEntry(
+            name="coordinate-ascent",
+            make="structlearn.solvers:ExactBlocks",
+            trains=(HINGE,),
+            when="the dual of the binary and multiclass hinge",
+            step="exact block steps",
+            options={**_ORDER, **_AVERAGING, **_FOCUS, **_AT_ONCE, **_ROUNDS},
+            needs=_DUAL | {"exact blocks"},
+        ),
+        SolverEntry(
+            name="projected-gradient",
+            make="structlearn.solvers.first_order.projected_gradient:ProjectedGradient",
+            trains=(HINGE,),
+            when="a baseline for the dual of the binary and multiclass hinge",
+            step="projected steps on all blocks",
+            needs=_DUAL,
+        ),
+        SolverEntry(
+            name="fw",
+            make="structlearn.solvers.first_order.frank_wolfe:FrankWolfe",
+            trains=(HINGE,),
+            when="few, very expensive oracle calls that you run as a batch",
+            step="all blocks at once; exact line search or 2/(k+2)",
+            options={"line_search": "True, or False for 2/(k+2)"},
+            needs=_DUAL,
+            compared=5,
+        ),
+        SolverEntry(
+            name="extragradient",
+            make="structlearn.solvers.options:extragradient",
+            trains=(HINGE,),
+            when="a batch of marginals or projections is cheap, or w within a radius is wanted; "
+            "[more](extragradient.md)",
+            step="all blocks at once, adaptive",
+            options={
+                "geometry": '"auto", "entropic" or "euclidean"',
+                "variant": '"adaptive" or "plain"',
+                "memory": '"auto", "full" or "efficient"',
+                "radius": "of the ball that w stays in, in place of the penalty",
+            },
+            needs=_DUAL,
+            compared=3,
+        ),
+        SolverEntry(
+            name="cutting-plane",
+            make="structlearn.solvers.cutting_plane.one_slack:CuttingPlane",
+            trains=(HINGE, SMOOTH),
+            when="few weights, a cheap oracle; smooth losses too",
+            step="one plane a pass, mixed by a small quadratic program (1-slack)",
+            options={
+                "share": "how far from the best weights towards the master's to ask next; 1 is the classical "
+                "method",
+                **_FORGET,
+            },
+            needs=_DUAL,
+            compared=4,
+        ),
+        SolverEntry(
+            name="n-slack",
+            make="structlearn.solvers.cutting_plane.n_slack:NSlack",
+            trains=(HINGE,),
+            when="oracle calls so dear that few passes matter most; at most a few thousand examples",
+            step="a working set for each example, mixed by a large quadratic program",
+            options={
+                "examples_at_once": "between two master problems",
+                "violation": "share of the mean violation that a constraint must have to be added",
+                **_FORGET,
+                "max_bytes": "memory beyond which it refuses to begin",
+            },
+            needs=_DUAL,
+        ),
+        SolverEntry(
+            name="subgradient",
+            make="structlearn.solvers.first_order.subgradient:Subgradient",
+            trains=(HINGE, SMOOTH),
+            when="a baseline",
+            step="1/(lambda t), constant or diminishing steps on all examples",
+            options=_STEPS,
+        ),
+        SolverEntry(
+            name="stochastic-subgradient",
+            make="structlearn.solvers.first_order.stochastic_subgradient:StochasticSubgradient",
+            trains=(HINGE,),
+            when="`regularization=0`, or a quick approximate model",
+            step="1/(lambda t), constant or diminishing steps on one example; averaged",
+            options={
+                **_STEPS,
+                **_ORDER,
+                "uniform_average": "whether all iterates weigh the same",
+                **_AT_ONCE,
+            },
+            compared=6,
+        ),
+        SolverEntry(
+            name="lbfgs",
+            make="structlearn.solvers.first_order.lbfgs:LBFGS",
+            trains=(SMOOTH,),
+            default="flat smooth losses",
+            when="softmax; sparsemax without pairs or transitions",
+            step="quasi-Newton on all examples",
+            options={"memory": "how many steps it remembers"},
+            needs=frozenset({"gradient"}),
+            compared=7,
+        ),
+        SolverEntry(
+            name="gradient",
+            make="structlearn.solvers.first_order.gradient:GradientDescent",
+            trains=(SMOOTH,),
+            when="a baseline for smooth losses",
+            step="backtracking, constant or diminishing steps",
+            options={
+                "step": '"backtracking", "constant", "diminishing" or "pegasos"',
+                "eta": "the length of constant and diminishing ones",
+            },
+            needs=frozenset({"gradient"}),
+            compared=8,
+        ),
+        SolverEntry(
+            name="proximal",
+            make="structlearn.solvers.first_order.gradient:Proximal",
+            trains=(SMOOTH, SQUARES),
+            default="sparse penalties on smooth losses",
+            when='penalties "l1" and "group"',
+            step="accelerated proximal gradient",
+            needs=frozenset({"gradient"}),
+            any_penalty=True,
+            compared=12,
+        ),
+        SolverEntry(
+            name="perceptron",
+            make="structlearn.solvers.first_order.stochastic_subgradient:Perceptron",
+            trains=(PERCEPTRON,),
+            default="the perceptron",
+            when='`loss="perceptron"`',
+            step="w moves by the difference of features at each mistake",
+            options={**_ORDER, "averaging": "answer with the average", **_PATIENCE, **_AT_ONCE},
+            compared=9,
+        ),
+        SolverEntry(
+            name="direct",
+            make="",
+            trains=(SQUARES,),
+            default='`LinearRegressor` with penalty "l2"',
+            when='`LinearRegressor` with penalty "l2"',
+            step="a factorisation, or conjugate gradients",
+            compared=10,
+        ),
+        SolverEntry(
+            name="coordinate-descent",
+            make="structlearn.solvers.first_order.coordinate_descent:CoordinateDescent",
+            trains=(SQUARES,),
+            default="`LinearRegressor` with sparse penalties",
+            when="`LinearRegressor` with many weights zero",
+            step="one weight at a time, on working sets",
+            any_penalty=True,
+            compared=11,
+        ),
+    ],
+)
+
+
+def solvers_for(family: str) -> list[str]:
+    """The names of the solvers that train a family of losses, those made for it first."""
+    fit = [entry for entry in SOLVERS.values() if family in entry.trains]
+    return [entry.name for entry in sorted(fit, key=lambda entry: entry.trains.index(family))]
+
+
+def structured_solvers() -> list[str]:
+    """The names of the solvers of losses over structures, which all but those of least squares are."""
+    return [entry.name for entry in SOLVERS.values() if set(entry.trains) != {SQUARES}]
+
+
+def compared_solvers() -> list[str]:
+    """The names of the solvers that `compare` tries where none is named, in its order."""
+    places = {entry.name: entry.compared for entry in SOLVERS.values() if entry.compared is not None}
+    return sorted(places, key=places.__getitem__)

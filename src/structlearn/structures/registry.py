@@ -1,0 +1,79 @@
+"""The structures that model files can hold: each class registers what it is and how it is stored.
+
+A new structure is its own file, with `@stored` on its class, and a line in `structures/__init__.py`, which
+imports it. A user's own class may be registered, too; its module must then be imported before a model of it
+is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from structlearn.core.registry import Registry
+
+Kind = TypeVar("Kind", bound=type)
+
+
+@dataclass(frozen=True)
+class StructureEntry:
+    """A structure by its name.
+
+    Attributes
+    ----------
+    kind : its class
+    what : what its outputs are, in words
+    arguments : the forms of its constructor's arguments in a file (see `structlearn.storage.schema`)
+    """
+
+    kind: type[Any]
+    what: str
+    arguments: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """That of its class."""
+        return self.kind.__name__
+
+
+STRUCTURES: Registry[StructureEntry] = Registry("structure")
+
+
+def stored(what: str, arguments: Mapping[str, Any]) -> Callable[[Kind], Kind]:
+    """Register a class of structures, which files may hold from then on."""
+
+    def register(kind: Kind) -> Kind:
+        STRUCTURES.register(StructureEntry(kind, what, arguments))
+        return kind
+
+    return register
+
+
+def entry_of(structure: Any) -> StructureEntry | None:
+    """The entry of a structure, which is known by its class: a user's own of the same name has none."""
+    entry = STRUCTURES.get(type(structure).__name__)
+    return entry if entry is not None and entry.kind is type(structure) else None
+
+
+# ---- forms of arguments ----------------------------------------------------------------------------
+
+
+def count(value: Any) -> bool:
+    """a number of at least 0"""
+    return type(value) is int and value >= 0
+
+
+def pairs(value: Any) -> bool:
+    """an array of pairs of integers"""
+    if not isinstance(value, np.ndarray) or not value.size:
+        return isinstance(value, np.ndarray)
+    return value.dtype.kind in "iu" and value.shape[1:] == (2,)
+
+
+def check_graph(n_nodes: int, edges: Any) -> None:
+    """ValueError for a graph of which hardly any node has an edge: each takes memory."""
+    if n_nodes > (1 << 20) + 2 * len(edges):
+        raise ValueError(f"its graph has {n_nodes} nodes but {len(edges)} edges")

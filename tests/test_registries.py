@@ -1,0 +1,329 @@
+"""A solver, a loss, a structure and a task, each added by its class and one entry, are seen everywhere."""
+
+import inspect
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from importlib import util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from model_files import rewrite
+from structlearn import BinaryClassifier, LinearRegressor, MulticlassClassifier, StructuredPredictor, load
+from structlearn.cli import aligner, app
+from structlearn.cli.comparing import compare
+from structlearn.cli.flat import Classify
+from structlearn.cli.registry import TASKS, TaskEntry
+from structlearn.cli.task import Inputs, Training
+from structlearn.cli.training import train
+from structlearn.core import compilation
+from structlearn.core.registry import Registry, either
+from structlearn.losses import FenchelYoungLoss, Tsallis
+from structlearn.problem.registry import CLASSES, LOSSES, LossEntry
+from structlearn.reports.comparison import chosen_estimators
+from structlearn.solvers import ConstantStep, Subgradient
+from structlearn.solvers.registry import HINGE, NEEDS, SMOOTH, SOLVERS, SolverEntry
+from structlearn.structures import Simplex
+from structlearn.structures.registry import STRUCTURES, StructureEntry, count, stored
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def docs_tables():
+    spec = util.spec_from_file_location("tables", DOCS / "tables.py")
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def registered(registry, entry):
+    registry.register(entry)
+    try:
+        yield
+    finally:
+        registry.forget(entry.name)
+
+
+@pytest.fixture(autouse=True)
+def _compiled_before(monkeypatch):
+    monkeypatch.setattr(compilation, "_told", ["before"])
+
+
+@pytest.fixture
+def shell():
+    """Run `structlearn ARGUMENTS` and give its output, words that a line end has parted together again."""
+
+    def run(*arguments, code=0):
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        assert result.exit_code == code, result.output
+        return re.sub(r"-\n +", "-", result.output)
+
+    return run
+
+
+@pytest.fixture
+def classes():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], 8)
+    return rng.normal(size=(24, 4)) + np.repeat(np.eye(3, 4), 8, axis=0), y
+
+
+# ---- a solver ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Strides(Subgradient):
+    """Subgradient steps of a length of its own."""
+
+    stride: float = 0.1
+
+    def __post_init__(self):
+        object.__setattr__(self, "step_rule", ConstantStep(self.stride))
+
+
+STRIDES = SolverEntry(
+    name="strides",
+    make=Strides,
+    trains=(HINGE,),
+    when="for a walk",
+    step="long ones",
+    options={"stride": "its length"},
+    compared=99,
+)
+
+
+def test_a_solver_in_two_places(shell, classes):
+    X, y = classes
+    before = shell("train", "--help")
+    with registered(SOLVERS, STRIDES):
+        assert "stochastic-subgradient or strides;" in " ".join(shell("train", "--help").split())
+        with pytest.raises(ValueError, match=r"Unknown solver 'stride'; .* 'strides'.* mean 'strides'\?"):
+            MulticlassClassifier(solver="stride").check_parameters()
+        with pytest.raises(ValueError, match="option of solver 'strides' 'stryde'; valid are 'stride'"):
+            MulticlassClassifier(solver="strides", solver_options={"stryde": 1}).check_parameters()
+        with pytest.raises(ValueError, match="'strides' cannot train loss='softmax'; use one of 'sdca'"):
+            MulticlassClassifier(solver="strides", loss="softmax").check_parameters()
+        with pytest.raises(ValueError, match=r"'lbfgs' cannot train loss='hinge'; use one of .*'strides'"):
+            MulticlassClassifier(solver="lbfgs").check_parameters()
+        assert [*chosen_estimators(MulticlassClassifier(), None)][-1] == "strides"
+        assert '| `"strides"` | hinge | for a walk | long ones |' in docs_tables().solvers()
+        assert "- `strides`:\n  - `stride`: its length\n" in docs_tables().options()
+        model = MulticlassClassifier(
+            solver="strides", solver_options={"stride": 0.2}, regularization=0.1, tol=0.1, random_state=0
+        ).fit(X, y)
+        assert model.certificate_.converged
+        with pytest.raises(ValueError, match="There is a solver 'strides' already"):
+            SOLVERS.register(STRIDES)
+    assert shell("train", "--help") == before
+
+
+def test_needs_are_declared(classes):
+    lambda_free = SolverEntry(
+        name="duals", make=Strides, trains=(HINGE,), when="", step="", needs=frozenset({"regularization"})
+    )
+    with registered(SOLVERS, lambda_free):
+        MulticlassClassifier(solver="duals").check_parameters()
+        with pytest.raises(ValueError, match="Solver 'duals' works on the dual and needs regularization > 0"):
+            MulticlassClassifier(solver="duals", regularization=0.0).check_parameters()
+    assert all(entry.needs <= NEEDS.keys() for entry in SOLVERS.values())
+
+
+def test_options_are_those_of_the_classes():
+    spoken = {"form", "geometry", "variant", "memory", "radius", "step", "eta"}
+    for entry in SOLVERS.values():
+        if {HINGE, SMOOTH} & {*entry.trains}:
+            known = {field.name for field in fields(entry.made({}))}
+            assert entry.options.keys() <= known | spoken, entry.name
+
+
+# ---- a loss -----------------------------------------------------------------------------------------------
+
+
+ENTMAX = LossEntry(
+    name="entmax125", omega=Tsallis(1.25), family="smooth", what="softer than entmax15", outputs=(CLASSES,)
+)
+
+
+def test_a_loss_in_two_places(shell, classes, tmp_path):
+    X, y = classes
+    with registered(LOSSES, ENTMAX):
+        assert "classify: also entmax15 or entmax125." in " ".join(shell("train", "--help").split())
+        with pytest.raises(ValueError, match=r"Unknown loss 'entmax12'; .* Did you mean 'entmax125'\?"):
+            MulticlassClassifier(loss="entmax12").check_parameters()
+        with pytest.raises(ValueError, match=r"Unknown loss 'entmax125'; valid are 'hinge', .*, 'logistic'"):
+            BinaryClassifier(loss="entmax125").check_parameters()
+        assert '| `"entmax125"` | softer than entmax15 | several classes |' in docs_tables().losses()
+        model = MulticlassClassifier(loss="entmax125", regularization=0.1, random_state=0).fit(X, y)
+        assert model.certificate_.converged
+        probabilities = model.predict_proba(X)
+        expected = FenchelYoungLoss(Simplex(3), Tsallis(1.25)).predict(model.decision_function(X))
+        np.testing.assert_allclose(probabilities, expected)
+        model.save(tmp_path / "model.st")
+        np.testing.assert_array_equal(load(tmp_path / "model.st").predict_proba(X), probabilities)
+    with pytest.raises(ValueError, match=r"parameters.loss is none of MulticlassClassifier"):
+        load(tmp_path / "model.st")
+
+
+def test_costs_are_those_of_the_entry(classes):
+    X, y = classes
+    soft = LossEntry(
+        name="soft-margin", omega="structlearn.losses:Shannon", family="smooth", what="", cost_augmented=True
+    )
+    with registered(LOSSES, soft):
+        dear = MulticlassClassifier(loss="soft-margin", random_state=0, fit_intercept=False).fit(X, y)
+        plain = MulticlassClassifier(loss="softmax", random_state=0, fit_intercept=False).fit(X, y)
+        margins = dear.decision_function(X)[np.arange(24), np.repeat([0, 1, 2], 8)]
+    scores = dear.decision_function(X)
+    augmented = scores + 1.0 - np.eye(3)[np.repeat([0, 1, 2], 8)]
+    loss = np.log(np.exp(augmented).sum(axis=1)) - margins
+    primal = 0.01 / 2 * np.sum(dear.weights_**2) + loss.mean()
+    assert dear.certificate_.primal == pytest.approx(primal)
+    assert dear.certificate_.primal > plain.certificate_.primal
+
+
+# ---- a structure ------------------------------------------------------------------------------------------
+
+
+class Ballot(Simplex):
+    """One of several names, which have a colour."""
+
+    def __init__(self, n_labels, colour="red"):
+        super().__init__(n_labels)
+        self.colour = colour
+
+
+@pytest.fixture
+def ballots(tmp_path):
+    """A fitted model of ballots and a path."""
+    rng = np.random.default_rng(0)
+    X = list(rng.normal(size=(12, 3, 2)))
+    y = [int(np.argmax(x @ [1.0, -1.0])) for x in X]
+    model = StructuredPredictor(Ballot(3, "blue"), regularization=0.1, random_state=0).fit(X, y)
+    return model, X, tmp_path / "model.st"
+
+
+def test_a_structure_in_two_places(ballots):
+    model, X, path = ballots
+    stored("ballots", {"n_labels": count, "colour": str})(Ballot)
+    try:
+        model.save(path)
+        again = load(path)
+        assert type(again.structure) is Ballot
+        assert (again.structure.n_labels, again.structure.colour) == (3, "blue")
+        assert again.predict(X) == model.predict(X)
+        assert "| `Ballot` | ballots | `n_labels`, `colour` |" in docs_tables().known_structures()
+        rewrite(path, lambda header, _: header["structure"]["arguments"].update(n_labels=-3))
+        with pytest.raises(ValueError, match=r"structure.arguments.n_labels must be a number of at least 0"):
+            load(path)
+        rewrite(path, lambda header, _: header["structure"]["arguments"].update(n_labels=3, shape=1))
+        with pytest.raises(ValueError, match=r"structure.arguments must be of colour, n_labels"):
+            load(path)
+        model.save(path)
+    finally:
+        STRUCTURES.forget("Ballot")
+    with pytest.raises(ValueError, match="it has a structure 'Ballot', which is unknown"):
+        load(path)
+
+
+def test_structures_that_are_not_registered_are_the_users_own(ballots):
+    model, X, path = ballots
+    model.save(path)
+    with pytest.raises(ValueError, match="structure of the user's own: pass it"):
+        load(path)
+    assert load(path, structure=Ballot(3)).predict(X) == model.predict(X)
+
+
+def test_a_name_is_taken_once():
+    with pytest.raises(ValueError, match="There is a structure 'Simplex' already"):
+        STRUCTURES.register(StructureEntry(Simplex, "again", {}))
+
+
+# ---- a task -----------------------------------------------------------------------------------------------
+
+
+class Letters(Classify):
+    """The first letter of each line is its label, the others are counted."""
+
+    def read(self, path, target):
+        X, y, _ = self.reread(path, None, labels=True)
+        return Training(X, y, {"format": "letters"}, {}, f"{len(y)} lines")
+
+    def reread(self, path, bundle, *, labels):
+        lines = path.read_text().split()
+        X = np.array([[line[1:].count(letter) for letter in "xyz"] for line in lines], dtype=float)
+        return Inputs(X, np.array([line[0] for line in lines]))
+
+    def check_notes(self, bundle):
+        if bundle.notes["format"] != "letters":
+            raise ValueError("notes.format must be letters")
+
+
+LETTERS = TaskEntry(
+    name="letters-of",
+    what="a letter",
+    made=Letters,
+    estimator="MulticlassClassifier",
+    formats="lines",
+    reads="letters-of reads lines.",
+    figures="letters-of: accuracy.",
+)
+
+
+def test_a_task_in_two_places(shell, tmp_path):
+    data, model = tmp_path / "data.txt", tmp_path / "model.st"
+    data.write_text("axx\nbyy\nczz\naxxx\nbyyy\nczzz\n")
+    with registered(TASKS, LETTERS):
+        told = " ".join(shell("train", "--help").split())
+        assert "parse, match or letters-of." in told
+        assert "letters-of reads lines." in told
+        assert "letters-of: accuracy." in " ".join(shell("evaluate", "--help").split())
+        assert "match or letters-of, with DATA" in " ".join(shell("compare", "--help").split())
+        assert "Did you mean 'letters-of'?" in shell("train", "letter-of", data, "--out", model, code=2)
+        assert "(it goes with classify, regress, letters-of)" in shell(
+            "train", "multilabel", data, "--out", model, "--penalty", "l1", code=2
+        )
+        shell("train", "letters-of", data, "--out", model)
+        assert shell("predict", model, data).split() == [*"abcabc"]
+        assert "accuracy: 1" in shell("evaluate", model, data)
+        report = shell("compare", "letters-of", data, "--solvers", "bcfw,fw", "--out", tmp_path / "report")
+        assert re.search(r"^bcfw +\S+.*\n^fw ", report, re.MULTILINE)
+        row = "| `letters-of` | a letter | `MulticlassClassifier` | lines |"
+        assert row in docs_tables().tasks()
+        rewrite(model, lambda header, _: header["notes"].update(format="words"))
+        assert "notes.format must be letters" in shell("predict", model, data, code=2)
+    assert "does not say how to read data files" in shell("predict", model, data, code=2)
+
+
+# ---- docs, help and commands ------------------------------------------------------------------------------
+
+
+def test_tables_of_the_docs_are_up_to_date():
+    tables = docs_tables()
+    pages = {path.name: path.read_text() for path in DOCS.glob("*.md")}
+    marked = [mark["name"] for text in pages.values() for mark in tables.MARKED.finditer(text)]
+    assert sorted(marked) == sorted(tables.TABLES)
+    for name, text in pages.items():
+        assert tables.updated(text) == text, f"run python docs/tables.py: {name} is out of date"
+
+
+def test_regression_has_its_own_solvers():
+    with pytest.raises(ValueError, match="valid are 'auto', 'direct', 'coordinate-descent', 'proximal'"):
+        LinearRegressor(solver="bcfw").check_parameters()
+    with pytest.raises(ValueError, match="Unknown solver 'direct'"):
+        MulticlassClassifier(solver="direct").check_parameters()
+
+
+def test_commands_take_few_parameters():
+    for command, n_options in ((train, 33), (compare, 22), (aligner.train, 21)):
+        assert len(inspect.signature(command).parameters) == n_options
+        assert len(inspect.signature(inspect.unwrap(command), follow_wrapped=False).parameters) <= 9
+
+
+def test_names_in_a_sentence():
+    assert [either("a"), either("ab"), either("abc")] == ["a", "a or b", "a, b or c"]
+    with pytest.raises(ValueError, match=r"Unknown thing 'x'; valid are ."):
+        Registry("thing").named("x")
