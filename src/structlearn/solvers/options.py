@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from structlearn.core.registry import one_of
-from structlearn.solvers.solver import Solver
 from structlearn.solvers.public import (
     ActiveBlocks,
     BlockFrankWolfe,
@@ -23,6 +22,7 @@ from structlearn.solvers.public import (
     Uniform,
 )
 from structlearn.solvers.registry import SOLVERS
+from structlearn.solvers.solver import Solver
 
 ORDERS: dict[str, Callable[[], Any]] = {"permutation": Permutation, "uniform": Uniform, "gap": GapSampling}
 DIRECTIONS = {kind.name.lower(): kind for kind in Steps}

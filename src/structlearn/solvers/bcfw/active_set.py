@@ -17,6 +17,7 @@ import numpy as np
 from structlearn.core.contract import Array, scoring_workspace
 from structlearn.core.kernels import kernel
 from structlearn.core.memory import Memory
+from structlearn.core.vectors import sum_of
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.atoms import Store, add_to, append, atoms_of, connect, find, mark
 from structlearn.solvers.solution import Solution
@@ -224,9 +225,9 @@ def connect_all(scoring: Any, blocks: Any, store: Any) -> None:
         n_parts = cost.size + scoring.n_shared
         point, out, wanted = points[0, :n_parts], points[1, :n_parts], marks[: cost.size]
         mark(atoms, count, wanted)
-        total = atoms.weight[:count].sum()
+        weight = sum_of(atoms.weight[:count])
         for a in range(count):
-            atoms.weight[a] /= total
+            atoms.weight[a] /= weight
             point[:] = 0.0
             add_to(atoms, a, 1.0, point)
             connect(scoring, i, atoms, a, count, cost, point, wanted, work, out)

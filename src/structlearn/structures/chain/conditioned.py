@@ -20,6 +20,7 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.vectors import argmax_of, max_of, sum_of, sum_of_exp
 from structlearn.structures.base import SparseVertices, Structure, label_count, nothing_allowed, one_each
 from structlearn.structures.chain.kbest import k_best
 from structlearn.structures.chain.logarithms import LOWEST, normalize
@@ -173,7 +174,7 @@ def _viterbi(n: Any, length: Any, labels: Any, pairs: Any, work: Any, vertex: An
     _forward(n, length, labels, pairs, work)
     steps = pairs.reshape(length, n, n)
     vertex[:] = 0.0
-    k: Any = np.argmax(work[length - 1])
+    k = argmax_of(work[length - 1])
     value = work[length - 1, k]
     for t in range(length - 1, 0, -1):
         vertex[t * n + k] = 1.0
@@ -201,7 +202,7 @@ def conditioned_viterbi(structure: Any, shape: Any, theta: Any, shared: Any, wor
 def conditioned_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     cut = shape[0] * structure.n_labels
     _forward(structure.n_labels, shape[0], theta[:cut], theta[cut:], work)
-    return work[shape[0] - 1].max()
+    return max_of(work[shape[0] - 1])
 
 
 # ---- projection ------------------------------------------------------------------------------------
@@ -287,13 +288,13 @@ def _log_forward(structure: Any, length: Any, theta: Any, work: Any) -> Any:
                     total[t, k] += exponential(ahead[t - 1, j] + steps[t, j, k] - largest[t, k])
             for k in range(n):
                 ahead[t, k] += largest[t, k] + np.log(total[t, k])
-        best = ahead[t].max()
+        best = max_of(ahead[t])
         if best == -np.inf:
             return best
         log_z += best
         for k in range(n):
             ahead[t, k] -= best
-    return log_z + np.log(np.exp(ahead[length - 1]).sum())
+    return log_z + np.log(sum_of_exp(ahead[length - 1]))
 
 
 @implements(marginals, ConditionedRecord)
@@ -314,7 +315,7 @@ def conditioned_marginals(structure: Any, shape: Any, theta: Any, shared: Any, w
     pairs = mean[length * n :].reshape(length, n, n)
     for k in range(n):
         local[length - 1, k] = np.exp(ahead[length - 1, k])
-    found = np.log(local[length - 1].sum())
+    found = np.log(sum_of(local[length - 1]))
     normalize(local[length - 1])
     for k in range(n):
         found -= max(ahead[length - 1, k], LOWEST) * local[length - 1, k]

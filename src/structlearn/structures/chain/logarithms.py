@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from structlearn.core.kernels import kernel
+from structlearn.core.vectors import max_of, sum_of, sum_of_exp
 
 LOWEST = -1e4  # no score below has a probability; times zero it is zero, which -inf is not
 
@@ -45,13 +46,13 @@ def log_forward(structure: Any, length: Any, theta: Any, shared: Any, work: Any)
         if structure.end and t == length - 1:
             for k in range(n):
                 ahead[t, k] += shared[shared.size - n + k]
-        best = ahead[t, :n].max()
+        best = max_of(ahead[t, :n])
         if best == -np.inf:
             return best
         log_z += best
         for k in range(n):
             ahead[t, k] -= best
-    return log_z + np.log(np.exp(ahead[length - 1, :n]).sum())
+    return log_z + np.log(sum_of_exp(ahead[length - 1, :n]))
 
 
 @kernel
@@ -65,7 +66,7 @@ def log_backward(n: Any, length: Any, shared: Any, work: Any, local: Any, transi
     step = shared[: n * n].reshape(n, n)
     for k in range(n):
         local[length - 1, k] = np.exp(ahead[length - 1, k])
-    entropy = np.log(local[length - 1].sum())
+    entropy = np.log(sum_of(local[length - 1]))
     normalize(local[length - 1])
     for k in range(n):
         entropy -= max(ahead[length - 1, k], LOWEST) * local[length - 1, k]
@@ -92,6 +93,6 @@ def log_backward(n: Any, length: Any, shared: Any, work: Any, local: Any, transi
 
 @kernel
 def normalize(probabilities: Any) -> None:
-    scale = 1.0 / probabilities.sum()
+    scale = 1.0 / sum_of(probabilities)
     for k in range(probabilities.size):
         probabilities[k] = min(probabilities[k] * scale, 1.0)

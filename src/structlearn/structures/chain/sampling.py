@@ -8,6 +8,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
+from structlearn.core.vectors import max_of
 
 
 def sample_backward(steps: Array, ahead: Array, n: int, rng: np.random.Generator) -> Array:
@@ -53,10 +54,10 @@ def _sample_backward(steps: Any, ahead: Any, uniform: Any, labels: Any) -> None:
 @kernel
 def _cumulate(scores: Any, sums: Any) -> None:
     """sums[j] <- sum_(i <= j) exp(score_i - largest); zeros where all are -inf."""
-    largest = scores.max()
+    top = max_of(scores)
     total = 0.0
     for j in range(scores.size):
-        total += np.exp(scores[j] - largest) if scores[j] > -np.inf else 0.0
+        total += np.exp(scores[j] - top) if scores[j] > -np.inf else 0.0
         sums[j] = total
 
 

@@ -19,6 +19,7 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.base import SparseVertices, Structure, label_count, nothing_allowed, one_each
 from structlearn.structures.chain.kbest import k_best
 from structlearn.structures.chain.logarithms import log_forward
@@ -254,7 +255,7 @@ def viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vert
     vertex[:] = 0.0
     unary = vertex[: length * n].reshape(length, n)
     transitions = vertex[length * n : length * n + n * n].reshape(n, n)
-    k: Any = np.argmax(work[length - 1])
+    k = argmax_of(work[length - 1])
     value = work[length - 1, k]
     if structure.end:
         vertex[vertex.size - n + k] = 1.0
@@ -278,7 +279,7 @@ def viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vert
 @kernel
 def chain_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     _forward(structure, shape[0], theta, shared, work)
-    return work[shape[0] - 1].max()
+    return max_of(work[shape[0] - 1])
 
 
 implements(marginals_workspace, ChainRecord)(chain_marginals_workspace)

@@ -9,8 +9,9 @@ import numpy as np
 
 from structlearn.core.contract import Array, entropy, marginals, max_value, maximize, omega, workspace
 from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.vectors import max_of
 from structlearn.structures.flat.simplex import Simplex, SimplexRecord
-from structlearn.structures.flat.sparsemax import largest, sparsemax
+from structlearn.structures.flat.sparsemax import sparsemax
 
 MOST_STEPS = 100
 
@@ -79,7 +80,7 @@ def tsallis_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: 
         return marginals(structure.inner, shape, theta, shared, work, vertex)
     if alpha == 2.0:
         return sparsemax(theta, vertex) + 0.5  # Omega_2 = 1/2 ||z||^2 - 1/2
-    top = largest(theta)
+    top = max_of(theta)
     if top == -np.inf:
         vertex[:] = 0.0
         return top

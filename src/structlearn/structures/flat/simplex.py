@@ -21,8 +21,9 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, leaf
+from structlearn.core.vectors import max_of
 from structlearn.structures.base import SparseVertices, Structure, label_count
-from structlearn.structures.flat.sparsemax import largest, sparsemax
+from structlearn.structures.flat.sparsemax import sparsemax
 from structlearn.structures.registry import count, stored
 from structlearn.structures.rows import encode_rows, label_indices, row_costs, single_label
 
@@ -113,7 +114,7 @@ def simplex_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work:
 @leaf
 def softmax(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     """mean_k = exp(theta_k - log Z), log Z = log sum_j exp theta_j."""
-    top = largest(theta)
+    top = max_of(theta)
     if top == -np.inf:
         mean[:] = 0.0
         return top
@@ -132,7 +133,7 @@ def simplex_entropy(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
 ) -> Any:
     """H = log(1 / mean_best) + sum_k mean_k (theta_best - theta_k): no term is negative."""
-    top = largest(theta)
+    top = max_of(theta)
     best = value = 0.0
     for k in range(theta.size):
         best = max(best, mean[k])
@@ -144,7 +145,7 @@ def simplex_entropy(
 @implements(log_partition, SimplexRecord)
 @leaf
 def log_sum_exp(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
-    top = largest(theta)
+    top = max_of(theta)
     if top == -np.inf:
         return top
     total = 0.0

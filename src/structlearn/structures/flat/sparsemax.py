@@ -7,23 +7,7 @@ from typing import Any
 import numpy as np
 
 from structlearn.core.kernels import leaf
-
-LANES = 8
-
-
-@leaf
-def largest(theta: Any) -> Any:
-    """max_k theta_k, in eight lanes, since the compiler does not reorder comparisons."""
-    a = b = c = d = e = f = g = h = theta[0]
-    by_lanes = theta.size // LANES * LANES
-    for k in range(0, by_lanes, LANES):
-        a, b = max(a, theta[k]), max(b, theta[k + 1])
-        c, d = max(c, theta[k + 2]), max(d, theta[k + 3])
-        e, f = max(e, theta[k + 4]), max(f, theta[k + 5])
-        g, h = max(g, theta[k + 6]), max(h, theta[k + 7])
-    for k in range(by_lanes, theta.size):
-        a = max(a, theta[k])
-    return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+from structlearn.core.vectors import max_of
 
 
 @leaf
@@ -36,7 +20,7 @@ def sparsemax(theta: Any, z: Any) -> Any:
     linear, so Newton's method from the left never passes the root, and is done when a step finds the support
     of the step before (Michelot 1986). The loops have no branches: they vectorise.
     """
-    top = largest(theta)
+    top = max_of(theta)
     if top == -np.inf:
         z[:] = 0.0
         return top

@@ -23,6 +23,7 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.base import Structure, label_count
 from structlearn.structures.registry import count, stored
 from structlearn.structures.sparsemap import register
@@ -158,12 +159,12 @@ def labelled_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work:
     n_arcs = inner[0] * inner[1]
     arcs, tree = work.arcs[:n_arcs], work.answer[:n_arcs]
     for a in range(n_arcs):
-        arcs[a] = theta[a * k : (a + 1) * k].max()
+        arcs[a] = max_of(theta[a * k : (a + 1) * k])
     value = maximize(structure.inner, inner, arcs, shared, work.inner, tree)
     for a in range(n_arcs):
         vertex[a * k : (a + 1) * k] = 0.0
         if tree[a] != 0.0:
-            vertex[a * k + np.argmax(theta[a * k : (a + 1) * k])] = 1.0
+            vertex[a * k + argmax_of(theta[a * k : (a + 1) * k])] = 1.0
     return value
 
 
@@ -179,7 +180,7 @@ def labelled_marginals_workspace(structure: Any, shape: Any) -> Any:
 def _sum_labels(theta: Any, k: Any, arcs: Any) -> None:
     """arcs[a] <- log sum_k exp theta[a, k]."""
     for a in range(arcs.size):
-        top = theta[a * k : (a + 1) * k].max()
+        top = max_of(theta[a * k : (a + 1) * k])
         total = 0.0
         if top > -np.inf:
             for j in range(a * k, (a + 1) * k):
