@@ -177,17 +177,19 @@ class Objective:
         """How many entries a vertex of each example may have."""
         return self.structure.most_entries_many(self.scoring.shapes)
 
-    def require_gradient(self, solver: str) -> None:
-        """ValueError unless P has a gradient.
+    @property
+    def no_gradient(self) -> str:
+        """Why P has no gradient; empty where it has one.
 
         The squared norm leaves pairs of labels out: their prediction jumps where vertices tie.
         """
         bent = strong_convexity(self.oracle.record) > 0
-        if not self.regularizer.smooth or (bent and self.structure.has_linear_parts):
-            raise ValueError(
-                f"Solver {solver!r} needs a smooth loss; that of {type(self.structure).__name__} with "
-                f"{self.regularizer} is not, in its pairs of labels: use solver='sdca'."
-            )
+        if self.regularizer.smooth and not (bent and self.structure.has_linear_parts):
+            return ""
+        return (
+            f"needs a smooth loss; that of {type(self.structure).__name__} with {self.regularizer} is not, "
+            "in its pairs of labels: use solver='sdca'"
+        )
 
     @property
     def has_exact_blocks(self) -> bool:

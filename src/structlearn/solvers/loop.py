@@ -19,6 +19,7 @@ from structlearn.core.threads import blas_threads
 from structlearn.problem.objective import Objective
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.clock import Stopwatch
+from structlearn.solvers.needs import check_needs
 from structlearn.solvers.refutation import refutation
 from structlearn.solvers.saved_run import check_saved, check_weights, refusing
 from structlearn.solvers.solution import Certificate, History, Row, Solution
@@ -59,6 +60,8 @@ class Solver(Protocol):
 
     A solver that adds up w(z) and the cost of z step by step, with a dual that never decreases, says so by
     `accumulates = True`: then only the dual value of a settled state, which has no drift, counts in the end.
+
+    What it needs of an objective, beyond what all have, it declares as `needs` (see `needs`).
     """
 
     #: False where the objective's own minimum means nothing (the perceptron): then the last weights count
@@ -111,6 +114,7 @@ def solve(
     while the clock stands still. With a `checkpoint` the run is written to disk every so often, and goes on
     from there bit for bit; its seed is the one it began with.
     """
+    check_needs(solver, objective)
     if warm is not None and warm.content_hash != objective.content_hash:
         warm = replace(warm, state=None)
     with (

@@ -97,6 +97,7 @@ class SaddleSolver:
     geometry: Geometry | None = None
     full: bool | None = None
     certifies: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"hinge"})
 
     def saved(self, objective: Objective, state: Any) -> Any:
         """Of the saddle, only what the objective does not tell."""
@@ -175,8 +176,6 @@ class Extragradient(SaddleSolver):
 
 def make_saddle(objective: Objective, geometry: Geometry | None, full: bool | None) -> Saddle:
     """The saddle of an objective, in the geometry and form given or, where not, chosen."""
-    if objective.regularizer.smooth:
-        raise ValueError("Solver 'extragradient' is for loss='hinge'; use solver='sdca' for smooth losses.")
     structure, scoring = objective.structure, objective.scoring
     geometry = geometry or geometry_for(structure)
     geometry.require(structure)

@@ -39,9 +39,9 @@ class GradientDescent:
 
     step_rule: StepRule | None = None
     certifies: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"gradient"})
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> DescentState:
-        objective.require_gradient("gradient")
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         return DescentState(w, objective.predictions(w), 1.0, 0, objective.n_active)
 
@@ -93,9 +93,9 @@ class Proximal:
     """
 
     certifies: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"gradient"})
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> ProximalState:
-        objective.require_gradient("proximal")
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         here = objective.predictions(w)
         dual = objective.dual_of_map(here.dual_map, here.cost)

@@ -43,9 +43,9 @@ class LBFGS:
 
     memory: int = 10
     certifies: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"gradient"})
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        objective.require_gradient("lbfgs")
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         return State(w, objective.predictions(w), (), (), objective.n_active)
 
