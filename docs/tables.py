@@ -9,7 +9,8 @@ from pathlib import Path
 import structlearn.structures  # noqa: F401  (its classes register themselves)
 from structlearn.cli.registry import TASKS
 from structlearn.problem.registry import LOSSES
-from structlearn.solvers.registry import NEEDS, SOLVERS
+from structlearn.solvers.needs import NEEDS
+from structlearn.solvers.registry import SOLVERS
 from structlearn.structures.registry import STRUCTURES
 
 DOCS = Path(__file__).parent
@@ -41,7 +42,7 @@ def solvers() -> str:
             ", ".join(one.trains),
             one.when,
             one.step,
-            "; ".join(NEEDS[need] for need in sorted(one.needs)),
+            "; ".join(NEEDS[need].what for need in sorted(one.needs)),
         )
         for one in SOLVERS.values()
     )

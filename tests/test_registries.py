@@ -25,7 +25,8 @@ from structlearn.losses import FenchelYoungLoss, Tsallis
 from structlearn.problem.registry import CLASSES, LOSSES, LossEntry
 from structlearn.reports.comparison import chosen_estimators
 from structlearn.solvers import ConstantStep, Subgradient
-from structlearn.solvers.registry import HINGE, NEEDS, SMOOTH, SOLVERS, SolverEntry
+from structlearn.solvers.needs import NEEDS
+from structlearn.solvers.registry import HINGE, SMOOTH, SOLVERS, SolverEntry
 from structlearn.structures import Simplex
 from structlearn.structures.registry import STRUCTURES, StructureEntry, count, stored
 
@@ -129,7 +130,28 @@ def test_needs_are_declared(classes):
         MulticlassClassifier(solver="duals").check_parameters()
         with pytest.raises(ValueError, match="Solver 'duals' works on the dual and needs regularization > 0"):
             MulticlassClassifier(solver="duals", regularization=0.0).check_parameters()
-    assert all(entry.needs <= NEEDS.keys() for entry in SOLVERS.values())
+
+
+class Smooth(Strides):
+    needs = frozenset({"gradient"})
+
+
+def test_needs_are_checked_at_one_door(classes):
+    X, y = classes
+    entry = SolverEntry(name="smooth-strides", make=Smooth, trains=(HINGE,), when="", step="")
+    with registered(SOLVERS, entry):
+        model = MulticlassClassifier(solver="smooth-strides")
+        with pytest.raises(ValueError, match=r"Solver 'smooth-strides' needs a smooth loss; that of Simplex"):
+            model.fit(X, y)
+    with pytest.raises(ValueError, match="Solver 'Smooth' needs a smooth loss"):  # which has no entry now
+        MulticlassClassifier(solver=Smooth()).fit(X, y)
+
+
+def test_entries_say_what_the_classes_need():
+    for entry in SOLVERS.values():
+        assert entry.needs <= NEEDS.keys()
+        if {HINGE, SMOOTH} & {*entry.trains}:
+            assert getattr(entry.made({}), "needs", frozenset()) <= entry.needs, entry.name
 
 
 def test_options_are_those_of_the_classes():

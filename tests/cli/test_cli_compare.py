@@ -108,3 +108,11 @@ def test_test_data_without_labels(refused, run, csv, tmp_path):
     bare.write_text("a,b,c,d\n1,2,3,4\n")
     message = refused("compare", "classify", csv, "--test", bare, "--out", tmp_path / "report")
     assert "no labels" in message
+
+
+def test_words_are_tested_on_words(run, write, tmp_path):
+    words = write("the D\ndog N\n\na D\ncat N\n" * 3, "words.txt")
+    out = tmp_path / "report"
+    found = run("compare", "tag", words, "--solvers", "bcfw", "--test", words, "--out", out, *QUICK)
+    (row,) = [line.split() for line in found.stdout.splitlines() if line.startswith("bcfw")]
+    assert row[6] == "0"

@@ -29,9 +29,7 @@ from structlearn.problem.oracle import Gold, Losses, Oracle
 from structlearn.problem.penalties import Penalty, SquaredL2
 from structlearn.problem.regularizers import Regularizer, Zero
 from structlearn.scoring.base import Scoring
-from structlearn.scoring.erased import ErasedScoring
 from structlearn.structures.base import SparseVertices, Structure
-from structlearn.structures.erased import ErasedStructure
 
 
 class Blocks(NamedTuple):
@@ -172,25 +170,23 @@ class Objective:
         """How many entries a vertex of each example may have."""
         return self.structure.most_entries_many(self.scoring.shapes)
 
-    def for_pass(self, function: Any) -> tuple[ErasedStructure, ErasedScoring]:
-        """Structure and scoring behind addresses, for a call of the kernel `function` in this thread."""
-        return self.oracle.for_pass(function), self.scoring.for_pass(function)
-
     def run_pass(self, function: Any, *args: Any) -> Any:
         """`function(structure, scoring, *args)`, a kernel."""
         return self.oracle.run(function, self.scoring.for_pass(function), *args)
 
-    def require_gradient(self, solver: str) -> None:
-        """ValueError unless P has a gradient.
+    @property
+    def no_gradient(self) -> str:
+        """Why P has no gradient; empty where it has one.
 
         The squared norm leaves pairs of labels out: their prediction jumps where vertices tie.
         """
         bent = strong_convexity(self.oracle.record) > 0
-        if not self.regularizer.smooth or (bent and self.structure.has_linear_parts):
-            raise ValueError(
-                f"Solver {solver!r} needs a smooth loss; that of {type(self.structure).__name__} with "
-                f"{self.regularizer} is not, in its pairs of labels: use solver='sdca'."
-            )
+        if self.regularizer.smooth and not (bent and self.structure.has_linear_parts):
+            return ""
+        return (
+            f"needs a smooth loss; that of {type(self.structure).__name__} with {self.regularizer} is not, "
+            "in its pairs of labels: use solver='sdca'"
+        )
 
     @property
     def has_exact_blocks(self) -> bool:

@@ -15,6 +15,7 @@ from structlearn.core.threads import blas_threads
 from structlearn.problem.objective import Objective
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.clock import Stopwatch
+from structlearn.solvers.needs import check_needs
 from structlearn.solvers.refutation import refutation
 from structlearn.solvers.saved_run import check_saved, check_weights, refusing
 from structlearn.solvers.solution import Certificate, History, Row, Solution
@@ -49,6 +50,7 @@ def solve(
     while the clock stands still. With a `checkpoint` the run is written to disk every so often, and goes on
     from there bit for bit; its seed is the one it began with.
     """
+    check_needs(solver, objective)
     if warm is not None and warm.content_hash != objective.content_hash:
         warm = replace(warm, state=None)
     with (

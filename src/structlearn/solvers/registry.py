@@ -16,12 +16,6 @@ if TYPE_CHECKING:
 
 #: Families of losses: how a loss is made decides who can train it (see `structlearn.problem.registry`).
 HINGE, SMOOTH, PERCEPTRON, SQUARES = "hinge", "smooth", "perceptron", "squares"
-#: What a solver may need of a problem, in words.
-NEEDS = {
-    "regularization": "lambda > 0",
-    "gradient": "an objective with a gradient",
-    "exact blocks": "one row of features per example and no shared parts",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +32,7 @@ class SolverEntry:
     step : what a step is, in words
     default : for what solver="auto" takes it, in words
     options : its options and what they mean
-    needs : of `NEEDS`, what the problem must have
+    needs : what the problem must have, of `structlearn.solvers.needs.NEEDS`
     any_penalty : whether it takes penalties other than the squared norm
     compared : its place among the solvers that `compare` tries where none is named; None if it does not
     """
@@ -132,7 +126,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
             trains=(HINGE,),
             when="a baseline for the dual of the binary and multiclass hinge",
             step="projected steps on all blocks",
-            needs=_DUAL,
+            needs=_DUAL | {"hinge", "local parts"},
         ),
         SolverEntry(
             name="fw",
@@ -157,7 +151,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
                 "memory": '"auto", "full" or "efficient"',
                 "radius": "of the ball that w stays in, in place of the penalty",
             },
-            needs=_DUAL,
+            needs=_DUAL | {"hinge"},
             compared=3,
         ),
         SolverEntry(

@@ -136,7 +136,7 @@ class ActiveSetBlocks(Blocks):
         problem = *self._problem(objective), state.again > 0, state.oracle_calls // objective.n_active
 
         def part(k: int) -> None:
-            known = objective.for_pass(run_rounds)
+            known = objective.oracle.for_pass(run_rounds), objective.scoring.for_pass(run_rounds)
             run_rounds(k, threads, *known, *problem, self.point.store, state.gaps, *sums[k])
 
         objective.team.together([partial(part, k) for k in range(n)], stop=lambda: cells.fill(GONE))

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -96,6 +96,7 @@ class SaddleSolver(SolverBase[Any]):
 
     geometry: Geometry | None = None
     full: bool | None = None
+    needs: ClassVar[frozenset[str]] = frozenset({"hinge"})
 
     def saved(self, objective: Objective, state: Any) -> Any:
         """Of the saddle, only what the objective does not tell."""
@@ -174,8 +175,6 @@ class Extragradient(SaddleSolver):
 
 def make_saddle(objective: Objective, geometry: Geometry | None, full: bool | None) -> Saddle:
     """The saddle of an objective, in the geometry and form given or, where not, chosen."""
-    if objective.regularizer.smooth:
-        raise ValueError("Solver 'extragradient' is for loss='hinge'; use solver='sdca' for smooth losses.")
     structure, scoring = objective.structure, objective.scoring
     geometry = geometry or geometry_for(structure)
     geometry.require(structure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -38,9 +38,9 @@ class GradientDescent(SolverBase[DescentState]):
     """
 
     step_rule: StepRule | None = None
+    needs: ClassVar[frozenset[str]] = frozenset({"gradient"})
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> DescentState:
-        objective.require_gradient("gradient")
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         return DescentState(w, objective.predictions(w), 1.0, 0, objective.n_active)
 
@@ -91,8 +91,9 @@ class Proximal(SolverBase[ProximalState]):
     whenever it points uphill (O'Donoghue and Candes 2015). Serves every penalty R.
     """
 
+    needs: ClassVar[frozenset[str]] = frozenset({"gradient"})
+
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> ProximalState:
-        objective.require_gradient("proximal")
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         here = objective.predictions(w)
         dual = objective.dual_of_map(here.dual_map, here.cost)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -42,9 +42,9 @@ class LBFGS(SolverBase[State]):
     """
 
     memory: int = 10
+    needs: ClassVar[frozenset[str]] = frozenset({"gradient"})
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        objective.require_gradient("lbfgs")
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         return State(w, objective.predictions(w), (), (), objective.n_active)
 

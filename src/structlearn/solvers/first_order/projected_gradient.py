@@ -34,13 +34,10 @@ class ProjectedGradient(SolverBase[State]):
     shared parts.
     """
 
+    needs: ClassVar[frozenset[str]] = frozenset({"hinge", "local parts"})
     accumulates: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        if objective.regularizer.smooth or objective.scoring.n_shared:
-            raise ValueError(
-                "Solver 'projected-gradient' is for the hinge, on structures without shared parts."
-            )
         z, w, cost = objective.gold_point(), np.zeros(objective.n_weights), 0.0
         if warm is not None and warm.fits(objective):
             w, cost = objective.weights_of(np.asarray(warm.point))
