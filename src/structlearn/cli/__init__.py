@@ -32,6 +32,7 @@ from structlearn.cli.prediction import evaluate, predict
 from structlearn.cli.showing import show
 from structlearn.cli.training import train
 from structlearn.core.compilation import announced
+from structlearn.core.process import promise_only_to_predict
 from structlearn.core.wording import LONGEST, plain
 
 
@@ -145,10 +146,16 @@ def main() -> None:
         _stop()
 
 
+#: Commands that use models as they are.
+_PREDICTING = (["predict"], ["evaluate"], ["show"], ["info"], ["align", "apply"], ["align", "show"])
+
+
 def _run() -> None:
     sys.unraisablehook = _unraisable
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell has it ignored
         signal.signal(signal.SIGINT, hear)
+    if any(sys.argv[1 : 1 + len(words)] == words for words in _PREDICTING):
+        promise_only_to_predict()
     try:
         app(prog_name="structlearn")
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from structlearn.core.contract import Array, Shape
@@ -30,6 +29,8 @@ class LocalPolytope(PlainNearest):
         """HiGHS keeps its own."""
 
     def maximize(self, shape: Shape, theta: Array, shared: Array, work: None, vertex: Array) -> float:
+        from scipy.optimize import linprog
+
         scores = np.concatenate((theta, shared))
         allowed = scores > -np.inf
         finite = np.where(allowed, scores, 0.0)
