@@ -32,7 +32,7 @@ from structlearn.cli.prediction import evaluate, predict
 from structlearn.cli.showing import show
 from structlearn.cli.training import train
 from structlearn.core.compilation import announced
-from structlearn.core.process import promise_only_to_predict
+from structlearn.core.purpose import promise_only_to_predict
 from structlearn.core.wording import LONGEST, plain
 
 

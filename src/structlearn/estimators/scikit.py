@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.core.process import only_predicts
+from structlearn.core.purpose import only_predicts
 
 if TYPE_CHECKING or not only_predicts():
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
