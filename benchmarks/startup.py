@@ -70,7 +70,7 @@ def write_files(folder: Path) -> None:
 
 def _chunk(token: tuple[str, str]) -> str:
     word, tag = token
-    return f"{word} {tag} {({'D': 'B-NP', 'N': 'I-NP', 'V': 'B-VP'}[tag])}"
+    return f"{word} {tag} { ({'D': 'B-NP', 'N': 'I-NP', 'V': 'B-VP'}[tag]) }"
 
 
 def _word(token: tuple[str, str], i: int) -> str:
@@ -145,9 +145,7 @@ def main() -> None:
             checkout.train()
         print(f"# {machine()}: CPU seconds, medians of {chosen.repeats}")
         for name in checkouts[0].commands():
-            runs = [
-                [one.seconds(one.commands()[name]) for one in checkouts] for _ in range(chosen.repeats)
-            ]
+            runs = [[one.seconds(one.commands()[name]) for one in checkouts] for _ in range(chosen.repeats)]
             now, *before = (median(times) for times in zip(*runs))
             ratio = f"  (other {before[0]:.2f}, ratio {now / before[0]:.2f})" if before else ""
             print(f"{name:28} {now:.2f}{ratio}", flush=True)

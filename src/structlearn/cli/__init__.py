@@ -5,6 +5,7 @@ Only typer is imported here; each command imports what it needs when it runs, so
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from typing import Annotated, Any
@@ -148,6 +149,8 @@ def main() -> None:
 
 #: Commands that use models as they are.
 _PREDICTING = (["predict"], ["evaluate"], ["show"], ["info"], ["align", "apply"], ["align", "show"])
+#: New objects before garbage is looked for: most of what a short command makes are modules, which stay.
+_OBJECTS = 100_000
 
 
 def _run() -> None:
@@ -156,10 +159,12 @@ def _run() -> None:
         signal.signal(signal.SIGINT, hear)
     if any(sys.argv[1 : 1 + len(words)] == words for words in _PREDICTING):
         promise_only_to_predict()
+    gc.set_threshold(_OBJECTS)
     try:
         app(prog_name="structlearn")
     finally:
         stop_listening()
+        gc.freeze()  # a process that ends has no use for a last look at all that it has imported
 
 
 def _stop() -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,11 +18,13 @@ from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle
 from structlearn.problem.penalties import Penalty
 from structlearn.scoring import RowScoring, Scoring
-from structlearn.solvers.loop import Stopping, solve
 from structlearn.solvers.progress import Watchable, watched
-from structlearn.solvers.solution import Solution
 from structlearn.structures import Structure
 from structlearn.structures.base import SparseVertices
+
+if TYPE_CHECKING:
+    from structlearn.solvers.loop import Stopping
+    from structlearn.solvers.solution import Solution
 
 
 class Task(NamedTuple):
@@ -153,6 +155,8 @@ class StructuredEstimator(Watchable, BaseEstimator):
         self, objective: Any, solver: Any, stopping: Stopping, seed: int, warm: Solution | None = None
     ) -> None:
         """Run the solver under the eyes of the user, and keep what it finds."""
+        from structlearn.solvers.loop import solve
+
         with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
             watch = self._shown(lambda w: self._adopt(objective, w))
             solution = solve(
@@ -188,6 +192,8 @@ class StructuredEstimator(Watchable, BaseEstimator):
 
     def _checked_parameters(self, auto: str = "") -> tuple[Any, Stopping]:
         """The solver and the stopping rule; `auto` is what solver="auto" takes for smooth losses here."""
+        from structlearn.solvers.loop import Stopping
+
         check_number("regularization", self.regularization)
         check_number("tol", self.tol)
         check_number("max_passes", self.max_passes, strict=True)
