@@ -70,3 +70,15 @@ def link_scores(y_true: Sequence[Any], y_pred: Sequence[Any], sample_weight: Any
     recall = both / gold if gold else 1.0
     f1 = 2 * both / (gold + found) if gold + found else 1.0
     return LinkScores(precision, recall, f1)
+
+
+def r2(y_true: Any, y_pred: Any) -> float:
+    """1 - sum (y - p)^2 / sum (y - mean)^2, the share of the variance that predictions p explain.
+
+    Where all y are equal it is 1 if they are met exactly, else 0, as scikit-learn has it.
+    """
+    y, predicted = np.asarray(y_true, dtype=np.float64), np.asarray(y_pred, dtype=np.float64)
+    left, there = float(np.square(y - predicted).sum()), float(np.square(y - y.mean()).sum())
+    if not there:
+        return float(not left)
+    return 1.0 - left / there

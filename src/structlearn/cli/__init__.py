@@ -5,6 +5,7 @@ Only typer is imported here; each command imports what it needs when it runs, so
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from typing import Annotated, Any
@@ -33,6 +34,7 @@ from structlearn.cli.showing import show
 from structlearn.cli.texts import Command
 from structlearn.cli.training import train
 from structlearn.core.compilation import announced
+from structlearn.core.purpose import promise_only_to_predict
 from structlearn.core.wording import LONGEST, plain
 
 
@@ -152,14 +154,24 @@ def main() -> None:
         _stop()
 
 
+#: Commands that use models as they are.
+_PREDICTING = (["predict"], ["evaluate"], ["show"], ["info"], ["align", "apply"], ["align", "show"])
+#: New objects before garbage is looked for: most of what a short command makes are modules, which stay.
+_OBJECTS = 100_000
+
+
 def _run() -> None:
     sys.unraisablehook = _unraisable
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell has it ignored
         signal.signal(signal.SIGINT, hear)
+    if any(sys.argv[1 : 1 + len(words)] == words for words in _PREDICTING):
+        promise_only_to_predict()
+    gc.set_threshold(_OBJECTS)
     try:
         app(prog_name="structlearn")
     finally:
         stop_listening()
+        gc.freeze()  # a process that ends has no use for a last look at all that it has imported
 
 
 def _stop() -> None:

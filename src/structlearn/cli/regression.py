@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
+from structlearn import metrics
 from structlearn.cli.flat import FlatTask
 from structlearn.cli.task import Inputs, Scores, Training
 from structlearn.core.contract import Array
@@ -70,9 +70,9 @@ class Regress(FlatTask):
     def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
         """Share of the variance explained (nan for a single example), and sizes of the errors."""
         values = {
-            "r2": float(r2_score(y, predicted)) if len(y) > 1 else float("nan"),
-            "rmse": float(root_mean_squared_error(y, predicted)),
-            "mae": float(mean_absolute_error(y, predicted)),
+            "r2": metrics.r2(y, predicted) if len(y) > 1 else float("nan"),
+            "rmse": float(np.sqrt(np.mean(np.square(y - predicted)))),
+            "mae": float(np.mean(np.abs(y - predicted))),
             "examples": len(y),
         }
         return Scores(values, 0)

@@ -26,6 +26,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.serialize import dumps
 
 from structlearn.core.compilation import begins
+from structlearn.core.loading import prepare, unpickled
 
 _PACKAGE = Path(__file__).parents[1]
 _ANSWERING = ("structures", "scoring")
@@ -47,12 +48,9 @@ def cache_folder(source: Path = Path(__file__)) -> Path:
     are compiled into whatever asks them, and all that these import; and over whether bounds are checked.
     ``STRUCTLEARN_CACHE`` overrides the parent folder.
     """
-    answering = (path for room in _ANSWERING for path in (_PACKAGE / room).rglob("*.py"))
     digest = hashlib.sha256(b"checked" if numba.config.BOUNDSCHECK else b"")
-    for path in sorted(_with_imports({source, *answering})):
-        name = path.relative_to(_PACKAGE) if path.is_relative_to(_PACKAGE) else path.name
-        digest.update(str(name).encode())
-        digest.update(_source(path))
+    for found in sorted(map(_file_hash, _answering() | _with_imports({source}))):
+        digest.update(found)
     parent = (
         Path(os.environ.get("STRUCTLEARN_CACHE") or platformdirs.user_cache_dir("structlearn")) / "kernels"
     )
@@ -60,6 +58,17 @@ def cache_folder(source: Path = Path(__file__)) -> Path:
     if not os.path.exists(folder):
         _forget_old_folders(parent)
     return folder
+
+
+@cache
+def _answering() -> set[Path]:
+    return _with_imports({path for room in _ANSWERING for path in (_PACKAGE / room).rglob("*.py")})
+
+
+@cache
+def _file_hash(path: Path) -> bytes:
+    name = path.relative_to(_PACKAGE) if path.is_relative_to(_PACKAGE) else path.name
+    return hashlib.sha256(str(name).encode() + b"\n" + _source(path)).digest()
 
 
 @cache
@@ -145,7 +154,7 @@ class CheckedFiles:
         content = None if name is None else _read(self._folder / name)
         if content is None or self._data_name(content) != name:
             return None
-        return pickle.loads(content)  # noqa: S301  (its writer and its hash are checked)
+        return unpickled(content)  # its writer and its hash are checked
 
     def save(self, key: Any, data: Any) -> None:
         """Keep `data`; OSError if it cannot be written."""
@@ -179,7 +188,7 @@ class CheckedFiles:
         known, index = content[:_HASH_BYTES], content[_HASH_BYTES:]
         if known != self._hash(index):
             return {}
-        return pickle.loads(index)  # noqa: S301  (as above)
+        return pickle.loads(index)  # noqa: S301  (likewise)
 
 
 def _read(path: Path) -> bytes | None:
@@ -242,7 +251,8 @@ class PackageCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled form; None where a compilation begins, which is announced."""
         try:
-            found = super().load_overload(sig, target_context)
+            prepare(target_context)
+            found = self._load_overload(sig, target_context)
         except Exception:  # whatever is wrong with a cache is no reason to end a run
             found = None
         if found is None:

@@ -3,12 +3,17 @@
 Nothing here imports an engine before one is asked for.
 """
 
-from structlearn.distributed.connection import connected
-from structlearn.distributed.driver import JoinedBlocks, aggregation_of
-from structlearn.distributed.engine import Engine, Lost
-from structlearn.distributed.partitions import Partitions, is_partitioned, open_partitions, split
-from structlearn.distributed.spread import SpreadObjective, spread_out
-from structlearn.distributed.worker import Worker, WorkerSpec
+from typing import TYPE_CHECKING
+
+from structlearn.core.lazy import names_of
+
+if TYPE_CHECKING:
+    from structlearn.distributed.connection import connected
+    from structlearn.distributed.driver import JoinedBlocks, aggregation_of
+    from structlearn.distributed.engine import Engine, Lost
+    from structlearn.distributed.partitions import Partitions, is_partitioned, open_partitions, split
+    from structlearn.distributed.spread import SpreadObjective, spread_out
+    from structlearn.distributed.worker import Worker, WorkerSpec
 
 __all__ = [
     "Engine",
@@ -25,3 +30,22 @@ __all__ = [
     "split",
     "spread_out",
 ]
+
+__getattr__, __dir__ = names_of(
+    __name__,
+    {
+        "Engine": "engine",
+        "JoinedBlocks": "driver",
+        "Lost": "engine",
+        "Partitions": "partitions",
+        "SpreadObjective": "spread",
+        "Worker": "worker",
+        "WorkerSpec": "worker",
+        "aggregation_of": "driver",
+        "connected": "connection",
+        "is_partitioned": "partitions",
+        "open_partitions": "partitions",
+        "split": "partitions",
+        "spread_out": "spread",
+    },
+)

@@ -1,14 +1,19 @@
 """Estimators with scikit-learn's conventions."""
 
-from structlearn.estimators.binary import BinaryClassifier
-from structlearn.estimators.chain import ChainClassifier
-from structlearn.estimators.cut import CutSegmenter
-from structlearn.estimators.matching import MatchingClassifier
-from structlearn.estimators.multiclass import MulticlassClassifier
-from structlearn.estimators.multilabel import MultiLabelClassifier
-from structlearn.estimators.regressor import LinearRegressor
-from structlearn.estimators.structured import StructuredPredictor
-from structlearn.estimators.tree_parser import TreeParser
+from typing import TYPE_CHECKING
+
+from structlearn.core.lazy import names_of
+
+if TYPE_CHECKING:
+    from structlearn.estimators.binary import BinaryClassifier
+    from structlearn.estimators.chain import ChainClassifier
+    from structlearn.estimators.cut import CutSegmenter
+    from structlearn.estimators.matching import MatchingClassifier
+    from structlearn.estimators.multiclass import MulticlassClassifier
+    from structlearn.estimators.multilabel import MultiLabelClassifier
+    from structlearn.estimators.regressor import LinearRegressor
+    from structlearn.estimators.structured import StructuredPredictor
+    from structlearn.estimators.tree_parser import TreeParser
 
 __all__ = [
     "BinaryClassifier",
@@ -21,3 +26,18 @@ __all__ = [
     "StructuredPredictor",
     "TreeParser",
 ]
+
+__getattr__, __dir__ = names_of(
+    __name__,
+    {
+        "BinaryClassifier": "binary",
+        "ChainClassifier": "chain",
+        "CutSegmenter": "cut",
+        "LinearRegressor": "regressor",
+        "MatchingClassifier": "matching",
+        "MultiLabelClassifier": "multilabel",
+        "MulticlassClassifier": "multiclass",
+        "StructuredPredictor": "structured",
+        "TreeParser": "tree_parser",
+    },
+)

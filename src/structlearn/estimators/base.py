@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory, parse_size
 from structlearn.estimators.choices import ball_of, check_number, make_checkpoint, make_solver, one_of
 from structlearn.estimators.forms import StoredForm, count
+from structlearn.estimators.scikit import BaseEstimator, check_is_fitted, drawn_seed, warn_of_convergence
 from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle
 from structlearn.problem.penalties import Penalty
 from structlearn.problem.registry import LOSSES, STRUCTURES, losses_of
 from structlearn.scoring import RowScoring, Scoring
-from structlearn.solvers import Solution, Stopping, solve
 from structlearn.solvers.progress import Watchable, watched
 from structlearn.structures import Structure
 from structlearn.structures.base import SparseVertices
+
+if TYPE_CHECKING:
+    from structlearn.solvers.loop import Stopping
+    from structlearn.solvers.solution import Solution
 
 
 class Task(NamedTuple):
@@ -152,12 +151,14 @@ class StructuredEstimator(Watchable, BaseEstimator):
         )
 
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return drawn_seed(self.random_state)
 
     def _minimise(
         self, objective: Any, solver: Any, stopping: Stopping, seed: int, warm: Solution | None = None
     ) -> None:
         """Run the solver under the eyes of the user, and keep what it finds."""
+        from structlearn.solvers.loop import solve
+
         with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
             watch = self._shown(lambda w: self._adopt(objective, w))
             solution = solve(
@@ -184,7 +185,7 @@ class StructuredEstimator(Watchable, BaseEstimator):
             self._solution = solution
         certificate = solution.certificate
         if not certificate.converged and certificate.passes >= self.max_passes:
-            warnings.warn(certificate.status, ConvergenceWarning, stacklevel=5)
+            warn_of_convergence(certificate.status, stacklevel=5)
 
     def check_parameters(self) -> None:
         """Refuse parameters that `fit` would refuse, without data: ValueError or TypeError."""
@@ -193,6 +194,8 @@ class StructuredEstimator(Watchable, BaseEstimator):
 
     def _checked_parameters(self, auto: str = "") -> tuple[Any, Stopping]:
         """The solver and the stopping rule; `auto` is what solver="auto" takes for smooth losses here."""
+        from structlearn.solvers.loop import Stopping
+
         check_number("regularization", self.regularization)
         check_number("tol", self.tol)
         check_number("max_passes", self.max_passes, strict=True)

@@ -7,23 +7,25 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit
-from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from structlearn.core.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
 from structlearn.estimators.choices import check_number
 from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import canonical_examples, check_weights, summed_duplicates
-from structlearn.estimators.multiclass import FLOATS
+from structlearn.estimators.scikit import (
+    ClassifierMixin,
+    available_if,
+    check_classes,
+    check_is_fitted,
+    checked_examples,
+    checked_rows,
+    sample_weights,
+)
 from structlearn.problem.objective import Objective
 from structlearn.problem.registry import BINARY
 from structlearn.scoring import RowScoring
-from structlearn.solvers import Solution
+from structlearn.solvers.solution import Solution
 from structlearn.structures import Cube
 
 
@@ -70,22 +72,24 @@ class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BinaryClassifier:
         """Train on X of shape (n, d), dense or CSR, and n labels of two classes."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C")
+        X, y = checked_examples(self, X, y, accept_sparse="csr", order="C")
         X = summed_duplicates(X)
-        check_classification_targets(y)
+        check_classes(y)
         check_number("margin", self.margin, strict=True)
         weight = check_weights(sample_weight, X.shape[0])
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y has only one class, {self.classes_[0]}; a classifier needs at least two.")
         if len(self.classes_) > 2:
+            from sklearn.utils.multiclass import type_of_target
+
             kind = type_of_target(y)
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {kind}, with "
                 f"{len(self.classes_)} classes; use MulticlassClassifier."
             )
         if self.class_weight is not None:
-            by_class = compute_sample_weight(self.class_weight, y)
+            by_class = sample_weights(self.class_weight, y)
             weight = by_class if weight is None else weight * by_class
         structure = Cube(1)
         ones, memory = np.ones(X.shape[0], dtype=np.int64), self._memory()
@@ -111,7 +115,7 @@ class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
     def decision_function(self, X: Any) -> Array:
         """<w, x> + b of each row."""
         check_is_fitted(self, "weights_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False)
+        X = checked_rows(self, X)
         return self._row_scoring(X, np.ones(X.shape[0], dtype=np.int64)).scores(self.weights_, 0, X.shape[0])
 
     def predict(self, X: Any) -> Array:
@@ -127,6 +131,8 @@ class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
     @available_if(_logistic)
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the two classes, of shape (n, 2)."""
+        from scipy.special import expit
+
         positive = expit(self.decision_function(X))
         return np.column_stack([1 - positive, positive])
 

@@ -9,8 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import check_is_fitted
 
 from structlearn.core.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
@@ -25,6 +23,7 @@ from structlearn.estimators.inputs import (
     stack_examples,
 )
 from structlearn.estimators.layout import Pieces, gold_and_cost
+from structlearn.estimators.scikit import balanced_weights, check_is_fitted
 from structlearn.metrics import sequence_accuracy
 from structlearn.problem.oracle import Oracle
 from structlearn.scoring import JointScoring, RowScoring, Scoring
@@ -136,7 +135,7 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         by_class = class_weights(
             self.class_weight,
             self.classes_,
-            lambda: compute_class_weight("balanced", classes=np.arange(len(self.classes_)), y=codes),
+            lambda: balanced_weights(codes, len(self.classes_)),
         )
         weights = np.asarray(options.get("weights", np.ones(len(by_class))))
         return {**options, "weights": weights * (by_class if weights.ndim == 1 else by_class[:, None])}

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import check_is_fitted
 
 from structlearn.core.contract import Array
 from structlearn.estimators.base import StructuredEstimator, Task
@@ -23,6 +21,7 @@ from structlearn.estimators.inputs import (
     for_no_examples,
     label_arrays,
 )
+from structlearn.estimators.scikit import balanced_weights, check_is_fitted
 from structlearn.metrics import sequence_accuracy
 from structlearn.scoring import GraphScoring
 from structlearn.structures.cut.cut import Cuts
@@ -152,7 +151,7 @@ class CutSegmenter(StructuredEstimator):
         by_class = class_weights(
             self.class_weight,
             self.classes_,
-            lambda: compute_class_weight("balanced", classes=np.arange(2), y=codes),
+            lambda: balanced_weights(codes, 2),
         )
         return {**options, "weights": np.asarray(options.get("weights", np.ones(2))) * by_class}
 

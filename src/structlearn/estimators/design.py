@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
 from structlearn.core.contract import Array
 
@@ -150,6 +150,8 @@ class Design:
 
     def triangle(self, y: Array) -> Array:
         """R of a QR decomposition of A with y as one more column, which is never laid out as a whole."""
+        from scipy import linalg
+
         R = np.zeros((0, self.shape[1] + 1))
         for rows in chunks(self.shape[0], max(AT_ONCE, 2 * self.shape[1])):
             block = np.c_[self.root[rows, None] * self._block(rows), y[rows]]

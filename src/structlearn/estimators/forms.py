@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, get_type_hints
 import numpy as np
 
 from structlearn.problem.registry import losses_of
-from structlearn.solvers import Certificate
+from structlearn.solvers.solution import Certificate
 from structlearn.storage.schema import check_form
 from structlearn.structures.registry import count as count
 

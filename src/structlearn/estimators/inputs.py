@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from structlearn.core.contract import Array
+from structlearn.estimators.scikit import check_is_fitted
 from structlearn.scoring.base import check_csr
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from structlearn.core.contract import Array
 from structlearn.estimators.base import Task
 from structlearn.estimators.forms import StoredForm, count
 from structlearn.estimators.parts import PartEstimator
+from structlearn.estimators.scikit import check_is_fitted
 from structlearn.metrics import link_scores
 from structlearn.structures import Matching, Structure
 

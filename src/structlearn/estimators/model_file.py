@@ -16,7 +16,7 @@ import structlearn
 from structlearn.core.contract import Array
 from structlearn.estimators.compact import check_density, fill, pack, whole_shapes
 from structlearn.estimators.stored import DESCRIPTION
-from structlearn.solvers import History, Row
+from structlearn.solvers.solution import History, Row
 from structlearn.storage.schema import check_form
 from structlearn.storage.tensors import TensorFile, write_tensors
 

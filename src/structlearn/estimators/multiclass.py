@@ -6,11 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from structlearn.core.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
@@ -18,12 +13,19 @@ from structlearn.estimators.choices import cost_options, one_of
 from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import canonical_examples, check_weights, coded, summed_duplicates
 from structlearn.estimators.layout import gold_and_cost
+from structlearn.estimators.scikit import (
+    ClassifierMixin,
+    available_if,
+    check_classes,
+    check_is_fitted,
+    checked_examples,
+    checked_rows,
+    sample_weights,
+)
 from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
 from structlearn.problem.registry import CLASSES, LOSSES
 from structlearn.scoring import RowScoring
 from structlearn.structures import Simplex
-
-FLOATS = (np.float64, np.float32)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -67,15 +69,15 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
         return self
 
     def _lay_out(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Task:
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C")
+        X, y = checked_examples(self, X, y, accept_sparse="csr", order="C")
         X = summed_duplicates(X)
-        check_classification_targets(y)
+        check_classes(y)
         weight = check_weights(sample_weight, X.shape[0])
         self.classes_, codes = coded(y, classes)
         if len(self.classes_) < 2:
             raise ValueError(f"y has only one class, {self.classes_[0]}; a classifier needs at least two.")
         if self.class_weight is not None:
-            by_class = compute_sample_weight(self.class_weight, y)
+            by_class = sample_weights(self.class_weight, y)
             weight = by_class if weight is None else weight * by_class
         return self._task(X, codes, weight)
 
@@ -128,7 +130,7 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self, "weights_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False)
+        X = checked_rows(self, X)
         scoring = self._row_scoring(X, np.ones(X.shape[0], dtype=np.int64))
         return scoring.scores(self.weights_, 0, X.shape[0]).reshape(-1, len(self.classes_))
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from structlearn.core.contract import Array
 from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
@@ -15,7 +14,7 @@ from structlearn.estimators.choices import class_weights, cost_options, one_of
 from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import as_list, canonical_examples, check_weights, summed_duplicates
 from structlearn.estimators.layout import gold_and_cost
-from structlearn.estimators.multiclass import FLOATS
+from structlearn.estimators.scikit import check_is_fitted, checked_examples, checked_rows
 from structlearn.metrics import subset_accuracy
 from structlearn.scoring import RowScoring
 from structlearn.structures import Cube, LabelGraph
@@ -57,7 +56,7 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
         y is a 0/1 matrix of shape (n, K), a list of sets (lists, tuples) of labels, or a vector of labels,
         one per example; `predict` answers in the same form.
         """
-        X = summed_duplicates(validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C"))
+        X = summed_duplicates(checked_examples(self, X, accept_sparse="csr", order="C"))
         on = self._read_labels(y)
         if len(on) != X.shape[0]:
             raise ValueError(f"X has {X.shape[0]} examples but y has {len(on)}: give one output an example.")
@@ -182,7 +181,7 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
 
     def _scoring(self, X: Any) -> RowScoring:
         check_is_fitted(self, "weights_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, order="C", reset=False)
+        X = checked_rows(self, X)
         return self._row_scoring(X, np.ones(X.shape[0], dtype=np.int64))
 
     @property

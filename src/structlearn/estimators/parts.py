@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from structlearn.core.contract import Array, Shape
 from structlearn.estimators.base import StructuredEstimator, Task
@@ -20,6 +19,7 @@ from structlearn.estimators.inputs import (
     stack_examples,
 )
 from structlearn.estimators.layout import gold_and_cost
+from structlearn.estimators.scikit import check_is_fitted
 from structlearn.scoring import PartScoring
 from structlearn.structures import Structure
 from structlearn.structures.whole import Whole

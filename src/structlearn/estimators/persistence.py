@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 import structlearn
 from structlearn import structures
@@ -15,6 +14,7 @@ from structlearn.core.contract import Array
 from structlearn.estimators import forms
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.model_file import ModelFile, damaged, history_array, history_of, write_model
+from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.stored import build, describe, from_json, is_plain, to_json
 from structlearn.structures.whole import Whole
 

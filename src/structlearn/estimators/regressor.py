@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from structlearn.core.contract import Array
 from structlearn.core.threads import blas_threads
-from structlearn.estimators.bayes import GaussianPrediction, central_interval, maximise_evidence
 from structlearn.estimators.choices import check_number, one_of
 from structlearn.estimators.design import Design, centred, chunks, times
 from structlearn.estimators.forms import StoredForm, check_shape, count, number, numbers
 from structlearn.estimators.groups import group_ids
 from structlearn.estimators.inputs import check_weights
-from structlearn.estimators.ridge import Ridge, ridge, status
+from structlearn.estimators.scikit import (
+    BaseEstimator,
+    RegressorMixin,
+    check_is_fitted,
+    checked_examples,
+    checked_rows,
+    drawn_seed,
+    warn_of_convergence,
+)
 from structlearn.problem.least_squares import LeastSquares
 from structlearn.problem.penalties import ElasticNet, GroupNorm
-from structlearn.solvers import Certificate, History, Proximal, Row, Solution, Stopping, solve
-from structlearn.solvers.first_order.coordinate_descent import CoordinateDescent
+from structlearn.solvers.loop import Stopping, solve
 from structlearn.solvers.progress import Watchable, watched
 from structlearn.solvers.registry import SQUARES, solvers_for
+from structlearn.solvers.solution import Certificate, History, Row, Solution
 
-FLOATS = (np.float64, np.float32)
+if TYPE_CHECKING:
+    from structlearn.estimators.bayes import GaussianPrediction
+    from structlearn.estimators.ridge import Ridge
+
 PENALTIES = ("l2", "l1", "elasticnet", "group")
 POSTERIORS = ("gaussian",)
 #: What only a posterior has; forgotten when a later fit has none.
@@ -161,7 +166,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         for name in OF_POSTERIOR:
             self.__dict__.pop(name, None)
         layout = {"accept_sparse": "csr"} if solver == "direct" else {"accept_sparse": "csc", "order": "F"}
-        X, y = validate_data(self, X, y, dtype=FLOATS, y_numeric=True, **layout)
+        X, y = checked_examples(self, X, y, y_numeric=True, **layout)
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
@@ -191,6 +196,8 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         return Data(A, A.project(np.sqrt(p) * y), mean, total, weight is not None)
 
     def _fit_posterior(self, data: Data) -> None:
+        from structlearn.estimators.bayes import maximise_evidence
+
         begin = time.perf_counter()
         found = maximise_evidence(data.A, data.y, data.n)
         alpha, beta = found.prior_precision, found.noise_precision
@@ -210,11 +217,15 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         self._estimate_noise(data, found.trace)
 
     def _ridge(self, data: Data, regularization: float) -> Ridge:
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        from structlearn.estimators.ridge import ridge
+
+        seed = drawn_seed(self.random_state)
         most = int(min(self.max_passes, np.iinfo(np.int32).max))
         return ridge(data.A, data.y, regularization, max_iterations=most, seed=seed)
 
     def _certify_direct(self, data: Data, found: Ridge, regularization: float, begin: float) -> None:
+        from structlearn.estimators.ridge import status
+
         seconds, tol, bounds = time.perf_counter() - begin, self.tol * data.at_zero, found.bounds
         passes = max(found.iterations, 1)
         row = Row(0, float(passes), passes, seconds, bounds.primal, bounds.dual, bounds.gap)
@@ -226,9 +237,12 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         with watched(Stopping(self.tol), verbose=self.verbose, callback=self.callback) as callback:
             callback(row)
         if not converged and (bounds.bounded or passes >= self.max_passes):
-            warnings.warn(text, ConvergenceWarning, stacklevel=4)
+            warn_of_convergence(text, stacklevel=4)
 
     def _fit_iterative(self, data: Data, solver: str) -> None:
+        from structlearn.solvers.first_order.coordinate_descent import CoordinateDescent
+        from structlearn.solvers.first_order.gradient import Proximal
+
         objective = self._objective(data)
         stopping = Stopping(self.tol * data.at_zero, self.max_passes, self.max_seconds)
         chosen: Any = Proximal()
@@ -249,7 +263,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
             used = float(np.count_nonzero(solution.w))
         self._estimate_noise(data, used)
         if not certificate.converged and certificate.passes >= self.max_passes:
-            warnings.warn(certificate.status, ConvergenceWarning, stacklevel=3)
+            warn_of_convergence(certificate.status, stacklevel=3)
 
     def _objective(self, data: Data) -> LeastSquares:
         """Rows times sqrt(n p_i), minus the means, or with what of them is to be subtracted from products."""
@@ -343,10 +357,14 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         Its variance is `noise_variance_`; with posterior="gaussian" what is not known of w and b adds to it,
         (x - mean)^T covariance (x - mean) + 1/(beta n).
         """
+        from structlearn.estimators.bayes import GaussianPrediction
+
         return GaussianPrediction(*self.predict(X, return_std=True))
 
     def credible_interval(self, level: float = 0.95) -> Array:
         """Central intervals of the weights' posterior, of shape (n_features, 2)."""
+        from structlearn.estimators.bayes import central_interval
+
         check_is_fitted(self, "weights_")
         self._check_posterior("credible_interval")
         return central_interval(self.weights_, np.sqrt(self.posterior_covariance_.diagonal()), level)
@@ -368,7 +386,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self, "weights_")
-        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return checked_rows(self, X, order=None)
 
     def _check_posterior(self, name: str) -> None:
         if not hasattr(self, "posterior_covariance_"):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from structlearn.core.contract import Array
 from structlearn.estimators.base import StructuredEstimator, Task
@@ -16,6 +15,7 @@ from structlearn.estimators.choices import cost_options
 from structlearn.estimators.forms import StoredForm, check_shape, codes, labels_if_any, numbers
 from structlearn.estimators.inputs import as_list, check_same_length, check_weights, for_no_examples
 from structlearn.estimators.multiclass import MulticlassClassifier
+from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.tokens import DEFAULT_TEMPLATES, frequent, token_codes, without_rare
 from structlearn.metrics import sequence_accuracy
 from structlearn.scoring import ArcScoring

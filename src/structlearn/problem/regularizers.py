@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import xlogy
 
 from structlearn.core.contract import Array, marginals, project
 from structlearn.core.kernels import is_implemented
@@ -80,6 +79,8 @@ class Shannon(Regularizer):
         )
 
     def terms(self, structure: Structure, z: Array) -> Array | None:
+        from scipy.special import xlogy
+
         if isinstance(structure, Simplex):
             return xlogy(z, z)
         return xlogy(z, z) + xlogy(1 - z, 1 - z) if isinstance(structure, Cube) else None

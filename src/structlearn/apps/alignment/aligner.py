@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from structlearn.apps.alignment.bitext import Bitext, checked_pair
 from structlearn.apps.alignment.clean import without_accents
@@ -40,10 +38,11 @@ from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words, ma
 from structlearn.core.contract import Array
 from structlearn.data import DataError
 from structlearn.estimators.choices import check_number, one_of
+from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
 from structlearn.problem.oracle import Oracle
 from structlearn.problem.regularizers import SquaredNorm
 from structlearn.scoring import PartScoring
-from structlearn.solvers import Certificate, History
+from structlearn.solvers.solution import Certificate, History
 from structlearn.structures import Matching
 
 #: Pairs whose features are held at once.

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from structlearn.apps.alignment.features import EdgeFeatures
 from structlearn.apps.alignment.links import Link, Links, table_links
@@ -99,6 +98,8 @@ def fit_links(gold: Gold, setting: Setting, **parameters: Any) -> MatchingClassi
 
 def cross_validate(gold: Gold, settings: Sequence[Setting], folds: int, **parameters: Any) -> list[Trial]:
     """The alignment error rate of each setting, every pair predicted by a model that has not seen it."""
+    from sklearn.utils import check_random_state
+
     order = check_random_state(parameters.get("random_state")).permutation(len(gold.X))
     parts = np.array_split(order, min(folds, len(order)))
     return [Trial(setting, _aer(gold, setting, parts, **parameters)) for setting in settings]

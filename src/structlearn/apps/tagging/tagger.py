@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from structlearn.apps.tagging.plan import Plan
 from structlearn.apps.tagging.templates import default_templates
@@ -20,6 +18,7 @@ from structlearn.estimators import ChainClassifier
 from structlearn.estimators.inputs import Stacked, for_no_examples
 from structlearn.estimators.model_file import damaged
 from structlearn.estimators.persistence import Bundle, load_bundle, save_bundle
+from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
 from structlearn.storage.schema import check_form
 
 #: the name of the vocabulary in a model file

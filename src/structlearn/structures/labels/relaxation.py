@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from structlearn.core.contract import Array, Shape
@@ -24,6 +23,8 @@ class LocalPolytope:
 
     def maximize(self, shape: Shape, theta: Array, shared: Array, vertex: Array) -> float:
         """vertex <- argmax <theta, z>; returns the maximum (-inf if no output is allowed)."""
+        from scipy.optimize import linprog
+
         scores = np.concatenate((theta, shared))
         allowed = scores > -np.inf
         finite = np.where(allowed, scores, 0.0)

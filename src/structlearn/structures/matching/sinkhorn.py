@@ -28,8 +28,6 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.special import logsumexp
 
 from structlearn.core.contract import Array
 from structlearn.core.threads import blas_threads
@@ -116,6 +114,8 @@ def _scale(problem: Problem, tolerance: float) -> Scaling:
 
 def _turn(problem: Problem, g: Array) -> Scaling:
     """Sinkhorn's turn for the rows."""
+    from scipy.special import logsumexp
+
     scores = problem.table + g
     f = -logsumexp(np.column_stack([scores, problem.rows]), axis=1)
     z = np.exp(scores + f[:, None])
@@ -124,6 +124,8 @@ def _turn(problem: Problem, g: Array) -> Scaling:
 
 
 def _newton_step(now: Scaling, error: float) -> Array:
+    from scipy.linalg import cho_factor, cho_solve
+
     hessian = np.diag(now.sums + min(1e-2, 0.1 * error)) - now.z.T @ now.z
     return cho_solve(cho_factor(hessian, lower=True), 1.0 - now.sums)
 

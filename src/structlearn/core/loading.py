@@ -1,0 +1,51 @@
+"""Compiled kernels read back, without what only compiling needs.
+
+Before Numba loads a function from a cache it imports all that it implements itself and, with the function,
+the modules of all others that were compiled into it, for names that machine code never looks up. That takes
+longer than to predict a small file. Like `dispatchers`, this is for versions of Numba that it was tried with.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from io import BytesIO
+from typing import Any
+
+from numba.core.environment import Environment, lookup_environment
+from numba.core.runtime import rtsys
+
+from structlearn.core.dispatchers import is_lean
+
+
+def prepare(target_context: Any) -> None:
+    """Make a context ready to load functions; what compiles one makes it ready for that, too."""
+    if is_lean():
+        rtsys.initialize(target_context)
+    else:
+        target_context.refresh()
+
+
+def unpickled(content: bytes) -> Any:
+    """What was pickled of a compiled function; whoever calls this trusts it."""
+    if not is_lean():
+        return pickle.loads(content)  # noqa: S301  (see above)
+    return _Unpickler(BytesIO(content)).load()
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("numba.core.environment", "_rebuild_env"):
+            return _environment
+        return super().find_class(module, name)
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Any:
+    """As Numba's `_rebuild_env`, but a module that is not imported stays so: it is there for object mode."""
+    found = lookup_environment(name)
+    if found is None:
+        found = Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})
+        found.consts[:] = constants
+        found.env_name = name
+        Environment._memo[name] = found
+    return found

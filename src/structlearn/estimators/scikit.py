@@ -1,0 +1,121 @@
+"""The door to scikit-learn: what estimators inherit from it, and what they ask of it.
+
+Importing it takes longer than all else that the prediction of a small file needs. So its functions are
+imported where they are called, checks that pass do without, and a process that only predicts has stand-ins
+for its classes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from structlearn.core.contract import Array
+from structlearn.core.purpose import only_predicts
+
+if TYPE_CHECKING or not only_predicts():
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.utils.metaestimators import available_if
+else:
+    from structlearn.estimators.standins import BaseEstimator, ClassifierMixin, RegressorMixin, available_if
+
+__all__ = [
+    "FLOATS",
+    "BaseEstimator",
+    "ClassifierMixin",
+    "RegressorMixin",
+    "available_if",
+    "balanced_weights",
+    "check_classes",
+    "check_is_fitted",
+    "checked_examples",
+    "checked_rows",
+    "drawn_seed",
+    "sample_weights",
+    "warn_of_convergence",
+]
+
+FLOATS = (np.float64, np.float32)
+
+
+# ---- prediction -----------------------------------------------------------------------------------
+
+
+def check_is_fitted(estimator: Any, attribute: str | None = None) -> None:
+    """NotFittedError if `fit` has not set the attribute (without one: any)."""
+    if attribute in vars(estimator):
+        return
+    from sklearn.utils import validation
+
+    validation.check_is_fitted(estimator, attribute)
+
+
+def checked_rows(estimator: Any, X: Any, *, order: str | None = "C") -> Any:
+    """X as `validate_data` gives it for a fitted estimator: finite floats, dense or CSR.
+
+    What needs no change is looked through here; all else, and every refusal, is scikit-learn's.
+    """
+    if _is_fine(estimator, X, order):
+        return X
+    return checked_examples(estimator, X, accept_sparse="csr", order=order, reset=False)
+
+
+def _is_fine(estimator: Any, X: Any, order: str | None) -> bool:
+    if hasattr(estimator, "feature_names_in_"):
+        return False
+    if type(X) in (sparse.csr_matrix, sparse.csr_array):
+        values = X.data
+    elif type(X) is np.ndarray and (order is None or X.flags.c_contiguous):
+        values = X
+    else:
+        return False
+    fits = X.ndim == 2 and X.shape[0] > 0 and X.shape[1] == estimator.n_features_in_
+    return fits and X.dtype in FLOATS and bool(np.isfinite(values).all())
+
+
+# ---- training -------------------------------------------------------------------------------------
+
+
+def checked_examples(estimator: Any, *data: Any, **options: Any) -> Any:
+    """X, or X and y, as `validate_data` gives them, as floats."""
+    from sklearn.utils.validation import validate_data
+
+    return validate_data(estimator, *data, dtype=FLOATS, **options)
+
+
+def check_classes(y: Any) -> None:
+    """ValueError if y is no target of a classifier."""
+    from sklearn.utils.multiclass import check_classification_targets
+
+    check_classification_targets(y)
+
+
+def sample_weights(class_weight: Any, y: Any) -> Array:
+    """The weight of each example's class; "balanced" weighs classes alike."""
+    from sklearn.utils.class_weight import compute_sample_weight
+
+    return compute_sample_weight(class_weight, y)
+
+
+def balanced_weights(codes: Array, n_classes: int) -> Array:
+    """Weights of the classes 0, 1 ... that make up for how often each occurs."""
+    from sklearn.utils.class_weight import compute_class_weight
+
+    return compute_class_weight("balanced", classes=np.arange(n_classes), y=codes)
+
+
+def drawn_seed(random_state: Any) -> int:
+    """A seed that a `random_state` of scikit-learn's kinds gives."""
+    from sklearn.utils import check_random_state
+
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def warn_of_convergence(status: str, stacklevel: int) -> None:
+    """ConvergenceWarning to the caller's caller that `stacklevel` counts from there."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(status, ConvergenceWarning, stacklevel=stacklevel + 1)
