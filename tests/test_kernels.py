@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 import structlearn
-from structlearn.core import kernel_cache
+from structlearn.core import kernel_files
 
 FOLDER = "from structlearn.core.kernel_cache import cache_folder; print(cache_folder())"
 ANSWER = """
 import json, numpy as np
 from structlearn.structures import Simplex
-from structlearn.structures.flat.simplex import simplex_corner
+from structlearn.structures.flat.simplex import simplex_maximize
 vertex = Simplex(3).maximize(np.array([0.0, 2.0, 1.0]))
-stats = simplex_corner.stats
+stats = simplex_maximize.stats
 print(json.dumps([vertex.tolist(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
 """
 
@@ -68,23 +68,24 @@ def test_the_folder_follows_the_compiled_sources(run, package, tmp_path):
     assert Path(before).parent == tmp_path / "cache" / "kernels"
     edit(package / "metrics.py")
     assert run(FOLDER) == before  # nothing compiled there
-    edit(package / "structures" / "chain.py")
+    edit(package / "structures" / "chain" / "viterbi.py")
     after = run(FOLDER)
     assert after != before
-    edit(package / "kernels.py")
+    edit(package / "core" / "kernels.py")
     assert run(FOLDER) != after
 
 
 def test_each_solver_has_a_folder_of_its_own_imports(run, package):
-    folders = "from structlearn.core.kernel_cache import cache_folder, _PACKAGE\n" + "".join(
-        f"print(cache_folder(_PACKAGE / 'solvers' / '{name}.py'))\n" for name in ("exact_blocks", "lbfgs")
+    folders = "from structlearn.core.source_hash import PACKAGE, source_hash\n" + "".join(
+        f"print(source_hash(PACKAGE / 'solvers' / '{name}.py'))\n"
+        for name in ("bcfw/exact_blocks", "first_order/lbfgs")
     )
     before = run(folders).split()
-    edit(package / "solvers" / "totals.py")  # constants that exact_blocks imports
+    edit(package / "solvers" / "bcfw" / "totals.py")  # constants that exact_blocks imports
     after = run(folders).split()
     assert after[0] != before[0]
     assert after[1] == before[1]
-    edit(package / "scoring" / "parts.py")  # answers that are compiled into both
+    edit(package / "scoring" / "parts" / "parts.py")  # answers that are compiled into both
     assert not set(run(folders).split()) & set(after)
 
 
@@ -96,7 +97,7 @@ def test_the_next_process_finds_what_was_compiled(run):
 def test_what_is_compiled_for_a_record_of_the_user_troubles_no_other_process(run, package):
     module = package.parent / "mine.py"
     module.write_text("from typing import NamedTuple\nclass Mine(NamedTuple):\n    size: int\n")
-    use = "from structlearn.structures.regularized import no_curvature; print(no_curvature(record))"
+    use = "from structlearn.structures.regularized import no_convexity; print(no_convexity(record))"
     assert run("import mine; record = mine.Mine(3);" + use) == "0.0"
     module.unlink()
     assert run("from structlearn.structures import Simplex; record = Simplex(3).record;" + use) == "0.0"
@@ -104,7 +105,11 @@ def test_what_is_compiled_for_a_record_of_the_user_troubles_no_other_process(run
 
 def test_an_edited_kernel_is_compiled_anew(run, package):
     run(ANSWER)
-    edit(package / "structures" / "simplex.py", "if theta[k] > theta[best]", "if theta[k] < theta[best]")
+    edit(
+        package / "structures" / "flat" / "simplex.py",
+        "if theta[k] > theta[best]",
+        "if theta[k] < theta[best]",
+    )
     assert json.loads(run(ANSWER))[0] == [1, 0, 0]
 
 
@@ -168,7 +173,7 @@ def make_folder_of(path):
 @pytest.fixture
 def kept(tmp_path):
     """The files of one function, and what they hold."""
-    found = kernel_cache.CheckedFiles(tmp_path, "kernel", "stamp")
+    found = kernel_files.CheckedFiles(tmp_path, "kernel", "stamp")
     found.save("a", b"machine code")
     found.save("b", b"other code")
     return found
@@ -202,9 +207,9 @@ def test_machine_code_of_another_signature_is_no_answer(kept, tmp_path):
 @pytest.mark.parametrize("stamp", ["other sources", "other Numba"])
 def test_what_others_compiled_is_no_answer(kept, tmp_path, monkeypatch, stamp):
     if stamp == "other Numba":
-        monkeypatch.setattr(kernel_cache.numba, "__version__", "0.0")
+        monkeypatch.setattr(kernel_files.numba, "__version__", "0.0")
         stamp = "stamp"
-    assert kernel_cache.CheckedFiles(tmp_path, "kernel", stamp).load("a") is None
+    assert kernel_files.CheckedFiles(tmp_path, "kernel", stamp).load("a") is None
 
 
 def test_a_damaged_cache_costs_a_compilation(run, tmp_path):
@@ -255,11 +260,11 @@ def test_files_of_other_users_are_not_trusted():
         return os.stat_result((mode, 0, 0, 1, user, 0, 0, 0, 0, 0))
 
     me = os.geteuid()
-    assert kernel_cache._is_ours(found(me, 0o644))
-    assert kernel_cache._is_ours(found(0, 0o755))
-    assert not kernel_cache._is_ours(found(me + 1, 0o644))
-    assert not kernel_cache._is_ours(found(me, 0o664))
-    assert not kernel_cache._is_ours(found(me, 0o646))
+    assert kernel_files._is_ours(found(me, 0o644))
+    assert kernel_files._is_ours(found(0, 0o755))
+    assert not kernel_files._is_ours(found(me + 1, 0o644))
+    assert not kernel_files._is_ours(found(me, 0o664))
+    assert not kernel_files._is_ours(found(me, 0o646))
 
 
 def test_a_cache_that_can_only_be_read_is_read(run, tmp_path):
@@ -276,7 +281,7 @@ def test_a_cache_that_can_only_be_read_is_read(run, tmp_path):
 WRITER = """
 import sys
 from pathlib import Path
-from structlearn.core.kernel_cache import CheckedFiles
+from structlearn.core.kernel_files import CheckedFiles
 kept = CheckedFiles(Path(sys.argv[1]), "kernel", "stamp")
 for k in range(60):
     key = (int(sys.argv[2]), k % 5)
@@ -287,7 +292,7 @@ for k in range(60):
 
 
 def test_many_processes_may_write_at_once(tmp_path):
-    """An entry may be lost to another's writing, but what is found is right, and nothing is left over."""
+    """What is found is right, no entry is lost to another's writing, and nothing is left over."""
     started = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(k)], stderr=subprocess.PIPE)
         for k in range(4)
@@ -296,6 +301,8 @@ def test_many_processes_may_write_at_once(tmp_path):
         assert process.communicate()[1] == b""
     assert not list(tmp_path.glob("*.part"))
     assert len(list(tmp_path.glob("*.nbi"))) == 1
+    kept = kernel_files.CheckedFiles(tmp_path, "kernel", "stamp")
+    assert all(kept.load((k, j)) is not None for k in range(4) for j in range(5))
 
 
 def test_checked_bounds_have_a_folder_of_their_own(run):

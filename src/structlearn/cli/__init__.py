@@ -31,6 +31,7 @@ from structlearn.cli.information import info
 from structlearn.cli.prediction import evaluate, predict
 from structlearn.cli.showing import show
 from structlearn.cli.training import train
+from structlearn.cli.warming import warm
 from structlearn.core.compilation import announced
 from structlearn.core.wording import LONGEST, plain
 
@@ -129,6 +130,11 @@ app.command(
     short_help="Describe the installation or a model file.",
     epilog="Example: structlearn info tagger.safetensors",
 )(info)
+
+app.command(
+    short_help="Compile what tasks need, before their first use.",
+    epilog="Example: structlearn warm tag parse",
+)(warm)
 
 
 def main() -> None:
