@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,10 +49,8 @@ class Manifest(NamedTuple):
     files: dict[str, str]
 
     @classmethod
-    def here(cls, cpu: str = "", features: list[str] | None = None, folder: Path | None = None) -> Manifest:
-        """Of kernels that this installation builds into a folder, for a CPU."""
-        paths = [] if folder is None else sorted(path for path in folder.rglob("*") if path.is_file())
-        files = {path.relative_to(folder).as_posix(): _sha256(path.read_bytes()) for path in paths}  # type: ignore[arg-type]
+    def here(cls, cpu: str = "", features: Sequence[str] = (), folder: Path | None = None) -> Manifest:
+        """Of kernels that this installation has built into a folder, for a CPU."""
         return cls(
             structlearn.__version__,
             source_hash(),
@@ -60,8 +59,8 @@ class Manifest(NamedTuple):
             llvmlite.__version__,
             llvmlite.binding.get_process_triple(),
             cpu,
-            features or [],
-            files,
+            list(features),
+            {} if folder is None else _hashes(folder),
         )
 
     @classmethod
@@ -71,11 +70,11 @@ class Manifest(NamedTuple):
         try:
             found = cls(**json.loads(content or b""))
             words = [*found[:7], *found.features, *found.files, *found.files.values()]
+            if all(isinstance(word, str) for word in words):
+                return found
         except (ValueError, TypeError, AttributeError):
-            words = [None]
-        if not all(isinstance(word, str) for word in words):
-            raise ValueError(f"{path} is no manifest that can be trusted")
-        return found
+            pass
+        raise ValueError(f"{path} is no manifest that can be trusted")
 
     def write(self, path: Path) -> None:
         """As JSON."""
@@ -134,7 +133,7 @@ def shipped_kernels() -> ShippedKernels | None:
     return ShippedKernels(package / KERNELS, manifest, manifest.obstacle())
 
 
-def target_features(features: list[str]) -> str:
+def target_features(features: Sequence[str]) -> str:
     """As NUMBA_CPU_FEATURES takes them."""
     return ",".join(f"+{name}" for name in features)
 
@@ -144,6 +143,11 @@ def _host_features() -> set[str]:
         return {name for name, there in llvmlite.binding.get_host_cpu_features().items() if there}
     except RuntimeError:  # LLVM cannot tell
         return set()
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): _sha256(path.read_bytes()) for path in paths}
 
 
 def _sha256(content: bytes) -> str:
