@@ -1,4 +1,4 @@
-"""Build the wheel structlearn-kernels for Linux on x86-64-v3: CPUs with AVX2 and FMA, of 2013 and later.
+"""Build the wheel structlearn-kernels for Linux on x86-64-v3: CPUs with AVX2 and FMA, as Haswell and Zen.
 
 python packaging/kernels/build.py [TASK ...] [--out dist]
 
