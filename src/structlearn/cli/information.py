@@ -50,7 +50,9 @@ def _kernels() -> str:
     if shipped.obstacle:
         return f"compiled here (structlearn-kernels is not used: {shipped.obstacle})"
     damaged = shipped.damaged()
-    but = f", without {len(damaged)} that are not as they were built, such as {damaged[0]}" if damaged else ""
+    but = ""
+    if damaged:
+        but = f", without {len(damaged)} files that are not as they were built, such as {damaged[0]}"
     of = shipped.manifest
     return f"of structlearn-kernels {of.structlearn}, for {of.cpu}{but}; others are compiled here"
 

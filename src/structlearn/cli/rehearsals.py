@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -50,7 +51,7 @@ REHEARSALS: dict[str, tuple[Rehearsal, ...]] = {
         Rehearsal("parse", "trees.conllu", (_SOFTMAX, _SPARSEMAX)),
     ),
     "match": (Rehearsal("match", "links.npz", (_HINGE, _SPARSEMAX)),),
-    "align": (Rehearsal("align", "text", [(), ("gold",)]),),
+    "align": (Rehearsal("align", "text", [(), ("--gold",)]),),
 }
 #: What `structlearn demo` does, the longest first.
 DEMO = (
@@ -60,9 +61,12 @@ DEMO = (
 )
 
 
-def rehearse(rehearsal: Rehearsal) -> None:
-    """Train and predict; ChildProcessError, with what was said, where a command fails."""
-    with TemporaryDirectory() as name:
+def rehearse(rehearsal: Rehearsal, place: str | None = None) -> None:
+    """Train and predict; ChildProcessError, with what was said, where a command fails.
+
+    Files are in a folder within `place` (one for temporary files, unless given) that does not stay.
+    """
+    with TemporaryDirectory(dir=place) as name:
         folder = Path(name)
         _write(rehearsal.data, folder)
         for flags in rehearsal.flags:
@@ -75,7 +79,7 @@ def _commands(rehearsal: Rehearsal, flags: tuple[str, ...], folder: Path) -> Ite
     if rehearsal.task == "align":
         text = ["--src", f"{data}.en", "--tgt", f"{data}.fr"]
         gold = ["--gold", f"{data}.wa", "--gold-src", f"{data}.en", "--gold-tgt", f"{data}.fr"]
-        yield ["align", "train", *text, *(gold if flags else []), "--out", model]
+        yield ["align", "train", *text, *(gold if "--gold" in flags else []), "--out", model]
         yield ["align", "apply", model, *text, "--scores"]
         return
     yield ["train", rehearsal.task, data, "--out", model, *flags]
@@ -92,7 +96,8 @@ def _run(command: Sequence[Any]) -> None:
     with redirect_stdout(io.StringIO()), redirect_stderr(said):
         code = app([str(word) for word in command], standalone_mode=False)
     if code:
-        raise ChildProcessError(f"structlearn {command[0]} {command[1]} failed: {said.getvalue().strip()}")
+        why = said.getvalue().splitlines()[-1].rstrip(".")
+        raise ChildProcessError(errno.ECHILD, f"structlearn {command[0]} {command[1]} failed: {why}")
 
 
 # ---- files -----------------------------------------------------------------------------------------

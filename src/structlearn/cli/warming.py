@@ -58,14 +58,18 @@ def _in_processes(rehearsals: Sequence[Rehearsal], processes: int, advance: Call
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import active_children, get_context
+    from tempfile import TemporaryDirectory
 
     from structlearn.cli.rehearsals import rehearse
     from structlearn.core.processes import ctrl_c_kept_back, end_with_parent
 
-    with ProcessPoolExecutor(processes, get_context("spawn"), end_with_parent) as pool:
+    with (
+        TemporaryDirectory() as place,
+        ProcessPoolExecutor(processes, get_context("spawn"), end_with_parent) as pool,
+    ):
         try:
             with ctrl_c_kept_back():
-                waiting = [pool.submit(rehearse, one) for one in rehearsals]
+                waiting = [pool.submit(rehearse, one, place) for one in rehearsals]
             for done in as_completed(waiting):
                 done.result()
                 advance()
