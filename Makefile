@@ -14,7 +14,7 @@ BOUNDSCHECK := tests/structures tests/scoring tests/estimators/test_estimators.p
 
 .PHONY: demo test lint types tests boundscheck torture kernels docs bench clean
 
-demo: $(VENV)/.warmed
+demo: $(VENV)/.installed
 	$(BIN)/structlearn demo --out $(DEMO)
 
 test: lint types tests
@@ -50,11 +50,6 @@ $(BIN)/python:
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) -e .
-	@touch $@
-
-# Kernels of the demo, compiled on all cores at once; the demo itself would do it on one.
-$(VENV)/.warmed: $(VENV)/.installed $(shell find src -name '*.py')
-	$(BIN)/structlearn warm demo
 	@touch $@
 
 $(VENV)/.installed-test: $(BIN)/python pyproject.toml constraints.txt

@@ -53,12 +53,6 @@ REHEARSALS: dict[str, tuple[Rehearsal, ...]] = {
     "match": (Rehearsal("match", "links.npz", (_HINGE, _SPARSEMAX)),),
     "align": (Rehearsal("align", "text", [(), ("--gold",)]),),
 }
-#: What `structlearn demo` does, the longest first.
-DEMO = (
-    *REHEARSALS["align"],
-    Rehearsal("tag", "chains", [("--boundaries",)]),
-    Rehearsal("classify", "rows.csv", [_HINGE]),
-)
 
 
 def rehearse(rehearsal: Rehearsal, place: str | None = None) -> None:

@@ -21,8 +21,7 @@ def warm(
         list[str] | None,
         typer.Argument(
             metavar="[TASK]...",
-            help="classify, multilabel, regress, tag, chunk, ner, parse, match or align; or demo, for "
-            "structlearn demo.  [default: all]",
+            help="classify, multilabel, regress, tag, chunk, ner, parse, match or align.  [default: all]",
             show_default=False,
         ),
     ] = None,
@@ -36,14 +35,13 @@ def warm(
     Trains and predicts with tiny made-up data of each TASK, with its default loss and with hinge, softmax and
     sparsemax where it has them, in several processes. Kernels that are there already are not compiled again.
     """
-    from structlearn.cli.rehearsals import DEMO, REHEARSALS
+    from structlearn.cli.rehearsals import REHEARSALS
     from structlearn.core.kernel_cache import cache_folder
     from structlearn.estimators.choices import one_of
     from structlearn.solvers.progress import counted
 
-    known = {**REHEARSALS, "demo": DEMO}
-    chosen = dict.fromkeys(one_of("task", name, known) for name in tasks or REHEARSALS)
-    rehearsals = [one for name in chosen for one in known[name]]
+    chosen = dict.fromkeys(one_of("task", name, REHEARSALS) for name in tasks or REHEARSALS)
+    rehearsals = [one for name in chosen for one in REHEARSALS[name]]
     processes = min(jobs or os.cpu_count() or 1, len(rehearsals))
     folder = cache_folder().parent
     before = set(folder.glob("*/*.nbc"))
