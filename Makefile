@@ -12,7 +12,7 @@ BOUNDSCHECK := tests/structures tests/scoring tests/estimators/test_estimators.p
 	tests/estimators/test_empty_inputs.py tests/estimators/test_tree_parser.py tests/estimators/test_cut_segmenter.py \
 	tests/solvers/test_solvers.py tests/apps/tagging tests/apps/alignment/test_aligner.py tests/test_bounds.py
 
-.PHONY: demo test lint types tests boundscheck torture docs bench clean
+.PHONY: demo test lint types tests boundscheck torture kernels docs bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/structlearn demo --out $(DEMO)
@@ -37,6 +37,10 @@ boundscheck: $(VENV)/.installed-test
 N ?= 10000
 torture: $(VENV)/.installed-test
 	$(BIN)/python -m tests.torture -n $(N)
+
+# A wheel of compiled kernels, for those who install it beside the package: of all tasks, or of TASKS.
+kernels: $(VENV)/.installed
+	$(BIN)/python packaging/kernels/build.py $(TASKS) --out dist
 
 bench: $(VENV)/.installed-test
 	for script in letters multiclass matching memory startup crf linear lasso sparsemax matching_projection scene matching_training extragradient cutting_planes cut alignment_statistics alignment own_structure chunking tagging parsing threads scale cluster; do $(BIN)/python benchmarks/$$script.py || exit 1; done

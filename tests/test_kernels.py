@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import structlearn
-from structlearn.core import kernel_cache
+from structlearn.core import kernel_files
 
 FOLDER = "from structlearn.core.kernel_cache import cache_folder; print(cache_folder())"
 ANSWER = """
@@ -76,9 +76,9 @@ def test_the_folder_follows_the_compiled_sources(run, package, tmp_path):
 
 
 def test_each_solver_has_a_folder_of_its_own_imports(run, package):
-    folders = "from structlearn.core.kernel_cache import cache_folder, _PACKAGE\n" + "".join(
-        f"print(cache_folder(_PACKAGE / 'solvers' / '{name}.py'))\n"
-        for name in ("bcfw/exact_blocks", "first_order/lbfgs")
+    folders = "from structlearn.core.source_hash import PACKAGE, source_hash\n" + "".join(
+        f"print(source_hash(PACKAGE / 'solvers' / '{name}.py'))\n"
+        for name in ("bcfw/exact_pass", "first_order/lbfgs")
     )
     before = run(folders).split()
     edit(package / "solvers" / "bcfw" / "totals.py")  # constants that exact_blocks imports
@@ -174,7 +174,7 @@ def make_folder_of(path):
 @pytest.fixture
 def kept(tmp_path):
     """The files of one function, and what they hold."""
-    found = kernel_cache.CheckedFiles(tmp_path, "kernel", "stamp")
+    found = kernel_files.CheckedFiles(tmp_path, "kernel", "stamp")
     found.save("a", b"machine code")
     found.save("b", b"other code")
     return found
@@ -208,9 +208,9 @@ def test_machine_code_of_another_signature_is_no_answer(kept, tmp_path):
 @pytest.mark.parametrize("stamp", ["other sources", "other Numba"])
 def test_what_others_compiled_is_no_answer(kept, tmp_path, monkeypatch, stamp):
     if stamp == "other Numba":
-        monkeypatch.setattr(kernel_cache.numba, "__version__", "0.0")
+        monkeypatch.setattr(kernel_files.numba, "__version__", "0.0")
         stamp = "stamp"
-    assert kernel_cache.CheckedFiles(tmp_path, "kernel", stamp).load("a") is None
+    assert kernel_files.CheckedFiles(tmp_path, "kernel", stamp).load("a") is None
 
 
 def test_a_damaged_cache_costs_a_compilation(run, tmp_path):
@@ -261,11 +261,11 @@ def test_files_of_other_users_are_not_trusted():
         return os.stat_result((mode, 0, 0, 1, user, 0, 0, 0, 0, 0))
 
     me = os.geteuid()
-    assert kernel_cache._is_ours(found(me, 0o644))
-    assert kernel_cache._is_ours(found(0, 0o755))
-    assert not kernel_cache._is_ours(found(me + 1, 0o644))
-    assert not kernel_cache._is_ours(found(me, 0o664))
-    assert not kernel_cache._is_ours(found(me, 0o646))
+    assert kernel_files._is_ours(found(me, 0o644))
+    assert kernel_files._is_ours(found(0, 0o755))
+    assert not kernel_files._is_ours(found(me + 1, 0o644))
+    assert not kernel_files._is_ours(found(me, 0o664))
+    assert not kernel_files._is_ours(found(me, 0o646))
 
 
 def test_a_cache_that_can_only_be_read_is_read(run, tmp_path):
@@ -282,7 +282,7 @@ def test_a_cache_that_can_only_be_read_is_read(run, tmp_path):
 WRITER = """
 import sys
 from pathlib import Path
-from structlearn.core.kernel_cache import CheckedFiles
+from structlearn.core.kernel_files import CheckedFiles
 kept = CheckedFiles(Path(sys.argv[1]), "kernel", "stamp")
 for k in range(60):
     key = (int(sys.argv[2]), k % 5)
@@ -293,7 +293,7 @@ for k in range(60):
 
 
 def test_many_processes_may_write_at_once(tmp_path):
-    """An entry may be lost to another's writing, but what is found is right, and nothing is left over."""
+    """What is found is right, no entry is lost to another's writing, and nothing is left over."""
     started = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(k)], stderr=subprocess.PIPE)
         for k in range(4)
@@ -302,6 +302,8 @@ def test_many_processes_may_write_at_once(tmp_path):
         assert process.communicate()[1] == b""
     assert not list(tmp_path.glob("*.part"))
     assert len(list(tmp_path.glob("*.nbi"))) == 1
+    kept = kernel_files.CheckedFiles(tmp_path, "kernel", "stamp")
+    assert all(kept.load((k, j)) is not None for k in range(4) for j in range(5))
 
 
 def test_checked_bounds_have_a_folder_of_their_own(run):

@@ -33,6 +33,7 @@ from structlearn.cli.prediction import evaluate, predict
 from structlearn.cli.showing import show
 from structlearn.cli.texts import Command
 from structlearn.cli.training import train
+from structlearn.cli.warming import warm
 from structlearn.core.compilation import announced
 from structlearn.core.purpose import promise_only_to_predict
 from structlearn.core.wording import LONGEST, plain
@@ -138,6 +139,11 @@ app.command(
     short_help="Describe the installation or a model file.",
     epilog="Example: structlearn info tagger.safetensors",
 )(info)
+
+app.command(
+    short_help="Compile what tasks need, before their first use.",
+    epilog="Example: structlearn warm tag parse",
+)(warm)
 
 
 def main() -> None:

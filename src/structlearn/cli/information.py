@@ -36,7 +36,25 @@ def _installation() -> Iterator[tuple[str, object]]:
     for package in ("numpy", "scipy", "numba", "scikit-learn"):
         yield package, version(package)
     yield "cache", cache_folder()
+    yield "kernels", _kernels()
     yield "threads", os.cpu_count()
+
+
+def _kernels() -> str:
+    """Which compiled kernels are used, and why none that were shipped."""
+    from structlearn.core.shipped_kernels import shipped_kernels
+
+    shipped = shipped_kernels()
+    if shipped is None:
+        return "compiled here (structlearn-kernels is not installed)"
+    if shipped.obstacle:
+        return f"compiled here (structlearn-kernels is not used: {shipped.obstacle})"
+    damaged = shipped.damaged()
+    but = ""
+    if damaged:
+        but = f", without {len(damaged)} files that are not as they were built, such as {damaged[0]}"
+    of = shipped.manifest
+    return f"of structlearn-kernels {of.structlearn}, for {of.cpu}{but}; others are compiled here"
 
 
 def _model(path: Path) -> Iterator[tuple[str, object]]:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import errno
 import multiprocessing
-import os
 import pickle
-import signal
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from structlearn.core.processes import ctrl_c_kept_back, end_with_parent
 from structlearn.reports.memory import PeakMemory
 from structlearn.solvers import Certificate, History, Row
 
@@ -82,7 +80,7 @@ def execute_apart(job: Job) -> Run:
     process = context.Process(target=_child, args=(sender, job), daemon=True)
     try:  # a Ctrl-C that was kept back arrives as soon as the process has started
         try:
-            with _ctrl_c_kept_back():
+            with ctrl_c_kept_back():
                 process.start()
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise ValueError(
@@ -103,34 +101,13 @@ def execute_apart(job: Job) -> Run:
     return answer
 
 
-@contextmanager
-def _ctrl_c_kept_back() -> Iterator[None]:
-    """What starts here never hears Ctrl-C, which a terminal sends to all: this process does, and ends it."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # new processes keep it blocked
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _child(sender: Any, job: Job) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     try:
         rehearse(job)
         sender.send(execute(job))
     except _EXPECTED as error:
         sender.send(error)
-
-
-def _end_with_parent() -> None:
-    """A parent that was killed could not end this process: nobody waits for its answer any more."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 @contextmanager

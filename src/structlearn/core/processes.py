@@ -1,0 +1,37 @@
+"""Processes of our own: they never hear Ctrl-C, and end when the one that started them does."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.resource_tracker import ensure_running
+
+
+@contextmanager
+def ctrl_c_kept_back() -> Iterator[None]:
+    """What starts here never hears Ctrl-C, which a terminal sends to all: this process does, and ends it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    ensure_running()  # where it starts it lets Ctrl-C through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # new processes keep it blocked
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def end_with_parent() -> None:
+    """In a child: a parent that was killed could not end this process, and nobody waits for its answer."""
+    threading.Thread(target=_follow, daemon=True).start()
+
+
+def _follow() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
