@@ -481,8 +481,8 @@ def test_plain_python_gives_the_weights_of_compiled_code(solver, name):
     family = STRUCTURES[name]._replace(rowwise=False)
     compiled = build(family, intercept=False)
     plain = build(family._replace(given=PlainViterbi(family.structure)), intercept=False)
-    assert compiled.objective.oracle.compiled
-    assert not plain.objective.oracle.compiled
+    assert compiled.objective.structure.compiled
+    assert not plain.objective.structure.compiled
     np.testing.assert_allclose(
         run(plain.objective, solver, passes=5).w,
         run(compiled.objective, solver, passes=5).w,

@@ -1,0 +1,137 @@
+"""Records behind addresses: what a pass sees of a structure and a scoring is what their records do."""
+
+import copy
+import ctypes
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
+import numpy as np
+import pytest
+
+from brute import STRUCTURES, build, problem
+from structlearn import StructuredPredictor
+from structlearn.core.callbacks import Callback
+from structlearn.core.erased import CFunction, operations_of
+from structlearn.core.kernels import kernel
+from structlearn.core.words import Words, load
+from structlearn.problem.oracle import loss_chunk, maximize_chunk
+from structlearn.solvers import ActiveBlocks, BlockFrankWolfe, Stopping, solve
+from structlearn.solvers.bcfw.active_pass import active_pass
+from structlearn.solvers.bcfw.plain_pass import plain_pass
+from structlearn.structures import as_structure
+
+
+def test_values_come_back_from_words():
+    table = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    words = Words((3, (True, -2.5)), table, np.array([True, False]), np.empty(0, dtype=np.int64))
+
+    def total(pointer, factor):
+        (count, (flag, number)), numbers, marks, nothing = load(pointer)
+        size = count + number + (1 if flag else 0) + numbers[1, 0] + nothing.size
+        return factor * size + marks[0] - marks[1]
+
+    address = CFunction(total, (numba.float64,)).address(words.kind)
+    function = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_double)(address)
+    assert function(words.address, 2.0) == 2 * (3 - 2.5 + 1 + 3 + 0) + 1
+
+
+def test_arrays_in_words_must_be_contiguous():
+    with pytest.raises(TypeError, match="C-contiguous"):
+        Words(np.zeros((3, 3))[:, 1])
+
+
+def test_a_pass_asks_for_the_operations_that_it_names():
+    assert "max_value" in operations_of(loss_chunk)
+    assert "maximize" not in operations_of(loss_chunk)
+    assert {"maximize", "omega"} <= operations_of(maximize_chunk)
+    assert {"maximize", "score", "add_pullback"} <= operations_of(plain_pass)
+    assert {"gram", "score_subset"} <= operations_of(active_pass)  # by what it calls
+
+
+def test_passes_are_compiled_once_for_all_structures_and_scorings():
+    for name in ("simplex", "chain", "matching", "own, plain Python", "own, compiled"):
+        objective = problem(name).objective
+        solve(objective, BlockFrankWolfe(exact=False), Stopping(max_passes=2), seed=0)
+        if objective.has_products:
+            solve(objective, ActiveBlocks(), Stopping(max_passes=2), seed=0)
+    assert len(plain_pass.overloads) == len(active_pass.overloads) == 1
+
+
+@pytest.mark.parametrize("name", ["chain", "matching", "label graph", "own, compiled"])
+def test_threads_have_scratch_memory_of_their_own(name):
+    objective = build(STRUCTURES[name]).objective
+    rng = np.random.default_rng(0)
+    points = [rng.normal(size=objective.n_weights) for _ in range(30)]
+    alone = [objective.primal(w) for w in points]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(objective.primal, points)) == alone
+
+
+# ---- plain Python, called from compiled code ------------------------------------------------------------
+
+
+class Failing:
+    """Chooses the largest part; the third time it fails."""
+
+    def __init__(self, error, calls=3):
+        self.error, self.calls, self.asked = error, calls, 0
+
+    def maximize(self, theta):
+        self.asked += 1
+        if self.asked >= self.calls:
+            raise self.error
+        return np.eye(theta.size)[np.argmax(theta)]
+
+
+def examples():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(8, 3, 2)), np.eye(3)[rng.integers(0, 3, 8)]
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("mine"), KeyError("mine"), SystemExit(3)])
+def test_what_a_users_function_raises_is_raised_after_the_pass(error):
+    failing = Failing(error)
+    with pytest.raises(type(error)) as caught:
+        StructuredPredictor(failing, random_state=0).fit(*examples())
+    assert caught.value is error
+    assert failing.asked == 3  # and it is not asked again
+
+
+def test_a_failure_of_one_call_does_not_trouble_the_next():
+    structure = as_structure(Failing(ValueError("once")))
+    theta = np.array([1.0, 3.0, 2.0])
+    for _ in range(2):
+        np.testing.assert_array_equal(structure.maximize(theta), [0, 1, 0])
+    with pytest.raises(ValueError, match="once"):
+        structure.maximize(theta)
+    structure.inner.calls = 99
+    np.testing.assert_array_equal(structure.maximize(theta), [0, 1, 0])
+
+
+def test_an_exception_of_a_compiled_oracle_is_told():
+    @numba.njit
+    def fails(theta, vertex):
+        if theta[0] > 1.0:
+            raise ValueError("not this")
+        vertex[0] = 1.0
+        return theta[0]
+
+    structure = as_structure(fails)
+    np.testing.assert_array_equal(structure.maximize(np.array([0.5, 0.0])), [1, 0])
+    with pytest.raises(RuntimeError, match="compiled oracle raised an exception or returned NaN"):
+        structure.maximize(np.array([2.0, 0.0]))
+    np.testing.assert_array_equal(structure.maximize(np.array([0.5, 0.0])), [1, 0])
+
+
+def test_structures_in_plain_python_can_be_copied():
+    copied = copy.deepcopy(as_structure(Failing(ValueError("x"), 9)))
+    np.testing.assert_array_equal(copied.maximize(np.array([1.0, 3.0, 2.0])), [0, 1, 0])
+    assert isinstance(copied.python, Callback)
+
+
+def test_a_kernel_that_calls_no_operation_needs_none():
+    @kernel
+    def nothing(x):
+        return x
+
+    assert operations_of(nothing) == frozenset()
