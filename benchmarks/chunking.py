@@ -40,7 +40,7 @@ def ours(train, test):
     begin = time.process_time()
     tagger = Tagger(columns=("word", "pos"), random_state=0).fit(X, y)
     total = time.process_time() - begin
-    rows = tagger._rows(X_test)
+    rows = tagger.rows(X_test)
     scored = f1(y_test, tagger.predict(X_test))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     found = tagger.certificate_

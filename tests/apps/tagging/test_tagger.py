@@ -43,7 +43,7 @@ def test_is_a_chain_over_features(text, tagger):
 
 def test_marginals_and_best_against_enumeration(text, tagger):
     sentence = [("the", "d"), ("unicorn", "n"), ("runs", "v")]
-    scores = tagger.chain_.decision_function(tagger._rows([sentence]))[0]
+    scores = tagger.chain_.decision_function(tagger.rows([sentence]))[0]
     step = tagger.chain_.transition_coef_
     outputs = list(product(range(3), repeat=3))
     values = np.array([scores[range(3), y].sum() + step[y[0], y[1]] + step[y[1], y[2]] for y in outputs])
