@@ -94,6 +94,19 @@ def test_the_next_process_finds_what_was_compiled(run):
     assert json.loads(run(ANSWER)) == [[0, 1, 0], 1, 0]
 
 
+def test_kernels_are_plain_njit_functions_with_a_numba_that_was_not_tried(run, tmp_path):
+    """The fallback of `core.dispatchers`; what it compiles answers alike."""
+    kinds = "from structlearn.structures.base import maximize_rows; print(type(maximize_rows).__name__)\n"
+    code = kinds + "import numpy as np\nfrom structlearn.structures import Simplex\n"
+    code += (
+        "print(Simplex(3).maximize(np.array([0.0, 2.0, 1.0])), Simplex(3).project(np.array([0.5, 2.0, 1.8])))"
+    )
+    lean = run(code).splitlines()
+    plain = run(code, cache=tmp_path / "plain", STRUCTLEARN_PLAIN_NJIT="1")
+    assert lean[0] == "Entry"
+    assert plain.splitlines() == ["CPUDispatcher", *lean[1:]]
+
+
 def test_what_is_compiled_for_a_record_of_the_user_troubles_no_other_process(run, package):
     module = package.parent / "mine.py"
     module.write_text("from typing import NamedTuple\nclass Mine(NamedTuple):\n    size: int\n")
