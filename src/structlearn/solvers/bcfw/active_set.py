@@ -10,7 +10,7 @@ before the next pass.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from structlearn.core.vectors import sum_of
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.atoms import Store, add_to, append, atoms_of, connect, find, mark
 from structlearn.solvers.solution import Solution
+
+#: Blocks that are copied or mixed at a time.
+BLOCKS_AT_ONCE = 1 << 13
 
 
 class ActiveSet:
@@ -96,7 +99,8 @@ class ActiveSet:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         z = np.zeros(self.shape, dtype=np.float64)
-        mix_all(self.store, self.point_start, z)
+        for first, last in _pieces(self.store.count.size):
+            mix_blocks(self.store, self.point_start, z, first, last)
         return z if dtype is None else z.astype(dtype, copy=False)
 
     def connect(self, objective: Objective) -> None:
@@ -132,8 +136,14 @@ class ActiveSet:
         if np.count_nonzero(short) > most_full * blocks.size:
             atoms[blocks], entries[blocks] = larger, longer
             fresh = empty_store(atoms, entries, self.memory)
-            copy_all(store, fresh)
+            for first, last in _pieces(store.count.size):
+                copy_blocks(store, fresh, first, last)
             self.store = fresh
+
+
+def _pieces(n: int) -> list[tuple[int, int]]:
+    """Ranges of blocks, so that what is made of them on the way stays small."""
+    return [(first, min(first + BLOCKS_AT_ONCE, n)) for first in range(0, n, BLOCKS_AT_ONCE)]
 
 
 def _doubled(room: Array, wanted: Array, most: int | None) -> Array:
@@ -171,46 +181,75 @@ def _firsts(sizes: Array) -> Array:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-@kernel
-def copy_all(store: Any, fresh: Any) -> None:
-    """Every block into its region of a store with more room."""
-    for i in range(store.count.size):
-        n = store.count[i]
-        fresh.count[i] = n
-        old, new = atoms_of(store, i), atoms_of(fresh, i)
-        for a in range(n):
-            new.weight[a], new.cost[a], new.last[a] = old.weight[a], old.cost[a], old.last[a]
-            new.edge[a + 1] = old.edge[a + 1]
-            for b in range(n):
-                new.gram[a, b] = old.gram[a, b]
-        for e in range(old.edge[n]):
-            new.index[e], new.value[e] = old.index[e], old.value[e]
+# ---- all blocks at once: NumPy, since it happens a few times a fit ---------------------------------------
 
 
-@kernel
-def mix_all(store: Any, point_start: Any, z: Any) -> None:
-    """The dense form of every block."""
-    for i in range(store.count.size):
-        atoms = atoms_of(store, i)
-        for a in range(store.count[i]):
-            add_to(atoms, a, atoms.weight[a], z[point_start[i] : point_start[i + 1]])
+def ranges(begin: Array, length: Array) -> Array:
+    """begin[0], begin[0] + 1, ..., so many as length[0] says, then those of the next, and so on."""
+    ends = np.cumsum(length)
+    return np.arange(int(length.sum())) + np.repeat(begin - (ends - length), length)
 
 
-@kernel
-def spread(blocks: Any, store: Any, first: Any, last: Any, local: Any, shared: Any) -> None:
+def copy_blocks(store: Store, fresh: Store, first: int, last: int) -> None:
+    """Blocks first .. last - 1 into their regions of a store with more room."""
+    blocks = np.arange(first, last)
+    count = store.count[first:last]
+    fresh.count[first:last] = count
+    old, new = (ranges(one.atom_first[blocks], count) for one in (store, fresh))
+    for name in ("weight", "cost", "last"):
+        getattr(fresh, name)[new] = getattr(store, name)[old]
+    old, new = (ranges(one.atom_first[blocks] + blocks, count + 1) for one in (store, fresh))
+    fresh.edge[new] = store.edge[old]
+    used = store.edge[store.atom_first[blocks] + blocks + count]
+    old, new = (ranges(one.entry_first[blocks], used) for one in (store, fresh))
+    fresh.index[new], fresh.value[new] = store.index[old], store.value[old]
+    rows = np.repeat(count, count)
+    old, new = (ranges(_gram_rows(one, blocks, count), rows) for one in (store, fresh))
+    fresh.gram[new] = store.gram[old]
+
+
+def _gram_rows(store: Store, blocks: Array, count: Array) -> Array:
+    """Where each row of the blocks' Gram matrices begins."""
+    room = store.atom_first[blocks + 1] - store.atom_first[blocks]
+    row = ranges(np.zeros_like(count), count)
+    return np.repeat(store.gram_first[blocks], count) + row * np.repeat(room, count)
+
+
+class Entries(NamedTuple):
+    """The non-zero parts of some blocks' atoms, with the weights of the atoms."""
+
+    block: Array
+    index: Array  # type: ignore[assignment]
+    value: Array
+
+    @classmethod
+    def of(cls, store: Store, first: int, last: int) -> Entries:
+        blocks = np.arange(first, last)
+        count = store.count[first:last]
+        owner = np.repeat(blocks, count)
+        edge = ranges(store.atom_first[blocks] + blocks, count)
+        length = store.edge[edge + 1] - store.edge[edge]
+        where = ranges(store.entry_first[owner] + store.edge[edge], length)
+        weight = np.repeat(store.weight[ranges(store.atom_first[blocks], count)], length)
+        return cls(np.repeat(owner, length), store.index[where], weight * store.value[where])
+
+
+def mix_blocks(store: Store, point_start: Array, z: Array, first: int, last: int) -> None:
+    """z <- the dense form of blocks first .. last - 1."""
+    entries, begin = Entries.of(store, first, last), point_start[first]
+    where = point_start[entries.block] - begin + entries.index
+    z[begin : point_start[last]] = np.bincount(where, entries.value, point_start[last] - begin)
+
+
+def spread(blocks: Any, store: Store, first: int, last: int, local: Array, shared: Array) -> None:
     """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
-    offset = blocks.start[first]
-    mixed = np.empty(blocks.most_parts + shared.size)
-    for i in range(first, last):
-        atoms = atoms_of(store, i)
-        begin, size = blocks.start[i] - offset, blocks.start[i + 1] - blocks.start[i]
-        mixed[: size + shared.size] = 0.0
-        for a in range(store.count[i]):
-            add_to(atoms, a, blocks.weight[i] * atoms.weight[a], mixed)
-        for j in range(size):
-            local[begin + j] = mixed[j]
-        for j in range(shared.size):
-            shared[j] -= mixed[size + j]
+    entries = Entries.of(store, first, last)
+    value = blocks.weight[entries.block] * entries.value
+    size = np.diff(blocks.start)[entries.block]
+    inside = entries.index < size
+    where = blocks.start[entries.block] - blocks.start[first] + entries.index
+    local[:] = np.bincount(where[inside], value[inside], local.size)
+    shared -= np.bincount((entries.index - size)[~inside], value[~inside], shared.size)
 
 
 @kernel

@@ -8,6 +8,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
+from structlearn.solvers.bcfw.active_set import ranges
 from structlearn.solvers.bcfw.atoms import Store
 from structlearn.solvers.bcfw.totals import CACHED_GAP
 
@@ -45,7 +46,7 @@ def check_store(store: Any, n_parts: Array) -> None:
     _check(store.value.size == n_entries and store.count.size == n, "atoms")
     _check(bool((store.count >= 0).all() and (store.count <= atoms).all()), "atoms")
     used = _used(store, entries)
-    index = store.index[_ranges(store.entry_first[:-1], used)]
+    index = store.index[ranges(store.entry_first[:-1], used)]
     _check(bool((index >= 0).all() and (index < np.repeat(n_parts, used)).all()), "parts")
 
 
@@ -58,7 +59,7 @@ def _check_kinds(store: Store) -> None:
 def _used(store: Store, entries: Array) -> Array:
     """How many entries each block has, once the borders of its atoms are seen to increase from zero."""
     first = store.atom_first[:-1] + np.arange(entries.size)
-    edges = store.edge[_ranges(first, store.count + 1)]
+    edges = store.edge[ranges(first, store.count + 1)]
     begins = np.cumsum(store.count + 1) - store.count - 1
     later = np.ones(edges.size, dtype=bool)
     later[begins] = False
@@ -66,12 +67,6 @@ def _used(store: Store, entries: Array) -> Array:
     used = store.edge[first + store.count]
     _check(bool(grows.all() and (edges[begins] == 0).all() and (used <= entries).all()), "atoms")
     return used
-
-
-def _ranges(begin: Array, length: Array) -> Array:
-    """begin[0], begin[0] + 1, ..., so many as length[0] says, then those of the next, and so on."""
-    ends = np.cumsum(length)
-    return np.arange(int(length.sum())) + np.repeat(begin - (ends - length), length)
 
 
 def _is_vector(array: Any, kind: Any) -> bool:
