@@ -10,8 +10,9 @@ from typing import Any, Literal, get_type_hints
 
 import numpy as np
 
+from structlearn import estimators
 from structlearn.estimators.stored import count
-from structlearn.solvers.solution import Certificate
+from structlearn.solvers import Certificate
 from structlearn.storage.schema import check_form
 from structlearn.structures import ConditionedChain
 
@@ -120,24 +121,23 @@ def check_structure(kind: type, description: Mapping[str, Any] | None, fitted: M
         raise ValueError(f"structure.name must be {' or '.join(map(str, _STRUCTURES[kind.__name__]))}")
     if description is None or "classes_" not in fitted:
         return
-    n = 1 if kind.__name__ == "BinaryClassifier" else len(fitted["classes_"])
+    n = 1 if kind is estimators.BinaryClassifier else len(fitted["classes_"])
     if description["arguments"].get("n_labels") != n:
         raise ValueError(f"structure.arguments.n_labels must be {n}, the number of classes")
 
 
 def check_sizes(estimator: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
     """ValueError if the sizes of a model's arrays, which may not be read yet, do not agree."""
-    kind = type(estimator).__name__
     _check_transitions(estimator)
     (size,) = shapes["weights"]
     if size not in (possible := _sizes(estimator)):
         raise ValueError(f"it has {size} weights, not {' or '.join(map(str, sorted(possible)))}")
-    if kind == "BinaryClassifier" and len(estimator.classes_) != 2:
+    if isinstance(estimator, estimators.BinaryClassifier) and len(estimator.classes_) != 2:
         raise ValueError(f"it has {len(estimator.classes_)} classes, not 2")
     known = {**_shapes_of(estimator), **shapes}
-    if kind == "TreeParser" and estimator.labels_ is not None:
+    if isinstance(estimator, estimators.TreeParser) and estimator.labels_ is not None:
         _check_shape(known, "label_weights_", (1 << estimator.label_bits, len(estimator.labels_)))
-    if kind == "LinearRegressor" and hasattr(estimator, "posterior_covariance_"):
+    if isinstance(estimator, estimators.LinearRegressor) and hasattr(estimator, "posterior_covariance_"):
         _check_shape(known, "posterior_covariance_", (size, size))
         _check_shape(known, "_feature_means", (size,))
 
@@ -166,16 +166,15 @@ def _check_transitions(estimator: Any) -> None:
 
 def _sizes(estimator: Any) -> set[int]:
     """How many weights there may be: with or without an intercept."""
-    kind = type(estimator).__name__
-    if kind == "TreeParser":
+    if isinstance(estimator, estimators.TreeParser):
         bits = (estimator.bits, estimator.label_bits)
         if not all(4 <= number_of <= 30 for number_of in bits):
             raise ValueError("parameters.bits and label_bits must be from 4 to 30")
         return {1 << estimator.bits}
     d = estimator.n_features_in_
-    if kind == "LinearRegressor":
+    if isinstance(estimator, estimators.LinearRegressor):
         return {d}
-    if kind == "CutSegmenter":
+    if isinstance(estimator, estimators.CutSegmenter):
         return {d + intercept + estimator._n_edge_features for intercept in (0, 1)}
     if not hasattr(estimator, "classes_"):
         return {d, d + 1}
