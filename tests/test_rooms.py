@@ -75,12 +75,38 @@ def test_every_room_has_its_rule():
     assert rooms - set(MAY_IMPORT) <= {"__init__", "__main__", "cli", "apps"}
 
 
+def imported_by(code):
+    """The modules that a process has imported after this code."""
+    program = f"{code}\nimport sys; print(*sys.modules)"
+    return set(
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        ).stdout.split()
+    )
+
+
 def test_importing_the_package_is_light():
-    code = "import structlearn, sys; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert not {"numba", "numpy", "scipy", "sklearn", "matplotlib", "pandas"} & set(loaded)
+    loaded = imported_by("import structlearn")
+    assert not {"numba", "numpy", "scipy", "sklearn", "matplotlib", "pandas"} & loaded
+
+
+def test_importing_an_estimator_imports_what_it_uses():
+    loaded = imported_by("import structlearn; structlearn.ChainClassifier")
+    assert not {"matplotlib", "rich", "pooch", "typer", "distributed"} & loaded
+    others = {"data", "distributed", "reports", "cli", "estimators.tree_parser", "estimators.ridge"}
+    assert not {f"structlearn.{name}" for name in others} & loaded
+
+
+def test_scikit_learn_has_one_door():
+    """Prediction does without: at the top of a file of estimators and applications it would come in."""
+    paths = [path for room in ("estimators", "apps") for path in (PACKAGE / room).rglob("*.py")]
+    found = {
+        path.name
+        for path in paths
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn")
+    }
+    assert found == {"path.py"}  # clones, for regularization_path
 
 
 def test_the_public_names_can_be_imported():
