@@ -114,7 +114,7 @@ def wait_for(happened, seconds=120):
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("after", [0.0, 0.5])
+@pytest.mark.parametrize("after", [0.0, 0.1])
 def test_a_worker_killed_while_the_cluster_starts(tmp_path, after):
     pack(tmp_path / "packed", "classes", *data(NAME))
     command = [sys.executable, "-c", "from structlearn.cli import main; main()"]
