@@ -98,7 +98,8 @@ try:
     model.set_params(nonsense=1)
 except ValueError as error:
     print(error)
-print(hasattr(model, "predict_proba"), hasattr(kind(loss="softmax"), "predict_proba"), "sklearn" in sys.modules)
+soft = kind(loss="softmax")
+print(hasattr(model, "predict_proba"), hasattr(soft, "predict_proba"), "sklearn" in sys.modules)
 """
 
 
