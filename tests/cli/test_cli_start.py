@@ -20,7 +20,11 @@ PROGRAM = (
     "from structlearn.cli import main; main()"
 )
 CHUNKS = {"D": "B-NP", "N": "I-NP", "V": "O"}
-TREE = [("the", "D", 2, "det"), ("cat", "N", 3, "subj"), ("runs", "V", 0, "root")]
+TREE = (
+    "1\tthe\t_\tD\t_\t_\t2\tdet\t_\t_",
+    "2\tcat\t_\tN\t_\t_\t3\tsubj\t_\t_",
+    "3\truns\t_\tV\t_\t_\t0\troot\t_\t_",
+)
 
 
 def write_table(path):
@@ -30,14 +34,6 @@ def write_table(path):
 
 def write_chunks(path):
     path.write_text(columns([[(word, tag, CHUNKS[tag]) for word, _, tag in one] for one in sentences()]))
-
-
-def write_trees(path):
-    lines = [
-        f"{i}\t{word}\t_\t{tag}\t_\t_\t{head}\t{name}\t_\t_"
-        for i, (word, tag, head, name) in enumerate(TREE, 1)
-    ]
-    path.write_text("\n".join((*lines, "", "")) * 5)
 
 
 def write_pairs(path):
@@ -56,7 +52,7 @@ CASES = {
     "tag": ("tag", (), lambda path: path.write_text(columns(sentences()))),
     "chunk": ("chunk", (), write_chunks),
     "ner": ("ner", ("--loss", "hinge"), write_chunks),
-    "parse": ("parse", (), write_trees),
+    "parse": ("parse", (), lambda path: path.write_text("\n".join((*TREE, "", "")) * 5)),
     "match": ("match", (), write_pairs),
 }
 
