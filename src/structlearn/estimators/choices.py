@@ -13,8 +13,9 @@ import numpy as np
 from structlearn.core.registry import one_of as one_of
 from structlearn.problem.penalties import Ball
 from structlearn.problem.registry import LOSSES
-from structlearn.solvers import Checkpoint, Solver
+from structlearn.solvers.checkpoint import Checkpoint
 from structlearn.solvers.registry import SOLVERS, SolverEntry, structured_solvers
+from structlearn.solvers.solver import Solver
 
 
 def ball_of(options: Mapping[str, Any] | None) -> Ball | None:
