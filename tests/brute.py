@@ -51,6 +51,12 @@ from structlearn.structures.cut.graphs import grid_graph, make_graph
 # ---- outputs, and their part vectors --------------------------------------------------------------------
 
 
+@cache
+def made(given):
+    """One structure of what a user would pass, which lives as long as its record may be asked."""
+    return as_structure(given)
+
+
 class Family(NamedTuple):
     """All outputs of a structure, in a few small shapes."""
 
@@ -71,7 +77,7 @@ class Family(NamedTuple):
 
     @property
     def structure(self):
-        return as_structure(self.given)
+        return made(self.given)
 
     def vertices(self, shape):
         """All vertices, as rows of a matrix over flat part vectors."""

@@ -35,9 +35,15 @@ def test_values_come_back_from_words():
     assert function(words.address, 2.0) == 2 * (3 - 2.5 + 1 + 3 + 0) + 1
 
 
-def test_arrays_in_words_must_be_contiguous():
-    with pytest.raises(TypeError, match="C-contiguous"):
-        Words(np.zeros((3, 3))[:, 1])
+def test_arrays_in_words_are_made_contiguous():
+    table = np.arange(6.0).reshape(2, 3).T
+    words = Words(table)
+
+    def entry(pointer):
+        return load(pointer)[0][2, 1]
+
+    address = CFunction(entry, ()).address(words.kind)
+    assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p)(address)(words.address) == table[2, 1]
 
 
 def test_a_pass_asks_for_the_operations_that_it_names():
@@ -49,12 +55,13 @@ def test_a_pass_asks_for_the_operations_that_it_names():
 
 
 def test_passes_are_compiled_once_for_all_structures_and_scorings():
+    compiled = []
     for name in ("simplex", "chain", "matching", "own, plain Python", "own, compiled"):
         objective = problem(name).objective
         solve(objective, BlockFrankWolfe(exact=False), Stopping(max_passes=2), seed=0)
-        if objective.has_products:
-            solve(objective, ActiveBlocks(), Stopping(max_passes=2), seed=0)
-    assert len(plain_pass.overloads) == len(active_pass.overloads) == 1
+        solve(objective, ActiveBlocks(exact=False), Stopping(max_passes=2), seed=0)
+        compiled.append((len(plain_pass.overloads), len(active_pass.overloads)))
+    assert set(compiled) == {compiled[0]}
 
 
 @pytest.mark.parametrize("name", ["chain", "matching", "label graph", "own, compiled"])

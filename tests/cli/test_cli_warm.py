@@ -33,7 +33,8 @@ def test_what_is_no_task_is_refused(refused):
     assert "Unknown task 'clasify'" in refused("warm", "regress", "clasify")
 
 
-def test_what_is_there_is_not_compiled_again(start):
+def test_what_is_there_is_not_compiled_again(start, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRUCTLEARN_CACHE", str(tmp_path / "own"))  # other tests fill the common one
     start("warm", "regress").communicate()
     out, said = start("warm", "regress", "--jobs", 2).communicate()
     assert out == ""

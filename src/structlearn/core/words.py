@@ -15,7 +15,6 @@ from llvmlite import ir
 from numba import from_dtype, types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
-from numba.np.arrayobj import make_array, populate_array
 
 _WORD = ir.IntType(64)
 
@@ -39,14 +38,24 @@ class _PackedModel(models.PrimitiveModel):
 
 
 class Words:
-    """Values as words; they live as long as this does."""
+    """Values as words; they live as long as this does. What is not C-contiguous is copied."""
 
     def __init__(self, *values: Any) -> None:
         words: list[int] = []
-        self.kind = Packed(tuple(_write(value, words) for value in values))
-        self._values = values
+        self._values = tuple(map(_contiguous, values))
+        self.kind = Packed(tuple(_write(value, words) for value in self._values))
         self._words = np.array(words or [0], dtype=np.int64)
         self.address = int(self._words.ctypes.data)
+
+
+def _contiguous(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return (
+            type(value)(*map(_contiguous, value))
+            if hasattr(value, "_fields")
+            else tuple(map(_contiguous, value))
+        )
+    return np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value
 
 
 def _write(value: Any, words: list[int]) -> types.Type:
@@ -54,8 +63,6 @@ def _write(value: Any, words: list[int]) -> types.Type:
     if isinstance(value, tuple):
         return types.BaseTuple.from_types([_write(one, words) for one in value], type(value))
     if isinstance(value, np.ndarray):
-        if not value.flags.c_contiguous:
-            raise TypeError("Arrays of a record must be C-contiguous.")
         words.extend((value.ctypes.data, *value.shape))
         return types.Array(from_dtype(value.dtype), value.ndim, "C")
     if isinstance(value, bool | np.bool_):
@@ -107,6 +114,8 @@ class _Reader:
 
 def _array(context: Any, builder: Any, kind: Any, pointer: Any, shape: list[Any]) -> Any:
     """An array that nobody owns."""
+    from numba.np.arrayobj import make_array, populate_array  # only what compiles needs it
+
     array = make_array(kind)(context, builder)
     itemsize = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     strides: list[Any] = []
@@ -134,6 +143,8 @@ def call(typingctx: Any, address: Any, arguments: Any) -> Any:
     """double f(arguments) at a C address; a vector is passed as its address and its size."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        from numba.np.arrayobj import make_array
+
         passed = []
         for k, kind in enumerate(signature.args[1]):
             value = builder.extract_value(args[1], k)
