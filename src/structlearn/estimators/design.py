@@ -199,3 +199,12 @@ def chunks(n: int, size: int = AT_ONCE) -> Iterator[slice]:
 
 def _float64(block: Array) -> Array:
     return block.astype(np.float64, copy=False)
+
+
+def quadratic_forms(X: Any, means: Array, matrix: Array) -> Array:
+    """(x - means)^T M (x - means) of each row x, with a positive semidefinite M: what is below zero is 0."""
+    found = np.empty(X.shape[0])
+    for rows in chunks(X.shape[0]):
+        block = (X[rows].toarray() if sparse.issparse(X) else X[rows]) - means
+        found[rows] = np.maximum(np.einsum("ij,ij->i", block @ matrix, block), 0.0)
+    return found

@@ -14,7 +14,7 @@ from scipy import sparse
 from structlearn.core.contract import Array
 from structlearn.core.threads import blas_threads
 from structlearn.estimators.choices import check_number, one_of
-from structlearn.estimators.design import Design, centred, chunks, times
+from structlearn.estimators.design import Design, centred, quadratic_forms, times
 from structlearn.estimators.forms import StoredForm, check_shape, count, number, numbers
 from structlearn.estimators.groups import group_ids
 from structlearn.estimators.inputs import check_weights
@@ -42,13 +42,8 @@ PENALTIES = ("l2", "l1", "elasticnet", "group")
 POSTERIORS = ("gaussian",)
 #: What only a posterior has; forgotten when a later fit has none.
 OF_POSTERIOR = (
-    "posterior_covariance_",
-    "prior_precision_",
-    "noise_precision_",
-    "log_evidence_",
-    "evidence_path_",
-    "_n_examples",
-    "_feature_means",
+    *("posterior_covariance_", "prior_precision_", "noise_precision_", "log_evidence_"),
+    *("evidence_path_", "_n_examples", "_feature_means"),
 )
 
 
@@ -393,15 +388,10 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
             raise AttributeError(f"{name} needs a posterior: fit with posterior='gaussian'.")
 
     def _variance(self, X: Any) -> Array:
-        variance = np.full(X.shape[0], self.noise_variance_)
         if not hasattr(self, "posterior_covariance_"):
-            return variance
-        for rows in chunks(X.shape[0]):
-            block = X[rows].toarray() if sparse.issparse(X) else X[rows]
-            block = block - self._feature_means
-            spread = np.einsum("ij,ij->i", block @ self.posterior_covariance_, block)
-            variance[rows] += np.maximum(spread, 0.0)  # rounding, where there is almost no noise
-        return variance + (self.noise_variance_ / self._n_examples if self.fit_intercept else 0.0)
+            return np.full(X.shape[0], self.noise_variance_)
+        noise = self.noise_variance_ * (1.0 + (1.0 / self._n_examples if self.fit_intercept else 0.0))
+        return noise + quadratic_forms(X, self._feature_means, self.posterior_covariance_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
