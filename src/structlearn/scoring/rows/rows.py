@@ -88,7 +88,11 @@ class RowScoring(Scoring):
         gram_first = np.concatenate([[0], np.cumsum(np.where(lengths <= LONGEST_GRAM, lengths**2, 0))])
         gram = self.memory.empty(gram_first[-1])
         record = self._bare_record._replace(gram=gram, gram_first=gram_first)
-        fill_gram(record)
+        if (lengths > 1).any():
+            fill_gram(record)
+            return record
+        for first, last in self.chunks():  # single rows: nothing to compile
+            gram[self.first[first] : self.first[last]] = self._row_squares(first, last)
         return record
 
     @property
@@ -129,9 +133,13 @@ class RowScoring(Scoring):
             W[d] += table.sum(axis=0)
 
     def _part_norms(self, first: int, last: int) -> Array:
+        return np.repeat(np.sqrt(self._row_squares(first, last)), self.n_labels)
+
+    def _row_squares(self, first: int, last: int) -> Array:
+        """<x, x> of the rows of a range of examples, the constant included."""
         rows = self._rows(first, last)
         squares = rows.multiply(rows).sum(axis=1) if sparse.issparse(rows) else np.sum(rows * rows, axis=1)
-        return np.repeat(np.sqrt(np.asarray(squares).ravel() + self.intercept), self.n_labels)
+        return np.asarray(squares).ravel() + float(self.intercept)
 
     def _rows(self, first: int, last: int) -> Any:
         """Rows of a range of examples, in float64: float32 is for storage."""

@@ -16,7 +16,7 @@ from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.blocks import State
 from structlearn.solvers.bcfw.dense import DenseBlocks
 from structlearn.solvers.bcfw.dense_point import DensePoint
-from structlearn.solvers.bcfw.exact_pass import exact_pass, steepness
+from structlearn.solvers.bcfw.exact_pass import exact_pass
 from structlearn.solvers.bcfw.rounds import Accumulators
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class ExactDenseBlocks(DenseBlocks):
 
     def __init__(self, objective: Objective, options: BlockFrankWolfe, point: DensePoint) -> None:
         super().__init__(objective, options, point)
-        self.steep = steepness(objective.scoring.for_pass(steepness), objective.blocks)
+        self.steep = steepness(objective)
         self.goal, self.left = 0.0, 0
 
     @classmethod
@@ -132,6 +132,13 @@ class ExactDenseBlocks(DenseBlocks):
             *(objective.blocks, objective.regularization, self.steep),
             *(order, most, goal, seed, own.w, z, state.gaps, own.totals, h, own.lag),
         )
+
+
+def steepness(objective: Objective) -> Array:
+    """p ||x_i||^2 of each block, which is that of any of its parts."""
+    scoring, start = objective.scoring, objective.scoring.start
+    norms = [scoring.part_norms(a, b)[start[a:b] - start[a]] for a, b in scoring.chunks()]
+    return objective.weight * np.concatenate(norms) ** 2
 
 
 def active_blocks(blocks: Array, gaps: Array, rng: np.random.Generator) -> tuple[Array, float]:

@@ -23,7 +23,6 @@ from structlearn.core.contract import (
     project,
     score,
     scoring_workspace,
-    squared_norm,
     strong_convexity,
     workspace,
 )
@@ -34,18 +33,6 @@ from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
 
 #: How many visits ahead the features of a block are asked for.
 AHEAD = 3
-
-
-@kernel
-def steepness(scoring: Any, blocks: Any) -> Any:
-    """p ||x_i||^2 of each block: ||Phi^T e||^2 of a unit vector e is ||x||^2."""
-    tools = scoring_workspace(scoring)
-    unit = np.zeros(blocks.most_parts)
-    unit[0] = 1.0
-    steep = np.empty(blocks.weight.size)
-    for i in range(steep.size):
-        steep[i] = blocks.weight[i] * squared_norm(scoring, i, unit, tools)
-    return steep
 
 
 @leaf
