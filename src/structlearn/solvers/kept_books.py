@@ -15,7 +15,7 @@ from structlearn.solvers.solution import Row
 #: Whole numbers beyond this are no counts.
 MOST = 1 << 53
 #: Arrays with infinities in places that no step has seen yet.
-UNSEEN = ("gaps", "totals")
+UNSEEN = ("gaps", "totals", "values")
 
 
 @contextmanager
