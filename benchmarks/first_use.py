@@ -65,9 +65,9 @@ def matching():
 def parser():
     from structlearn import TreeParser
 
-    X = [[[word, "X"] for word in sentence] for sentence in _sentences()]
+    X = [[[word, "X", "X"] for word in sentence] for sentence in _sentences()]
     y = [np.arange(len(x)) for x in X]
-    return lambda: TreeParser(columns=("word", "pos"), random_state=0, max_passes=20).fit(X, y).predict(X)
+    return lambda: TreeParser(random_state=0, max_passes=20).fit(X, y).predict(X)
 
 
 def tagger():
