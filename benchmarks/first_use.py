@@ -79,7 +79,8 @@ def tagger():
 
 
 def aligner():
-    from structlearn.apps.alignment import Aligner, Links
+    from structlearn.apps.alignment.aligner import Aligner
+    from structlearn.apps.alignment.links import Links
 
     X = [(x, [word.upper() for word in x]) for x in _sentences()]
     gold = [Links.of((j, j) for j in range(len(x))) for x, _ in X]
