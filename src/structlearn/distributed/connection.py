@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -90,7 +91,8 @@ def _deaf(distributed: Any) -> Any:
 def _remote(address: str) -> Iterator[Any]:
     distributed = _distributed()
     try:
-        client = distributed.Client(address, timeout=TIMEOUT, direct_to_workers=True)
+        with _no_collection():
+            client = distributed.Client(address, timeout=TIMEOUT, direct_to_workers=True)
     except TypeError as error:
         if not address.startswith("tls://"):
             raise
@@ -104,6 +106,19 @@ def _remote(address: str) -> Iterator[Any]:
         ) from None
     with client:
         yield client
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """A client that failed is garbage: collected while the next one starts, each would wait for the other."""
+    gc.collect()
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _distributed() -> Any:
