@@ -7,6 +7,6 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def no_garbage():
-    """A client that failed is closed here, not while the next one starts, which would wait for it for ever."""
+    """A client that failed is closed here, not while the next one starts: each would wait for the other."""
     yield
     gc.collect()
