@@ -177,7 +177,6 @@ def _run() -> None:
         app(prog_name="structlearn")
     finally:
         stop_listening()
-        gc.freeze()  # a process that ends has no use for a last look at all that it has imported
 
 
 def _stop() -> None:
