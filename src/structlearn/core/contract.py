@@ -89,7 +89,7 @@ def omega(
 ) -> Any:
     """Omega(z) of the answer z that `maximize` has just given, with its value; never below it.
 
-    Zero unless answered. Of the squared norm (`strong_convexity`) a solver takes account itself.
+    Zero unless implemented. Of the squared norm (`strong_convexity`) a solver takes account itself.
     """
 
 
@@ -121,7 +121,7 @@ def score(scoring: Any, i: int, w: Array, work: Any, theta: Array) -> None:
 
 @operation
 def score_subset(scoring: Any, i: int, w: Array, wanted: Array, work: Any, theta: Array) -> None:
-    """theta <- the local part of Phi_i w, at least where `wanted`. All of it unless answered."""
+    """theta <- the local part of Phi_i w, at least where `wanted`. All of it unless implemented."""
 
 
 @operation

@@ -35,17 +35,17 @@ class CFunction:
     def __init__(self, function: Callable[..., Any], arguments: tuple[types.Type, ...]) -> None:
         self._dispatcher = c_dispatcher(function)
         self._arguments = arguments
-        self._known: dict[Packed, int] = {}
+        self._known: dict[int, int] = {}
 
     def address(self, kind: Packed) -> int:
         """Where its machine code for records of this type is; compiled, or loaded, at first use."""
-        if kind not in self._known:
+        if id(kind) not in self._known:  # there is one `Packed` for each type, and hashing it takes long
             signature = (kind, *self._arguments)
             self._dispatcher.compile(signature)
             found = self._dispatcher.overloads[signature]
             name = found.fndesc.llvm_cfunc_wrapper_name
-            self._known[kind] = found.library.get_pointer_to_function(name)
-        return self._known[kind]
+            self._known[id(kind)] = found.library.get_pointer_to_function(name)
+        return self._known[id(kind)]
 
 
 def c_function(*arguments: types.Type) -> Callable[[Callable[..., Any]], CFunction]:

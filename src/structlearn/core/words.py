@@ -8,6 +8,7 @@ a size.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -42,37 +43,47 @@ class Words:
 
     def __init__(self, *values: Any) -> None:
         words: list[int] = []
-        self._values = tuple(map(_contiguous, values))
-        self.kind = Packed(tuple(_write(value, words) for value in self._values))
+        self._values, keys = zip(*(_write(value, words) for value in values))
+        self.kind = _packed(keys)
         self._words = np.array(words or [0], dtype=np.int64)
-        self.address = int(self._words.ctypes.data)
+        self.address = _address(self._words)
 
 
-def _contiguous(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return (
-            type(value)(*map(_contiguous, value))
-            if hasattr(value, "_fields")
-            else tuple(map(_contiguous, value))
-        )
-    return np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value
-
-
-def _write(value: Any, words: list[int]) -> types.Type:
-    """Append the words of a value; its type, in which any array may be written to: one type for both."""
-    if isinstance(value, tuple):
-        return types.BaseTuple.from_types([_write(one, words) for one in value], type(value))
+def _write(value: Any, words: list[int]) -> tuple[Any, Any]:
+    """Append the words of a value; what must live as long, and what tells its type."""
     if isinstance(value, np.ndarray):
-        words.extend((value.ctypes.data, *value.shape))
-        return types.Array(from_dtype(value.dtype), value.ndim, "C")
+        value = np.ascontiguousarray(value)
+        words.extend((_address(value), *value.shape))
+        return value, (value.dtype, value.ndim)
+    if isinstance(value, tuple):
+        kept, keys = zip(*(_write(one, words) for one in value)) if value else ((), ())
+        return kept, (type(value), keys)
     if isinstance(value, bool | np.bool_):
         words.append(int(value))
-        return types.boolean
+        return None, types.boolean
     if isinstance(value, float | np.floating):
         words.append(int(np.float64(value).view(np.int64)))
-        return types.float64
+        return None, types.float64
     words.append(int(value))
-    return types.int64
+    return None, types.int64
+
+
+def _address(array: Any) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+@cache
+def _packed(keys: tuple[Any, ...]) -> Packed:
+    return Packed(tuple(map(_kind, keys)))
+
+
+def _kind(key: Any) -> types.Type:
+    """The type of what `_write` wrote; any array in it may be written to: one type for both."""
+    if isinstance(key, types.Type):
+        return key
+    if isinstance(key[0], np.dtype):
+        return types.Array(from_dtype(key[0]), key[1], "C")
+    return types.BaseTuple.from_types([_kind(one) for one in key[1]], key[0])
 
 
 @intrinsic

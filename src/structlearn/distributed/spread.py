@@ -64,7 +64,7 @@ class SpreadObjective:
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """See `Objective.essence`."""
+        """See `Objective.content`."""
         return (self.regularization, *(one.digest for one in self.facts))
 
     #: No run goes on from another's dual point.

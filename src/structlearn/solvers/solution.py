@@ -138,7 +138,7 @@ class Solution:
     w : the weights with the least primal value seen
     point : the dual point as its solver keeps it, where it keeps one; `z` is the same as a dense array
     state : the solver's last state, to go on from with the same solver on the same objective
-    fingerprint : of that objective
+    content_hash : of that objective
     dual_norm : ||w(z)||^2 of the point with the best dual value; NaN where the solver does not tell
     """
 

@@ -223,8 +223,7 @@ class Structure(ABC):
     def respond(self, record: Any, theta: Any) -> tuple[Any, Any]:
         """Vertices of `record` for one part vector, a list or a stack of them; and their values."""
         if is_list_of(theta, self.part_ndim):
-            found = [self._ask_one(record, one, f"Output {i}") for i, one in enumerate(theta)]
-            return [z for z, _ in found], np.array([value for _, value in found])
+            return self._ask_list(record, theta)
         theta = np.asarray(theta, dtype=np.float64)
         if theta.ndim == self.part_ndim + 1:
             return self._ask_stack(record, theta)
@@ -232,27 +231,43 @@ class Structure(ABC):
 
     def _ask_one(self, record: Any, theta: Any, name: str) -> tuple[Array, float]:
         theta, shape = self._checked(theta)
-        z, values = self._ask(record, shape, theta.reshape(1, -1))
+        z, values = self._ask(self._erased(record, shape), shape, theta.reshape(1, -1))
         if values[0] == -np.inf:
             raise nothing_allowed(name)
         return z.reshape(theta.shape), float(values[0])
+
+    def _ask_list(self, record: Any, thetas: Any) -> tuple[list[Array], Array]:
+        """One scratch memory for all of them."""
+        given = [self._checked(theta) for theta in thetas]
+        largest = tuple(max((shape[k] for _, shape in given), default=1) for k in (0, 1))
+        erased = self._erased(record, (largest[0], largest[1])) if given else None
+        found, best = [], np.empty(len(given))
+        for i, (theta, shape) in enumerate(given):
+            z, values = self._ask(erased, shape, theta.reshape(1, -1))
+            if values[0] == -np.inf:
+                raise nothing_allowed(f"Output {i}")
+            found.append(z.reshape(theta.shape))
+            best[i] = values[0]
+        return found, best
 
     def _ask_stack(self, record: Any, theta: Array) -> tuple[Array, Array]:
         shape = self._checked_shape(np.broadcast_to(0.0, theta.shape[1:]))
         theta = _checked_scores(theta)
         size = self.n_local(shape) + self.n_shared
-        z, values = self._ask(record, shape, theta.reshape(-1, size))
+        z, values = self._ask(self._erased(record, shape), shape, theta.reshape(-1, size))
         forbidden = np.flatnonzero(np.isneginf(values))
         if forbidden.size:
             raise nothing_allowed(f"Row {forbidden[0]}")
         return z.reshape(theta.shape), values
 
-    def _ask(self, record: Any, shape: Shape, theta: Array) -> tuple[Array, Array]:
-        """Equal shapes: one compiled call for all rows."""
+    @staticmethod
+    def _erased(record: Any, largest: Shape) -> tuple[Any, Any]:
+        return erase(record, largest, operations_of(maximize_rows))
+
+    def _ask(self, erased: Any, shape: Shape, theta: Array) -> tuple[Array, Array]:
+        """Equal shapes: one compiled call for all rows. `erased` is a record and what lives as long."""
         z, values = np.zeros(theta.shape), np.empty(len(theta))
-        erased, owner = erase(record, shape, operations_of(maximize_rows))
-        maximize_rows(erased, shape, self.n_local(shape), theta, z, values)
-        del owner
+        maximize_rows(erased[0], shape, self.n_local(shape), theta, z, values)
         self.raise_failure()
         return z, values
 

@@ -1,4 +1,4 @@
-"""Rows times labels for many examples at once: scores, pull-backs, Gram matrices."""
+"""Rows times labels for many examples at once: scores, pullbacks, Gram matrices."""
 
 from __future__ import annotations
 

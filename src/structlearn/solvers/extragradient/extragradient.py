@@ -61,7 +61,7 @@ class Epoch(NamedTuple):
 
 
 class State(NamedTuple):
-    """v = (w, v), the last u, step lengths, and the books. Nothing is changed in place."""
+    """v = (w, v), the last u, step lengths, and counts. Nothing is changed in place."""
 
     saddle: Saddle
     w: Array
@@ -150,7 +150,7 @@ class Extragradient(SaddleSolver):
         next_check = max(state.iterations + 1, 1.1 * state.iterations)
         return _begun_afresh(state._replace(found=found, next_check=next_check))
 
-    # ---- books -------------------------------------------------------------------------------------
+    # ---- the contract ------------------------------------------------------------------------------
 
     def progress(self, state: State) -> Progress:
         return Progress(state.oracle_calls)
