@@ -27,6 +27,7 @@ from scipy import sparse
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.core.rounding import UNIT, Bound
+from structlearn.core.vectors import assign
 from structlearn.problem.objective import Predictions
 from structlearn.problem.penalties import Penalty
 
@@ -176,7 +177,7 @@ def _square_sparse(columns: SparseColumns, out: Array) -> None:
 @kernel
 def _residual(columns: Any, y: Array, w: Array, r: Array) -> None:
     """r <- y - X w."""
-    r[:] = y
+    assign(r, y)
     for j in range(w.size):
         if w[j] != 0:
             retreat(columns, j, w[j], r)

@@ -12,6 +12,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.erased import Erased
 from structlearn.scoring.erased import ErasedScoring, erase
+from structlearn.scoring.ranges import pullback_range, score_range
 
 #: Parts of the examples that are scored, encoded or pulled back at a time.
 PARTS_AT_ONCE = 1 << 17
@@ -39,6 +40,11 @@ class Scoring(ABC):
     def record(self) -> Any:
         """The NamedTuple that answers the operations of `structlearn.core.contract`."""
 
+    @property
+    def bare_record(self) -> Any:
+        """A record that is enough to score and pull back."""
+        return self.record
+
     def for_pass(self, function: Any) -> ErasedScoring:
         """The record behind addresses, for a call of the kernel `function` in this thread."""
         return self._erased.record(function)
@@ -46,6 +52,10 @@ class Scoring(ABC):
     @cached_property
     def _erased(self) -> Erased[ErasedScoring]:
         return Erased(lambda operations: erase(self.record, operations))
+
+    @cached_property
+    def _bare_erased(self) -> Erased[ErasedScoring]:
+        return Erased(lambda operations: erase(self.bare_record, operations))
 
     def scores(self, w: Array, first: int, last: int) -> Array:
         """Local parts of Phi_i w for examples first .. last - 1, end to end."""
@@ -65,17 +75,18 @@ class Scoring(ABC):
         self._check(None, first, last)
         return self._part_norms(first, last)
 
-    @abstractmethod
     def _scores(self, w: Array, first: int, last: int) -> Array:
-        """Answers `scores`."""
+        theta = np.empty(self.start[last] - self.start[first])
+        score_range(self._bare_erased.record(score_range), self.start, first, last, w, theta)
+        return theta
 
-    @abstractmethod
     def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
-        """Answers `pullback`."""
+        record = self._bare_erased.record(pullback_range)
+        pullback_range(record, self.start, first, last, np.ascontiguousarray(delta, dtype=np.float64), out)
 
     @abstractmethod
     def _part_norms(self, first: int, last: int) -> Array:
-        """Answers `part_norms`."""
+        """Implements `part_norms`."""
 
     def _check(self, w: Array | None, first: int, last: int) -> None:
         """ValueError for weights, or a range of examples, that compiled code would read beyond."""

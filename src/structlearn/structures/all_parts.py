@@ -14,6 +14,7 @@ import numpy as np
 
 from structlearn.core.contract import Array, project, project_workspace, workspace
 from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.vectors import assign
 from structlearn.structures.base import Structure
 from structlearn.structures.erased import erase_inner, erases
 from structlearn.structures.regularized import Quadratic
@@ -60,6 +61,6 @@ def all_parts_workspace(structure: Any, shape: Any) -> Any:
 def all_parts_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     """`theta` and `shared` together are the scores of all parts, wherever they are cut."""
     scores = work.scores[: theta.size + shared.size]
-    scores[: theta.size] = theta
-    scores[theta.size :] = shared
+    assign(scores, theta)
+    assign(scores[theta.size :], shared)
     return active_set_project(WholeRecord(structure.inner), shape, scores, shared[:0], work.active, point)

@@ -75,6 +75,9 @@ def _erase(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[Era
     if asked:
         words = Words(record, of.workspace(record, largest))
         owners.append(words)
+        same = implementation(of.max_value, record) is implementation(of.maximize, record)
+        if "max_value" in asked and same:
+            asked["max_value"] = maximize  # not compiled twice
         addresses = {name: function.address(words.kind) for name, function in asked.items()}
         erased = erased._replace(words=words.address, **addresses)
     if "project" in operations:

@@ -22,6 +22,7 @@ import numpy as np
 
 from structlearn.core.contract import Array, maximize, project, project_workspace, shared_parts, workspace
 from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.vectors import assign
 
 MOST_ATOMS = 512
 #: The optimality at which we stop, relative to the atoms' scores: 10^4 rounding errors.
@@ -163,7 +164,7 @@ def _inner(a: Any, b: Any) -> Any:
 
 @kernel
 def _start(atoms: Any, vertex: Any, n_local: Any) -> Any:
-    atoms.parts[atoms.slot[0], : vertex.size] = vertex
+    assign(atoms.parts[atoms.slot[0]], vertex)
     atoms.score[0] = 0.0
     atoms.weight[0] = 1.0
     _grow(atoms, 0, n_local)
@@ -223,7 +224,7 @@ def _enter(atoms: Any, n: Any, vertex: Any, score: Any, gain: Any, n_local: Any)
     for 1, at no change of z: only the score rises, by `gain` for 1. It moves until an atom is used up.
     Returns the number of atoms, and False if the scores say that there is nothing to gain.
     """
-    atoms.parts[atoms.slot[n], : vertex.size] = vertex
+    assign(atoms.parts[atoms.slot[n]], vertex)
     atoms.score[n] = score
     atoms.weight[n] = 0.0
     c = atoms.row

@@ -11,8 +11,6 @@ from structlearn.scoring.arcs.kernels import (
     arc_norms,
     count_features,
     list_features,
-    pullback_sentences,
-    score_sentences,
 )
 from structlearn.scoring.arcs.templates import Templates
 from structlearn.scoring.base import Scoring, starts_of
@@ -51,14 +49,6 @@ class ArcScoring(Scoring):
         longest = int(self.shapes[:, 1].max())
         shift = np.uint64(64 - self.bits)
         return Arcs(self.codes, self.first, self.start, self.templates, shift, self.n_weights, longest, 0)
-
-    def _scores(self, w: Array, first: int, last: int) -> Array:
-        theta = np.empty(self.start[last] - self.start[first])
-        score_sentences(self.record, first, last, w, theta)
-        return theta
-
-    def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
-        pullback_sentences(self.record, first, last, delta, out)
 
     def _part_norms(self, first: int, last: int) -> Array:
         norms = np.empty(self.start[last] - self.start[first])

@@ -288,25 +288,6 @@ def arcs_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any
 
 
 @kernel
-def score_sentences(scoring: Any, first: Any, last: Any, w: Any, theta: Any) -> None:
-    """Scores of the arcs of a range of sentences, end to end."""
-    work = arc_work(scoring, 0)
-    offset = scoring.start[first]
-    for i in range(first, last):
-        arcs_score(scoring, i, w, work, theta[scoring.start[i] - offset : scoring.start[i + 1] - offset])
-
-
-@kernel
-def pullback_sentences(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
-    """out <- out + sum_i Phi_i^T delta_i."""
-    work = arc_work(scoring, 0)
-    offset = scoring.start[first]
-    for i in range(first, last):
-        own = delta[scoring.start[i] - offset : scoring.start[i + 1] - offset]
-        arcs_add_pullback(scoring, i, own, 1.0, out, work)
-
-
-@kernel
 def arc_norms(scoring: Any, first: Any, last: Any, norms: Any) -> None:
     """||Phi_i^T e_j|| of every arc j."""
     work = arcs_workspace(scoring)

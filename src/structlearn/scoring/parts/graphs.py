@@ -56,14 +56,6 @@ class GraphScoring(Scoring):
     def record(self) -> GraphRows:
         return GraphRows(self.X, self.F, self.nodes, self.edges, 0, bool(self.intercept))
 
-    def _scores(self, w: Array, first: int, last: int) -> Array:
-        theta = np.empty(self.start[last] - self.start[first])
-        score_graphs(self.record, first, last, w, theta)
-        return theta
-
-    def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
-        pullback_graphs(self.record, first, last, delta, out)
-
     def _part_norms(self, first: int, last: int) -> Array:
         norms = []
         for i in range(first, last):
@@ -140,23 +132,3 @@ def graph_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: An
     work[:] = 0.0
     graph_add_pullback(scoring, i, delta, 1.0, work, work)
     graph_score(scoring, i, work, work, out)
-
-
-@kernel
-def score_graphs(scoring: Any, first: Any, last: Any, w: Any, theta: Any) -> None:
-    """Scores of examples first .. last - 1, end to end."""
-    work = graph_workspace(scoring)
-    start = scoring.nodes[first] + scoring.edges[first]
-    for i in range(first, last):
-        a, b = scoring.nodes[i] + scoring.edges[i], scoring.nodes[i + 1] + scoring.edges[i + 1]
-        graph_score(scoring, i, w, work, theta[a - start : b - start])
-
-
-@kernel
-def pullback_graphs(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
-    """out <- out + sum_i Phi_i^T delta_i over examples first .. last - 1."""
-    work = graph_workspace(scoring)
-    start = scoring.nodes[first] + scoring.edges[first]
-    for i in range(first, last):
-        a, b = scoring.nodes[i] + scoring.edges[i], scoring.nodes[i + 1] + scoring.edges[i + 1]
-        graph_add_pullback(scoring, i, delta[a - start : b - start], 1.0, out, work)

@@ -64,14 +64,6 @@ class SumScoring(Scoring):
     def record(self) -> SummedParts:
         return SummedParts(self.rows, self.columns, 0)
 
-    def _scores(self, w: Array, first: int, last: int) -> Array:
-        theta = np.empty(self.start[last] - self.start[first])
-        sums_score_range(self.record, first, last, w, theta)
-        return theta
-
-    def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
-        sums_pullback_range(self.record, first, last, delta, out)
-
     def _part_norms(self, first: int, last: int) -> Array:
         squares = np.empty(self.start[last] - self.start[first])
         sums_square_range(self.record, first, last, squares)
@@ -149,30 +141,6 @@ def sums_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
     work[:] = 0.0
     sums_add_pullback(scoring, i, delta, 1.0, work, work)
     return _dot(work, work)
-
-
-@kernel
-def _cells(scoring: Any, i: Any) -> Any:
-    rows, columns = scoring.rows.start, scoring.columns.start
-    return (rows[i + 1] - rows[i]) * (columns[i + 1] - columns[i])
-
-
-@kernel
-def sums_score_range(scoring: Any, first: Any, last: Any, w: Any, theta: Any) -> None:
-    at = 0
-    for i in range(first, last):
-        end = at + _cells(scoring, i)
-        sums_score(scoring, i, w, w, theta[at:end])
-        at = end
-
-
-@kernel
-def sums_pullback_range(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
-    at = 0
-    for i in range(first, last):
-        end = at + _cells(scoring, i)
-        sums_add_pullback(scoring, i, delta[at:end], 1.0, out, out)
-        at = end
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 from structlearn.core.contract import Array, add_pullback, prefetch, score, scoring_workspace, squared_norm
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.prefetching import CACHE_LINE, prefetch_line
+from structlearn.core.vectors import longest_range
 
 #: Up to this length ||Phi^T delta||^2 comes from the stored Gram matrix of the rows.
 LONGEST_GRAM = 256
@@ -47,17 +48,12 @@ class SparseRows(NamedTuple):
 
 
 @jitable
-def longest(scoring: Any) -> Any:
-    """Most rows of an example, at least 1."""
-    return max(1, np.diff(scoring.first).max()) if scoring.first.size > 1 else 1
-
-
-@jitable
 def _row_workspace(scoring: Any, n_features: Any) -> Any:
     """A pulled-back direction, zero between uses (only if some example has no Gram matrix), and labels."""
     n = scoring.n_labels
     size = (n_features + int(scoring.intercept)) * n + scoring.n_shared
-    return np.zeros(size if longest(scoring) > LONGEST_GRAM else 0), np.empty(n + 1, dtype=np.int64)
+    too_long = longest_range(scoring.first) > LONGEST_GRAM
+    return np.zeros(size if too_long else 0), np.empty(n + 1, dtype=np.int64)
 
 
 @implements(scoring_workspace, DenseRows)

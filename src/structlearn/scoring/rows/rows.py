@@ -17,8 +17,8 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.scoring.base import Scoring, check_csr, starts_of
 from structlearn.scoring.rows import subsets  # noqa: F401  (registers its answers)
+from structlearn.scoring.rows.grams import fill_gram
 from structlearn.scoring.rows.kernels import LONGEST_GRAM, DenseRows, SparseRows
-from structlearn.scoring.rows.ranges import fill_gram, pullback_range, score_range
 
 #: Dense data with fewer non-zeros than this is faster, and no larger, as CSR.
 SPARSE_ENOUGH = 0.3
@@ -67,7 +67,7 @@ class RowScoring(Scoring):
         self.n_weights = (X.shape[1] + intercept) * n_labels + n_shared
 
     @cached_property
-    def _bare_record(self) -> DenseRows | SparseRows:
+    def bare_record(self) -> DenseRows | SparseRows:
         """The record without Gram matrices: enough to score."""
         X = self.X
         if self.sparsify and not sparse.issparse(X) and np.count_nonzero(X) < SPARSE_ENOUGH * X.size:
@@ -87,7 +87,7 @@ class RowScoring(Scoring):
         lengths = np.diff(self.first)
         gram_first = np.concatenate([[0], np.cumsum(np.where(lengths <= LONGEST_GRAM, lengths**2, 0))])
         gram = self.memory.empty(gram_first[-1])
-        record = self._bare_record._replace(gram=gram, gram_first=gram_first)
+        record = self.bare_record._replace(gram=gram, gram_first=gram_first)
         if (lengths > 1).any():
             fill_gram(record)
             return record
@@ -111,9 +111,7 @@ class RowScoring(Scoring):
 
     def _scores(self, w: Array, first: int, last: int) -> Array:
         if self._sparse:
-            theta = np.empty(self.start[last] - self.start[first])
-            score_range(self._bare_record, first, last, w, theta)
-            return theta
+            return super()._scores(w, first, last)
         W = self.label_weights(w)
         d = self.X.shape[1]
         table = self._rows(first, last) @ W[:d]
@@ -123,8 +121,7 @@ class RowScoring(Scoring):
 
     def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
         if self._sparse:
-            pullback_range(self._bare_record, first, last, delta, out)
-            return
+            return super()._pullback(delta, first, last, out)
         W = self.label_weights(out)
         d = self.X.shape[1]
         table = delta.reshape(-1, self.n_labels)

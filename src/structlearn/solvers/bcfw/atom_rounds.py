@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from structlearn.core.barrier import meet
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
+from structlearn.core.vectors import assign
 from structlearn.solvers.bcfw.active_pass import active_pass, room_before
 from structlearn.solvers.bcfw.atoms import atoms_of
 from structlearn.solvers.bcfw.rounds import combine
@@ -66,7 +67,7 @@ def run_rounds(
         order = threads.order[first + size * k // n : first + size * (k + 1) // n]
         changes, scalars = threads.changes[r % 2], threads.scalars[r % 2]
         own, scalar = changes[k], scalars[k]
-        own[:] = w
+        assign(own, w)
         scalar[:] = 0.0
         before = room_before(store, order)
         active_pass(

@@ -22,6 +22,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
+from structlearn.core.vectors import assign
 from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle, maximize_chunk
 from structlearn.solvers.extragradient.geometry import Geometry
@@ -249,9 +250,9 @@ def join(start: Any, first: Any, last: Any, local: Any, shared: Any, whole: Any)
     at = 0
     for i in range(first, last):
         a, b = start[i] - start[first], start[i + 1] - start[first]
-        whole[at : at + b - a] = local[a:b]
+        assign(whole[at:], local[a:b])
         at += b - a
-        whole[at : at + shared.size] = shared
+        assign(whole[at:], shared)
         at += shared.size
 
 
@@ -261,7 +262,7 @@ def part(start: Any, first: Any, last: Any, whole: Any, local: Any, shared: Any)
     at = 0
     for i in range(first, last):
         a, b = start[i] - start[first], start[i + 1] - start[first]
-        local[a:b] = whole[at : at + b - a]
+        assign(local[a:], whole[at : at + b - a])
         at += b - a
         for j in range(shared.size):
             shared[j] += whole[at + j]

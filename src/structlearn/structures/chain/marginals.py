@@ -16,6 +16,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import jitable, kernel
 from structlearn.core.rounding import UNIT
+from structlearn.core.vectors import assign
 from structlearn.structures.chain.logarithms import LOWEST, log_backward, log_forward
 from structlearn.structures.regularized import clipped
 
@@ -113,9 +114,9 @@ def chain_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: A
         mean[:] = 0.0
         return value
     if structure.start:
-        mean[n_local + n * n : n_local + n * n + n] = local[0]
+        assign(mean[n_local + n * n :], local[0])
     if structure.end:
-        mean[mean.size - n :] = local[length - 1]
+        assign(mean[mean.size - n :], local[length - 1])
     return value
 
 

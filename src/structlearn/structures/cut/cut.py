@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, project, project_workspace, workspace
 from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.vectors import longest_range
 from structlearn.structures.base import SparseVertices, Structure, one_each
 from structlearn.structures.cut.graphs import Graph, GraphRecord, graph_record, grid_graph, make_graph
 from structlearn.structures.cut.max_flow import SOURCE, cut_work, saturate
@@ -174,16 +175,10 @@ def _checked(weights: Any, size: int, noun: str) -> Array:
 # ---- compiled answers ------------------------------------------------------------------------------
 
 
-@jitable
-def _most(starts: Any) -> Any:
-    """The largest of some ranges."""
-    return np.diff(starts).max() if starts.size > 1 else 0
-
-
 @implements(workspace, GraphRecord)
 @jitable
 def cut_workspace(structure: Any, shape: Any) -> Any:
-    return cut_work(_most(structure.nodes), 2 * _most(structure.edges))
+    return cut_work(longest_range(structure.nodes), 2 * longest_range(structure.edges))
 
 
 @kernel
@@ -228,7 +223,7 @@ def cut_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any,
 @jitable
 def cut_project_workspace(structure: Any, shape: Any) -> Any:
     flow = cut_workspace(structure, shape)
-    return project_work(flow, _most(structure.nodes), _most(structure.edges))
+    return project_work(flow, longest_range(structure.nodes), longest_range(structure.edges))
 
 
 @implements(project, GraphRecord)

@@ -251,7 +251,10 @@ def mutual_information(Y: Array) -> Array:
 @implements(shared_parts, TreeRecord)
 @jitable
 def _pair_parts(structure: Any) -> Any:
-    return 4 * np.sum(structure.parent >= 0)
+    found = 0
+    for parent in structure.parent:
+        found += 4 * (parent >= 0)
+    return found
 
 
 register(TreeRecord)

@@ -14,6 +14,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import jitable, kernel
+from structlearn.core.vectors import assign
 
 
 class ArborescenceWork(NamedTuple):
@@ -73,7 +74,8 @@ def best_arborescence(n: Any, single_root: Any, theta: Any, work: Any, vertex: A
             if theta[h, m] > -np.inf and h != m + 1:
                 low, high = min(low, theta[h, m]), max(high, theta[h, m])
     handicap = 1.0 + 2.0 * n * (high - low)
-    work.shifted[: n + 1, :n] = theta
+    for h in range(n + 1):
+        assign(work.shifted[h], theta[h])
     for m in range(n):
         work.shifted[0, m] -= handicap
     value, roots = _grow(n, work.shifted, work, vertex)

@@ -13,6 +13,7 @@ import numpy as np
 
 from structlearn.core.contract import marginals
 from structlearn.core.kernels import kernel
+from structlearn.core.vectors import assign, sum_of
 from structlearn.structures.tree.eisner import JOINED, LEFT, RIGHT, push
 
 
@@ -96,10 +97,10 @@ def sample_words(structure: Any, shape: Any, theta: Any, work: Any, uniform: Any
     mean, given = np.empty(theta.size), np.empty(theta.size)
     table, shares = given.reshape(n + 1, n), mean.reshape(n + 1, n)
     for i in range(heads.shape[0]):
-        given[:] = theta
+        assign(given, theta)
         for m in range(n):
             marginals(structure, shape, given, given[:0], work, mean)
-            target, last, reached = uniform[i, m] * shares[:, m].sum(), -1, 0.0
+            target, last, reached = uniform[i, m] * sum_of(shares[:, m]), -1, 0.0
             for h in range(n + 1):
                 if shares[h, m] > 0.0:
                     last = h

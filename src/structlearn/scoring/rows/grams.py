@@ -1,4 +1,4 @@
-"""Rows times labels for many examples at once: scores, pullbacks, Gram matrices."""
+"""Gram matrices of the rows of an example."""
 
 from __future__ import annotations
 
@@ -6,34 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.core.contract import add_pullback, score, scoring_workspace
 from structlearn.core.kernels import implements, kernel, leaf, operation
-from structlearn.scoring.rows.kernels import DenseRows, SparseRows, longest
-
-
-@kernel
-def score_range(scoring: Any, first: Any, last: Any, w: Any, theta: Any) -> None:
-    """Local scores of examples first .. last - 1, end to end."""
-    work = scoring_workspace(scoring)
-    n = scoring.n_labels
-    offset = scoring.first[first]
-    for i in range(first, last):
-        a, b = scoring.first[i] - offset, scoring.first[i + 1] - offset
-        score(scoring, i, w, work, theta[a * n : b * n])
-
-
-@kernel
-def pullback_range(scoring: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
-    """out <- out + sum_i Phi_i^T delta_i over the local parts of examples first .. last - 1."""
-    work = scoring_workspace(scoring)
-    n = scoring.n_labels
-    offset = scoring.first[first]
-    one = np.zeros(longest(scoring) * n + scoring.n_shared)
-    for i in range(first, last):
-        a, b = (scoring.first[i] - offset) * n, (scoring.first[i + 1] - offset) * n
-        one[: b - a] = delta[a:b]
-        one[b - a :] = 0.0
-        add_pullback(scoring, i, one[: b - a + scoring.n_shared], 1.0, out, work)
+from structlearn.scoring.rows.kernels import DenseRows, SparseRows
 
 
 @operation
