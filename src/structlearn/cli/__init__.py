@@ -180,7 +180,7 @@ def _run() -> None:
 
 
 def _stop() -> None:
-    stop_listening()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # also where it came before `hear` was in place
     say(STOPPED)
     sys.exit(INTERRUPTED)
 
