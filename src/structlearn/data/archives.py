@@ -13,7 +13,7 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from structlearn.data.errors import DataError
+from structlearn.storage.errors import DataError
 
 #: So many bytes from fewer than one in `_MOST` bytes of archive are no data: text shrinks to a tenth or so.
 _WINDOW = 1 << 20

@@ -10,9 +10,9 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from structlearn.data.errors import DataError
 from structlearn.data.text import write_lines
 from structlearn.data.tokens import Tokens, read_tokens
+from structlearn.storage.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)

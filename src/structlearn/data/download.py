@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from structlearn.core.wording import quoted
-from structlearn.data.errors import DataError
 from structlearn.data.registry import DataSet, Source, by_hand, data_folder, data_set, located
 from structlearn.storage.atomic import make_folder
+from structlearn.storage.errors import DataError
 
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, tarfile.TarError, zipfile.BadZipFile)

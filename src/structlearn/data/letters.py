@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structlearn.data.errors import DataError
 from structlearn.data.text import open_text
+from structlearn.storage.errors import DataError
 
 N_PIXELS = 128
 #: id, letter, id of the next letter of the word (-1 if none), word, position, fold; then the pixels

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from structlearn.core.wording import plain, quoted
-from structlearn.data.errors import DataError
 from structlearn.data.scalars import number_problem, parse_labels
 from structlearn.data.text import open_text, write_lines
+from structlearn.storage.errors import DataError
 
 _INDEX = re.compile(r"[+-]?[0-9]+")
 _LARGEST_INDEX = 2**31 - 1

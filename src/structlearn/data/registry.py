@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from structlearn.data.errors import DataError
+from structlearn.storage.errors import DataError
 
 #: Names the folder in which each data set has a folder of its own.
 VARIABLE = "STRUCTLEARN_DATA"

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from structlearn.core.wording import quoted
-from structlearn.data.errors import DataError
 from structlearn.data.text import content
 from structlearn.data.tokens import Layout, Tokens
+from structlearn.storage.errors import DataError
 
 _CELL = re.compile(r"[^ ]+")
 _EMPTY = "_"

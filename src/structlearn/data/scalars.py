@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.core.wording import quoted
-from structlearn.data.errors import DataError
+from structlearn.storage.errors import DataError
 
 # At most 18 digits: these fit 64 bits.
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.core.wording import listed, quoted
-from structlearn.data.errors import DataError
 from structlearn.data.scalars import number_problem, parse_labels, parse_number
 from structlearn.data.text import open_text
+from structlearn.storage.errors import DataError
 
 Rows = Iterator[tuple[int, list[str]]]
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import IO, Any, TextIO
 
 from structlearn.data.archives import Unpacked
-from structlearn.data.errors import DataError
 from structlearn.storage.atomic import atomic_write
+from structlearn.storage.errors import DataError
 
 #: Numbered lines; `close` them where an error may come between two of them.
 Lines = Generator[tuple[int, str], None, None]

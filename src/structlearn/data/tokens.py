@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from structlearn.core.wording import listed
 from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
-from structlearn.data.errors import DataError
 from structlearn.data.text import Lines, content, is_blank, open_text
+from structlearn.storage.errors import DataError
 
 _CELL = re.compile(r"[^ ]+")
 

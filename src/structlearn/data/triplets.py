@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.data.archives import read_arrays
-from structlearn.data.errors import DataError
+from structlearn.storage.errors import DataError
 
 #: The pairs of three items. Outcome k says that pair k is most alike.
 PAIRS = ((0, 1), (0, 2), (1, 2))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from structlearn.data.columns import Sequences
-from structlearn.data.errors import DataError
 from structlearn.data.scalars import is_number, number_or_none, number_problem
+from structlearn.storage.errors import DataError
 
 _HEADER = "columns "
 _UNKNOWN = -1, 0.0

@@ -13,9 +13,9 @@ from structlearn import structures
 from structlearn.core.contract import Array
 from structlearn.estimators import forms
 from structlearn.estimators.base import StructuredEstimator
-from structlearn.estimators.model_file import ModelFile, damaged, history_array, history_of, write_model
 from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.stored import build, describe, from_json, is_plain, to_json
+from structlearn.storage.model_file import ModelFile, damaged, history_array, history_of, write_model
 from structlearn.structures.whole import Whole
 
 #: Longer arrays of numbers are no part of the header.

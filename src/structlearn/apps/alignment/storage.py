@@ -14,8 +14,8 @@ from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.vectors import Vectors, WordVectors
 from structlearn.core.contract import Array
 from structlearn.estimators.forms import number, read_certificate
-from structlearn.estimators.model_file import ModelFile, damaged, history_array, history_of, write_model
 from structlearn.estimators.stored import build
+from structlearn.storage.model_file import ModelFile, damaged, history_array, history_of, write_model
 from structlearn.storage.schema import check_form, read_json
 
 if TYPE_CHECKING:

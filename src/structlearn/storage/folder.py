@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structlearn.data.errors import DataError
+from structlearn.storage.errors import DataError
 from structlearn.storage.schema import check_form, read_json
 
 HEADER = "header.json"

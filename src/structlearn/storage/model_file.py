@@ -14,9 +14,9 @@ import numpy as np
 
 import structlearn
 from structlearn.core.contract import Array
-from structlearn.estimators.compact import check_density, fill, pack, whole_shapes
 from structlearn.estimators.stored import DESCRIPTION
 from structlearn.solvers.solution import History, Row
+from structlearn.storage.compact import check_density, fill, pack, whole_shapes
 from structlearn.storage.schema import check_form
 from structlearn.storage.tensors import TensorFile, write_tensors
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from structlearn.data.errors import DataError
-from structlearn.data.folder import FolderWriter
-from structlearn.data.packed import FORMAT, KEPT, KINDS, VERSION
+from structlearn.storage.errors import DataError
+from structlearn.storage.folder import FolderWriter
+from structlearn.storage.packed import FORMAT, KEPT, KINDS, VERSION
 
 
 class PackedWriter:

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from structlearn.core.wording import plain
-from structlearn.data.errors import DataError
-from structlearn.data.folder import read_folder
-from structlearn.data.packed_checks import check_arrays, check_header
+from structlearn.storage.errors import DataError
+from structlearn.storage.folder import read_folder
+from structlearn.storage.packed_checks import check_arrays, check_header
 
 FORMAT = "structlearn-packed"
 VERSION = 1
