@@ -13,22 +13,64 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from structlearn.storage.atomic import put_in_place
 from structlearn.storage.errors import DataError
-from structlearn.storage.schema import check_form, read_json
+from structlearn.storage.schema import check_form, count, read_json
+from structlearn.storage.tensors import KINDS
 
 HEADER = "header.json"
-#: Numbers only: memory that is mapped as objects would be taken for their addresses.
-_KINDS = ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "b1")
-_DTYPES = {f"{order}{kind}" for order in "<|=" for kind in _KINDS}
 _PIECE = 1 << 24
+
+
+def little(kind: np.dtype) -> np.dtype:
+    return kind.newbyteorder("<") if kind.itemsize > 1 else kind
+
+
+#: Numbers only: memory that is mapped as objects would be taken for their addresses.
+_DTYPES = {little(kind).str for kind in KINDS.values()}
+
+
+def _dtype(value: object) -> bool:
+    """a type of numbers"""
+    return isinstance(value, str) and value in _DTYPES
+
+
+_ENTRY = {"dtype": _dtype, "shape": [count], "sha256": str}
+
+
+# ---- writing ---------------------------------------------------------------------------------------
+
+
+class _ArrayFile:
+    """An array that grows, in a file; all its rows have the type and the width of those it is opened for."""
+
+    def __init__(self, path: Path, rows: np.ndarray) -> None:
+        self.path, self.kind, self.width = path, little(rows.dtype), rows.shape[1:]
+        self.n_rows, self.hash = 0, hashlib.sha256()
+        self.file = open(path, "wb")  # noqa: SIM115  (closed at the end)
+
+    def append(self, rows: np.ndarray) -> None:
+        if rows.shape[1:] != self.width:
+            raise ValueError(f"{rows.shape[1:]} entries a row of {self.path.stem}, not {self.width}.")
+        rows = np.ascontiguousarray(rows, dtype=self.kind)
+        content = rows.reshape(-1).view(np.uint8).data
+        self.file.write(content)
+        self.hash.update(content)
+        self.n_rows += len(rows)
+
+    def finish(self) -> dict[str, object]:
+        """Sync; its entry of the header."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        shape = [self.n_rows, *self.width]
+        return {"dtype": self.kind.str, "shape": shape, "sha256": self.hash.hexdigest()}
 
 
 class FolderWriter:
@@ -46,89 +88,49 @@ class FolderWriter:
             raise FileExistsError(f"Cannot write {path}: it exists already.")
         if not self.path.absolute().parent.is_dir():
             raise FileNotFoundError(f"Cannot write {path}: the folder around it does not exist.")
-        self._files: dict[str, Any] = {}
-        self._hashes: dict[str, Any] = {}
-        self._shapes: dict[str, tuple[int, ...]] = {}
-        self._kinds: dict[str, np.dtype[Any]] = {}
+        self._arrays: dict[str, _ArrayFile] = {}
 
-    def __enter__(self) -> FolderWriter:
+    def __enter__(self) -> Self:
         parent = self.path.absolute().parent
         self.aside = Path(tempfile.mkdtemp(dir=parent, prefix=f".{self.path.name}.", suffix=".part"))
         return self
 
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        for file in self._files.values():
-            file.close()
+    def __exit__(self, *_: object) -> None:
+        for array in self._arrays.values():
+            array.file.close()
         shutil.rmtree(self.aside, ignore_errors=True)  # after `finish` it is gone already
 
-    def append(self, name: str, array: NDArray[Any]) -> None:
+    def append(self, name: str, rows: np.ndarray) -> None:
         """Further rows of an array, which all have one type and width."""
-        if name not in self._files:
-            self._files[name] = open(self.aside / f"{name}.bin", "wb")  # noqa: SIM115  (closed at the end)
-            self._hashes[name] = hashlib.sha256()
-            self._shapes[name], self._kinds[name] = (0, *array.shape[1:]), little(array.dtype)
-        if array.shape[1:] != self._shapes[name][1:]:
-            raise ValueError(f"{array.shape[1:]} entries a row of {name}, not {self._shapes[name][1:]}.")
-        rows = np.ascontiguousarray(array, dtype=self._kinds[name])
-        content = rows.reshape(-1).view(np.uint8)
-        self._files[name].write(content)
-        self._hashes[name].update(content)
-        self._shapes[name] = (self._shapes[name][0] + len(rows), *self._shapes[name][1:])
+        if name not in self._arrays:
+            self._arrays[name] = _ArrayFile(self.aside / f"{name}.bin", rows)
+        self._arrays[name].append(rows)
 
-    def rewrite(self, name: str, change: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
+    def rewrite(self, name: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
         """Replace the entries of a vector by others of the same type."""
-        self._files.pop(name).close()
-        old = (self.aside / f"{name}.bin").rename(self.aside / f"{name}.old")
-        kind = self._kinds[name]
+        before = self._arrays.pop(name)
+        before.file.close()
+        old = before.path.rename(self.aside / f"{name}.old")
+        self.append(name, np.empty(0, before.kind))
         with open(old, "rb") as file:
             while piece := file.read(_PIECE):
-                self.append(name, change(np.frombuffer(piece, kind)))
-        if name not in self._files:
-            self.append(name, np.empty(0, kind))
+                self.append(name, change(np.frombuffer(piece, before.kind)))
         old.unlink()
 
-    def finish(self, header: dict[str, Any]) -> None:
+    def finish(self, header: Mapping[str, object]) -> None:
         """Write the header, sync everything, and give the folder its name."""
-        arrays = {
-            name: {
-                "dtype": self._kinds[name].str,
-                "shape": list(self._shapes[name]),
-                "sha256": self._hashes[name].hexdigest(),
-            }
-            for name in self._files
-        }
-        for file in self._files.values():
-            file.flush()
-            os.fsync(file.fileno())
-        header = {**header, "arrays": arrays}
+        header = {**header, "arrays": {name: array.finish() for name, array in self._arrays.items()}}
         with open(self.aside / HEADER, "w", encoding="utf-8") as file:
             json.dump({**header, "sha256": _hash_of_header(header)}, file, indent=1)
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        self.aside.chmod(0o777 & ~mask)
-        os.rename(self.aside, self.path)
+        put_in_place(self.aside, self.path, 0o777)
 
 
-def _dtype(value: Any) -> bool:
-    """a type of numbers"""
-    return isinstance(value, str) and value in _DTYPES
+# ---- reading ---------------------------------------------------------------------------------------
 
 
-def _size(value: Any) -> bool:
-    """a number of at least 0"""
-    return type(value) is int and value >= 0
-
-
-_ENTRY = {"dtype": _dtype, "shape": [_size], "sha256": str}
-
-
-def little(kind: np.dtype[Any]) -> np.dtype[Any]:
-    return kind.newbyteorder("<") if kind.itemsize > 1 else kind
-
-
-def read_folder(path: str | Path, *, verify: bool = True) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_folder(path: str | Path, *, verify: bool = True) -> tuple[dict, dict[str, np.ndarray]]:
     """The header and the arrays of a folder, mapped; DataError if it is not whole.
 
     The maps are private: what is written into them never reaches the files. `verify` reads every byte once
@@ -139,9 +141,9 @@ def read_folder(path: str | Path, *, verify: bool = True) -> tuple[dict[str, Any
     return header, {name: _open(path, name, entry, verify) for name, entry in header["arrays"].items()}
 
 
-def _read_header(path: Path) -> dict[str, Any]:
+def _read_header(path: Path) -> dict:
     try:
-        header = read_json((path / HEADER).read_bytes())
+        header = read_json((path / HEADER).read_bytes(), dict, "")
         check_form(header, {"sha256": str, "arrays": dict[str, dict]}, "")
         for name, entry in header["arrays"].items():
             check_form(entry, _ENTRY, f"the array {name!a}")
@@ -154,11 +156,11 @@ def _read_header(path: Path) -> dict[str, Any]:
     return header
 
 
-def _hash_of_header(header: dict[str, Any]) -> str:
+def _hash_of_header(header: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()
 
 
-def _open(path: Path, name: str, entry: dict[str, Any], verify: bool) -> NDArray[Any]:
+def _open(path: Path, name: str, entry: dict, verify: bool) -> np.ndarray:
     if Path(name).name != name:
         raise DataError(f"{path / HEADER} is damaged: {name!a} is the name of no array.")
     file = path / f"{name}.bin"
@@ -168,16 +170,10 @@ def _open(path: Path, name: str, entry: dict[str, Any], verify: bool) -> NDArray
         raise DataError(f"{file} is missing.")
     if file.stat().st_size != n_bytes:
         raise DataError(f"{file} is damaged: it has {file.stat().st_size} bytes, not {n_bytes}.")
-    if verify and _hash_of_file(file) != entry["sha256"]:
-        raise DataError(f"{file} is damaged: its hash is another.")
+    if verify:
+        with open(file, "rb") as stream:
+            if hashlib.file_digest(stream, "sha256").hexdigest() != entry["sha256"]:
+                raise DataError(f"{file} is damaged: its hash is another.")
     if not n_bytes:
         return np.empty(shape, kind)
     return np.asarray(np.memmap(file, dtype=kind, mode="c", shape=shape))
-
-
-def _hash_of_file(path: Path) -> str:
-    found = hashlib.sha256()
-    with open(path, "rb") as file:
-        while piece := file.read(_PIECE):
-            found.update(piece)
-    return found.hexdigest()

@@ -3,130 +3,121 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from structlearn.storage.schema import check_form
+from structlearn.storage.schema import check_form, count
 
 #: Rows that are looked at at once.
 _ROWS = 1 << 20
 
 
-def _label(value: Any) -> bool:
+def _label(value: object) -> bool:
     """a label, a string or a number"""
     return isinstance(value, str | int | float)
 
 
-def _count(value: Any) -> bool:
-    """a number of at least 0"""
-    return type(value) is int and value >= 0
-
-
 _HEADER = {
     "kind": Literal["classes", "sets", "numbers", "chain", "matching"],
-    "n_features": _count,
+    "n_features": count,
     "classes": [_label],
     "vectors": bool,
-    "notes": dict[str, Any],
+    "notes": dict[str, object],
     "texts": dict[str, list[str]],
 }
 
 
-def check_header(header: Mapping[str, Any]) -> None:
-    """ValueError for a header that none of ours is."""
+def check_packed(header: dict, arrays: Mapping[str, np.ndarray], *, contents: bool) -> None:
+    """ValueError for a header that none of ours is, and for arrays that are missing or do not fit each other.
+
+    With `contents`, every entry is looked at.
+    """
     check_form(header, _HEADER, "")
-
-
-def check_arrays(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, contents: bool) -> None:
-    """ValueError if arrays are missing or do not fit each other; with `contents`, look at every entry."""
-    n_rows = _check_rows(header, arrays, contents)
+    found, n_classes = _Arrays(arrays, contents), len(header["classes"])
+    n_rows = found.check_features(header["n_features"])
     kind = header["kind"]
     if kind == "numbers":
-        _check(arrays, "targets", "f", n_rows)
-        _check_finite(arrays["targets"], contents)
+        found.check("targets", "f", n_rows)
+        found.check_finite("targets")
     elif kind == "classes":
-        _check_codes(header, arrays, n_rows, contents)
+        found.check_codes(n_rows, n_classes)
     elif kind == "sets":
-        _check_codes(header, arrays, len(_there(arrays, "codes")), contents)
-        _check_starts(arrays, "starts", n_rows, len(arrays["codes"]))
+        size = len(found["codes"])
+        found.check_codes(size, n_classes)
+        found.check_starts("starts", n_rows, size)
     elif kind == "chain":
-        _check_codes(header, arrays, n_rows, contents)
-        _check_starts(arrays, "starts", len(_there(arrays, "starts")) - 1, n_rows)
+        found.check_codes(n_rows, n_classes)
+        found.check_starts("starts", len(found["starts"]) - 1, n_rows)
     else:
-        _check_matchings(arrays, n_rows, contents)
+        found.check_matchings(n_rows)
 
 
-def _check_rows(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], contents: bool) -> int:
-    """The features; how many rows they have."""
-    if "features" in arrays:
-        rows = arrays["features"]
-        _check(arrays, "features", "f", len(rows) if rows.ndim else 0, header["n_features"])
-        _check_finite(rows, contents)
-        return len(rows)
-    n_rows, size = len(_there(arrays, "indptr")) - 1, len(_there(arrays, "data"))
-    _check(arrays, "data", "f", size)
-    _check(arrays, "indices", "i", size)
-    _check_starts(arrays, "indptr", n_rows, size)
-    _check_finite(arrays["data"], contents)
-    _check_range(arrays, "indices", header["n_features"], contents)
-    return n_rows
+class _Arrays:
+    """Arrays by name; ValueError where one is missing or is not as it must be."""
 
+    def __init__(self, arrays: Mapping[str, np.ndarray], contents: bool) -> None:
+        self.arrays, self.contents = arrays, contents
 
-def _check_codes(
-    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], size: int, contents: bool
-) -> None:
-    _check(arrays, "codes", "i", size)
-    _check_range(arrays, "codes", len(header["classes"]), contents)
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.arrays or not self.arrays[name].ndim:
+            raise ValueError(f"there is no array {name}")
+        return self.arrays[name]
 
+    def check(self, name: str, kind: str, *shape: int) -> None:
+        found = self[name]
+        if found.dtype.kind != kind or found.shape != shape:
+            raise ValueError(f"{name} are {found.dtype} of shape {found.shape}, not of shape {shape}")
 
-def _check_matchings(arrays: Mapping[str, NDArray[Any]], n_rows: int, contents: bool) -> None:
-    n, n_links = len(_there(arrays, "shapes")), len(_there(arrays, "links"))
-    _check(arrays, "shapes", "i", n, 2)
-    _check(arrays, "links", "i", n_links, 2)
-    _check_starts(arrays, "starts", n, n_rows)
-    _check_starts(arrays, "link_starts", n, n_links)
-    shapes = arrays["shapes"]
-    if n and (shapes.min() < 0 or shapes.max() > n_rows):
-        raise ValueError("shapes are out of range")
-    if (shapes.prod(axis=1) != np.diff(arrays["starts"])).any():
-        raise ValueError("shapes do not fit starts")
-    sides = np.repeat(shapes, np.diff(arrays["link_starts"]), axis=0)
-    if contents and ((arrays["links"] < 0) | (arrays["links"] >= sides)).any():
-        raise ValueError("links are out of range")
+    def check_starts(self, name: str, n: int, end: int) -> None:
+        self.check(name, "i", n + 1)
+        starts = self[name]
+        if starts[0] != 0 or starts[-1] != end or (starts[1:] < starts[:-1]).any():
+            raise ValueError(f"{name} do not rise from 0 to {end}")
 
-
-def _there(arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    if name not in arrays or not arrays[name].ndim:
-        raise ValueError(f"there is no array {name}")
-    return arrays[name]
-
-
-def _check(arrays: Mapping[str, NDArray[Any]], name: str, kind: str, *shape: int) -> None:
-    found = _there(arrays, name)
-    if found.dtype.kind != kind or found.shape != shape:
-        raise ValueError(f"{name} are {found.dtype} of shape {found.shape}, not of shape {shape}")
-
-
-def _check_starts(arrays: Mapping[str, NDArray[Any]], name: str, n: int, end: int) -> None:
-    _check(arrays, name, "i", n + 1)
-    starts = arrays[name]
-    if starts[0] != 0 or starts[-1] != end or (starts[1:] < starts[:-1]).any():
-        raise ValueError(f"{name} do not rise from 0 to {end}")
-
-
-def _check_range(arrays: Mapping[str, NDArray[Any]], name: str, end: int, contents: bool) -> None:
-    for piece in _pieces(arrays[name]) if contents else ():
-        if piece.min() < 0 or piece.max() >= end:
+    def check_range(self, name: str, end: int) -> None:
+        if any(piece.min() < 0 or piece.max() >= end for piece in self._pieces(name)):
             raise ValueError(f"{name} are out of range")
 
-
-def _check_finite(values: NDArray[Any], contents: bool) -> None:
-    for piece in _pieces(values) if contents else ():
-        if not np.isfinite(piece).all():
+    def check_finite(self, name: str) -> None:
+        if not all(np.isfinite(piece).all() for piece in self._pieces(name)):
             raise ValueError("there is a NaN or an infinity")
 
+    def _pieces(self, name: str) -> Iterator[np.ndarray]:
+        """The entries of an array, some at a time; none unless contents are to be looked at."""
+        values = self[name]
+        return (values[at : at + _ROWS] for at in range(0, len(values) if self.contents else 0, _ROWS))
 
-def _pieces(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    return (values[at : at + _ROWS] for at in range(0, len(values), _ROWS))
+    def check_codes(self, size: int, n_classes: int) -> None:
+        self.check("codes", "i", size)
+        self.check_range("codes", n_classes)
+
+    def check_features(self, n_features: int) -> int:
+        """The rows of features; how many there are."""
+        if "features" in self.arrays:
+            n_rows = len(self["features"])
+            self.check("features", "f", n_rows, n_features)
+            self.check_finite("features")
+            return n_rows
+        n_rows, size = len(self["indptr"]) - 1, len(self["data"])
+        self.check("data", "f", size)
+        self.check("indices", "i", size)
+        self.check_starts("indptr", n_rows, size)
+        self.check_finite("data")
+        self.check_range("indices", n_features)
+        return n_rows
+
+    def check_matchings(self, n_rows: int) -> None:
+        n, n_links = len(self["shapes"]), len(self["links"])
+        self.check("shapes", "i", n, 2)
+        self.check("links", "i", n_links, 2)
+        self.check_starts("starts", n, n_rows)
+        self.check_starts("link_starts", n, n_links)
+        shapes, links = self["shapes"], self["links"]
+        if n and (shapes.min() < 0 or shapes.max() > n_rows):
+            raise ValueError("shapes are out of range")
+        if (shapes.prod(axis=1) != np.diff(self["starts"])).any():
+            raise ValueError("shapes do not fit starts")
+        sides = np.repeat(shapes, np.diff(self["link_starts"]), axis=0)
+        if self.contents and ((links < 0) | (links >= sides)).any():
+            raise ValueError("links are out of range")
