@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.data.text import write_lines
 from structlearn.data.tokens import Tokens, read_tokens
-from structlearn.storage.errors import DataError
+from structlearn.storage.errors import DataError, StrPath
+from structlearn.storage.packed import Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,6 @@ class Sequences:
     lines : ndarray of shape (n_tokens,), int64
         The line of each token in the file.
     labels : list of ndarray of str, one a sequence, or None if the file has none
-
     """
 
     path: str
@@ -55,7 +54,7 @@ class Sequences:
 
 
 def read_columns(
-    path: str | os.PathLike[str], *, label_column: int | None = -1, n_feature_columns: int | None = None
+    path: StrPath, *, label_column: int | None = -1, n_feature_columns: int | None = None
 ) -> Sequences:
     """Read a column file.
 
@@ -78,7 +77,6 @@ def read_columns(
     ------
     DataError
         A number of columns that changes or does not fit, an empty label, a file without tokens.
-
     """
     return sequences_of(read_tokens(path), label_column=label_column, n_feature_columns=n_feature_columns)
 
@@ -113,7 +111,7 @@ def _grid(tokens: Tokens) -> tuple[NDArray[np.int32], list[str]]:
     return codes, strings
 
 
-def write_columns(target: str | os.PathLike[str] | TextIO, labels: Iterable[Iterable[Any]]) -> None:
+def write_columns(target: StrPath | TextIO, labels: Iterable[Iterable[object]]) -> None:
     """Write one label a line, with a blank line between sequences.
 
     Parameters
@@ -122,12 +120,11 @@ def write_columns(target: str | os.PathLike[str] | TextIO, labels: Iterable[Iter
         A file (.gz by its name) or an open stream.
     labels : iterable of label sequences
         Strings or numbers.
-
     """
     write_lines(target, _separated(labels))
 
 
-def split_rows(X: Any, lengths: NDArray[np.int64]) -> list[Any]:
+def split_rows(X: Matrix, lengths: NDArray[np.int64]) -> list:
     """The rows of each sequence: X (an array or a CSR matrix) cut into pieces of the given lengths."""
     ends = np.cumsum(lengths).tolist()
     return [X[end - length : end] for end, length in zip(ends, lengths.tolist())]
@@ -143,7 +140,7 @@ def _expected(name: str, line: int, n_columns: int, n_features: int, label_colum
     return -1 if label_column is None else label_column
 
 
-def _separated(labels: Iterable[Iterable[Any]]) -> Iterator[str]:
+def _separated(labels: Iterable[Iterable[object]]) -> Iterator[str]:
     for i, sequence in enumerate(labels):
         if i:
             yield ""

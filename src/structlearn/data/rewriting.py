@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from structlearn.core.wording import quoted
 from structlearn.data.text import content
-from structlearn.data.tokens import Layout, Tokens
+from structlearn.data.tokens import FileLayout, Tokens
 from structlearn.storage.errors import DataError
 
 _CELL = re.compile(r"[^ ]+")
@@ -87,7 +87,7 @@ def _spans(line: str, separator: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _with_confidence(line: str, layout: Layout, share: float) -> str:
+def _with_confidence(line: str, layout: FileLayout, share: float) -> str:
     written = f"{share + 0.0:.4f}"  # adding 0.0 makes 0 of -0
     if not layout.conllu:
         return _put(line, layout.separator, len(_spans(line, layout.separator)), written, insert=True)

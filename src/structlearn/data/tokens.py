@@ -13,19 +13,17 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
 from numbers import Number
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structlearn.core.wording import listed
 from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
 from structlearn.data.text import Lines, content, is_blank, open_text
-from structlearn.storage.errors import DataError
+from structlearn.storage.errors import DataError, StrPath
 
 _CELL = re.compile(r"[^ ]+")
 
-Array = NDArray[Any]
 #: From the names of a file's columns to those that are needed.
 Choice = Callable[[tuple[str, ...]], Iterable[str]]
 
@@ -33,16 +31,16 @@ Choice = Callable[[tuple[str, ...]], Iterable[str]]
 class Column(NamedTuple):
     """The cells of one column: cell t is ``strings[codes[t]]``."""
 
-    codes: Array
+    codes: np.ndarray
     strings: list[str]
 
     @property
-    def cells(self) -> Array:
+    def cells(self) -> np.ndarray:
         """All cells as an array of strings."""
         return np.array(self.strings, dtype=np.str_)[self.codes]
 
 
-class Layout(NamedTuple):
+class FileLayout(NamedTuple):
     """How the lines of a file are made: their separator, the names of their columns, the first token's line.
 
     Columns of CoNLL-U have names; others are called by their numbers, from 0.
@@ -101,7 +99,7 @@ class Tokens:
     aliases : dict of str to str
         Other names of columns.
     path : str
-    layout : Layout
+    layout : FileLayout
     lines : ndarray of shape (n_tokens,), int64
         The line of each token in the file.
     text : list of str
@@ -109,15 +107,15 @@ class Tokens:
     """
 
     columns: dict[str, Column]
-    lengths: Array
+    lengths: np.ndarray
     aliases: dict[str, str] = field(default_factory=dict)
     path: str = ""
-    layout: Layout = field(default_factory=lambda: Layout(" ", (), 0))
-    lines: Array = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    layout: FileLayout = field(default_factory=lambda: FileLayout(" ", (), 0))
+    lines: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     text: list[str] = field(default_factory=list)
 
     @classmethod
-    def from_sentences(cls, sentences: Sequence[Any], names: Sequence[str] = ("word",)) -> Tokens:
+    def from_sentences(cls, sentences: Sequence[Sequence], names: Sequence[str] = ("word",)) -> Tokens:
         """Sentences from lists: of words or, with several columns, of (word, tag, ...) tuples."""
         tables = [_Interned() for _ in names]
         codes = [array("i") for _ in names]
@@ -144,7 +142,7 @@ class Tokens:
             raise self.error(f"there is no column {name!r}; there are {listed(self.columns)}.")
         return self.columns[name]
 
-    def filled_cells(self, name: str) -> Array:
+    def filled_cells(self, name: str) -> np.ndarray:
         """All cells of a column as strings; DataError where one is empty (the label is)."""
         column = self.column(name)
         if "" in column.strings:
@@ -157,7 +155,7 @@ class Tokens:
         return DataError.at(self.path, int(self.lines[token]), message) if self.path else DataError(message)
 
 
-def _checked_list(values: Any, name: str, noun: str) -> Any:
+def _checked_list(values: Sequence, name: str, noun: str) -> Sequence:
     """`values` if they are a list; a string would be read letter by letter, a mapping by its keys."""
     if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__len__"):
         raise ValueError(
@@ -167,7 +165,7 @@ def _checked_list(values: Any, name: str, noun: str) -> Any:
     return values
 
 
-def _row(token: Any, names: Sequence[str], i: int) -> tuple[Any, ...]:
+def _row(token: object, names: Sequence[str], i: int) -> tuple[object, ...]:
     """The cells of a token of sentence i."""
     row = (token,) if isinstance(token, str) else tuple(token) if isinstance(token, list | tuple) else ()
     if len(row) != len(names) or not all(isinstance(cell, str | Number) for cell in row):
@@ -185,11 +183,11 @@ class _Interned(dict[str, int]):
         return code
 
 
-def _ints(values: array[int]) -> Array:
+def _ints(values: array[int]) -> np.ndarray:
     return np.frombuffer(values, dtype=np.int32) if values else np.empty(0, dtype=np.int32)
 
 
-def read_tokens(path: str | os.PathLike[str], choice: Choice | None = None, *, text: bool = False) -> Tokens:
+def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = False) -> Tokens:
     """Read a column file.
 
     Parameters
@@ -225,7 +223,7 @@ def read_tokens(path: str | os.PathLike[str], choice: Choice | None = None, *, t
     return Tokens(cells.columns(), cells.lengths(), {}, name, layout, where, kept)
 
 
-def _chosen(name: str, layout: Layout, choice: Choice | None) -> dict[str, int]:
+def _chosen(name: str, layout: FileLayout, choice: Choice | None) -> dict[str, int]:
     """The columns that are needed, and their places."""
     try:
         return {one: layout.place(one) for one in (choice(layout.names) if choice else layout.names)}
@@ -254,7 +252,7 @@ class _Cells:
         elif cells is None and self.n_open:
             self._ends.append(len(self.numbers))
 
-    def lengths(self) -> Array:
+    def lengths(self) -> np.ndarray:
         self.take(0, None)
         return np.diff(self._ends)
 
@@ -270,17 +268,17 @@ def _head(lines: Lines) -> Iterator[tuple[int, str]]:
             return
 
 
-def _layout(name: str, head: list[tuple[int, str]]) -> Layout:
+def _layout(name: str, head: list[tuple[int, str]]) -> FileLayout:
     """CoNLL-U by the first line that is no comment; else columns, as the first line has them."""
     tokens = [(number, text) for number, line in head if not is_blank(text := content(line, number))]
     if not tokens:
         raise DataError(f"{name} holds no tokens.")
     number, line = tokens[-1]
     if looks_like_conllu(line):
-        return Layout("\t", CONLLU, number)
+        return FileLayout("\t", CONLLU, number)
     number, line = tokens[0]
     separator = "\t" if "\t" in line else " "
-    return Layout(separator, tuple(map(str, range(len(split_cells(line, separator))))), number)
+    return FileLayout(separator, tuple(map(str, range(len(split_cells(line, separator))))), number)
 
 
 def split_cells(line: str, separator: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from scipy import sparse
 from structlearn.data.columns import Sequences
 from structlearn.data.scalars import is_number, number_or_none, number_problem
 from structlearn.storage.errors import DataError
+from structlearn.storage.packed import Matrix
 
 _HEADER = "columns "
 _UNKNOWN = -1, 0.0
@@ -40,7 +41,6 @@ class FeatureVocabulary:
         Name of each column of the feature matrix.
     n_unknown_ : int
         How many cells the last `transform` ignored because training never saw them.
-
     """
 
     n_columns_: int
@@ -61,14 +61,14 @@ class FeatureVocabulary:
         self.fit_transform(sequences)
         return self
 
-    def fit_transform(self, sequences: Sequences) -> tuple[Any, NDArray[np.int64]]:
+    def fit_transform(self, sequences: Sequences) -> tuple[Matrix, NDArray[np.int64]]:
         """Learn the features of the training file and return its matrix, as `transform` would."""
         self.n_columns_ = sequences.n_columns
         self._numeric = _numeric_groups(sequences)
         self._places: dict[str, int] = {}
         return self._encode(sequences, lambda name: self._places.setdefault(name, len(self._places)))
 
-    def transform(self, sequences: Sequences) -> tuple[Any, NDArray[np.int64]]:
+    def transform(self, sequences: Sequences) -> tuple[Matrix, NDArray[np.int64]]:
         """Encode a file by the features of the training file; features it did not have are ignored.
 
         Parameters
@@ -111,7 +111,7 @@ class FeatureVocabulary:
         self._numeric = {name for name in self._places if "=" not in name}
         return self
 
-    def _encode(self, sequences: Sequences, place: Callable[[str], int]) -> tuple[Any, NDArray[np.int64]]:
+    def _encode(self, sequences: Sequences, place: Callable[[str], int]) -> tuple[Matrix, NDArray[np.int64]]:
         features = np.empty(sequences.codes.shape, dtype=np.int32)
         values = np.empty(sequences.codes.shape, dtype=np.float64)
         for column in range(self.n_columns_):
@@ -143,7 +143,7 @@ class FeatureVocabulary:
             raise DataError.at(sequences.path, int(line), message)
         return place(group), number
 
-    def _matrix(self, features: NDArray[np.int32], values: NDArray[np.float64]) -> Any:
+    def _matrix(self, features: NDArray[np.int32], values: NDArray[np.float64]) -> sparse.csr_matrix:
         known = features >= 0
         indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
         shape = (len(features), len(self._places))
