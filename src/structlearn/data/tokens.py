@@ -22,7 +22,8 @@ from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
 from structlearn.data.text import Lines, content, is_blank, open_text
 from structlearn.storage.errors import DataError, StrPath
 
-_CELL = re.compile(r"[^ ]+")
+#: The cells of a line, by what separates them. Other white space (a no-break space) is part of a cell.
+CELLS = {" ": re.compile(r"[^ ]+"), "\t": re.compile(r"(?:^|(?<=\t))[^\t]*")}
 
 #: From the names of a file's columns to those that are needed.
 Choice = Callable[[tuple[str, ...]], Iterable[str]]
@@ -70,14 +71,14 @@ class FileLayout(NamedTuple):
             return None
         if self.conllu:
             return word_cells(path, number, line, n_before)
-        cells = split_cells(line, self.separator)
+        cells = line.split("\t") if self.separator == "\t" else CELLS[" "].findall(line)
         if len(cells) != len(self.names) or (self.separator == " " and "\t" in line):
             raise DataError.at(path, number, self._problem(line, len(cells)))
         return cells
 
     def _problem(self, line: str, n_cells: int) -> str:
         own = "\t" if "\t" in line else " "
-        mixed = own == "\t" or len(split_cells(line, own)) == len(self.names)
+        mixed = own == "\t" or len(CELLS[own].findall(line)) == len(self.names)
         if own != self.separator and mixed:
             kinds = {"\t": "tabs", " ": "spaces"}
             return (
@@ -125,7 +126,7 @@ class Tokens:
             for column, cells in enumerate(zip(*rows)):
                 codes[column].extend(map(tables[column].__getitem__, map(str, cells)))
         lengths = np.array([len(one) for one in sentences], dtype=np.int64)
-        return cls({n: Column(_ints(c), list(t)) for n, c, t in zip(names, codes, tables)}, lengths)
+        return cls({n: Column(np.array(c), list(t)) for n, c, t in zip(names, codes, tables)}, lengths)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -183,10 +184,6 @@ class _Interned(dict[str, int]):
         return code
 
 
-def _ints(values: array[int]) -> np.ndarray:
-    return np.frombuffer(values, dtype=np.int32) if values else np.empty(0, dtype=np.int32)
-
-
 def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = False) -> Tokens:
     """Read a column file.
 
@@ -212,52 +209,32 @@ def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = Fal
     with closing(open_text(name, whole=True)) as lines:
         head = list(_head(lines))
         layout = _layout(name, head)
-        cells = _Cells(_chosen(name, layout, choice))
+        parts = [(one, place, _Interned(), array("i")) for one, place in _chosen(name, layout, choice)]
+        numbers, ends = array("q"), array("q", [0])  # lines of tokens; how many there are up to each border
         for number, line in chain(head, lines):
             if text:
                 kept.append(line)
-            cells.take(number, layout.cells(name, number, content(line, number), cells.n_open))
-    if not cells.numbers:
+            cells = layout.cells(name, number, content(line, number), len(numbers) - ends[-1])
+            if cells:
+                numbers.append(number)
+                for _, place, table, codes in parts:
+                    codes.append(table[cells[place]])
+            elif cells is None and len(numbers) > ends[-1]:
+                ends.append(len(numbers))
+    if not numbers:
         raise DataError(f"{name} holds no tokens.")
-    where = np.frombuffer(cells.numbers, dtype=np.int64)
-    return Tokens(cells.columns(), cells.lengths(), {}, name, layout, where, kept)
+    if len(numbers) > ends[-1]:
+        ends.append(len(numbers))
+    columns = {one: Column(np.array(codes), list(table)) for one, _, table, codes in parts}
+    return Tokens(columns, np.diff(ends), {}, name, layout, np.array(numbers), kept)
 
 
-def _chosen(name: str, layout: FileLayout, choice: Choice | None) -> dict[str, int]:
+def _chosen(name: str, layout: FileLayout, choice: Choice | None) -> list[tuple[str, int]]:
     """The columns that are needed, and their places."""
     try:
-        return {one: layout.place(one) for one in (choice(layout.names) if choice else layout.names)}
+        return [(one, layout.place(one)) for one in (choice(layout.names) if choice else layout.names)]
     except ValueError as error:
         raise DataError.at(name, layout.line, str(error)) from None
-
-
-class _Cells:
-    """Takes the cells of a file line by line."""
-
-    def __init__(self, places: dict[str, int]) -> None:
-        self._parts = [(name, place, _Interned(), array("i")) for name, place in places.items()]
-        self.numbers, self._ends = array("q"), array("q", [0])
-
-    @property
-    def n_open(self) -> int:
-        """How many tokens of an unfinished sentence there are."""
-        return len(self.numbers) - self._ends[-1]
-
-    def take(self, number: int, cells: list[str] | None) -> None:
-        """The cells of a token; none of a line to pass over; None at the end of a sentence."""
-        if cells:
-            self.numbers.append(number)
-            for _, place, table, codes in self._parts:
-                codes.append(table[cells[place]])
-        elif cells is None and self.n_open:
-            self._ends.append(len(self.numbers))
-
-    def lengths(self) -> np.ndarray:
-        self.take(0, None)
-        return np.diff(self._ends)
-
-    def columns(self) -> dict[str, Column]:
-        return {name: Column(_ints(codes), list(table)) for name, _, table, codes in self._parts}
 
 
 def _head(lines: Lines) -> Iterator[tuple[int, str]]:
@@ -278,9 +255,4 @@ def _layout(name: str, head: list[tuple[int, str]]) -> FileLayout:
         return FileLayout("\t", CONLLU, number)
     number, line = tokens[0]
     separator = "\t" if "\t" in line else " "
-    return FileLayout(separator, tuple(map(str, range(len(split_cells(line, separator))))), number)
-
-
-def split_cells(line: str, separator: str) -> list[str]:
-    """The cells of a line. Other white space (a no-break space) is part of a cell."""
-    return line.split("\t") if separator == "\t" else _CELL.findall(line)
+    return FileLayout(separator, tuple(map(str, range(len(CELLS[separator].findall(line))))), number)

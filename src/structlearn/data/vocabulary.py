@@ -112,25 +112,23 @@ class FeatureVocabulary:
         return self
 
     def _encode(self, sequences: Sequences, place: Callable[[str], int]) -> tuple[Matrix, NDArray[np.int64]]:
-        features = np.empty(sequences.codes.shape, dtype=np.int32)
-        values = np.empty(sequences.codes.shape, dtype=np.float64)
-        for column in range(self.n_columns_):
+        features = np.empty((len(sequences.lines), self.n_columns_), dtype=np.int32)
+        values = np.empty(features.shape, dtype=np.float64)
+        for j, column in enumerate(sequences.columns):
             # Each distinct cell is looked at once.
-            codes, where = np.unique(sequences.codes[:, column], return_inverse=True)
-            pairs = [self._feature(sequences, column, code, place) for code in codes.tolist()]
-            features[:, column] = np.array([feature for feature, _ in pairs], dtype=np.int32)[where]
-            values[:, column] = np.array([value for _, value in pairs])[where]
+            pairs = [self._feature(sequences, j, cell, place) for cell in column.strings]
+            features[:, j] = np.array([feature for feature, _ in pairs], dtype=np.int32)[column.codes]
+            values[:, j] = np.array([value for _, value in pairs])[column.codes]
         self.n_unknown_ = int(np.count_nonzero(features < 0))
         if self.dense_:
             return values, sequences.lengths
         return self._matrix(features, values), sequences.lengths
 
     def _feature(
-        self, sequences: Sequences, column: int, code: int, place: Callable[[str], int]
+        self, sequences: Sequences, column: int, cell: str, place: Callable[[str], int]
     ) -> tuple[int, float]:
         """Feature and value of a cell; -1 for a feature that training did not have."""
         own = str(column)
-        cell = sequences.strings[code]
         group, text = (own, cell) if own in self._numeric else _group(cell, column)
         if group not in self._numeric:
             return place(f"{group}={text}"), 1.0
@@ -138,7 +136,8 @@ class FeatureVocabulary:
         if number is None and group != own:
             return _UNKNOWN
         if number is None or not math.isfinite(number):
-            line = sequences.lines[np.argmax(sequences.codes[:, column] == code)]
+            codes, strings = sequences.columns[column]
+            line = sequences.lines[np.argmax(codes == strings.index(cell))]
             message = f"feature column {column} {number_problem(text)}."
             raise DataError.at(sequences.path, int(line), message)
         return place(group), number
@@ -172,13 +171,12 @@ def _group(cell: str, column: int) -> tuple[str, str]:
 def _numeric_groups(sequences: Sequences) -> set[str]:
     """Names and columns whose training values are all numbers."""
     numeric: dict[str, bool] = {}
-    for column in range(sequences.n_columns):
-        cells = [sequences.strings[code] for code in np.unique(sequences.codes[:, column])]
-        if all(map(is_number, cells)):
-            numeric[str(column)] = True
+    for j, column in enumerate(sequences.columns):
+        if all(map(is_number, column.strings)):
+            numeric[str(j)] = True
             continue
-        groups = [_group(cell, column) for cell in cells]
-        named = [group != str(column) for group, _ in groups]
+        groups = [_group(cell, j) for cell in column.strings]
+        named = [group != str(j) for group, _ in groups]
         # In a column of words, "id=8" is a word.
         mixed = any(named) and not all(named)
         for group, text in groups:
