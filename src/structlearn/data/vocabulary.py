@@ -16,7 +16,6 @@ from structlearn.storage.errors import DataError
 from structlearn.storage.packed import Matrix
 
 _HEADER = "columns "
-_UNKNOWN = -1, 0.0
 
 
 class FeatureVocabulary:
@@ -134,7 +133,7 @@ class FeatureVocabulary:
             return place(f"{group}={text}"), 1.0
         number = number_or_none(text)
         if number is None and group != own:
-            return _UNKNOWN
+            return -1, 0.0
         if number is None or not math.isfinite(number):
             codes, strings = sequences.columns[column]
             line = sequences.lines[np.argmax(codes == strings.index(cell))]
