@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "objective": {"problem"},
     "torch": {"core", "structures", "problem"},
     "solvers": {"core", "structures", "scoring", "problem", "storage"},
-    "data": {"core", "storage", "structures"},
+    "data": {"core", "storage"},
     "distributed": {"core", "structures", "scoring", "problem", "solvers", "storage", "data"},
     "estimators": {
         "core",

@@ -132,7 +132,7 @@ def test_a_damaged_folder_is_refused_by_the_name_of_the_file(tmp_path):
 
 def rewritten(folder, **changes):
     """The folder with another header, its hash right."""
-    from structlearn.data.folder import HEADER, _hash_of_header
+    from structlearn.storage.folder import HEADER, _hash_of_header
 
     header = json.loads((folder / HEADER).read_text())
     header.pop("sha256")
@@ -250,7 +250,7 @@ def test_sizes():
 
 def with_array(folder, name, array=None, **entry):
     """The folder with another array, or another description of one; all hashes right."""
-    from structlearn.data.folder import HEADER
+    from structlearn.storage.folder import HEADER
 
     arrays = json.loads((folder / HEADER).read_text())["arrays"]
     if array is not None:

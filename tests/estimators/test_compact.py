@@ -12,7 +12,7 @@ from scipy import sparse
 
 from model_files import rewrite
 from structlearn import MulticlassClassifier, load
-from structlearn.estimators.compact import LEAST, fill, pack
+from structlearn.storage.compact import LEAST, fill, pack
 
 MODELS = Path(__file__).parent / "models"
 VALUES = {

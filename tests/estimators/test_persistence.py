@@ -305,3 +305,10 @@ def test_models_of_every_format_keep_loading(version):
 
 def test_the_root_offers_load():
     assert structlearn.load is load
+
+
+def test_the_history_of_a_file_has_the_columns_of_a_row():
+    from structlearn.solvers.solution import Row
+    from structlearn.storage.model_file import HISTORY_COLUMNS
+
+    assert len(Row._fields) == HISTORY_COLUMNS

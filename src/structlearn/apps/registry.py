@@ -33,8 +33,8 @@ def load(path: str | Path, structure: Any = None, scoring: Any = None) -> Any:
     `structure` (and `scoring`) must be given for a `StructuredPredictor` whose structure is the user's own:
     code is not stored in model files.
     """
-    from structlearn.estimators.model_file import ModelFile
     from structlearn.estimators.persistence import load_bundle, unknown
+    from structlearn.storage.model_file import ModelFile
 
     header = ModelFile(path).header
     name = header["notes"].get("application", header["estimator"])

@@ -59,7 +59,7 @@ def _kernels() -> str:
 
 def _model(path: Path) -> Iterator[tuple[str, object]]:
     """From the header alone, which also a model with a structure of the user's own has."""
-    from structlearn.estimators.model_file import ModelFile, damaged
+    from structlearn.storage.model_file import ModelFile, damaged
 
     file = ModelFile(path)
     file.verify()

@@ -12,8 +12,8 @@ from structlearn import metrics
 from structlearn.cli.task import Inputs, Scores, Task, Training
 from structlearn.data import DataError
 from structlearn.data.archives import read_arrays
-from structlearn.data.packed import PackedExamples, PackedLinks
 from structlearn.estimators.persistence import Bundle
+from structlearn.storage.packed import PackedExamples, PackedLinks
 
 
 class Match(Task):

@@ -8,8 +8,8 @@ from typing import Any
 
 from structlearn.cli.registry import TASKS
 from structlearn.cli.task import Task
-from structlearn.estimators.model_file import damaged
 from structlearn.estimators.persistence import Bundle, load_bundle
+from structlearn.storage.model_file import damaged
 
 
 def task_named(name: str) -> Task:

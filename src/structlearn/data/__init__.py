@@ -4,11 +4,8 @@ from structlearn.data.columns import Sequences, read_columns, sequences_of, spli
 from structlearn.data.conllu import CONLLU
 from structlearn.data.digits import digit_sequences, train_test_digit_sequences
 from structlearn.data.download import fetch
-from structlearn.data.errors import DataError
 from structlearn.data.letters import read_letters
 from structlearn.data.libsvm import read_libsvm, write_libsvm
-from structlearn.data.packed import Packed, open_packed
-from structlearn.data.packing import PackedWriter, pack
 from structlearn.data.registry import DATA_SETS, data_folder, located
 from structlearn.data.rewriting import filled
 from structlearn.data.synthetic import make_chains, make_matchings, make_multilabel, make_segmentations
@@ -17,6 +14,9 @@ from structlearn.data.text import Lines, check_there, numbered_lines, open_text,
 from structlearn.data.tokens import Column, Tokens, read_tokens
 from structlearn.data.triplets import digit_triplets, pair_features, read_triplets
 from structlearn.data.vocabulary import FeatureVocabulary, has_own_features
+from structlearn.storage.errors import DataError
+from structlearn.storage.packed import Packed, open_packed
+from structlearn.storage.packing import PackedWriter, pack
 
 __all__ = [
     "CONLLU",

@@ -8,12 +8,14 @@ import math
 import os
 import zipfile
 from collections.abc import Iterable
-from typing import IO, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
-from structlearn.data.errors import DataError
+from structlearn.storage.errors import DataError, StrPath
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 #: So many bytes from fewer than one in `_MOST` bytes of archive are no data: text shrinks to a tenth or so.
 _WINDOW = 1 << 20
@@ -32,14 +34,14 @@ class Unpacked(io.RawIOBase):
         self._given = self._marked = 0
 
     @classmethod
-    def open(cls, name: str, mode: str = "rb") -> io.BufferedReader:
+    def open(cls, name: str) -> io.BufferedReader:
         """The file, opened for reading, with a buffer."""
-        return io.BufferedReader(cls(open(name, mode)), 1 << 16)  # type: ignore[arg-type]
+        return io.BufferedReader(cls(open(name, "rb")), 1 << 16)
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: WriteableBuffer) -> int:
         n = self._stream.readinto(buffer)
         self._given += n
         if self._given - self._marked >= _WINDOW:
@@ -70,7 +72,7 @@ class _Sips:
         self._file.close()
 
 
-def read_arrays(path: str | os.PathLike[str], names: Iterable[str]) -> dict[str, NDArray[Any]]:
+def read_arrays(path: StrPath, names: Iterable[str]) -> dict[str, np.ndarray]:
     """Those of the named arrays that an .npz file of NumPy has.
 
     Raises
@@ -94,7 +96,7 @@ def read_arrays(path: str | os.PathLike[str], names: Iterable[str]) -> dict[str,
         raise DataError(f"{name} is no .npz file, or it is damaged: {reason}.") from error
 
 
-def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) -> NDArray[Any]:
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) -> np.ndarray:
     """One array; ValueError if it is not what its header says. `size` is that of the archive."""
     if member.file_size > max(_WINDOW, _MOST * min(member.compress_size, size)):
         raise ValueError(f"of {member.filename}, {_TOO_MUCH}")
@@ -106,21 +108,17 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) -> NDAr
         if min(shape, default=0) < 0 or n_bytes != member.file_size - stream.tell():
             raise ValueError(f"{member.filename} is not as long as its shape says")
         array = np.empty(n_bytes // kind.itemsize, dtype=kind)
-        _fill(array, stream)
+        rest = array.view(np.uint8).data
+        while rest:
+            piece = stream.read(min(len(rest), _PIECE))
+            if not piece:
+                raise EOFError("an array ends early")
+            rest[: len(piece)] = piece
+            rest = rest[len(piece) :]
     return array.reshape(shape, order="F" if by_columns else "C")
 
 
-def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     if np.lib.format.read_magic(stream)[0] == 1:
         return np.lib.format.read_array_header_1_0(stream)
     return np.lib.format.read_array_header_2_0(stream)
-
-
-def _fill(array: NDArray[Any], stream: IO[bytes]) -> None:
-    rest = array.view(np.uint8)
-    while rest.size:
-        piece = stream.read(min(rest.size, _PIECE))
-        if not piece:
-            raise EOFError("an array ends early")
-        rest[: len(piece)] = np.frombuffer(piece, dtype=np.uint8)
-        rest = rest[len(piece) :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from structlearn.core.wording import plain, quoted
-from structlearn.data.errors import DataError
+from structlearn.storage.errors import DataError
 
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _ANY_NUMBER = re.compile(r"[0-9]+([-.][0-9]+)?")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from structlearn.data.synthetic import Seed
 
 Images = list[NDArray[np.float64]]
 Labels = list[NDArray[np.int64]]
@@ -17,7 +18,7 @@ _LAST_DAY = date(2029, 12, 31).toordinal()
 
 
 def digit_sequences(
-    n_sequences: int = 500, *, kind: str = "dates", noise: float = 0.0, random_state: Any = 0
+    n_sequences: int = 500, *, kind: str = "dates", noise: float = 0.0, random_state: Seed = 0
 ) -> tuple[Images, Labels]:
     """Handwritten numbers with a pattern that a chain can learn.
 
@@ -37,10 +38,9 @@ def digit_sequences(
     X : list of ndarray of shape (length, 64)
         8x8 pixels in [0, 1], one image a digit.
     y : list of ndarray of shape (length,)
-
     """
     rng = np.random.default_rng(random_state)
-    pixels, digits = _images()
+    pixels, digits = digit_images()
     pools = [pixels[digits == digit] for digit in range(10)]
     return _draw(n_sequences, _writer(kind), pools, noise, rng)
 
@@ -52,7 +52,7 @@ def train_test_digit_sequences(
     kind: str = "dates",
     noise: float = 0.0,
     test_size: float = 0.5,
-    random_state: Any = 0,
+    random_state: Seed = 0,
 ) -> tuple[Images, Images, Labels, Labels]:
     """Sequences as `digit_sequences` gives them, for training and for testing, from disjoint images.
 
@@ -69,13 +69,12 @@ def train_test_digit_sequences(
     -------
     X_train, X_test, y_train, y_test : lists
         In the order of scikit-learn's `train_test_split`.
-
     """
     if not 0 < test_size < 1:
         raise ValueError(f"test_size must be between 0 and 1; got {test_size}.")
     rng = np.random.default_rng(random_state)
     write = _writer(kind)
-    pixels, digits = _images()
+    pixels, digits = digit_images()
     train, test = [], []
     for digit in range(10):
         pool = rng.permutation(pixels[digits == digit])
@@ -87,7 +86,8 @@ def train_test_digit_sequences(
     return X_train, X_test, y_train, y_test
 
 
-def _images() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def digit_images() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Pixels in [0, 1], 64 an image, and the digits."""
     # Here, because importing scikit-learn takes over a second.
     from sklearn.datasets import load_digits
 

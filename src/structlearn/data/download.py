@@ -6,21 +6,22 @@ import bz2
 import errno
 import gzip
 import hashlib
+import io
 import lzma
 import shutil
 import tarfile
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
 
 from structlearn.core.wording import quoted
-from structlearn.data.errors import DataError
-from structlearn.data.registry import DataSet, Source, by_hand, data_folder, data_set, located
+from structlearn.data.registry import Source, by_hand, data_folder, data_set, located
 from structlearn.storage.atomic import make_folder
+from structlearn.storage.errors import DataError
 
-_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
+_OPENERS: dict[str, Callable[[Path], io.IOBase]] = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File}
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, tarfile.TarError, zipfile.BadZipFile)
 _CHUNK = 1 << 20
 _SECONDS = 60
@@ -44,7 +45,6 @@ def fetch(name: str, folder: str | Path | None = None) -> Path:
         A hash that is wrong, or none that is known. Nothing is kept then.
     ConnectionError
         No answer.
-
     """
     found, here = data_set(name), located(name, folder)
     if here is not None:
@@ -57,14 +57,13 @@ def fetch(name: str, folder: str | Path | None = None) -> Path:
     with tempfile.TemporaryDirectory(dir=root, prefix=f".{name}.") as aside:
         made = make_folder(Path(aside) / name)
         for source in found.sources:
-            _obtain(source, Path(aside), made, _limit(found))
-        _keep(made, root / name)
-    return root / name
-
-
-def _limit(found: DataSet) -> int:
-    """The most bytes that a source of a data set may have, before and after it is unpacked."""
-    return 2 * found.n_bytes + _CHUNK
+            _obtain(source, Path(aside), made, 2 * found.n_bytes + _CHUNK)
+        place = make_folder(root / name)  # files that are there already stay
+        for one in sorted(made.iterdir()):
+            if (place / one.name).is_dir():
+                shutil.rmtree(place / one.name)
+            one.replace(place / one.name)
+    return place
 
 
 class _Meter:
@@ -77,7 +76,8 @@ class _Meter:
     def update(self, n_bytes: int) -> None:
         self.n_bytes += n_bytes
         if self.n_bytes > self.limit:
-            raise _too_large(self.url, self.limit)
+            expected = f"more than {self.limit} bytes, far more than are expected"
+            raise DataError(f"{self.url} gave {expected}; nothing was kept.")
 
     def reset(self) -> None:
         self.n_bytes = 0
@@ -86,18 +86,14 @@ class _Meter:
         pass
 
 
-def _too_large(url: str, limit: int) -> DataError:
-    return DataError(f"{url} gave more than {limit} bytes, far more than are expected; nothing was kept.")
-
-
 def _obtain(source: Source, aside: Path, made: Path, limit: int) -> None:
     """Download one source to `aside`, check it, and write what it holds into `made`."""
     raw = _download(source.url, aside, limit)
     try:
         if source.file:
             content = made / source.file
-            with _opened(raw, source.url) as stream, open(content, "wb") as file:
-                meter = _Meter(source.url, limit)
+            opener, meter = _OPENERS.get(Path(source.url).suffix, io.FileIO), _Meter(source.url, limit)
+            with opener(raw) as stream, open(content, "wb") as file:
                 while piece := stream.read(_CHUNK):
                     meter.update(len(piece))
                     file.write(piece)
@@ -113,21 +109,14 @@ def _download(url: str, aside: Path, limit: int) -> Path:
     import pooch
 
     raw = aside / "download"
+    meter = _Meter(url, limit)
     try:
-        meter: Any = _Meter(url, limit)
         pooch.HTTPDownloader(progressbar=meter, chunk_size=_CHUNK, timeout=_SECONDS)(url, str(raw), None)
     except OSError as error:  # all of requests' errors are
-        raise ConnectionError(errno.EIO, f"{url} cannot be downloaded ({_reason(error)})") from None
+        response = getattr(error, "response", None)
+        reason = type(error).__name__ if response is None else f"status {response.status_code}"
+        raise ConnectionError(errno.EIO, f"{url} cannot be downloaded ({reason})") from None
     return raw
-
-
-def _reason(error: OSError) -> str:
-    response = getattr(error, "response", None)
-    return f"status {response.status_code}" if response is not None else type(error).__name__
-
-
-def _opened(raw: Path, url: str) -> IO[bytes]:
-    return _OPENERS.get(Path(url).suffix, open)(raw, "rb")
 
 
 def _check(path: Path, source: Source) -> None:
@@ -137,16 +126,6 @@ def _check(path: Path, source: Source) -> None:
         raise DataError(
             f"{source.url} gave a file with the SHA-256 hash {got}, not {source.sha256}; nothing was kept."
         )
-
-
-def _keep(made: Path, place: Path) -> None:
-    """Move what was made into its place, beside files that are there already."""
-    make_folder(place)
-    for one in sorted(made.iterdir()):
-        target = place / one.name
-        if target.is_dir():
-            shutil.rmtree(target)
-        one.replace(target)
 
 
 def unpack(archive: Path, folder: Path, limit: int = _LARGEST) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structlearn.data.errors import DataError
 from structlearn.data.text import open_text
+from structlearn.storage.errors import DataError, StrPath
 
 N_PIXELS = 128
 #: id, letter, id of the next letter of the word (-1 if none), word, position, fold; then the pixels
@@ -21,7 +20,7 @@ _FOLD = re.compile(r"[0-9]{1,9}")
 
 
 def read_letters(
-    path: str | os.PathLike[str],
+    path: StrPath,
 ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.str_]], NDArray[np.int64]]:
     """Read letter.data, plain or .gz.
 
@@ -31,10 +30,9 @@ def read_letters(
         16 x 8 pixels, 0 or 1, one image a letter.
     y : list of ndarray of str
     folds : ndarray of shape (n_words,)
-
     """
     X, y, folds = [], [], []
-    pixels: list[Any] = []
+    pixels: list[np.ndarray] = []
     letters: list[str] = []
     for number, line in open_text(path):
         fields = line.split("\t", _N_FIELDS)
@@ -47,22 +45,18 @@ def read_letters(
         if fields[2] == _LAST:
             X.append(np.array(pixels, dtype=np.float64))
             y.append(np.array(letters))
-            folds.append(_fold(fields[5], path, number))
+            if not _FOLD.fullmatch(fields[5]):
+                raise DataError.at(path, number, f'the fold "{fields[5]}" is not a number.')
+            folds.append(int(fields[5]))
             pixels, letters = [], []
     if not X:
         raise DataError(f"{os.fspath(path)} holds no words.")
     return X, y, np.array(folds)
 
 
-def _pixels(text: str, path: str | os.PathLike[str], number: int) -> NDArray[np.uint8]:
+def _pixels(text: str, path: StrPath, number: int) -> NDArray[np.uint8]:
     """Single digits 0 and 1, a tab after each."""
     raw = text.rstrip("\t").encode()
     if len(raw) != 2 * N_PIXELS - 1 or set(raw[::2]) - _DIGITS or set(raw[1::2]) != {ord("\t")}:
         raise DataError.at(path, number, f"the pixels are not {N_PIXELS} columns of 0 and 1.")
     return np.frombuffer(raw, dtype=np.uint8)[::2] - ord("0")
-
-
-def _fold(text: str, path: str | os.PathLike[str], number: int) -> int:
-    if not _FOLD.fullmatch(text):
-        raise DataError.at(path, number, f'the fold "{text}" is not a number.')
-    return int(text)

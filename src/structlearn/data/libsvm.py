@@ -7,16 +7,16 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from structlearn.core.wording import plain, quoted
-from structlearn.data.errors import DataError
 from structlearn.data.scalars import number_problem, parse_labels
 from structlearn.data.text import open_text, write_lines
+from structlearn.storage.errors import DataError, StrPath
+from structlearn.storage.packed import Matrix
 
 _INDEX = re.compile(r"[+-]?[0-9]+")
 _LARGEST_INDEX = 2**31 - 1
@@ -27,8 +27,8 @@ _TIMES_ENTRIES = 1000
 
 
 def read_libsvm(
-    path: str | os.PathLike[str], *, multilabel: bool = False, n_features: int | None = None
-) -> tuple[Any, Any]:
+    path: StrPath, *, multilabel: bool = False, n_features: int | None = None
+) -> tuple[sparse.csr_matrix, np.ndarray | list[tuple]]:
     """Read a libsvm file.
 
     Parameters
@@ -51,7 +51,6 @@ def read_libsvm(
     ------
     DataError
         Indices that do not increase from 1, values that are not finite numbers, labels that are missing.
-
     """
     file = _Columns(os.fspath(path))
     sets: list[list[str]] = []
@@ -75,9 +74,7 @@ def read_libsvm(
     return X, [tuple(values[start:end]) for start, end in pairwise(ends)]
 
 
-def write_libsvm(
-    target: str | os.PathLike[str] | TextIO, X: Any, y: Iterable[Any], *, multilabel: bool = False
-) -> None:
+def write_libsvm(target: StrPath | TextIO, X: Matrix, y: Iterable, *, multilabel: bool = False) -> None:
     """Write a libsvm file that `read_libsvm` reads back exactly (but for columns of zeros at the end).
 
     Parameters
@@ -90,7 +87,6 @@ def write_libsvm(
         Labels have no white space and none of the characters ``, : #``.
     multilabel : bool
         Write a comma-separated set of labels on each line.
-
     """
     write_lines(target, _written(sparse.csr_matrix(X), list(y), multilabel))
 
@@ -118,7 +114,7 @@ class _Columns:
         self.lines.append(line)
         self.indptr.append(len(self.indices))
 
-    def matrix(self, n_features: int | None) -> Any:
+    def matrix(self, n_features: int | None) -> sparse.csr_matrix:
         if not self.lines:
             raise DataError(f"{self.path} holds no examples.")
         indices = np.frombuffer(self.indices, dtype=np.int64)
@@ -136,7 +132,7 @@ class _Columns:
         shape = (len(self.lines), width if n_features is None else n_features)
         return sparse.csr_matrix((values.copy(), (indices - 1).astype(np.int32), indptr.copy()), shape=shape)
 
-    def _check(self, indices: NDArray[Any], values: NDArray[Any], indptr: NDArray[Any]) -> None:
+    def _check(self, indices: np.ndarray, values: np.ndarray, indptr: np.ndarray) -> None:
         before = np.empty_like(indices)
         before[1:] = indices[:-1]
         before[indptr[:-1][indptr[:-1] < indices.size]] = 0
@@ -150,7 +146,7 @@ class _Columns:
         for at in np.flatnonzero(~np.isfinite(values)).tolist():
             raise self._error(at, f"the value of feature {indices[at]} is not finite.")
 
-    def _check_credible(self, indices: NDArray[Any], width: int) -> None:
+    def _check_credible(self, indices: np.ndarray, width: int) -> None:
         """A single index far off would make the model huge."""
         most = max(_ALWAYS_FINE, _TIMES_ENTRIES * indices.size)
         if width > most:
@@ -194,7 +190,7 @@ def _wrong_entry(tokens: Sequence[str]) -> str:
     raise AssertionError("every entry is index:value")
 
 
-def _written(X: Any, y: list[Any], multilabel: bool) -> Iterator[str]:
+def _written(X: sparse.csr_matrix, y: list, multilabel: bool) -> Iterator[str]:
     if X.shape[0] != len(y):
         raise ValueError(f"X has {X.shape[0]} rows, y has {len(y)} labels.")
     X.sum_duplicates()
@@ -206,7 +202,7 @@ def _written(X: Any, y: list[Any], multilabel: bool) -> Iterator[str]:
         yield f"{labels} {entries or '1:0'}" if entries or not labels else labels
 
 
-def _checked_label(label: Any) -> str:
+def _checked_label(label: object) -> str:
     text = str(label)
     if not text or any(character.isspace() or character in ",:#" for character in text):
         raise ValueError(

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from structlearn.data.errors import DataError
+from structlearn.storage.errors import DataError
 
 #: Names the folder in which each data set has a folder of its own.
 VARIABLE = "STRUCTLEARN_DATA"
@@ -124,8 +124,9 @@ def data_folder(folder: str | Path | None = None) -> Path:
 
 def located(name: str, folder: str | Path | None = None) -> Path | None:
     """Where a data set lies: in a folder of its name in `data_folder(folder)`, or in `folder`; or nowhere."""
+    files = data_set(name).files
     candidates = [data_folder(folder) / name, *([Path(folder)] if folder is not None else [])]
-    return next((one for one in candidates if _holds(one, data_set(name))), None)
+    return next((one for one in candidates if all(file_of(one, file).is_file() for file in files)), None)
 
 
 def file_of(folder: Path, name: str) -> Path:
@@ -142,7 +143,3 @@ def by_hand(name: str, folder: str | Path | None = None) -> str:
         return f"put {', '.join(found.files)} into {place}"
     urls = " and ".join(source.url for source in found.sources)
     return f"download {urls}, unpack to {' and '.join(found.files)}, and put that into {place}"
-
-
-def _holds(folder: Path, found: DataSet) -> bool:
-    return all(file_of(folder, name).is_file() for name in found.files)

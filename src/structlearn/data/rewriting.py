@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from structlearn.core.wording import quoted
-from structlearn.data.errors import DataError
 from structlearn.data.text import content
-from structlearn.data.tokens import Layout, Tokens
+from structlearn.data.tokens import CELLS, FileLayout, Tokens
+from structlearn.storage.errors import DataError
 
-_CELL = re.compile(r"[^ ]+")
 _EMPTY = "_"
 
 
@@ -47,20 +45,14 @@ def filled(
         body = content(line, number)
         mark = "\ufeff" if number == 1 and line[0] == "\ufeff" else ""
         end = line[len(mark) + len(body) :]
-        value = _checked(tokens, number, next(cells))
+        value = next(cells)
+        if tokens.layout.separator == " " and " " in value:
+            has = f"the label {quoted(value)} has a space, as there is between the cells of this file"
+            raise DataError.at(tokens.path, number, f"{has}; use tabs.")
         body = _put(body, tokens.layout.separator, at, value, insert=missing)
         if shares is not None:
             body = _with_confidence(body, tokens.layout, next(shares))
         yield f"{mark}{body}{end}"
-
-
-def _checked(tokens: Tokens, number: int, value: str) -> str:
-    if tokens.layout.separator == " " and " " in value:
-        message = (
-            f"the label {quoted(value)} has a space, as there is between the cells of this file; use tabs."
-        )
-        raise DataError.at(tokens.path, number, message)
-    return value
 
 
 def _put(line: str, separator: str, place: int, value: str, *, insert: bool) -> str:
@@ -78,16 +70,10 @@ def _put(line: str, separator: str, place: int, value: str, *, insert: bool) -> 
 
 def _spans(line: str, separator: str) -> list[tuple[int, int]]:
     """Where the cells of a line begin and end."""
-    if separator == " ":
-        return [match.span() for match in _CELL.finditer(line)]
-    begin, spans = 0, []
-    for cell in line.split("\t"):
-        spans.append((begin, begin + len(cell)))
-        begin += len(cell) + 1
-    return spans
+    return [match.span() for match in CELLS[separator].finditer(line)]
 
 
-def _with_confidence(line: str, layout: Layout, share: float) -> str:
+def _with_confidence(line: str, layout: FileLayout, share: float) -> str:
     written = f"{share + 0.0:.4f}"  # adding 0.0 makes 0 of -0
     if not layout.conllu:
         return _put(line, layout.separator, len(_spans(line, layout.separator)), written, insert=True)

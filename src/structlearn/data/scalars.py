@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structlearn.core.wording import quoted
-from structlearn.data.errors import DataError
+from structlearn.storage.errors import DataError, StrPath
 
 # At most 18 digits: these fit 64 bits.
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -51,23 +48,10 @@ def number_problem(text: str) -> str | None:
     return None if math.isfinite(number) else f"holds {quoted(text)}, which is not finite"
 
 
-def parse_labels(texts: Sequence[str], path: str | os.PathLike[str], lines: Sequence[int]) -> NDArray[Any]:
+def parse_labels(texts: Sequence[str], path: StrPath, lines: Sequence[int]) -> np.ndarray:
     """Labels as integers if all are, else as floats if all are numbers, else as strings.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        The labels as written.
-    path : str or path
-        The file, for the error message.
-    lines : sequence of int
-        The line of each label, for the error message.
-
-    Returns
-    -------
-    ndarray of shape (n_labels,)
-        int64, float64 or str.
-
+    `path` and `lines`, the line of each label, are for error messages.
     """
     if all(map(_INTEGER.fullmatch, texts)):
         return np.array([int(text) for text in texts], dtype=np.int64)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from structlearn.data.columns import split_rows
 
-Size = int | tuple[int, int]
+Size: TypeAlias = int | tuple[int, int]
+Seed: TypeAlias = int | np.random.Generator | None
 
 
 def make_chains(
@@ -18,11 +19,11 @@ def make_chains(
     length: Size,
     n_labels: int,
     n_features: int,
-    random_state: Any = None,
+    random_state: Seed = None,
     *,
     noise: float = 1.0,
     dtype: DTypeLike = np.float64,
-) -> tuple[list[NDArray[Any]], list[NDArray[np.int64]]]:
+) -> tuple[list[np.ndarray], list[NDArray[np.int64]]]:
     """Sequences of a hidden Markov model: y_t ~ T[y_{t-1}], x_t = mean[y_t] + noise * Gaussian.
 
     log p(y | x) is linear in x and in the transitions, so a chain model can represent it exactly.
@@ -48,7 +49,6 @@ def make_chains(
     X : list of ndarray of shape (length, n_features)
         Views of one array.
     y : list of ndarray of shape (length,)
-
     """
     rng = np.random.default_rng(random_state)
     lengths = _sizes(length, n_sequences, rng)
@@ -62,15 +62,15 @@ def make_chains(
     for t in range(1, steps.shape[1]):
         steps[:, t] = (rng.random((n_sequences, 1)) > thresholds[steps[:, t - 1]]).sum(axis=1)
     labels = steps[np.arange(steps.shape[1]) < lengths[:, None]]
-    scalar: Any = np.dtype(dtype).type
-    X = rng.standard_normal((len(labels), n_features), dtype=scalar)
-    X *= scalar(noise)
-    X += means.astype(dtype)[labels]
+    kind = np.float32 if np.dtype(dtype) == np.float32 else np.float64
+    X = rng.standard_normal((len(labels), n_features), dtype=kind)
+    X *= kind(noise)
+    X += means.astype(kind)[labels]
     return split_rows(X, lengths), split_rows(labels, lengths)
 
 
 def make_multilabel(
-    n_samples: int, n_labels: int, n_features: int, random_state: Any = None, *, noise: float = 1.0
+    n_samples: int, n_labels: int, n_features: int, random_state: Seed = None, *, noise: float = 1.0
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Label sets in which each label attracts or repels the next: x = sum_k y_k mean_k + noise * Gaussian.
 
@@ -89,7 +89,6 @@ def make_multilabel(
     -------
     X : ndarray of shape (n_samples, n_features)
     y : ndarray of shape (n_samples, n_labels) of 0 and 1
-
     """
     rng = np.random.default_rng(random_state)
     # The chance that a label agrees with the one before: far from 1/2, on either side.
@@ -103,13 +102,7 @@ def make_multilabel(
 
 
 def make_matchings(
-    n_pairs: int,
-    rows: Size,
-    columns: Size,
-    n_features: int,
-    random_state: Any = None,
-    *,
-    noise: float = 0.1,
+    n_pairs: int, rows: Size, columns: Size, n_features: int, random_state: Seed = None, *, noise: float = 0.1
 ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]:
     """Best matchings of planted scores, <x_ij, w> + noise * Gaussian; edges that score below 0 stay out.
 
@@ -130,7 +123,6 @@ def make_matchings(
     -------
     X : list of ndarray of shape (m, n, n_features)
     y : list of ndarray of shape (m, n) of 0 and 1, at most one 1 in a row or column
-
     """
     if n_features < 2:
         raise ValueError(f"n_features must be at least 2 (the last is constant); got {n_features}.")
@@ -150,7 +142,7 @@ def make_matchings(
 
 
 def make_segmentations(
-    n_images: int, rows: int, columns: int, random_state: Any = None, *, noise: float = 1.0
+    n_images: int, rows: int, columns: int, random_state: Seed = None, *, noise: float = 1.0
 ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]:
     """Images of two ellipses each on a background: x = y + noise * Gaussian, in three channels.
 
@@ -167,7 +159,6 @@ def make_segmentations(
     -------
     X : list of ndarray of shape (rows, columns, 3)
     y : list of ndarray of shape (rows, columns) of 0 and 1
-
     """
     rng = np.random.default_rng(random_state)
     down, right = (np.mgrid[:rows, :columns] + 0.5) / np.array([rows, columns])[:, None, None]

@@ -8,15 +8,14 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.core.wording import listed, quoted
-from structlearn.data.errors import DataError
 from structlearn.data.scalars import number_problem, parse_labels, parse_number
 from structlearn.data.text import open_text
+from structlearn.storage.errors import DataError, StrPath
 
 Rows = Iterator[tuple[int, list[str]]]
 
@@ -31,18 +30,15 @@ class Table:
     y : ndarray of shape (n_samples,), of shape (n_samples, n_targets) with 0/1 for several targets, or None
     feature_names : list of str
     target_names : list of str, empty where y is None
-
     """
 
     X: NDArray[np.float64]
-    y: NDArray[Any] | None
+    y: np.ndarray | None
     feature_names: list[str]
     target_names: list[str]
 
 
-def read_csv(
-    path: str | os.PathLike[str], *, target: str | None = None, require_target: bool = True
-) -> Table:
+def read_csv(path: StrPath, *, target: str | None = None, require_target: bool = True) -> Table:
     """Read a table whose features are all numbers.
 
     Parameters
@@ -64,7 +60,6 @@ def read_csv(
     ------
     DataError
         Cells that are not finite numbers, ragged rows, columns that are missing or named twice.
-
     """
     rows = _rows(path)
     header = _header(path, rows)
@@ -78,7 +73,7 @@ def read_csv(
 
 
 def read_csv_features(
-    path: str | os.PathLike[str], feature_names: Sequence[str], *, target_names: Sequence[str] = ()
+    path: StrPath, feature_names: Sequence[str], *, target_names: Sequence[str] = ()
 ) -> Table:
     """Read the columns that a trained model knows, picked by name; other columns are ignored.
 
@@ -94,7 +89,6 @@ def read_csv_features(
     Returns
     -------
     Table
-
     """
     rows = _rows(path)
     header = _header(path, rows)
@@ -105,7 +99,7 @@ def read_csv_features(
     return _collect(path, rows, header, list(feature_names), targets)
 
 
-def _rows(path: str | os.PathLike[str]) -> Rows:
+def _rows(path: StrPath) -> Rows:
     """The line number and the cells of each row that is not empty; the header is the first."""
     lines = open_text(path)
     _, first = next(lines, (0, None))
@@ -127,7 +121,7 @@ def _rows(path: str | os.PathLike[str]) -> Rows:
         raise DataError.at(path, start, f"the row cannot be split into cells ({error}).") from error
 
 
-def _header(path: str | os.PathLike[str], rows: Rows) -> list[str]:
+def _header(path: StrPath, rows: Rows) -> list[str]:
     _, header = next(rows)
     for place, name in enumerate(header):
         if not name:
@@ -145,13 +139,11 @@ def _targets(header: list[str], target: str | None) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in target.split(",")))
 
 
-def _missing(path: str | os.PathLike[str], name: str, role: str, header: list[str]) -> DataError:
+def _missing(path: StrPath, name: str, role: str, header: list[str]) -> DataError:
     return DataError.at(path, 1, f"the {role} {quoted(name)} is missing; the header has {listed(header)}.")
 
 
-def _collect(
-    path: str | os.PathLike[str], rows: Rows, header: list[str], features: list[str], targets: list[str]
-) -> Table:
+def _collect(path: StrPath, rows: Rows, header: list[str], features: list[str], targets: list[str]) -> Table:
     if not features:
         raise DataError.at(path, 1, "no feature columns (cells are separated by commas, or by tabs).")
     feature_places = [header.index(name) for name in features]
@@ -177,8 +169,8 @@ def _collect(
 
 
 def _answers(
-    path: str | os.PathLike[str], lines: list[int], targets: list[str], answers: list[list[str]]
-) -> NDArray[Any] | None:
+    path: StrPath, lines: list[int], targets: list[str], answers: list[list[str]]
+) -> np.ndarray | None:
     if not targets:
         return None
     if len(targets) == 1:
@@ -194,6 +186,6 @@ def _answers(
     return np.array([[parse_number(cell) for cell in cells] for cells in answers]).astype(np.int64)
 
 
-def _wrong_cell(path: str | os.PathLike[str], line: int, names: list[str], cells: list[str]) -> DataError:
+def _wrong_cell(path: StrPath, line: int, names: list[str], cells: list[str]) -> DataError:
     name, problem = next((n, p) for n, cell in zip(names, cells) if (p := number_problem(cell)))
     return DataError.at(path, line, f"column {quoted(name)} {problem}.")

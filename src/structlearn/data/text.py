@@ -7,17 +7,17 @@ import os
 import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any, TextIO
+from typing import IO, TextIO
 
 from structlearn.data.archives import Unpacked
-from structlearn.data.errors import DataError
 from structlearn.storage.atomic import atomic_write
+from structlearn.storage.errors import DataError, StrPath
 
 #: Numbered lines; `close` them where an error may come between two of them.
 Lines = Generator[tuple[int, str], None, None]
 
 
-def open_text(path: str | os.PathLike[str], *, whole: bool = False) -> Lines:
+def open_text(path: StrPath, *, whole: bool = False) -> Lines:
     """Stream the numbered lines of a UTF-8 text file, plain or (by its name) .gz.
 
     Parameters
@@ -36,11 +36,13 @@ def open_text(path: str | os.PathLike[str], *, whole: bool = False) -> Lines:
     ------
     DataError
         At once if there is no such file; while reading if a line is not UTF-8 or the archive is damaged.
-
     """
     check_there(path)
     name = os.fspath(path)
-    stream = _opened(name, "rb", "read", opener=Unpacked.open if _is_archive(name) else open)
+    try:
+        stream = Unpacked.open(name) if _is_archive(name) else open(name, "rb")  # noqa: SIM115  (closed below)
+    except OSError as error:
+        raise DataError(f"File {name} cannot be read: {error.strerror}.") from error
     return _closed_at_the_end(name, stream, whole)
 
 
@@ -49,7 +51,7 @@ def _closed_at_the_end(name: str, stream: IO[bytes], whole: bool) -> Lines:
         yield from numbered_lines(name, stream, whole=whole)
 
 
-def check_there(path: str | os.PathLike[str]) -> None:
+def check_there(path: StrPath) -> None:
     """DataError if there is no such file."""
     name = os.fspath(path)
     if not os.path.exists(name):
@@ -58,26 +60,26 @@ def check_there(path: str | os.PathLike[str]) -> None:
         raise DataError(f"{name} is a directory, not a file.")
 
 
-def write_lines(target: str | os.PathLike[str] | TextIO, lines: Iterable[str]) -> None:
+def write_lines(target: StrPath | TextIO, lines: Iterable[str]) -> None:
     """Write lines, each ended by a newline, to a file (.gz by its name) or to an open text stream."""
     ended = (f"{line}\n" for line in lines)
     if not isinstance(target, str | os.PathLike):
         target.writelines(ended)
         return
     name = os.fspath(target)
-    opener = gzip.open if _is_archive(name) else open
-    with _opened(name, "wt", "written", opener=opener, encoding="utf-8", newline="\n") as stream:
+    try:
+        stream = _opened(name, name)
+    except OSError as error:
+        raise DataError(f"File {name} cannot be written: {error.strerror}.") from error
+    with stream:
         stream.writelines(ended)
 
 
 @contextmanager
-def written_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+def written_text(path: StrPath) -> Iterator[TextIO]:
     """A stream of text to `path` (.gz by its name), which becomes the file only if all goes well."""
-    opener: Any = gzip.open if _is_archive(os.fspath(path)) else open
-    with (
-        atomic_write(os.fspath(path)) as aside,
-        opener(aside, "wt", encoding="utf-8", newline="\n") as stream,
-    ):
+    name = os.fspath(path)
+    with atomic_write(name) as aside, _opened(aside, name) as stream:
         yield stream
 
 
@@ -85,11 +87,11 @@ def _is_archive(name: str) -> bool:
     return name.lower().endswith(".gz")
 
 
-def _opened(name: str, mode: str, purpose: str, *, opener: Any, **options: str) -> Any:
-    try:
-        return opener(name, mode, **options)
-    except OSError as error:
-        raise DataError(f"File {name} cannot be {purpose}: {error.strerror}.") from error
+def _opened(path: StrPath, name: str) -> TextIO:
+    """A stream of text to a file, packed if that is to have the name of an archive."""
+    if _is_archive(name):
+        return gzip.open(path, "wt", encoding="utf-8", newline="\n")
+    return open(path, "w", encoding="utf-8", newline="\n")
 
 
 def numbered_lines(name: str, stream: IO[bytes], *, whole: bool = False) -> Lines:

@@ -13,19 +13,18 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
 from numbers import Number
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structlearn.core.wording import listed
 from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
-from structlearn.data.errors import DataError
 from structlearn.data.text import Lines, content, is_blank, open_text
+from structlearn.storage.errors import DataError, StrPath
 
-_CELL = re.compile(r"[^ ]+")
+#: The cells of a line, by what separates them. Other white space (a no-break space) is part of a cell.
+CELLS = {" ": re.compile(r"[^ ]+"), "\t": re.compile(r"(?:^|(?<=\t))[^\t]*")}
 
-Array = NDArray[Any]
 #: From the names of a file's columns to those that are needed.
 Choice = Callable[[tuple[str, ...]], Iterable[str]]
 
@@ -33,16 +32,16 @@ Choice = Callable[[tuple[str, ...]], Iterable[str]]
 class Column(NamedTuple):
     """The cells of one column: cell t is ``strings[codes[t]]``."""
 
-    codes: Array
+    codes: np.ndarray
     strings: list[str]
 
     @property
-    def cells(self) -> Array:
+    def cells(self) -> np.ndarray:
         """All cells as an array of strings."""
         return np.array(self.strings, dtype=np.str_)[self.codes]
 
 
-class Layout(NamedTuple):
+class FileLayout(NamedTuple):
     """How the lines of a file are made: their separator, the names of their columns, the first token's line.
 
     Columns of CoNLL-U have names; others are called by their numbers, from 0.
@@ -72,14 +71,14 @@ class Layout(NamedTuple):
             return None
         if self.conllu:
             return word_cells(path, number, line, n_before)
-        cells = split_cells(line, self.separator)
+        cells = line.split("\t") if self.separator == "\t" else CELLS[" "].findall(line)
         if len(cells) != len(self.names) or (self.separator == " " and "\t" in line):
             raise DataError.at(path, number, self._problem(line, len(cells)))
         return cells
 
     def _problem(self, line: str, n_cells: int) -> str:
         own = "\t" if "\t" in line else " "
-        mixed = own == "\t" or len(split_cells(line, own)) == len(self.names)
+        mixed = own == "\t" or len(CELLS[own].findall(line)) == len(self.names)
         if own != self.separator and mixed:
             kinds = {"\t": "tabs", " ": "spaces"}
             return (
@@ -101,7 +100,7 @@ class Tokens:
     aliases : dict of str to str
         Other names of columns.
     path : str
-    layout : Layout
+    layout : FileLayout
     lines : ndarray of shape (n_tokens,), int64
         The line of each token in the file.
     text : list of str
@@ -109,15 +108,15 @@ class Tokens:
     """
 
     columns: dict[str, Column]
-    lengths: Array
+    lengths: np.ndarray
     aliases: dict[str, str] = field(default_factory=dict)
     path: str = ""
-    layout: Layout = field(default_factory=lambda: Layout(" ", (), 0))
-    lines: Array = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    layout: FileLayout = field(default_factory=lambda: FileLayout(" ", (), 0))
+    lines: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     text: list[str] = field(default_factory=list)
 
     @classmethod
-    def from_sentences(cls, sentences: Sequence[Any], names: Sequence[str] = ("word",)) -> Tokens:
+    def from_sentences(cls, sentences: Sequence[Sequence], names: Sequence[str] = ("word",)) -> Tokens:
         """Sentences from lists: of words or, with several columns, of (word, tag, ...) tuples."""
         tables = [_Interned() for _ in names]
         codes = [array("i") for _ in names]
@@ -127,7 +126,7 @@ class Tokens:
             for column, cells in enumerate(zip(*rows)):
                 codes[column].extend(map(tables[column].__getitem__, map(str, cells)))
         lengths = np.array([len(one) for one in sentences], dtype=np.int64)
-        return cls({n: Column(_ints(c), list(t)) for n, c, t in zip(names, codes, tables)}, lengths)
+        return cls({n: Column(np.array(c), list(t)) for n, c, t in zip(names, codes, tables)}, lengths)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -144,7 +143,7 @@ class Tokens:
             raise self.error(f"there is no column {name!r}; there are {listed(self.columns)}.")
         return self.columns[name]
 
-    def filled_cells(self, name: str) -> Array:
+    def filled_cells(self, name: str) -> np.ndarray:
         """All cells of a column as strings; DataError where one is empty (the label is)."""
         column = self.column(name)
         if "" in column.strings:
@@ -157,7 +156,7 @@ class Tokens:
         return DataError.at(self.path, int(self.lines[token]), message) if self.path else DataError(message)
 
 
-def _checked_list(values: Any, name: str, noun: str) -> Any:
+def _checked_list(values: Sequence, name: str, noun: str) -> Sequence:
     """`values` if they are a list; a string would be read letter by letter, a mapping by its keys."""
     if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__len__"):
         raise ValueError(
@@ -167,7 +166,7 @@ def _checked_list(values: Any, name: str, noun: str) -> Any:
     return values
 
 
-def _row(token: Any, names: Sequence[str], i: int) -> tuple[Any, ...]:
+def _row(token: object, names: Sequence[str], i: int) -> tuple[object, ...]:
     """The cells of a token of sentence i."""
     row = (token,) if isinstance(token, str) else tuple(token) if isinstance(token, list | tuple) else ()
     if len(row) != len(names) or not all(isinstance(cell, str | Number) for cell in row):
@@ -185,11 +184,7 @@ class _Interned(dict[str, int]):
         return code
 
 
-def _ints(values: array[int]) -> Array:
-    return np.frombuffer(values, dtype=np.int32) if values else np.empty(0, dtype=np.int32)
-
-
-def read_tokens(path: str | os.PathLike[str], choice: Choice | None = None, *, text: bool = False) -> Tokens:
+def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = False) -> Tokens:
     """Read a column file.
 
     Parameters
@@ -214,52 +209,32 @@ def read_tokens(path: str | os.PathLike[str], choice: Choice | None = None, *, t
     with closing(open_text(name, whole=True)) as lines:
         head = list(_head(lines))
         layout = _layout(name, head)
-        cells = _Cells(_chosen(name, layout, choice))
+        parts = [(one, place, _Interned(), array("i")) for one, place in _chosen(name, layout, choice)]
+        numbers, ends = array("q"), array("q", [0])  # lines of tokens; how many there are up to each border
         for number, line in chain(head, lines):
             if text:
                 kept.append(line)
-            cells.take(number, layout.cells(name, number, content(line, number), cells.n_open))
-    if not cells.numbers:
+            cells = layout.cells(name, number, content(line, number), len(numbers) - ends[-1])
+            if cells:
+                numbers.append(number)
+                for _, place, table, codes in parts:
+                    codes.append(table[cells[place]])
+            elif cells is None and len(numbers) > ends[-1]:
+                ends.append(len(numbers))
+    if not numbers:
         raise DataError(f"{name} holds no tokens.")
-    where = np.frombuffer(cells.numbers, dtype=np.int64)
-    return Tokens(cells.columns(), cells.lengths(), {}, name, layout, where, kept)
+    if len(numbers) > ends[-1]:
+        ends.append(len(numbers))
+    columns = {one: Column(np.array(codes), list(table)) for one, _, table, codes in parts}
+    return Tokens(columns, np.diff(ends), {}, name, layout, np.array(numbers), kept)
 
 
-def _chosen(name: str, layout: Layout, choice: Choice | None) -> dict[str, int]:
+def _chosen(name: str, layout: FileLayout, choice: Choice | None) -> list[tuple[str, int]]:
     """The columns that are needed, and their places."""
     try:
-        return {one: layout.place(one) for one in (choice(layout.names) if choice else layout.names)}
+        return [(one, layout.place(one)) for one in (choice(layout.names) if choice else layout.names)]
     except ValueError as error:
         raise DataError.at(name, layout.line, str(error)) from None
-
-
-class _Cells:
-    """Takes the cells of a file line by line."""
-
-    def __init__(self, places: dict[str, int]) -> None:
-        self._parts = [(name, place, _Interned(), array("i")) for name, place in places.items()]
-        self.numbers, self._ends = array("q"), array("q", [0])
-
-    @property
-    def n_open(self) -> int:
-        """How many tokens of an unfinished sentence there are."""
-        return len(self.numbers) - self._ends[-1]
-
-    def take(self, number: int, cells: list[str] | None) -> None:
-        """The cells of a token; none of a line to pass over; None at the end of a sentence."""
-        if cells:
-            self.numbers.append(number)
-            for _, place, table, codes in self._parts:
-                codes.append(table[cells[place]])
-        elif cells is None and self.n_open:
-            self._ends.append(len(self.numbers))
-
-    def lengths(self) -> Array:
-        self.take(0, None)
-        return np.diff(self._ends)
-
-    def columns(self) -> dict[str, Column]:
-        return {name: Column(_ints(codes), list(table)) for name, _, table, codes in self._parts}
 
 
 def _head(lines: Lines) -> Iterator[tuple[int, str]]:
@@ -270,19 +245,14 @@ def _head(lines: Lines) -> Iterator[tuple[int, str]]:
             return
 
 
-def _layout(name: str, head: list[tuple[int, str]]) -> Layout:
+def _layout(name: str, head: list[tuple[int, str]]) -> FileLayout:
     """CoNLL-U by the first line that is no comment; else columns, as the first line has them."""
     tokens = [(number, text) for number, line in head if not is_blank(text := content(line, number))]
     if not tokens:
         raise DataError(f"{name} holds no tokens.")
     number, line = tokens[-1]
     if looks_like_conllu(line):
-        return Layout("\t", CONLLU, number)
+        return FileLayout("\t", CONLLU, number)
     number, line = tokens[0]
     separator = "\t" if "\t" in line else " "
-    return Layout(separator, tuple(map(str, range(len(split_cells(line, separator))))), number)
-
-
-def split_cells(line: str, separator: str) -> list[str]:
-    """The cells of a line. Other white space (a no-break space) is part of a cell."""
-    return line.split("\t") if separator == "\t" else _CELL.findall(line)
+    return FileLayout(separator, tuple(map(str, range(len(CELLS[separator].findall(line))))), number)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.data.archives import read_arrays
-from structlearn.data.errors import DataError
+from structlearn.data.digits import digit_images
+from structlearn.data.synthetic import Seed
+from structlearn.storage.errors import DataError, StrPath
 
 #: The pairs of three items. Outcome k says that pair k is most alike.
 PAIRS = ((0, 1), (0, 2), (1, 2))
 
 
-def read_triplets(path: str | os.PathLike[str]) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+def read_triplets(path: StrPath) -> tuple[np.ndarray, NDArray[np.int64], NDArray[np.int64]]:
     """Read judgements (head, close, far), and make of them triplets with the pair that is most alike.
 
     Two items of a triplet are most alike if each, as the head, was judged closer to the other than to the
@@ -33,22 +34,22 @@ def read_triplets(path: str | os.PathLike[str]) -> tuple[NDArray[Any], NDArray[n
         Items, in increasing order.
     outcomes : ndarray of shape (n,)
         Positions in `PAIRS`.
-
     """
     items, judgements = _arrays(os.fspath(path))
-    triplets, where = np.unique(np.sort(judgements, axis=1), axis=0, return_inverse=True)
+    triplets, inverse = np.unique(np.sort(judgements, axis=1), axis=0, return_inverse=True)
+    where = inverse.ravel()
     votes = np.zeros((len(triplets), len(PAIRS)), dtype=np.int64)
     chosen = np.sort(judgements[:, :2], axis=1)
     for k, (a, b) in enumerate(PAIRS):
-        agree = (chosen == triplets[where.ravel()][:, [a, b]]).all(axis=1)
+        agree = (chosen == triplets[where][:, [a, b]]).all(axis=1)
         for head in (a, b):
-            by = agree & (judgements[:, 0] == triplets[where.ravel(), head])
-            votes[:, k] += np.bincount(where.ravel()[by], minlength=len(triplets)) > 0
+            by = agree & (judgements[:, 0] == triplets[where, head])
+            votes[:, k] += np.bincount(where[by], minlength=len(triplets)) > 0
     decided = (votes == 2).sum(axis=1) == 1
     return items, triplets[decided], votes[decided].argmax(axis=1)
 
 
-def _arrays(name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _arrays(name: str) -> tuple[np.ndarray, NDArray[np.int64]]:
     arrays = read_arrays(name, ("X", "triplets"))
     if len(arrays) < 2:
         raise DataError(f"{name} is no .npz file with the arrays X and triplets.")
@@ -62,7 +63,7 @@ def _arrays(name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 def digit_triplets(
-    n_triplets: int, *, random_state: Any = 0
+    n_triplets: int, *, random_state: Seed = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Triplets of scikit-learn's handwritten digits, two of one digit and one of another.
 
@@ -75,11 +76,8 @@ def digit_triplets(
     -------
     items, triplets, outcomes
         As `read_triplets` gives them; the pair of equal digits is the one most alike.
-
     """
-    from sklearn.datasets import load_digits
-
-    pixels, digits = load_digits(return_X_y=True)
+    pixels, digits = digit_images()
     rng = np.random.default_rng(random_state)
     pools = [np.flatnonzero(digits == digit) for digit in range(10)]
     triplets = np.empty((n_triplets, 3), dtype=np.int64)
@@ -88,9 +86,9 @@ def digit_triplets(
         same, other = rng.choice(10, size=2, replace=False)
         row[:] = rng.choice(pools[other])
         row[list(PAIRS[outcome])] = rng.choice(pools[same], size=2, replace=False)
-    return pixels / 16.0, triplets, outcomes
+    return pixels, triplets, outcomes
 
 
-def pair_features(items: NDArray[Any], triplets: NDArray[np.int64]) -> NDArray[Any]:
+def pair_features(items: np.ndarray, triplets: NDArray[np.int64]) -> np.ndarray:
     """|x_a - x_b| of the three pairs of each triplet: an array of shape (n, 3, n_features)."""
     return np.stack([np.abs(items[triplets[:, a]] - items[triplets[:, b]]) for a, b in PAIRS], axis=1)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from structlearn.data.columns import Sequences
-from structlearn.data.errors import DataError
 from structlearn.data.scalars import is_number, number_or_none, number_problem
+from structlearn.storage.errors import DataError
+from structlearn.storage.packed import Matrix
 
 _HEADER = "columns "
-_UNKNOWN = -1, 0.0
 
 
 class FeatureVocabulary:
@@ -40,7 +40,6 @@ class FeatureVocabulary:
         Name of each column of the feature matrix.
     n_unknown_ : int
         How many cells the last `transform` ignored because training never saw them.
-
     """
 
     n_columns_: int
@@ -61,14 +60,14 @@ class FeatureVocabulary:
         self.fit_transform(sequences)
         return self
 
-    def fit_transform(self, sequences: Sequences) -> tuple[Any, NDArray[np.int64]]:
+    def fit_transform(self, sequences: Sequences) -> tuple[Matrix, NDArray[np.int64]]:
         """Learn the features of the training file and return its matrix, as `transform` would."""
         self.n_columns_ = sequences.n_columns
         self._numeric = _numeric_groups(sequences)
         self._places: dict[str, int] = {}
         return self._encode(sequences, lambda name: self._places.setdefault(name, len(self._places)))
 
-    def transform(self, sequences: Sequences) -> tuple[Any, NDArray[np.int64]]:
+    def transform(self, sequences: Sequences) -> tuple[Matrix, NDArray[np.int64]]:
         """Encode a file by the features of the training file; features it did not have are ignored.
 
         Parameters
@@ -111,39 +110,38 @@ class FeatureVocabulary:
         self._numeric = {name for name in self._places if "=" not in name}
         return self
 
-    def _encode(self, sequences: Sequences, place: Callable[[str], int]) -> tuple[Any, NDArray[np.int64]]:
-        features = np.empty(sequences.codes.shape, dtype=np.int32)
-        values = np.empty(sequences.codes.shape, dtype=np.float64)
-        for column in range(self.n_columns_):
+    def _encode(self, sequences: Sequences, place: Callable[[str], int]) -> tuple[Matrix, NDArray[np.int64]]:
+        features = np.empty((len(sequences.lines), self.n_columns_), dtype=np.int32)
+        values = np.empty(features.shape, dtype=np.float64)
+        for j, column in enumerate(sequences.columns):
             # Each distinct cell is looked at once.
-            codes, where = np.unique(sequences.codes[:, column], return_inverse=True)
-            pairs = [self._feature(sequences, column, code, place) for code in codes.tolist()]
-            features[:, column] = np.array([feature for feature, _ in pairs], dtype=np.int32)[where]
-            values[:, column] = np.array([value for _, value in pairs])[where]
+            pairs = [self._feature(sequences, j, cell, place) for cell in column.strings]
+            features[:, j] = np.array([feature for feature, _ in pairs], dtype=np.int32)[column.codes]
+            values[:, j] = np.array([value for _, value in pairs])[column.codes]
         self.n_unknown_ = int(np.count_nonzero(features < 0))
         if self.dense_:
             return values, sequences.lengths
         return self._matrix(features, values), sequences.lengths
 
     def _feature(
-        self, sequences: Sequences, column: int, code: int, place: Callable[[str], int]
+        self, sequences: Sequences, column: int, cell: str, place: Callable[[str], int]
     ) -> tuple[int, float]:
         """Feature and value of a cell; -1 for a feature that training did not have."""
         own = str(column)
-        cell = sequences.strings[code]
         group, text = (own, cell) if own in self._numeric else _group(cell, column)
         if group not in self._numeric:
             return place(f"{group}={text}"), 1.0
         number = number_or_none(text)
         if number is None and group != own:
-            return _UNKNOWN
+            return -1, 0.0
         if number is None or not math.isfinite(number):
-            line = sequences.lines[np.argmax(sequences.codes[:, column] == code)]
+            codes, strings = sequences.columns[column]
+            line = sequences.lines[np.argmax(codes == strings.index(cell))]
             message = f"feature column {column} {number_problem(text)}."
             raise DataError.at(sequences.path, int(line), message)
         return place(group), number
 
-    def _matrix(self, features: NDArray[np.int32], values: NDArray[np.float64]) -> Any:
+    def _matrix(self, features: NDArray[np.int32], values: NDArray[np.float64]) -> sparse.csr_matrix:
         known = features >= 0
         indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
         shape = (len(features), len(self._places))
@@ -172,13 +170,12 @@ def _group(cell: str, column: int) -> tuple[str, str]:
 def _numeric_groups(sequences: Sequences) -> set[str]:
     """Names and columns whose training values are all numbers."""
     numeric: dict[str, bool] = {}
-    for column in range(sequences.n_columns):
-        cells = [sequences.strings[code] for code in np.unique(sequences.codes[:, column])]
-        if all(map(is_number, cells)):
-            numeric[str(column)] = True
+    for j, column in enumerate(sequences.columns):
+        if all(map(is_number, column.strings)):
+            numeric[str(j)] = True
             continue
-        groups = [_group(cell, column) for cell in cells]
-        named = [group != str(column) for group, _ in groups]
+        groups = [_group(cell, j) for cell in column.strings]
+        named = [group != str(j) for group, _ in groups]
         # In a column of words, "id=8" is a word.
         mixed = any(named) and not all(named)
         for group, text in groups:

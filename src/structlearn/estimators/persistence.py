@@ -1,7 +1,8 @@
-"""Saving and loading estimators (see `model_file` for the files, `apps.registry` for `structlearn.load`)."""
+"""Saving and loading estimators (`storage.model_file` has the files, `apps.registry` `structlearn.load`)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,20 @@ import numpy as np
 
 import structlearn
 from structlearn import structures
-from structlearn.core.contract import Array
 from structlearn.estimators import forms
 from structlearn.estimators.base import StructuredEstimator
-from structlearn.estimators.model_file import ModelFile, damaged, history_array, history_of, write_model
 from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.stored import build, describe, from_json, is_plain, to_json
+from structlearn.solvers.solution import History, Row
+from structlearn.storage.model_file import ModelFile, lines_of, refusing, text_array, write_model
 from structlearn.structures.whole import Whole
 
 #: Longer arrays of numbers are no part of the header.
 _MOST_IN_HEADER = 10_000
-#: Arrays whose shapes follow from the rest of the model.
-_SIZED = ("weights", "fitted:label_weights_")
+#: An array whose shape follows from the rest of the model, as that of the weights does.
+_LABEL_WEIGHTS = "fitted:label_weights_"
+#: What is stored under names of its own.
+_OWN = {"weights_", "structure_", "certificate_", "history_", "_solution"}
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,9 @@ class Bundle:
     """An estimator with what an application keeps beside it: JSON notes, texts and arrays by name."""
 
     estimator: Any
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: dict = field(default_factory=dict)
     texts: dict[str, list[str]] = field(default_factory=dict)
-    arrays: dict[str, Array] = field(default_factory=dict)
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def save(estimator: StructuredEstimator, path: str | Path) -> None:
@@ -45,114 +48,94 @@ def save(estimator: StructuredEstimator, path: str | Path) -> None:
 def save_bundle(bundle: Bundle, path: str | Path) -> None:
     estimator = bundle.estimator
     check_is_fitted(estimator, "weights_")
-    large = _large_arrays(estimator)
+    parameters = estimator.get_params(deep=False)
+    fitted = {k: v for k, v in sorted(vars(estimator).items()) if k not in _OWN and k not in parameters}
+    large = {name: value for name, value in fitted.items() if _is_large(value)}
     header = {
         "estimator": type(estimator).__name__,
         "parameters": stored_parameters(estimator),
         "scoring": getattr(estimator, "scoring", None) is not None,
         "structure": describe(estimator.structure_),
-        "fitted": {
-            name: to_json(getattr(estimator, name))
-            for name in sorted(_fitted_names(estimator) - large.keys())
-        },
+        "fitted": {name: to_json(value) for name, value in fitted.items() if name not in large},
         "certificate": estimator.certificate_.as_dict(),
         "notes": bundle.notes,
     }
-    tensors = {"weights": np.ascontiguousarray(estimator.weights_)}
-    tensors["history"] = history_array(estimator.history_)
-    tensors.update({f"fitted:{name}": value for name, value in large.items()})
-    for name, lines in bundle.texts.items():
-        tensors[f"text:{name}"] = np.frombuffer(
-            "".join(f"{line}\n" for line in lines).encode(), dtype=np.uint8
-        )
-    tensors |= {f"array:{name}": np.ascontiguousarray(value) for name, value in bundle.arrays.items()}
+    tensors = {
+        "weights": estimator.weights_,
+        "history": history_array(estimator.history_),
+        **{f"fitted:{name}": value for name, value in large.items()},
+        **{f"text:{name}": text_array(lines) for name, lines in bundle.texts.items()},
+        **{f"array:{name}": value for name, value in bundle.arrays.items()},
+    }
     write_model(path, header, tensors)
 
 
-def stored_parameters(estimator: Any) -> dict[str, Any]:
+def stored_parameters(estimator: StructuredEstimator) -> dict[str, object]:
     """The parameters of an estimator as the header holds them."""
     return {k: to_json(v) for k, v in estimator.get_params(deep=False).items() if is_plain(v)}
 
 
-def _large_arrays(estimator: Any) -> dict[str, Array]:
-    """Arrays of numbers that `fit` has set and that would make the header long."""
-    found = {name: getattr(estimator, name) for name in sorted(_fitted_names(estimator))}
-    return {
-        name: np.ascontiguousarray(value)
-        for name, value in found.items()
-        if isinstance(value, np.ndarray) and value.dtype.kind in "fiu" and value.size > _MOST_IN_HEADER
-    }
+def _is_large(value: object) -> bool:
+    """Whether a value is an array of numbers that would make the header long."""
+    return isinstance(value, np.ndarray) and value.dtype.kind in "fiu" and value.size > _MOST_IN_HEADER
 
 
-def _fitted_names(estimator: Any) -> set[str]:
-    """What `fit` has set, beyond what is stored under names of its own."""
-    own = {"weights_", "structure_", "certificate_", "history_", "_solution"}
-    parameters = estimator.get_params(deep=False)
-    return {name for name in vars(estimator) if name not in own and name not in parameters}
+def history_array(history: History) -> np.ndarray:
+    """The history as a model file has it: a row an evaluation."""
+    return np.array(history.rows, dtype=np.float64).reshape(-1, len(Row._fields))
 
 
 # ---- reading ---------------------------------------------------------------------------------------
 
 
-def load_bundle(path: str | Path, structure: Any = None, scoring: Any = None) -> Bundle:
+def load_bundle(path: str | Path, structure: object = None, scoring: object = None) -> Bundle:
     """Read an estimator and what an application keeps beside it."""
     file = ModelFile(path)
     kind = file.header["estimator"]
     if kind not in structlearn.estimators.__all__:
         raise unknown(path, kind)
     estimator = getattr(structlearn.estimators, kind)()
-    try:
-        _set_parameters(estimator, file.header)
+    with refusing(file.path):
+        parameters = {name: from_json(value) for name, value in file.header["parameters"].items()}
+        forms.check_parameters(type(estimator), parameters)
+        estimator.set_params(**parameters)
         _set_fitted(estimator, file)
         if kind == "StructuredPredictor":
-            _check_own(path, file.header, structure, scoring)
+            _check_own(file, structure, scoring)
             own = build(file.header["structure"]) if structure is None else structure
             estimator.set_params(structure=own, scoring=scoring)
         estimator.structure_ = _structure(estimator, file.header)
         forms.check_sizes(estimator, file.shapes)
         estimator.certificate_ = forms.read_certificate(file.header["certificate"])
         estimator.history_ = history_of(file.load("history"))
-        texts = {name: _lines(file.load(f"text:{name}")) for name in _named(file, "text:")}
-    except ValueError as error:
-        raise error if str(error).startswith(str(path)) else damaged(path, error) from None
+        texts = {name: lines_of(text) for name, text in file.load_all("text:").items()}
     estimator.weights_ = file.load("weights", sized=True)
-    for name in _named(file, "fitted:"):
-        if f"fitted:{name}" in _SIZED:
-            setattr(estimator, name, file.load(f"fitted:{name}", sized=True))
-    arrays = {name: file.load(f"array:{name}") for name in _named(file, "array:")}
-    return Bundle(estimator, file.header["notes"], texts, arrays)
+    if _LABEL_WEIGHTS in file.shapes:
+        estimator.label_weights_ = file.load(_LABEL_WEIGHTS, sized=True)
+    return Bundle(estimator, file.header["notes"], texts, file.load_all("array:"))
 
 
-def _set_parameters(estimator: Any, header: dict[str, Any]) -> None:
-    parameters = {name: from_json(value) for name, value in header["parameters"].items()}
-    forms.check_parameters(type(estimator), parameters)
-    estimator.set_params(**parameters)
-
-
-def _set_fitted(estimator: Any, file: ModelFile) -> None:
+def _set_fitted(estimator: StructuredEstimator, file: ModelFile) -> None:
     fitted = {name: from_json(value) for name, value in file.header["fitted"].items()}
-    for name in _named(file, "fitted:"):
-        if f"fitted:{name}" not in _SIZED:
-            fitted[name] = file.load(f"fitted:{name}")
+    for name in file.shapes:
+        if name.startswith("fitted:") and name != _LABEL_WEIGHTS:
+            fitted[name.removeprefix("fitted:")] = file.load(name)
     forms.check_fitted(type(estimator), fitted)
     forms.check_structure(type(estimator), file.header["structure"], fitted)
     for name, value in fitted.items():
         setattr(estimator, name, value)
 
 
-def _check_own(path: str | Path, header: dict[str, Any], structure: Any, scoring: Any) -> None:
+def _check_own(file: ModelFile, structure: object, scoring: object) -> None:
     """What is the user's own is not in the file."""
-    if header.get("scoring") and scoring is None:
-        raise ValueError(
-            f"{path} was trained with a scoring of the user's own: pass it, load(path, scoring=...)."
-        )
-    if structure is None and header["structure"] is None:
-        raise ValueError(
-            f"{path} was trained with a structure of the user's own: pass it, load(path, structure=...)."
-        )
+    of = f"{file.path} was trained with a"
+    if file.header.get("scoring") and scoring is None:
+        raise ValueError(f"{of} scoring of the user's own: pass it, load(path, scoring=...).")
+    if structure is None and file.header["structure"] is None:
+        raise ValueError(f"{of} structure of the user's own: pass it, load(path, structure=...).")
 
 
-def _structure(estimator: Any, header: dict[str, Any]) -> Any:
+def _structure(estimator: StructuredEstimator, header: Mapping) -> structures.Structure | None:
     given = getattr(estimator, "structure", None)
     if given is None:
         return build(header["structure"])
@@ -160,16 +143,19 @@ def _structure(estimator: Any, header: dict[str, Any]) -> Any:
     return Whole(found) if found.n_shared else found
 
 
-def _named(file: ModelFile, prefix: str) -> list[str]:
-    return [name.removeprefix(prefix) for name in file.shapes if name.startswith(prefix)]
+def history_of(values: np.ndarray) -> History:
+    """The inverse of `history_array`; ValueError for counts that are none."""
+    try:
+        return History(map(_row, values))
+    except (OverflowError, ValueError):
+        raise ValueError("its history counts what cannot be counted") from None
 
 
-def _lines(text: Array) -> list[str]:
-    if text.dtype != np.uint8:
-        raise ValueError("its texts are none")
-    return bytes(text).decode().split("\n")[:-1]
+def _row(values: np.ndarray) -> Row:
+    row = Row(*values.tolist())
+    return row._replace(iteration=int(row.iteration), oracle_calls=int(row.oracle_calls))
 
 
-def unknown(path: str | Path, kind: Any) -> ValueError:
+def unknown(path: str | Path, kind: object) -> ValueError:
     """The refusal of a file of a later version."""
     return ValueError(f"{path} holds a {ascii(kind)[:40]}, which this version of structlearn does not know.")

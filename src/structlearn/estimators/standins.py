@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 from types import MethodType
-from typing import Any
+from typing import Self
 
 
 class BaseEstimator:
@@ -15,11 +15,11 @@ class BaseEstimator:
     def _get_param_names(cls) -> list[str]:
         return sorted(field.name for field in fields(cls) if field.init)  # type: ignore[arg-type]
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """All parameters, by name."""
         return {name: getattr(self, name) for name in self._get_param_names()}
 
-    def set_params(self, **parameters: Any) -> Any:
+    def set_params(self, **parameters: object) -> Self:
         """Set parameters; returns the estimator."""
         for name, value in parameters.items():
             if name not in self._get_param_names():
@@ -27,7 +27,7 @@ class BaseEstimator:
             setattr(self, name, value)
         return self
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> object:
         """For what scikit-learn is asked to refuse after all."""
         from sklearn.base import BaseEstimator as Real
 
@@ -42,11 +42,11 @@ class RegressorMixin:
     """A regressor."""
 
 
-def available_if(check: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], property]:
+def available_if(check: Callable[[object], bool]) -> Callable[[Callable[..., object]], property]:
     """A method that is there only if the check of its object passes, which else raises AttributeError."""
 
-    def method_of(function: Callable[..., Any]) -> property:
-        def bound(self: Any) -> Any:
+    def method_of(function: Callable[..., object]) -> property:
+        def bound(self: object) -> MethodType:
             check(self)
             return MethodType(function, self)
 

@@ -8,24 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from structlearn import structures
-from structlearn.core.contract import Array
-from structlearn.storage.schema import check_form
-from structlearn.structures.registry import STRUCTURES, count, entry_of
+from structlearn.storage.model_file import DESCRIPTION
+from structlearn.storage.schema import check_form, count
+from structlearn.structures import Structure
+from structlearn.structures.registry import STRUCTURES, entry_of
 from structlearn.structures.whole import Whole
 
 #: What padding of strings may add to an array.
 _MOST_PADDING = 1 << 24
 
 
-DESCRIPTION = {"name": str, "arguments": dict[str, Any]}
-
-
-def describe(structure: Any) -> dict[str, Any] | None:
+def describe(structure: object) -> dict[str, object] | None:
     """Name and arguments of a registered structure; None for a user's own."""
     if type(structure) is Whole:
         structure = structure.inner
-    if entry_of(structure) is None:
+    if not isinstance(structure, Structure) or entry_of(structure) is None:
         return None
     arguments = structure.arguments()
     if not all(is_plain(value) or describe(value) is not None for value in arguments.values()):
@@ -33,7 +30,7 @@ def describe(structure: Any) -> dict[str, Any] | None:
     return {"name": type(structure).__name__, "arguments": {k: to_json(v) for k, v in arguments.items()}}
 
 
-def build(description: Mapping[str, Any] | None) -> Any:
+def build(description: Mapping | None) -> Any:
     """The structure that `describe` described; ValueError if there is no such structure."""
     if description is None:
         return None
@@ -52,7 +49,7 @@ def build(description: Mapping[str, Any] | None) -> Any:
 # ---- values that JSON has no form for --------------------------------------------------------------
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> bool:
     """Whether `to_json` knows the value."""
     if isinstance(value, Mapping):
         return all(is_plain(k) and is_plain(v) for k, v in value.items())
@@ -63,13 +60,13 @@ def is_plain(value: Any) -> bool:
     return value is None or isinstance(value, str | bool | int | float | np.generic)
 
 
-def to_json(value: Any) -> Any:
+def to_json(value: object) -> object:
     """A value as JSON."""
     if isinstance(value, np.ndarray):
         return {"array": value.tolist(), "dtype": value.dtype.str, "shape": value.shape}
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, structures.Structure):
+    if isinstance(value, Structure):
         return {"structure": describe(value)}
     if isinstance(value, Mapping):
         return {"pairs": [[to_json(k), to_json(v)] for k, v in value.items()]}
@@ -80,7 +77,7 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def from_json(value: Any) -> Any:
+def from_json(value: object) -> Any:
     """The inverse of `to_json`; ValueError for what it never gives."""
     if isinstance(value, list):
         return [from_json(v) for v in value]
@@ -98,7 +95,7 @@ def from_json(value: Any) -> Any:
         raise ValueError("a value of its header is of no known kind") from None
 
 
-def _array(value: Mapping[str, Any]) -> Array:
+def _array(value: dict) -> np.ndarray:
     check_form(value, {"array": list, "dtype": str, "shape": [count]}, "an array")
     dtype, shape = np.dtype(value["dtype"]), tuple(value["shape"])
     flat = np.array(value["array"], dtype=object).reshape(-1) if 0 not in shape else np.empty(0, dtype=object)

@@ -50,10 +50,17 @@ def make_folder(path: str | Path) -> Path:
     return path
 
 
-def _sync_folder(folder: Path) -> None:
-    """So that a file's new name, too, outlives a power cut; not every system can."""
+def put_in_place(aside: Path, path: Path, mode: int) -> None:
+    """Give what was written aside its name, and of the rights `mode` those that whatever is new has.
+
+    The folder is synced, so that the new name, too, outlives a power cut; not every system can.
+    """
+    mask = os.umask(0)
+    os.umask(mask)
+    aside.chmod(mode & ~mask)
+    os.replace(aside, path)
     with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(path.absolute().parent, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
@@ -69,8 +76,4 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         yield aside
         with open(aside, "rb") as file:
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        aside.chmod(0o666 & ~mask)
-        os.replace(aside, path)
-        _sync_folder(path.parent)
+        put_in_place(aside, path, 0o666)

@@ -44,15 +44,10 @@ class FolderLock:
                     f"Another run writes its checkpoints into {self.path.parent}: wait for it to end, or "
                     "give another folder."
                 ) from None
-            if self._is_current(file):
-                return file
-            file.close()  # its last holder removed it while we waited
-
-    def _is_current(self, file: IO[bytes]) -> bool:
-        try:
-            return os.path.samestat(os.fstat(file.fileno()), os.stat(self.path))
-        except FileNotFoundError:
-            return False
+            with suppress(FileNotFoundError):  # its last holder removed it while we waited
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(self.path)):
+                    return file
+            file.close()
 
     def release(self) -> None:
         """Give it up; nothing is left in the folder."""

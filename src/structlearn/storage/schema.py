@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin
+
+T = TypeVar("T")
 
 #: Deeper nesting than any file of ours has; walking through it must not exhaust the stack.
 _DEEPEST = 100
-_NUMBERS = {int: (int,), float: (int, float), bool: (bool,)}
+_NUMBERS: dict[object, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,)}
 
 
-def read_json(text: str | bytes) -> Any:
-    """The value of a JSON text; ValueError if it is none, repeats a key of an object, or nests too deeply."""
+def count(value: object) -> bool:
+    """a number of at least 0"""
+    return type(value) is int and value >= 0
+
+
+def read_json(text: str | bytes, form: type[T], name: str) -> T:
+    """The value of a JSON text, of this form (see `check_form`).
+
+    ValueError if it is none or of another, repeats a key of an object, or nests too deeply.
+    """
     try:
         value = json.loads(text, object_pairs_hook=_unique)
     except RecursionError:
@@ -23,23 +33,24 @@ def read_json(text: str | bytes) -> Any:
         level = [one for inner in level for one in _inside(inner)]
     if level:
         raise ValueError("it nests too deeply")
+    check_form(value, form, name)
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("it repeats a key")
     return found
 
 
-def _inside(value: Any) -> Sequence[Any]:
+def _inside(value: dict | list) -> list[dict | list]:
     """The parts of a value that may have parts themselves."""
     parts = value.values() if isinstance(value, dict) else value
     return [one for one in parts if isinstance(one, dict | list)]
 
 
-def check_form(value: Any, form: Any, name: str) -> None:
+def check_form(value: object, form: object, name: str) -> None:
     """ValueError that names the first part of `value` that has not the form it must have.
 
     Parameters
@@ -52,32 +63,36 @@ def check_form(value: Any, form: Any, name: str) -> None:
         Or a function that says whether the value will do, whose docstring says what does.
     name : what to call it
     """
-    if isinstance(form, Mapping):
-        _check_fields(value, form, name)
-    elif isinstance(form, list) or get_origin(form) in (list, tuple, Sequence):
-        _check(isinstance(value, list | tuple), value, list, name)
+    origin = get_origin(form)
+    if isinstance(form, list) or origin in (list, tuple, Sequence):
+        if not isinstance(value, list | tuple):
+            raise _wrong(value, list, name)
         inner = form[0] if isinstance(form, list) else get_args(form)[0]
         for i, one in enumerate(value):
             check_form(one, inner, f"{name}[{i}]")
-    elif get_origin(form) in (dict, Mapping):
-        _check(isinstance(value, dict), value, dict, name)
+    elif isinstance(form, Mapping) or origin in (dict, Mapping):
+        if not isinstance(value, dict):
+            raise _wrong(value, dict, name)
+        if isinstance(form, Mapping):
+            _check_fields(value, form, name)
+            return
         for key, one in value.items():
             check_form(one, get_args(form)[1], f"{name}[{_short(key)}]")
-    else:
-        _check(_fits(value, form), value, form, name)
+    elif not _fits(value, form):
+        raise _wrong(value, form, name)
 
 
-def _check_fields(value: Any, form: Mapping[str, Any], name: str) -> None:
-    _check(isinstance(value, dict), value, dict, name)
+def _check_fields(value: dict, form: Mapping[str, object], name: str) -> None:
     for field, inner in form.items():
         key = field.removesuffix("?")
+        place = f"{name}.{key}" if name else key
         if key in value:
-            check_form(value[key], inner, f"{name}.{key}" if name else key)
+            check_form(value[key], inner, place)
         elif key == field:
-            raise ValueError(f"it lacks {name}.{key}" if name else f"it lacks {key}")
+            raise ValueError(f"it lacks {place}")
 
 
-def _fits(value: Any, form: Any) -> bool:
+def _fits(value: object, form: object) -> bool:
     if form is Any:
         return True
     if get_origin(form) in (Union, UnionType):
@@ -86,12 +101,13 @@ def _fits(value: Any, form: Any) -> bool:
         return isinstance(value, str) and value in get_args(form)
     if form in _NUMBERS:
         return isinstance(value, _NUMBERS[form]) or (form is bool and value in (0, 1))
-    if form is None or isinstance(form, type):
-        return isinstance(value, form or NoneType)
-    return bool(form(value)) if _is_question(form) else True
+    kind = NoneType if form is None else form
+    if isinstance(kind, type):
+        return isinstance(value, kind)
+    return not _is_question(form) or bool(form(value))
 
 
-def _has_form(value: Any, form: Any) -> bool:
+def _has_form(value: object, form: object) -> bool:
     try:
         check_form(value, form, "")
     except ValueError:
@@ -99,22 +115,19 @@ def _has_form(value: Any, form: Any) -> bool:
     return True
 
 
-def _is_question(form: Any) -> bool:
+def _is_question(form: object) -> TypeGuard[Callable[[object], object]]:
     return callable(form) and get_origin(form) is None
 
 
-def _check(fits: bool, value: Any, form: Any, name: str) -> None:
-    if not fits:
-        raise ValueError(f"{name} must be {_noun(form)}, not {_short(value)}")
-
-
-def _noun(form: Any) -> str:
+def _wrong(value: object, form: object, name: str) -> ValueError:
     if isinstance(form, type) and not get_args(form):
-        return form.__name__
-    return str(form.__doc__) if _is_question(form) else str(form)
+        noun = form.__name__
+    else:
+        noun = str(form.__doc__) if _is_question(form) else str(form)
+    return ValueError(f"{name} must be {noun}, not {_short(value)}")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     """A value of a file in a few characters, none of which can steer a terminal."""
     text = ascii(value) if isinstance(value, str | int | float | None) else type(value).__name__
     return text if len(text) <= 40 else f"{text[:37]}..."

@@ -15,7 +15,7 @@ from structlearn.apps.alignment.vectors import (
     read_dictionary,
     read_vectors,
 )
-from structlearn.data.errors import DataError
+from structlearn.storage.errors import DataError
 
 
 def write(path, text):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Literal, get_type_hints
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from structlearn.apps.alignment.jumps import WIDEST
 from structlearn.apps.alignment.lexicon import N_MISSING
 from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.vectors import Vectors, WordVectors
-from structlearn.core.contract import Array
 from structlearn.estimators.forms import number, read_certificate
-from structlearn.estimators.model_file import ModelFile, damaged, history_array, history_of, write_model
+from structlearn.estimators.persistence import history_array, history_of
 from structlearn.estimators.stored import build
+from structlearn.storage.model_file import ModelFile, damaged, lines_of, refusing, text_array, write_model
 from structlearn.storage.schema import check_form, read_json
 
 if TYPE_CHECKING:
@@ -39,9 +39,11 @@ def write_aligner(aligner: Aligner, path: str | Path) -> None:
         "notes": {"task": "align"},
     }
     tensors = {f"statistics.{name}": value for name, value in aligner.statistics_.to_arrays().items()}
-    tensors |= {f"vectors.{name}": value for name, value in _vector_arrays(aligner.vectors_).items()}
+    for name, side in zip(_SIDES, aligner.vectors_ or ()):
+        tensors[f"vectors.{name}.words"] = text_array(side.words)
+        tensors[f"vectors.{name}.matrix"] = side.matrix
     tensors |= {"weights": aligner.weights_, "history": history_array(aligner.history_)}
-    write_model(path, header, {name: np.ascontiguousarray(value) for name, value in tensors.items()})
+    write_model(path, header, tensors)
 
 
 def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
@@ -50,33 +52,30 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
     header = file.header
     if header["estimator"] != "Aligner":
         raise ValueError(f"{path} holds a {header['estimator'][:40]}, not an Aligner; use structlearn.load.")
-    try:
+    with refusing(file.path):
         aligner = _made(kind, header)
-        arrays = {name: file.load(name) for name in file.shapes}
-        _check_statistics(arrays)
-        aligner.statistics_ = AlignmentStatistics.from_arrays(_room(arrays, "statistics."))
-        aligner.vectors_ = _read_vectors(_room(arrays, "vectors."))
+        weights, history = file.load("weights"), file.load("history")
+        statistics = file.load_all("statistics.")
+        _check_statistics(statistics)
+        aligner.statistics_ = AlignmentStatistics.from_arrays(statistics)
+        aligner.vectors_ = _read_vectors(file.load_all("vectors."))
         aligner.mapped_ = None
         aligner._take_rule()
         aligner.structure_ = build(header["structure"])
         for name in _FITTED:
             setattr(aligner, name, header["fitted"][name])
-        aligner.history_ = history_of(arrays["history"])
+        aligner.history_ = history_of(history)
         if header["certificate"]:
             aligner.certificate_ = read_certificate(header["certificate"])
-    except ValueError as error:
-        raise error if str(error).startswith(str(path)) else damaged(path, error) from None
     if aligner.feature_names_ != feature_names(vectors=aligner.vectors_ is not None):
         raise ValueError(f"{path} has other features than this version of structlearn; train it again.")
-    aligner.weights_ = arrays["weights"]
-    if aligner.weights_.size != len(aligner.feature_names_):
-        raise damaged(
-            path, f"it has {aligner.weights_.size} weights of {len(aligner.feature_names_)} features"
-        )
+    if weights.size != len(aligner.feature_names_):
+        raise damaged(path, f"it has {weights.size} weights of {len(aligner.feature_names_)} features")
+    aligner.weights_ = weights
     return aligner
 
 
-def _made(kind: type[Aligner], header: dict[str, Any]) -> Aligner:
+def _made(kind: type[Aligner], header: dict) -> Aligner:
     """The aligner with the parameters of a header, whose forms are checked."""
     hints = get_type_hints(kind)
     forms = {f"{name}?": hints[name] for name in kind._get_param_names()}
@@ -90,9 +89,9 @@ def _made(kind: type[Aligner], header: dict[str, Any]) -> Aligner:
     return kind(**header["parameters"])
 
 
-def _check_statistics(arrays: dict[str, Array]) -> None:
+def _check_statistics(arrays: dict[str, np.ndarray]) -> None:
     """ValueError if a table is missing or too short: compiled code looks up its entries unchecked."""
-    shapes = {name.removeprefix("statistics."): value.shape for name, value in arrays.items()}
+    shapes = {name: value.shape for name, value in arrays.items()}
     for name in ("source.counts", "target.counts", "lexicon.target"):
         if len(shapes.get(name, ())) != 1:
             raise ValueError(f"it lacks the table {name}")
@@ -114,45 +113,28 @@ def _check_statistics(arrays: dict[str, Array]) -> None:
         if shapes.get(name) != (size,):
             raise ValueError(f"the table {name} must have {size} entries")
         kind = "iu" if name.startswith("lexicon.") else "f"
-        if arrays[f"statistics.{name}"].dtype.kind not in kind:
+        if arrays[name].dtype.kind not in kind:
             raise ValueError(f"the table {name} holds the wrong kind of numbers")
-    _check_lexicon(arrays["statistics.lexicon.start"], arrays["statistics.lexicon.target"], sides["target"])
+    _check_lexicon(arrays["lexicon.start"], arrays["lexicon.target"], sides["target"])
     for side in _SIDES:
         _check_words(arrays, side, sides[side])
 
 
-def _check_lexicon(start: Array, target: Array, n_words: int) -> None:
+def _check_lexicon(start: np.ndarray, target: np.ndarray, n_words: int) -> None:
     rising = start[0] == 0 and start[-1] == target.size and (start[1:] >= start[:-1]).all()
     inside = target.dtype.kind in "iu" and (not target.size or 0 <= target.min() <= target.max() < n_words)
     if not rising or not inside:
         raise ValueError("the entries of its lexicon are out of range")
 
 
-def _check_words(arrays: dict[str, Array], side: str, n_words: int) -> None:
-    text = arrays.get(f"statistics.{side}.words")
-    words: Any = None if text is None or text.dtype != np.uint8 else read_json(bytes(text))
-    check_form(words, list[str], f"the words of the {side}")
-    if len(words) != n_words or arrays[f"statistics.{side}.counts"].dtype.kind not in "iu":
+def _check_words(arrays: dict[str, np.ndarray], side: str, n_words: int) -> None:
+    text, noun = arrays.get(f"{side}.words"), f"the words of the {side}"
+    words = read_json("null" if text is None or text.dtype != np.uint8 else bytes(text), list[str], noun)
+    if len(words) != n_words or arrays[f"{side}.counts"].dtype.kind not in "iu":
         raise ValueError(f"there are {len(words)} words of the {side}, but counts of {n_words}")
 
 
-def _room(tensors: dict[str, Array], prefix: str) -> dict[str, Array]:
-    """The arrays whose names begin with `prefix`, by the rest of their names."""
-    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-
-
-def _vector_arrays(vectors: Vectors | None) -> dict[str, Any]:
-    if vectors is None:
-        return {}
-    arrays = {}
-    for name, side in zip(_SIDES, vectors):
-        text = "".join(f"{word}\n" for word in side.words).encode()
-        arrays[f"{name}.words"] = np.frombuffer(text, dtype=np.uint8)
-        arrays[f"{name}.matrix"] = side.matrix
-    return arrays
-
-
-def _read_vectors(arrays: dict[str, Array]) -> Vectors | None:
+def _read_vectors(arrays: dict[str, np.ndarray]) -> Vectors | None:
     if not arrays:
         return None
     source, target = (_read_side(arrays, side) for side in _SIDES)
@@ -161,11 +143,11 @@ def _read_vectors(arrays: dict[str, Array]) -> Vectors | None:
     return source, target
 
 
-def _read_side(arrays: dict[str, Array], side: str) -> WordVectors:
+def _read_side(arrays: dict[str, np.ndarray], side: str) -> WordVectors:
     text, matrix = arrays.get(f"{side}.words"), arrays.get(f"{side}.matrix")
     if text is None or matrix is None or text.dtype != np.uint8 or matrix.dtype != np.float32:
         raise ValueError(f"it lacks the vectors of the {side}")
-    words = bytes(text).decode().split("\n")[:-1]
+    words = lines_of(text)
     if matrix.ndim != 2 or len(words) != len(matrix):
         raise ValueError(f"there are {len(words)} words but vectors of shape {matrix.shape} of the {side}")
     return WordVectors(words, matrix)

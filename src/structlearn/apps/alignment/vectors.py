@@ -22,8 +22,8 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.wording import quoted
-from structlearn.data.errors import DataError
 from structlearn.data.text import open_text
+from structlearn.storage.errors import DataError
 
 Words = tuple[Sequence[str], Sequence[str]]
 _COUNT = re.compile(r"[0-9]{1,9}")

@@ -16,9 +16,9 @@ from structlearn.core.contract import Array
 from structlearn.data import Tokens
 from structlearn.estimators import ChainClassifier
 from structlearn.estimators.inputs import Stacked, for_no_examples
-from structlearn.estimators.model_file import damaged
 from structlearn.estimators.persistence import Bundle, load_bundle, save_bundle
 from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
+from structlearn.storage.model_file import damaged
 from structlearn.storage.schema import check_form
 
 #: the name of the vocabulary in a model file

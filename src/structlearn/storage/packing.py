@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from structlearn.data.errors import DataError
-from structlearn.data.folder import FolderWriter
-from structlearn.data.packed import FORMAT, KEPT, KINDS, VERSION
+from structlearn.storage.errors import DataError
+from structlearn.storage.folder import FolderWriter
+from structlearn.storage.packed import FORMAT, KEPT, KINDS, VERSION, Matrix
 
 
 class PackedWriter:
@@ -38,15 +38,15 @@ class PackedWriter:
         path: str | Path,
         kind: str,
         *,
-        notes: Mapping[str, Any] | None = None,
+        notes: Mapping[str, object] | None = None,
         texts: Mapping[str, Sequence[str]] | None = None,
-        arrays: Mapping[str, NDArray[Any]] | None = None,
-        classes: Any = None,
+        arrays: Mapping[str, np.ndarray] | None = None,
+        classes: ArrayLike | None = None,
     ) -> None:
         if kind not in KINDS:
             raise ValueError(f"Unknown kind {kind!r}; valid are {', '.join(map(repr, KINDS))}.")
         self.kind = kind
-        self.header: dict[str, Any] = {"notes": dict(notes or {}), "texts": dict(texts or {})}
+        self.header = {"notes": dict(notes or {}), "texts": dict(texts or {})}
         self._kept = dict(arrays or {})
         self._folder = FolderWriter(path)
         known = [] if classes is None else np.asarray(classes).tolist()
@@ -55,20 +55,20 @@ class PackedWriter:
         self._n_features: int | None = None
         self._sparse = self._vectors = False
 
-    def __enter__(self) -> PackedWriter:
+    def __enter__(self) -> Self:
         self._folder.__enter__()
         return self
 
-    def __exit__(self, kind: Any, *rest: Any) -> None:
+    def __exit__(self, kind: object, *rest: object) -> None:
         try:
             if kind is None:
                 self._finish()
         finally:
             self._folder.__exit__(kind, *rest)
 
-    def append(self, X: Any, y: Any) -> None:
+    def append(self, X: Matrix | Sequence[Matrix], y: Sequence | np.ndarray) -> None:
         """Further examples, as `fit` of the kind's estimator takes them."""
-        if len(y) != (X.shape[0] if hasattr(X, "shape") else len(X)):
+        if len(y) != _length(X):
             raise ValueError("A batch has as many outputs as examples.")
         if len(y) == 0:
             return
@@ -76,22 +76,20 @@ class PackedWriter:
 
     # ---- kinds -------------------------------------------------------------------------------------
 
-    def _append_classes(self, X: Any, y: Any) -> None:
+    def _append_classes(self, X: Matrix, y: ArrayLike) -> None:
         self._rows(X)
         self._folder.append("codes", self._coded(np.asarray(y)))
 
-    def _append_sets(self, X: Any, y: Any) -> None:
+    def _append_sets(self, X: Matrix, y: Sequence[Sequence]) -> None:
         self._rows(X)
-        flat = [label for one in y for label in one]
-        codes = self._coded(np.array(flat)) if flat else np.empty(0, np.int32)
-        self._folder.append("codes", codes)
+        self._folder.append("codes", self._coded(np.array([label for one in y for label in one])))
         self._starts("starts", np.array([len(one) for one in y]))
 
-    def _append_numbers(self, X: Any, y: Any) -> None:
+    def _append_numbers(self, X: Matrix, y: ArrayLike) -> None:
         self._rows(X)
         self._folder.append("targets", np.asarray(y, dtype=np.float64))
 
-    def _append_chain(self, X: Any, y: Any) -> None:
+    def _append_chain(self, X: Sequence[Matrix], y: Sequence[Sequence]) -> None:
         lengths = np.array([len(one) for one in y])
         rows = np.array([one.shape[0] for one in X])
         if (rows != lengths).any():
@@ -101,7 +99,7 @@ class PackedWriter:
         self._starts("starts", lengths)
         self._folder.append("codes", self._coded(np.concatenate([np.asarray(one) for one in y])))
 
-    def _append_matching(self, X: Any, y: Any) -> None:
+    def _append_matching(self, X: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> None:
         shapes = np.array([np.shape(one)[:2] for one in X], dtype=np.int64)
         self._rows(np.concatenate([np.asarray(one).reshape(-1, np.shape(one)[2]) for one in X]))
         self._starts("starts", shapes.prod(axis=1))
@@ -113,27 +111,28 @@ class PackedWriter:
 
     # ---- columns -----------------------------------------------------------------------------------
 
-    def _rows(self, X: Any) -> None:
+    def _rows(self, X: Matrix) -> None:
         """Rows of features: float32 stays, everything else becomes float64."""
-        first = self._n_features is None
-        if first:
+        if self._n_features is None:
             self._n_features, self._sparse = X.shape[1], sparse.issparse(X)
         if X.shape[1] != self._n_features or sparse.issparse(X) != self._sparse:
             raise ValueError("All batches have the same number of features, and are all dense or all sparse.")
-        X = X.tocsr() if self._sparse else np.asarray(X)
         kind = np.float32 if X.dtype == np.float32 else np.float64
-        if not np.isfinite(X.data if self._sparse else X).all():
-            raise DataError("Features must be finite numbers; there is a NaN or an infinity.")
         if not self._sparse:
-            self._folder.append("features", X.astype(kind, copy=False))
+            self._finite("features", np.asarray(X).astype(kind, copy=False))
             return
-        X = X.copy()
-        X.sum_duplicates()
-        self._folder.append("data", X.data.astype(kind, copy=False))
-        self._folder.append("indices", X.indices.astype(np.int32))
-        self._starts("indptr", np.diff(X.indptr))
+        rows = sparse.csr_matrix(X, copy=True)
+        rows.sum_duplicates()
+        self._finite("data", rows.data.astype(kind, copy=False))
+        self._folder.append("indices", rows.indices.astype(np.int32))
+        self._starts("indptr", np.diff(rows.indptr))
 
-    def _starts(self, name: str, sizes: NDArray[Any]) -> None:
+    def _finite(self, name: str, values: np.ndarray) -> None:
+        if not np.isfinite(values).all():
+            raise DataError("Features must be finite numbers; there is a NaN or an infinity.")
+        self._folder.append(name, values)
+
+    def _starts(self, name: str, sizes: np.ndarray) -> None:
         """Where each of further items begins, and at the end where the last one ends."""
         if name not in self._ends:
             self._ends[name] = 0
@@ -142,7 +141,7 @@ class PackedWriter:
         self._ends[name] = int(ends[-1])
         self._folder.append(name, ends)
 
-    def _coded(self, labels: NDArray[Any]) -> NDArray[np.int32]:
+    def _coded(self, labels: np.ndarray) -> np.ndarray:
         """Labels by the order in which they were first seen; `_finish` sorts them."""
         classes, inverse = np.unique(labels, return_inverse=True)
         numbers = [self._codes.setdefault(label, len(self._codes)) for label in classes.tolist()]
@@ -173,21 +172,32 @@ class PackedWriter:
         )
 
 
-def pack(path: str | Path, kind: str, X: Any, y: Any, *, examples_at_once: int = 4096, **kept: Any) -> None:
+def pack(
+    path: str | Path,
+    kind: str,
+    X: Matrix | Sequence[Matrix],
+    y: Sequence | np.ndarray,
+    *,
+    examples_at_once: int = 4096,
+    **kept: Any,
+) -> None:
     """Pack data that is in memory: X and y as `fit` of the kind's estimator takes them."""
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
     with PackedWriter(path, kind, **kept) as writer:
-        for a in range(0, n, examples_at_once):
+        for a in range(0, _length(X), examples_at_once):
             writer.append(X[a : a + examples_at_once], y[a : a + examples_at_once])
 
 
-def _stacked(X: Any) -> Any:
+def _length(X: Matrix | Sequence[Matrix]) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _stacked(X: Sequence[Matrix]) -> Matrix:
     if any(sparse.issparse(one) for one in X):
         return sparse.vstack([sparse.csr_matrix(one) for one in X], format="csr")
     return np.concatenate([np.asarray(one) for one in X])
 
 
-def _links(matching: NDArray[Any]) -> NDArray[Any]:
+def _links(matching: np.ndarray) -> np.ndarray:
     """(row, column) of the links of a table, or of a vector of column numbers with -1 for none."""
     if matching.ndim == 2:
         return np.argwhere(matching)

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from structlearn.core.contract import Array
-from structlearn.storage.schema import check_form
-from structlearn.storage.tensors import Entry
+from structlearn.storage.schema import check_form, count
+from structlearn.storage.tensors import TensorEntry
 
 #: Shorter arrays are written as they are.
 LEAST = 1024
@@ -29,9 +27,9 @@ _SHARE = 1 / 3
 _BITS = {4: np.uint32, 8: np.uint64}
 
 
-def pack(tensors: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, list[int]]]:
+def pack(tensors: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, list[int]]]:
     """The tensors with mostly-zero ones written compactly, and the shapes of these by name."""
-    packed: dict[str, Array] = {}
+    packed: dict[str, np.ndarray] = {}
     shapes: dict[str, list[int]] = {}
     for name, array in tensors.items():
         index = _positions(array)
@@ -44,7 +42,7 @@ def pack(tensors: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, list
     return packed, shapes
 
 
-def _positions(array: Array) -> Array | None:
+def _positions(array: np.ndarray) -> np.ndarray | None:
     """Where an array is not zero; None if it is too short or has too little zeros to be worth it."""
     if not LEAST <= array.size < MOST or array.dtype.itemsize not in _BITS or array.dtype.kind not in "fiu":
         return None
@@ -54,7 +52,7 @@ def _positions(array: Array) -> Array | None:
     return np.flatnonzero(present).astype(np.uint32)
 
 
-def whole_shapes(entries: Mapping[str, Entry], shapes: Any) -> dict[str, tuple[int, ...]]:
+def whole_shapes(entries: Mapping[str, TensorEntry], shapes: dict) -> dict[str, tuple[int, ...]]:
     """The shapes of all arrays once they are unpacked; ValueError if parts do not fit together."""
     check_form(shapes, dict[str, list], "its list of mostly-zero arrays")
     found = {name: entry.shape for name, entry in entries.items()}
@@ -67,8 +65,8 @@ def whole_shapes(entries: Mapping[str, Entry], shapes: Any) -> dict[str, tuple[i
     return found
 
 
-def _check_parts(name: str, shape: list[Any], index: Entry, value: Entry) -> None:
-    if not all(type(side) is int and side >= 0 for side in shape) or prod(shape) >= MOST:
+def _check_parts(name: str, shape: list, index: TensorEntry, value: TensorEntry) -> None:
+    if not all(map(count, shape)) or prod(shape) >= MOST:
         raise ValueError(f"the array {name!a} has no shape {str(shape)[:40]}")
     if len(index.shape) != 1 or index.kind != np.uint32 or index.shape != value.shape:
         raise ValueError(
@@ -83,7 +81,7 @@ def check_density(name: str, shape: tuple[int, ...], n_stored: int) -> None:
         raise ValueError(f"the array {name!a} has {prod(shape)} entries but {n_stored} values")
 
 
-def fill(name: str, shape: tuple[int, ...], index: Array, value: Array) -> Array:
+def fill(name: str, shape: tuple[int, ...], index: np.ndarray, value: np.ndarray) -> np.ndarray:
     """The array of these values at these positions; ValueError if it cannot have them."""
     if not (index[1:] > index[:-1]).all():
         raise ValueError(f"the positions of the array {name!a} do not increase")

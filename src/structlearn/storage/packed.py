@@ -16,22 +16,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeAlias, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from structlearn.core.wording import plain
-from structlearn.data.errors import DataError
-from structlearn.data.folder import read_folder
-from structlearn.data.packed_checks import check_arrays, check_header
+from structlearn.storage.errors import DataError
+from structlearn.storage.folder import read_folder
+from structlearn.storage.packed_checks import check_packed
 
 FORMAT = "structlearn-packed"
 VERSION = 1
 #: what the names of arrays begin with that are kept for an application
 KEPT = "kept-"
 KINDS = ("classes", "sets", "numbers", "chain", "matching")
+
+Item = TypeVar("Item")
+#: Rows of features.
+Matrix: TypeAlias = "np.ndarray | sparse.csr_matrix"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,34 +53,34 @@ class Packed:
     kind: str
     X: Any
     y: Any
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: dict = field(default_factory=dict)
     texts: dict[str, list[str]] = field(default_factory=dict)
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
-    classes: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    classes: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def __len__(self) -> int:
         return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
 
 
-class _Lazy(Sequence[Any]):
+class _Lazy(Sequence[Item]):
     """A list whose items are made when they are asked for."""
 
     @overload
-    def __getitem__(self, key: int) -> Any: ...
+    def __getitem__(self, key: int) -> Item: ...
     @overload
-    def __getitem__(self, key: slice) -> list[Any]: ...
-    def __getitem__(self, key: int | slice) -> Any:
+    def __getitem__(self, key: slice) -> list[Item]: ...
+    def __getitem__(self, key: int | slice) -> Item | list[Item]:
         if isinstance(key, slice):
             return [self._item(i) for i in range(*key.indices(len(self)))]
         if not -len(self) <= key < len(self):
             raise IndexError(key)
         return self._item(key % len(self))
 
-    def _item(self, i: int) -> Any:
+    def _item(self, i: int) -> Item:
         raise NotImplementedError
 
 
-class PackedExamples(_Lazy):
+class PackedExamples(_Lazy[Matrix]):
     """Feature arrays of examples with several rows each: `rows` are all of them, in one matrix.
 
     Attributes
@@ -86,18 +89,18 @@ class PackedExamples(_Lazy):
     shapes : ndarray of shape (n, 1) for sequences, (n, 2) for pairs of sides
     """
 
-    def __init__(self, rows: Any, starts: NDArray[Any], shapes: NDArray[Any]) -> None:
+    def __init__(self, rows: Matrix, starts: np.ndarray, shapes: np.ndarray) -> None:
         self.rows, self.starts, self.shapes = rows, starts, shapes
 
     def __len__(self) -> int:
         return len(self.shapes)
 
-    def _item(self, i: int) -> Any:
+    def _item(self, i: int) -> Matrix:
         rows = self.rows[self.starts[i] : self.starts[i + 1]]
         return rows if self.shapes.shape[1] == 1 else rows.reshape(*self.shapes[i], -1)
 
 
-class PackedLabels(_Lazy):
+class PackedLabels(_Lazy[np.ndarray]):
     """Label sequences, as positions in the sorted `classes`.
 
     Attributes
@@ -107,32 +110,30 @@ class PackedLabels(_Lazy):
     lengths : ndarray of shape (n,)
     """
 
-    def __init__(self, codes: NDArray[Any], starts: NDArray[Any], classes: NDArray[Any]) -> None:
+    def __init__(self, codes: np.ndarray, starts: np.ndarray, classes: np.ndarray) -> None:
         self.codes, self.starts, self.classes = codes, starts, classes
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> np.ndarray:
         return np.diff(self.starts)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def _item(self, i: int) -> NDArray[Any]:
+    def _item(self, i: int) -> np.ndarray:
         return self.classes[self.codes[self.starts[i] : self.starts[i + 1]]]
 
 
-class PackedLinks(_Lazy):
+class PackedLinks(_Lazy[np.ndarray]):
     """Matchings: (m, n) tables of 0 and 1 or, where they were packed as such, vectors of column numbers."""
 
-    def __init__(
-        self, links: NDArray[Any], starts: NDArray[Any], shapes: NDArray[Any], *, vectors: bool
-    ) -> None:
+    def __init__(self, links: np.ndarray, starts: np.ndarray, shapes: np.ndarray, *, vectors: bool) -> None:
         self.links, self.starts, self.shapes, self.vectors = links, starts, shapes, vectors
 
     def __len__(self) -> int:
         return len(self.shapes)
 
-    def _item(self, i: int) -> NDArray[Any]:
+    def _item(self, i: int) -> np.ndarray:
         row, column = self.links[self.starts[i] : self.starts[i + 1]].T
         if self.vectors:
             vector = np.full(self.shapes[i, 0], -1)
@@ -161,8 +162,7 @@ def open_packed(path: str | Path, *, verify: bool = True) -> Packed:
             f"{VERSION}; pack it again."
         )
     try:
-        check_header(header)
-        check_arrays(header, arrays, contents=verify)
+        check_packed(header, arrays, contents=verify)
         X, y = _contents(header, arrays)
     except (KeyError, IndexError, ValueError, TypeError) as error:
         raise DataError(f"{path} is damaged: its arrays do not belong together ({error}).") from None
@@ -171,7 +171,7 @@ def open_packed(path: str | Path, *, verify: bool = True) -> Packed:
     return Packed(header["kind"], X, y, header["notes"], header["texts"], kept, classes)
 
 
-def _contents(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Any]:
+def _contents(header: dict, arrays: Mapping[str, np.ndarray]) -> tuple[Any, Any]:
     kind, classes = header["kind"], np.array(header["classes"])
     rows = arrays.get("features")
     if rows is None:
@@ -184,8 +184,7 @@ def _contents(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
     starts = arrays["starts"]
     if kind == "sets":
         values = classes[arrays["codes"]].tolist()
-        ends = starts.tolist()
-        return rows, [tuple(values[a:b]) for a, b in pairwise(ends)]
+        return rows, [tuple(values[a:b]) for a, b in pairwise(starts.tolist())]
     if kind == "chain":
         y = PackedLabels(arrays["codes"], starts, classes)
         return PackedExamples(rows, starts, y.lengths[:, None]), y

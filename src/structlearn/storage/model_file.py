@@ -6,47 +6,58 @@ its header; the header's form; the shapes of its arrays; each array's hash.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import structlearn
-from structlearn.core.contract import Array
-from structlearn.estimators.compact import check_density, fill, pack, whole_shapes
-from structlearn.estimators.stored import DESCRIPTION
-from structlearn.solvers.solution import History, Row
+from structlearn.storage.compact import check_density, fill, pack, whole_shapes
 from structlearn.storage.schema import check_form
-from structlearn.storage.tensors import TensorFile, write_tensors
+from structlearn.storage.tensors import TensorEntry, TensorFile, write_tensors
 
 FORMAT = "structlearn-model"
 #: Since 2, arrays may be written compactly (see `compact`); since 3, all of a file is hashed.
 VERSION = 3
+#: A row of the history: iteration, passes, oracle calls, seconds, primal, dual, gap.
+HISTORY_COLUMNS = 7
+#: A structure by its registered name.
+DESCRIPTION = {"name": str, "arguments": dict[str, object]}
 _HEADER = {
     "estimator": str,
-    "parameters": dict[str, Any],
-    "structure": dict[str, Any] | None,
-    "fitted": dict[str, Any],
-    "certificate": dict[str, Any],
-    "notes": dict[str, Any],
+    "parameters": dict[str, object],
+    "structure": dict[str, object] | None,
+    "fitted": dict[str, object],
+    "certificate": dict[str, object],
+    "notes": dict[str, object],
     "library?": str,
     "scoring?": bool,
 }
 
 
-def damaged(path: str | Path, why: Any) -> ValueError:
+def damaged(path: str | Path, why: object) -> ValueError:
     """The refusal of a file."""
     return ValueError(f"{path} is damaged: {str(why).rstrip('.')}.")
 
 
-def write_model(path: str | Path, header: dict[str, Any], tensors: dict[str, Array]) -> None:
+@contextmanager
+def refusing(path: str | Path) -> Iterator[None]:
+    """What is found wrong inside becomes the refusal of this file, unless it is that already."""
+    try:
+        yield
+    except ValueError as error:
+        raise error if str(error).startswith(str(path)) else damaged(path, error) from None
+
+
+def write_model(path: str | Path, header: Mapping[str, object], tensors: Mapping[str, np.ndarray]) -> None:
     """Write a model file: JSON metadata and named arrays, whole or not at all."""
     if not np.isfinite(tensors["weights"]).all():
         raise ValueError(
             f"The weights are not finite; {path} was not written. Scale the features and train again."
         )
-    packed, shapes = pack(tensors)
+    packed, shapes = pack({name: np.ascontiguousarray(array) for name, array in tensors.items()})
     about = {"format": FORMAT, "version": VERSION, "library": structlearn.__version__}
     write_tensors(path, packed, {**about, **header, "sparse": shapes})
 
@@ -65,75 +76,67 @@ class ModelFile:
         if not self.path.is_file():
             raise FileNotFoundError(f"Model file {path} does not exist.")
         self._file = TensorFile(self.path, noun="structlearn model")
-        self.header: dict[str, Any] = self._checked_header(self._file.notes)
-        try:
+        self.header = self._file.notes
+        if self.header.get("format") != FORMAT:
+            raise ValueError(f"{path} is a safetensors file but not a structlearn model.")
+        self._check_version(self.header.get("version"))
+        with refusing(self.path):
             check_form(self.header, _HEADER, "")
             if self.header["structure"] is not None:
                 check_form(self.header["structure"], DESCRIPTION, "structure")
             self._sparse = self.header.get("sparse", {})
             self.shapes = whole_shapes(self._file.entries, self._sparse)
             self._check_always_there()
-        except ValueError as error:
-            raise damaged(path, error) from None
 
-    def _checked_header(self, header: Any) -> dict[str, Any]:
-        path = self.path
-        if not isinstance(header, dict) or header.get("format") != FORMAT:
-            raise ValueError(f"{path} is a safetensors file but not a structlearn model.")
-        version = header.get("version")
+    def _check_version(self, version: object) -> None:
         if type(version) is not int:
-            raise damaged(path, "it lacks its format version")
+            raise damaged(self.path, "it lacks its format version")
         if version > VERSION:
             raise ValueError(
-                f"{path} has model format {version}; this version of structlearn reads up to {VERSION}: "
+                f"{self.path} has model format {version}; this version of structlearn reads up to {VERSION}: "
                 "upgrade structlearn."
             )
         if version > 2 and not self._file.hashed:
-            raise damaged(path, "it lacks its hashes")
-        return header
+            raise damaged(self.path, "it lacks its hashes")
 
     def _check_always_there(self) -> None:
         missing = {"weights", "history"} - self.shapes.keys()
         if missing:
             raise ValueError(f"it lacks {', '.join(sorted(missing))}")
-        if len(self.shapes["weights"]) != 1 or self.kind("weights").kind != "f":
-            raise ValueError(f"its weights are no vector of numbers but of shape {self.shapes['weights']}")
-        n = len(Row._fields) - len(Row._field_defaults)
-        history = self.shapes["history"]
-        if len(history) != 2 or not n <= history[1] <= len(Row._fields) or self.kind("history").kind != "f":
+        weights, history = self.shapes["weights"], self.shapes["history"]
+        if len(weights) != 1 or self._entry("weights").kind.kind != "f":
+            raise ValueError(f"its weights are no vector of numbers but of shape {weights}")
+        if history[1:] != (HISTORY_COLUMNS,) or self._entry("history").kind.kind != "f":
             raise ValueError(f"its history is of shape {history}")
 
-    def kind(self, name: str) -> np.dtype[Any]:
-        """The type of an array's entries."""
-        return self._file.entries[f"{name}:value" if name in self._sparse else name].kind
+    def _entry(self, name: str) -> TensorEntry:
+        """What the file holds of an array: all of it, or what is not zero."""
+        return self._file.entries[f"{name}:value" if name in self._sparse else name]
 
-    def stored(self, name: str) -> int:
-        """How many entries of an array are in the file."""
-        return prod(self._file.entries[f"{name}:value" if name in self._sparse else name].shape)
-
-    def load(self, name: str, *, sized: bool = False) -> Array:
+    def load(self, name: str, *, sized: bool = False) -> np.ndarray:
         """An array, its hash compared; numbers must be finite, but those of the history.
 
         `sized` says that its shape is known to be right. Else a mostly-zero array may not be much larger than
         what the file holds of it.
         """
-        try:
+        with refusing(self.path):
             shape = self.shapes[name]
             if name not in self._sparse:
                 return self._finite(name, name)
             if not sized:
-                check_density(name, shape, self.stored(name))
+                check_density(name, shape, prod(self._entry(name).shape))
             value = self._finite(name, f"{name}:value")
             return fill(name, shape, self._file.load(f"{name}:index"), value)
-        except ValueError as error:
-            why = str(error).removeprefix(f"{self.path} is damaged: ")
-            raise damaged(self.path, why) from None
 
-    def _finite(self, name: str, part: str) -> Array:
+    def _finite(self, name: str, part: str) -> np.ndarray:
         found = self._file.load(part)
         if name != "history" and found.dtype.kind == "f" and not np.isfinite(found).all():
             raise ValueError(f"{name} has numbers that are not finite")
         return found
+
+    def load_all(self, prefix: str) -> dict[str, np.ndarray]:
+        """The arrays whose names begin with `prefix`, by the rest of their names."""
+        return {name.removeprefix(prefix): self.load(name) for name in self.shapes if name.startswith(prefix)}
 
     def verify(self) -> None:
         """Read everything, and compare hashes; ValueError if something is damaged."""
@@ -141,19 +144,13 @@ class ModelFile:
             self._file.load(name)
 
 
-def history_array(history: History) -> Array:
-    """The history as a model file has it: a row an evaluation."""
-    return np.array(history.rows, dtype=np.float64).reshape(-1, len(Row._fields))
+def text_array(lines: Iterable[str]) -> np.ndarray:
+    """Lines as a file has them: their bytes, a newline after each."""
+    return np.frombuffer("".join(f"{line}\n" for line in lines).encode(), dtype=np.uint8)
 
 
-def history_of(values: Array) -> History:
-    """The inverse of `history_array`; ValueError for counts that are none."""
-    try:
-        return History(map(_row, values))
-    except (OverflowError, ValueError):
-        raise ValueError("its history counts what cannot be counted") from None
-
-
-def _row(values: Array) -> Row:
-    row = Row(*values.tolist())
-    return row._replace(iteration=int(row.iteration), oracle_calls=int(row.oracle_calls))
+def lines_of(text: np.ndarray) -> list[str]:
+    """The inverse of `text_array`."""
+    if text.dtype != np.uint8:
+        raise ValueError("its texts are none")
+    return bytes(text).decode().split("\n")[:-1]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Self
+from typing import Self, TypeAlias
 
 from structlearn.core.wording import plain
+
+StrPath: TypeAlias = str | os.PathLike[str]
 
 
 class DataError(ValueError):
@@ -18,6 +20,6 @@ class DataError(ValueError):
         super().__init__(plain(message))
 
     @classmethod
-    def at(cls, path: str | os.PathLike[str], line: int, message: str) -> Self:
+    def at(cls, path: StrPath, line: int, message: str) -> Self:
         """The error of one line: ``scene.txt, line 12: <message>``."""
         return cls(f"{os.fspath(path)}, line {line}: {message}")

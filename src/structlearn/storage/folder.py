@@ -1,0 +1,179 @@
+"""A folder of raw arrays: written array by array in pieces, opened as memory maps, each with its hash.
+
+    header.json    what the arrays are, and a SHA-256 of each and of the header itself
+    NAME.bin       the entries of an array, row by row, little-endian
+
+The folder is written under another name and renamed when it is whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from math import prod
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from structlearn.storage.atomic import put_in_place
+from structlearn.storage.errors import DataError
+from structlearn.storage.schema import check_form, count, read_json
+from structlearn.storage.tensors import KINDS
+
+HEADER = "header.json"
+_PIECE = 1 << 24
+
+
+def little(kind: np.dtype) -> np.dtype:
+    return kind.newbyteorder("<") if kind.itemsize > 1 else kind
+
+
+#: Numbers only: memory that is mapped as objects would be taken for their addresses.
+_DTYPES = {little(kind).str for kind in KINDS.values()}
+
+
+def _dtype(value: object) -> bool:
+    """a type of numbers"""
+    return isinstance(value, str) and value in _DTYPES
+
+
+_ENTRY = {"dtype": _dtype, "shape": [count], "sha256": str}
+
+
+# ---- writing ---------------------------------------------------------------------------------------
+
+
+class _ArrayFile:
+    """An array that grows, in a file; all its rows have the type and the width of those it is opened for."""
+
+    def __init__(self, path: Path, rows: np.ndarray) -> None:
+        self.path, self.kind, self.width = path, little(rows.dtype), rows.shape[1:]
+        self.n_rows, self.hash = 0, hashlib.sha256()
+        self.file = open(path, "wb")  # noqa: SIM115  (closed at the end)
+
+    def append(self, rows: np.ndarray) -> None:
+        if rows.shape[1:] != self.width:
+            raise ValueError(f"{rows.shape[1:]} entries a row of {self.path.stem}, not {self.width}.")
+        rows = np.ascontiguousarray(rows, dtype=self.kind)
+        content = rows.reshape(-1).view(np.uint8).data
+        self.file.write(content)
+        self.hash.update(content)
+        self.n_rows += len(rows)
+
+    def finish(self) -> dict[str, object]:
+        """Sync; its entry of the header."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        shape = [self.n_rows, *self.width]
+        return {"dtype": self.kind.str, "shape": shape, "sha256": self.hash.hexdigest()}
+
+
+class FolderWriter:
+    """Writes a folder of arrays; use as a context: on an error nothing is left.
+
+    Parameters
+    ----------
+    path : path
+        Must not exist yet.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if self.path.exists():
+            raise FileExistsError(f"Cannot write {path}: it exists already.")
+        if not self.path.absolute().parent.is_dir():
+            raise FileNotFoundError(f"Cannot write {path}: the folder around it does not exist.")
+        self._arrays: dict[str, _ArrayFile] = {}
+
+    def __enter__(self) -> Self:
+        parent = self.path.absolute().parent
+        self.aside = Path(tempfile.mkdtemp(dir=parent, prefix=f".{self.path.name}.", suffix=".part"))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for array in self._arrays.values():
+            array.file.close()
+        shutil.rmtree(self.aside, ignore_errors=True)  # after `finish` it is gone already
+
+    def append(self, name: str, rows: np.ndarray) -> None:
+        """Further rows of an array, which all have one type and width."""
+        if name not in self._arrays:
+            self._arrays[name] = _ArrayFile(self.aside / f"{name}.bin", rows)
+        self._arrays[name].append(rows)
+
+    def rewrite(self, name: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
+        """Replace the entries of a vector by others of the same type."""
+        before = self._arrays.pop(name)
+        before.file.close()
+        old = before.path.rename(self.aside / f"{name}.old")
+        self.append(name, np.empty(0, before.kind))
+        with open(old, "rb") as file:
+            while piece := file.read(_PIECE):
+                self.append(name, change(np.frombuffer(piece, before.kind)))
+        old.unlink()
+
+    def finish(self, header: Mapping[str, object]) -> None:
+        """Write the header, sync everything, and give the folder its name."""
+        header = {**header, "arrays": {name: array.finish() for name, array in self._arrays.items()}}
+        with open(self.aside / HEADER, "w", encoding="utf-8") as file:
+            json.dump({**header, "sha256": _hash_of_header(header)}, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        put_in_place(self.aside, self.path, 0o777)
+
+
+# ---- reading ---------------------------------------------------------------------------------------
+
+
+def read_folder(path: str | Path, *, verify: bool = True) -> tuple[dict, dict[str, np.ndarray]]:
+    """The header and the arrays of a folder, mapped; DataError if it is not whole.
+
+    The maps are private: what is written into them never reaches the files. `verify` reads every byte once
+    and compares hashes.
+    """
+    path = Path(path)
+    header = _read_header(path)
+    return header, {name: _open(path, name, entry, verify) for name, entry in header["arrays"].items()}
+
+
+def _read_header(path: Path) -> dict:
+    try:
+        header = read_json((path / HEADER).read_bytes(), dict, "")
+        check_form(header, {"sha256": str, "arrays": dict[str, dict]}, "")
+        for name, entry in header["arrays"].items():
+            check_form(entry, _ENTRY, f"the array {name!a}")
+    except FileNotFoundError:
+        raise DataError(f"{path} is no packed data: it has no {HEADER}.") from None
+    except ValueError as error:
+        raise DataError(f"{path / HEADER} is damaged: {error}.") from None
+    if header.pop("sha256") != _hash_of_header(header) or not header["arrays"]:
+        raise DataError(f"{path / HEADER} is damaged: its hash is another.")
+    return header
+
+
+def _hash_of_header(header: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()
+
+
+def _open(path: Path, name: str, entry: dict, verify: bool) -> np.ndarray:
+    if Path(name).name != name:
+        raise DataError(f"{path / HEADER} is damaged: {name!a} is the name of no array.")
+    file = path / f"{name}.bin"
+    kind, shape = np.dtype(entry["dtype"]), tuple(entry["shape"])
+    n_bytes = kind.itemsize * prod(shape)
+    if not file.is_file():
+        raise DataError(f"{file} is missing.")
+    if file.stat().st_size != n_bytes:
+        raise DataError(f"{file} is damaged: it has {file.stat().st_size} bytes, not {n_bytes}.")
+    if verify:
+        with open(file, "rb") as stream:
+            if hashlib.file_digest(stream, "sha256").hexdigest() != entry["sha256"]:
+                raise DataError(f"{file} is damaged: its hash is another.")
+    if not n_bytes:
+        return np.empty(shape, kind)
+    return np.asarray(np.memmap(file, dtype=kind, mode="c", shape=shape))
