@@ -66,6 +66,12 @@ class Magnitude(NamedTuple):
         roundings = 2 * (self.depth + steps / max(self.n_examples, 1)) + FEW
         return UNIT * (roundings * self.size(slope) + 2 * (self.n_weights + steps) * abs(penalty))
 
+    def lower_bound(self, w: Array, cost: float, regularization: float, steps: float = 0.0) -> Bound:
+        """D of a dual point z from w(z) and the cost of z, for the squared norm."""
+        penalty = regularization / 2 * float(w @ w)
+        rounding = self.dual(norm(w), penalty, steps)
+        return Bound(float(cost) - penalty - rounding, rounding)
+
     @classmethod
     def of_examples(
         cls, scoring: Any, entries: Array, cost: Array, weight: Array, accuracy: float
