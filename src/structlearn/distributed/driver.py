@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.linalg import norm
@@ -22,6 +22,7 @@ from structlearn.distributed.spread import SpreadObjective
 from structlearn.distributed.worker import PartValues, Piece, RoundAnswer, probe
 from structlearn.solvers.bcfw.rounds import Accumulators, combine, compile_combine
 from structlearn.solvers.bcfw.totals import COST as TOTAL_COST
+from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 #: Relative rounding of sums over all blocks, far above what they show and far below any inconsistency.
@@ -77,7 +78,9 @@ class JoinedBlocks(SolverBase[JoinedState]):
     adapt: bool = True
     accumulates: ClassVar[bool] = True
 
-    def start(self, objective: SpreadObjective, rng: np.random.Generator, warm: Any) -> JoinedState:
+    def start(
+        self, objective: SpreadObjective, rng: np.random.Generator, warm: Solution | None
+    ) -> JoinedState:
         state = JoinedState(
             np.zeros(objective.n_weights),
             np.array([0.0, np.inf, 0.0, 0.0, 0.0]),

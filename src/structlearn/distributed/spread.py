@@ -119,7 +119,7 @@ class SpreadObjective:
     def close(self) -> None:
         self.engine.open([])
 
-    def _each(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> Any:
+    def _each(self, name: str, arguments: Sequence[tuple[object, ...]]) -> list[Any] | None:
         answers = self.engine.call(name, dict(enumerate(arguments)))
         lost = {number: one for number, one in answers.items() if isinstance(one, Lost)}
         answers = {number: one for number, one in answers.items() if number not in lost}
@@ -143,7 +143,7 @@ class SpreadObjective:
             lost = {number: one for number, one in ready.items() if isinstance(one, Lost)}
 
 
-def raise_first(answers: Mapping[int, Any]) -> None:
+def raise_first(answers: Mapping[int, object]) -> None:
     """What went wrong in a worker goes wrong here."""
     for one in answers.values():
         if isinstance(one, Exception):

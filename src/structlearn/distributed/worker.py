@@ -33,7 +33,7 @@ from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.saved_run import refusing
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 #: What a user can do something about; anything else is a bug, whose traceback is wanted.
 _SENTENCES = (ValueError, TypeError, OSError, MemoryError)
 
@@ -128,14 +128,13 @@ def answered(method: F) -> F:
     """Return what is raised: then what an engine raises can only be its own."""
 
     @wraps(method)
-    def answer(*args: Any) -> Any:
+    def answer(*args: object) -> object:
         try:
             with blas_threads(1):
                 return method(*args)
-        except _SENTENCES as error:
-            return error
         except Exception as error:
-            error.add_note(format_exc())
+            if not isinstance(error, _SENTENCES):
+                error.add_note(format_exc())
             return error
 
     return answer  # type: ignore[return-value]
