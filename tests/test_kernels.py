@@ -103,7 +103,7 @@ def test_kernels_are_plain_njit_functions_with_a_numba_that_was_not_tried(run, t
     )
     lean = run(code).splitlines()
     plain = run(code, cache=tmp_path / "plain", STRUCTLEARN_PLAIN_NJIT="1")
-    assert lean[0] == "Entry"
+    assert lean[0] == "EntryDispatcher"
     assert plain.splitlines() == ["CPUDispatcher", *lean[1:]]
 
 

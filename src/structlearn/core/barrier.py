@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
+from llvmlite import ir
 from numba import types
+from numba.core.base import BaseContext
+from numba.core.typing import Signature
 from numba.extending import intrinsic
 
 from structlearn.core.contract import Array
@@ -23,22 +27,17 @@ _WORDS_APART = 8  # cells on cache lines of their own: looking at one must not s
 GONE = np.iinfo(np.int64).max
 
 
-def _give_way() -> Any:
-    """The system's call that lets another thread run."""
-    if os.name == "nt":
-        return ctypes.windll.kernel32.SwitchToThread  # type: ignore[attr-defined,unused-ignore]
-    return ctypes.CDLL(None).sched_yield
-
-
-llvm.add_symbol("structlearn_give_way", ctypes.cast(_give_way(), ctypes.c_void_p).value)
+# the system's call that lets another thread run
+_there = ctypes.CDLL("kernel32").SwitchToThread if os.name == "nt" else ctypes.CDLL(None).sched_yield
+llvm.add_symbol("structlearn_give_way", ctypes.cast(_there, ctypes.c_void_p).value)
 give_way = types.ExternalFunction("structlearn_give_way", types.int32())
 
 
 @intrinsic
-def fence(typing_context: Any) -> Any:
+def fence(typing_context: object) -> tuple[Signature, Callable[..., ir.Value]]:
     """What was written before is there for all before anything that follows."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: BaseContext, builder: ir.IRBuilder, *_: object) -> ir.Value:
         builder.fence("seq_cst")
         return context.get_dummy_value()
 

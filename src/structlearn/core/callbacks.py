@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,7 @@ class Callback:
             self._failure = error
             return -np.inf
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Callback], tuple[object, ...]]:
         return Callback, (self._answer,)
 
     def raise_failure(self) -> None:

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="empty-body"
 """The operations that solvers call: on a structure (its polytope) and on a scoring (Phi).
 
 Each operation is one generic function. The type of its first argument, a NamedTuple of numbers and arrays,
@@ -21,18 +22,22 @@ from structlearn.core.kernels import operation
 
 Array = NDArray[Any]
 Shape = tuple[int, int]
+#: A NamedTuple of numbers, arrays and such tuples: what a structure or a scoring is to compiled code.
+Record = tuple[object, ...]
 
 
 # ---- on a structure --------------------------------------------------------------------------------
 
 
 @operation
-def workspace(structure: Any, shape: Shape) -> Any:
+def workspace(structure: Record, shape: Shape) -> object:
     """Scratch memory that serves every example of at most this shape; made once a pass."""
 
 
 @operation
-def maximize(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> Any:
+def maximize(
+    structure: Record, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     """vertex <- argmax_{z in M} <theta, z>; returns the maximum (-inf if no output is allowed).
 
     theta : local scores; shared : shared scores; vertex : local, then shared parts.
@@ -40,27 +45,31 @@ def maximize(structure: Any, shape: Shape, theta: Array, shared: Array, work: An
 
 
 @operation
-def max_value(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, vertex: Array) -> Any:
+def max_value(
+    structure: Record, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     """max_{z in M} <theta, z>, where the maximiser itself is not needed; `vertex` is scratch."""
 
 
 @operation
-def strong_convexity(structure: Any) -> Any:
+def strong_convexity(structure: Record) -> float:
     """1 where `maximize` is that of <theta, z> - 1/2 ||z||^2 over local parts, else 0."""
 
 
 @operation
-def shared_parts(structure: Any) -> Any:
+def shared_parts(structure: Record) -> int:
     """How many shared parts there are; none unless implemented."""
 
 
 @operation
-def marginals_workspace(structure: Any, shape: Shape) -> Any:
+def marginals_workspace(structure: Record, shape: Shape) -> Any:
     """Scratch memory for `marginals` and `log_partition`, as `workspace` is for `maximize`."""
 
 
 @operation
-def marginals(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, mean: Array) -> Any:
+def marginals(
+    structure: Record, shape: Shape, theta: Array, shared: Array, work: object, mean: Array
+) -> float:
     """mean <- argmax_{z in M} <theta, z> + H(z), the marginals of p(y) ~ exp <theta, y>; returns log Z.
 
     H is the entropy of that distribution. -inf if no output is allowed. Never outside [0, 1].
@@ -68,14 +77,16 @@ def marginals(structure: Any, shape: Shape, theta: Array, shared: Array, work: A
 
 
 @operation
-def log_partition(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, mean: Array) -> Any:
+def log_partition(
+    structure: Record, shape: Shape, theta: Array, shared: Array, work: object, mean: Array
+) -> float:
     """log Z, where the marginals are not needed; `mean` is scratch."""
 
 
 @operation
 def entropy(
-    structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, mean: Array, log_z: float
-) -> Any:
+    structure: Record, shape: Shape, theta: Array, shared: Array, work: object, mean: Array, log_z: float
+) -> float:
     """H of the distribution that `marginals` has just answered with, at the same arguments; never above it.
 
     At scores of 1e16 the difference log Z - <theta, mean> is all rounding, so that structures add up terms
@@ -85,8 +96,8 @@ def entropy(
 
 @operation
 def omega(
-    structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, z: Array, value: float
-) -> Any:
+    structure: Record, shape: Shape, theta: Array, shared: Array, work: object, z: Array, value: float
+) -> float:
     """Omega(z) of the answer z that `maximize` has just given, with its value; never below it.
 
     Zero unless implemented. Of the squared norm (`strong_convexity`) a solver takes account itself.
@@ -94,12 +105,14 @@ def omega(
 
 
 @operation
-def project_workspace(structure: Any, shape: Shape) -> Any:
+def project_workspace(structure: Record, shape: Shape) -> object:
     """Scratch memory for `project`, as `workspace` is for `maximize`."""
 
 
 @operation
-def project(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any, point: Array) -> Any:
+def project(
+    structure: Record, shape: Shape, theta: Array, shared: Array, work: object, point: Array
+) -> float:
     """point <- argmax_{z in M} <theta, z> - 1/2 ||z||^2, the norm over local parts; returns the maximum.
 
     Without shared parts this is the Euclidean projection of theta onto M.
@@ -110,22 +123,22 @@ def project(structure: Any, shape: Shape, theta: Array, shared: Array, work: Any
 
 
 @operation
-def scoring_workspace(scoring: Any) -> Any:
+def scoring_workspace(scoring: Record) -> object:
     """Scratch memory that serves every example; made once a pass."""
 
 
 @operation
-def score(scoring: Any, i: int, w: Array, work: Any, theta: Array) -> None:
+def score(scoring: Record, i: int, w: Array, work: object, theta: Array) -> None:
     """theta <- the local part of Phi_i w."""
 
 
 @operation
-def score_subset(scoring: Any, i: int, w: Array, wanted: Array, work: Any, theta: Array) -> None:
+def score_subset(scoring: Record, i: int, w: Array, wanted: Array, work: object, theta: Array) -> None:
     """theta <- the local part of Phi_i w, at least where `wanted`. All of it unless implemented."""
 
 
 @operation
-def gram(scoring: Any, i: int, delta: Array, wanted: Array, work: Any, out: Array) -> None:
+def gram(scoring: Record, i: int, delta: Array, wanted: Array, work: object, out: Array) -> None:
     """out <- Phi_i Phi_i^T delta over local and shared parts, at least where `wanted` and on the shared ones.
 
     Solvers that keep mixtures of vertices need it: <delta, out> is the inner product of pulled-back points.
@@ -133,15 +146,15 @@ def gram(scoring: Any, i: int, delta: Array, wanted: Array, work: Any, out: Arra
 
 
 @operation
-def squared_norm(scoring: Any, i: int, delta: Array, work: Any) -> Any:
+def squared_norm(scoring: Record, i: int, delta: Array, work: object) -> float:
     """||Phi_i^T delta||^2, with delta over local and shared parts."""
 
 
 @operation
-def add_pullback(scoring: Any, i: int, delta: Array, scale: float, w: Array, work: Any) -> None:
+def add_pullback(scoring: Record, i: int, delta: Array, scale: float, w: Array, work: object) -> None:
     """w <- w + scale * Phi_i^T delta, touching only the weights of this example's features."""
 
 
 @operation
-def prefetch(scoring: Any, i: int) -> None:
+def prefetch(scoring: Record, i: int) -> None:
     """Ask for the features of example i, which will be scored soon; changes nothing."""

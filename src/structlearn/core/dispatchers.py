@@ -2,8 +2,9 @@
 
 Numba gives every compiled function wrappers for Python and C, optimises it and turns it into machine code by
 itself, and then optimises it again inside each of its callers. Here a function has two dispatchers: an
-`Entry`, called by Python, and its `Inner`, called by compiled code, which has no wrappers and stays as it was
-written until the entry that it ends up in is optimised as a whole. That halves the time of a first use.
+`EntryDispatcher`, called by Python, and its `InnerDispatcher`, called by compiled code, which has no wrappers
+and stays as it was written until the entry that it ends up in is optimised as a whole. That halves the time
+of a first use.
 
 It rests on private parts of Numba, so that it is used with the versions that it was tried with; with others
 (and where STRUCTLEARN_PLAIN_NJIT is set) kernels are plain `njit` functions, which compile longer.
@@ -13,7 +14,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 import numba
 from numba import types
@@ -22,50 +22,54 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 
+Options = dict[str, object]
+
 #: Minor versions of Numba whose private parts are as this file expects them.
 TRIED = ((0, 68),)
 
 
 def is_lean() -> bool:
-    """Whether kernels compile by `Entry` and `Inner`."""
+    """Whether kernels compile by `EntryDispatcher` and `InnerDispatcher`."""
     version = tuple(int(part) for part in numba.__version__.split(".")[:2])
     return version in TRIED and not os.environ.get("STRUCTLEARN_PLAIN_NJIT")
 
 
-def dispatcher(function: Callable[..., Any], **options: Any) -> Any:
+def dispatcher(function: Callable[..., object], **options: object) -> CPUDispatcher:
     """`function`, to be compiled at its first call."""
     if not is_lean():
         return numba.njit(**options)(function)
-    return Entry(function, targetoptions={"nopython": True, "boundscheck": None, **options})
+    return EntryDispatcher(function, targetoptions={"nopython": True, "boundscheck": None, **options})
 
 
-class Entry(CPUDispatcher):
+class EntryDispatcher(CPUDispatcher):
     """What Python calls."""
 
-    def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any]) -> None:
+    def __init__(self, py_func: Callable[..., object], targetoptions: Options) -> None:
         super().__init__(py_func, {}, targetoptions)
-        self.inner = Inner(py_func, dict(targetoptions))
+        self.inner = InnerDispatcher(py_func, dict(targetoptions))
 
     @property
-    def _numba_type_(self) -> Any:
+    def _numba_type_(self) -> types.Dispatcher:
         return types.Dispatcher(self.inner)
 
 
-class Inner(CPUDispatcher):
+class InnerDispatcher(CPUDispatcher):
     """What compiled code calls: bitcode."""
 
-    def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any]) -> None:
+    def __init__(self, py_func: Callable[..., object], targetoptions: Options) -> None:
         super().__init__(py_func, {}, targetoptions)
         self._compiler = _InnerCompiler(
             py_func, self.targetdescr, self.targetoptions, self.locals, compiler.Compiler
         )
 
-    def add_overload(self, cres: Any) -> None:
+    def add_overload(self, cres: compiler.CompileResult) -> None:
         self.overloads[tuple(cres.signature.args)] = cres
 
 
 class _InnerCompiler(_FunctionCompiler):
-    def _compile_core(self, args: Any, return_type: Any) -> Any:
+    def _compile_core(
+        self, args: tuple[types.Type, ...], return_type: types.Type | None
+    ) -> compiler.CompileResult:
         flags = compiler.Flags()
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
         flags.no_cpython_wrapper = True

@@ -13,9 +13,10 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
+from typing import TYPE_CHECKING
 
 import platformdirs
+from numba import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
 from structlearn.core.compilation import begins
@@ -24,6 +25,11 @@ from structlearn.core.loading import prepare
 from structlearn.core.shipped_kernels import shipped_kernels
 from structlearn.core.source_hash import PACKAGE, source_hash
 
+if TYPE_CHECKING:
+    from numba.core.compiler import CompileResult
+    from numba.core.cpu import CPUContext
+
+Kinds = tuple[types.Type, ...]
 _SECONDS_KEPT = 30 * 24 * 3600
 
 
@@ -52,7 +58,7 @@ def _forget_old_folders(parent: Path) -> None:
 class _PackageLocator(_CacheLocator):
     """Stores an index under the hash of the sources: equal sources share it wherever they are installed."""
 
-    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
+    def __init__(self, py_func: Callable[..., object], py_file: str) -> None:
         self._line = py_func.__code__.co_firstlineno
         self._folder = cache_folder(Path(py_file))
 
@@ -72,7 +78,7 @@ class _PackageLocator(_CacheLocator):
         self._folder.mkdir(mode, exist_ok=True)
 
     @classmethod
-    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _PackageLocator:
+    def from_function(cls, py_func: Callable[..., object], py_file: str) -> _PackageLocator:
         return cls(py_func, py_file)
 
 
@@ -85,7 +91,7 @@ class PackageCache(FunctionCache):
 
     _impl_class = _PackageCacheImpl
 
-    def __init__(self, py_func: Callable[..., Any]) -> None:
+    def __init__(self, py_func: Callable[..., object]) -> None:
         super().__init__(py_func)
         self._folder = Path(self.cache_path)
         self._cache_file = self._files(self._folder)
@@ -93,7 +99,7 @@ class PackageCache(FunctionCache):
     def _files(self, folder: Path, read: Callable[[Path], bytes | None] | None = None) -> CheckedFiles:
         return CheckedFiles(folder, self._impl.filename_base, self._impl.locator.get_source_stamp(), read)
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: Kinds, target_context: CPUContext) -> CompileResult | None:
         """The compiled form; None where a compilation begins, which is announced."""
         found = None
         for load in (self._load_shipped, self._load_kept):
@@ -103,7 +109,7 @@ class PackageCache(FunctionCache):
             begins(self._obstacle())
         return found
 
-    def _load_shipped(self, sig: Any, target_context: Any) -> Any:
+    def _load_shipped(self, sig: Kinds, target_context: CPUContext) -> CompileResult | None:
         """As Numba loads from a cache, with the CPU that the kernels were built for in the place of ours."""
         kernels = shipped_kernels()
         if kernels is None or kernels.obstacle:
@@ -114,7 +120,7 @@ class PackageCache(FunctionCache):
         data = files.load((kind, kernels.target, code))
         return None if data is None else self._impl.rebuild(target_context, data)
 
-    def _load_kept(self, sig: Any, target_context: Any) -> Any:
+    def _load_kept(self, sig: Kinds, target_context: CPUContext) -> CompileResult | None:
         prepare(target_context)
         return self._load_overload(sig, target_context)
 
@@ -126,7 +132,7 @@ class PackageCache(FunctionCache):
             "remove it or set STRUCTLEARN_CACHE to a folder of your own"
         )
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: Kinds, data: CompileResult) -> None:
         """Keep what any process can find again: a user's own function or record may be nowhere to import."""
         if "CPUDispatcher" in str(sig) or any(map(_is_foreign, sig)):
             return
@@ -134,7 +140,7 @@ class PackageCache(FunctionCache):
             super().save_overload(sig, data)
 
 
-def _is_foreign(kind: Any) -> bool:
+def _is_foreign(kind: types.Type) -> bool:
     """Whether a type is, or holds, a record of a module outside the package."""
     record = getattr(kind, "instance_class", None)
     if record is not None and record.__module__.split(".")[0] != PACKAGE.name:

@@ -10,11 +10,10 @@ import hashlib
 import os
 import pickle
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
 
 import numba
 from numba.core.serialize import dumps
@@ -45,7 +44,7 @@ class CheckedFiles:
         self._read = read or read_trusted
         self._stamp = f"{numba.__version__} {stamp}\n".encode()
 
-    def load(self, key: Any) -> Any:
+    def load(self, key: Hashable) -> object:
         """What was saved under `key`; None if there is nothing that can be trusted."""
         name = self._index().get(key)
         content = None if name is None else self._read(self._folder / name)
@@ -53,7 +52,7 @@ class CheckedFiles:
             return None
         return unpickled(content)  # its writer and its hash are checked
 
-    def save(self, key: Any, data: Any) -> None:
+    def save(self, key: Hashable, data: object) -> None:
         """Keep `data`; OSError if it cannot be written."""
         if not is_trusted(self._folder):
             return
@@ -81,7 +80,7 @@ class CheckedFiles:
         found.update(content)
         return found.digest()
 
-    def _index(self) -> dict[Any, str]:
+    def _index(self) -> dict[Hashable, str]:
         content = self._read(self._index_path) or b""
         known, index = content[:_HASH_BYTES], content[_HASH_BYTES:]
         if known != self._hash(index):

@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TypeGuard, TypeVar
 
 from numba import types
-from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.core.registry import CPUDispatcher
+from numba.core.typing.templates import AbstractTemplate, Signature, infer_global
 from numba.extending import register_jitable
 
 from structlearn.core.dispatchers import dispatcher
 from structlearn.core.kernel_cache import PackageCache
 
-F = TypeVar("F", bound=Callable[..., Any])
+Function = Callable[..., object]
+F = TypeVar("F", bound=Function)
 
 # Reductions may be reordered (so that LLVM vectorises them); NaN and infinities keep their meaning.
 FAST_SUMS = {"reassoc", "contract", "nsz", "arcp"}
@@ -43,12 +45,12 @@ def jitable(function: F) -> F:
     return register_jitable(error_model="numpy")(function)
 
 
-def c_dispatcher(function: Callable[..., Any]) -> Any:
+def c_dispatcher(function: Function) -> CPUDispatcher:
     """What compiles `function` for callers that know its C address alone."""
     return _compiled(function, counts=False, no_cpython_wrapper=True)
 
 
-def _compiled(function: Any, *, counts: bool, **options: Any) -> Any:
+def _compiled(function: F, *, counts: bool, **options: object) -> F:
     compiled = dispatcher(
         function, nogil=True, fastmath=FAST_SUMS, error_model="numpy", _nrt=counts, **options
     )
@@ -57,8 +59,8 @@ def _compiled(function: Any, *, counts: bool, **options: Any) -> Any:
     return compiled
 
 
-_KERNELS: dict[tuple[str, type], Callable[..., Any]] = {}
-_OPERATIONS: set[Any] = set()
+_KERNELS: dict[tuple[str, type], Function] = {}
+_OPERATIONS: set[object] = set()
 
 
 def operation(name: F) -> F:
@@ -68,7 +70,7 @@ def operation(name: F) -> F:
     """
 
     @wraps(name)
-    def call(*args: Any) -> Any:
+    def call(*args: object) -> object:
         found = _registered(name.__name__, type(args[0]))
         if found is None:
             raise TypeError(f"{type(args[0]).__name__} does not implement {name.__name__}.")
@@ -77,7 +79,7 @@ def operation(name: F) -> F:
     class Choice(AbstractTemplate):
         key = call
 
-        def generic(self, args: Any, kws: Any) -> Any:
+        def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Signature | None:
             record = args[0]
             if not isinstance(record, types.NamedTuple | types.NamedUniTuple):
                 return None
@@ -87,7 +89,7 @@ def operation(name: F) -> F:
             self._chosen = self.context.resolve_value_type(found)
             return self._chosen.get_call_type(self.context, args, kws)
 
-        def get_impl_key(self, sig: Any) -> Any:
+        def get_impl_key(self, sig: Signature) -> object:
             return self._chosen.get_impl_key(sig)
 
     infer_global(call, types.Function(Choice))
@@ -95,12 +97,12 @@ def operation(name: F) -> F:
     return call  # type: ignore[return-value]
 
 
-def is_operation(value: Any) -> bool:
+def is_operation(value: object) -> TypeGuard[Function]:
     """Whether a value is one of the generic functions."""
     return callable(value) and value in _OPERATIONS
 
 
-def implements(called: Callable[..., Any], record: type) -> Callable[[F], F]:
+def implements(called: Function, record: type) -> Callable[[F], F]:
     """Register the decorated kernel as the operation on every NamedTuple of class `record`.
 
     The class `object` stands for all that have none of their own.
@@ -113,16 +115,16 @@ def implements(called: Callable[..., Any], record: type) -> Callable[[F], F]:
     return register
 
 
-def implementation(called: Callable[..., Any], record: Any) -> Callable[..., Any] | None:
+def implementation(called: Function, record: object) -> Function | None:
     """The kernel that an operation on a record is; None if there is none."""
     return _registered(called.__name__, type(record))
 
 
-def is_implemented(called: Callable[..., Any], record: Any) -> bool:
+def is_implemented(called: Function, record: object) -> bool:
     """Whether there is a kernel for an operation on a record."""
     return implementation(called, record) is not None
 
 
-def _registered(name: str, record: type) -> Callable[..., Any] | None:
+def _registered(name: str, record: type) -> Function | None:
     """The record's own kernel or, for an operation that has one, that of all others."""
     return _KERNELS.get((name, record)) or _KERNELS.get((name, object))

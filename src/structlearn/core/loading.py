@@ -10,15 +10,18 @@ from __future__ import annotations
 import pickle
 import sys
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING
 
 from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime import rtsys
 
 from structlearn.core.dispatchers import is_lean
 
+if TYPE_CHECKING:
+    from numba.core.cpu import CPUContext
 
-def prepare(target_context: Any) -> None:
+
+def prepare(target_context: CPUContext) -> None:
     """Make a context ready to load functions; what compiles one makes it ready for that, too."""
     if is_lean():
         rtsys.initialize(target_context)
@@ -26,7 +29,7 @@ def prepare(target_context: Any) -> None:
         target_context.refresh()
 
 
-def unpickled(content: bytes) -> Any:
+def unpickled(content: bytes) -> object:
     """What was pickled of a compiled function; whoever calls this trusts it."""
     if not is_lean():
         return pickle.loads(content)  # noqa: S301  (see above)
@@ -34,13 +37,13 @@ def unpickled(content: bytes) -> Any:
 
 
 class _Unpickler(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         if (module, name) == ("numba.core.environment", "_rebuild_env"):
             return _environment
         return super().find_class(module, name)
 
 
-def _environment(module: str, constants: list[Any], name: str) -> Any:
+def _environment(module: str, constants: list[object], name: str) -> Environment:
     """As Numba's `_rebuild_env`, but a module that is not imported stays so: it is there for object mode."""
     found = lookup_environment(name)
     if found is None:

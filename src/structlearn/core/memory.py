@@ -9,11 +9,12 @@ import re
 import shutil
 import tempfile
 import weakref
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import SupportsInt
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 #: Smaller arrays are always in memory.
 SMALL = 1 << 20
@@ -53,14 +54,16 @@ class Memory:
                 )
             self._left = SHARE_KEPT * (self.limit - taken)
 
-    def empty(self, size: Any, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    def empty(self, size: SupportsInt, dtype: DTypeLike = np.float64) -> np.ndarray:
         """An array of so many entries, whatever is in them."""
         return self._array(size, dtype, np.empty)
 
-    def zeros(self, size: Any, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    def zeros(self, size: SupportsInt, dtype: DTypeLike = np.float64) -> np.ndarray:
         return self._array(size, dtype, np.zeros)
 
-    def _array(self, size: Any, dtype: DTypeLike, make: Any) -> NDArray[Any]:
+    def _array(
+        self, size: SupportsInt, dtype: DTypeLike, make: Callable[[int, DTypeLike], np.ndarray]
+    ) -> np.ndarray:
         n_bytes = int(size) * np.dtype(dtype).itemsize
         if self.limit is None or n_bytes < SMALL:
             return make(int(size), dtype)
@@ -75,7 +78,7 @@ class Memory:
         self._left += n_bytes
 
 
-def mapped(n_bytes: int, folder: Path) -> NDArray[Any]:
+def mapped(n_bytes: int, folder: Path) -> np.ndarray:
     """Zero bytes in a file without a name: its room is taken now, and is free again when nobody uses it."""
     with tempfile.TemporaryFile(dir=folder) as file:
         try:

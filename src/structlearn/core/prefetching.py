@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.base import BaseContext
+from numba.core.typing import Signature
 from numba.extending import intrinsic
 
 #: Bytes that one request brings.
@@ -14,10 +16,14 @@ CACHE_LINE = 64
 
 
 @intrinsic
-def prefetch_line(typing_context: Any, array: Any, index: Any) -> Any:
+def prefetch_line(
+    typing_context: object, array: types.Array, index: types.Integer
+) -> tuple[Signature, Callable[..., ir.Value]]:
     """Bring `array[index]` of a one-dimensional array near. Changes nothing; may be out of bounds."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]
+    ) -> ir.Value:
         kind = signature.args[0]
         held = context.make_array(kind)(context, builder, arguments[0])
         item = cgutils.get_item_pointer(context, builder, kind, held, [arguments[1]], wraparound=False)

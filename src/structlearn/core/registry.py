@@ -45,7 +45,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         """Take an entry out again."""
         del self._entries[name]
 
-    def named(self, name: Any) -> Entry:
+    def named(self, name: object) -> Entry:
         """The entry of this name; a ValueError that lists all and suggests the nearest if there is none."""
         return self._entries[one_of(self.what, name, self._entries)]
 
@@ -67,7 +67,7 @@ def located(where: Any) -> Any:
     return getattr(import_module(module), name)
 
 
-def one_of(what: str, name: Any, valid: Iterable[str]) -> str:
+def one_of(what: str, name: object, valid: Iterable[str]) -> str:
     """`name` itself if it is valid; else a ValueError that lists the valid ones and suggests the nearest."""
     valid = list(valid)
     if isinstance(name, str) and name in valid:

@@ -13,6 +13,7 @@ norm of w. Worst cases: the true errors are some orders of magnitude smaller.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +67,12 @@ class Magnitude(NamedTuple):
         roundings = 2 * (self.depth + steps / max(self.n_examples, 1)) + FEW
         return UNIT * (roundings * self.size(slope) + 2 * (self.n_weights + steps) * abs(penalty))
 
+    def lower_bound(self, w: Array, cost: float, regularization: float, steps: float = 0.0) -> Bound:
+        """D of a dual point z from w(z) and the cost of z, for the squared norm."""
+        penalty = regularization / 2 * float(w @ w)
+        rounding = self.dual(norm(w), penalty, steps)
+        return Bound(float(cost) - penalty - rounding, rounding)
+
     @classmethod
     def of_examples(
         cls, scoring: Any, entries: Array, cost: Array, weight: Array, accuracy: float
@@ -87,17 +94,10 @@ class Magnitude(NamedTuple):
     @classmethod
     def of_parts(cls, parts: Sequence[Magnitude], fractions: Sequence[float]) -> Magnitude:
         """That of a data set whose parts have these shares of all example weights."""
-
-        def mean(name: str) -> float:
-            return sum(fraction * getattr(one, name) for fraction, one in zip(fractions, parts))
-
-        def most(name: str) -> int:
-            return max(getattr(one, name) for one in parts)
-
-        means = [mean(name) for name in ("reach", "cost", "mass")]
-        counts = [most(name) for name in ("terms", "entries", "depth", "n_weights")]
-        n_examples = sum(one.n_examples for one in parts)
-        return cls(*means, *counts, n_examples, max(one.accuracy for one in parts))  # type: ignore[arg-type, call-arg]
+        *sums, terms, entries, depth, n_weights, n_examples, accuracy = zip(*parts)
+        reach, cost, mass = (sum(map(mul, fractions, values)) for values in sums)
+        most = max(terms), max(entries), max(depth), max(n_weights)
+        return cls(reach, cost, mass, *most, sum(n_examples), max(accuracy))
 
 
 def norm(w: Array) -> float:

@@ -7,11 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from typing import Any
+from typing import Protocol, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Map(Protocol):
+    """As the built-in `map`."""
+
+    def __call__(self, work: Callable[[Item], Result], items: Iterable[Item], /) -> Iterable[Result]: ...
 
 
 @cache
@@ -19,7 +26,7 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()  # looking for the libraries takes milliseconds: once
 
 
-def blas_threads(number: int) -> AbstractContextManager[Any]:
+def blas_threads(number: int) -> AbstractContextManager[object]:
     """A context in which BLAS uses at most so many threads."""
     return _controller().limit(limits=number, user_api="blas")
 
@@ -32,8 +39,8 @@ def in_order(n_jobs: int) -> Iterator[Map]:
         return
     with ThreadPoolExecutor(n_jobs) as pool:
 
-        def ahead(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-            waiting: deque[Future[Any]] = deque()
+        def ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+            waiting: deque[Future[Result]] = deque()
             for item in items:
                 waiting.append(pool.submit(work, item))
                 if len(waiting) > 2 * n_jobs:
@@ -52,21 +59,21 @@ class Team:
         self._pool = ThreadPoolExecutor(max(n_jobs - 1, 1))
 
     def together(
-        self, calls: Sequence[Callable[[], Any]], stop: Callable[[], Any] = lambda: None
-    ) -> list[Any]:
+        self, calls: Sequence[Callable[[], Result]], stop: Callable[[], object] = lambda: None
+    ) -> list[Result]:
         """What the calls return, in their order; all have ended, even where one was interrupted.
 
         Where one fails, `stop` is called: others may wait for it.
         """
 
-        def run(call: Callable[[], Any]) -> Any:
+        def run(call: Callable[[], Result]) -> Result:
             try:
                 return call()
             except BaseException:
                 stop()
                 raise
 
-        others: list[Future[Any]] = []
+        others: list[Future[Result]] = []
         try:
             others.extend(self._pool.submit(run, call) for call in calls[1:])
             return [calls[0](), *(other.result() for other in others)]

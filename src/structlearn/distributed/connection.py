@@ -8,10 +8,15 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import structlearn
 from structlearn.core.wording import quoted
+
+if TYPE_CHECKING:
+    from distributed import Client, WorkerPlugin
+    from distributed import Worker as DaskWorker
 
 _LOCAL = re.compile(r"local:([1-9][0-9]*)")
 #: Processes that a machine starts at most, whatever its number of cores.
@@ -21,7 +26,7 @@ TIMEOUT = 10.0
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Any]:
+def connected(address: str) -> Iterator[Client]:
     """A client of the scheduler at an address such as tcp://host:8786, checked; closed at the end.
 
     "local:K" starts K worker processes that listen on the loopback interface alone, and stops them. For tls://
@@ -50,7 +55,7 @@ def _number(digits: str) -> int:
 
 
 @contextmanager
-def _local(n_workers: int) -> Iterator[Any]:
+def _local(n_workers: int) -> Iterator[Client]:
     distributed = _distributed()
     with ExitStack() as stack:
         try:
@@ -65,7 +70,7 @@ def _local(n_workers: int) -> Iterator[Any]:
             )
             stack.enter_context(cluster)
             client = stack.enter_context(distributed.Client(cluster, direct_to_workers=True))
-            client.register_plugin(_deaf(distributed))
+            client.register_plugin(_deaf())
         except Exception as error:  # Dask has many for a process that does not come up
             raise OSError(
                 errno.ECHILD,
@@ -75,11 +80,12 @@ def _local(n_workers: int) -> Iterator[Any]:
         yield client
 
 
-def _deaf(distributed: Any) -> Any:
+def _deaf() -> WorkerPlugin:
     """A terminal's Ctrl-C reaches the workers as well, but is meant for the driver."""
+    from distributed import WorkerPlugin
 
-    class Deaf(distributed.WorkerPlugin):
-        def setup(self, worker: Any) -> None:
+    class Deaf(WorkerPlugin):
+        def setup(self, worker: DaskWorker) -> None:
             import signal
 
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -88,7 +94,7 @@ def _deaf(distributed: Any) -> Any:
 
 
 @contextmanager
-def _remote(address: str) -> Iterator[Any]:
+def _remote(address: str) -> Iterator[Client]:
     distributed = _distributed()
     try:
         with _no_collection():
@@ -121,7 +127,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _distributed() -> Any:
+def _distributed() -> ModuleType:
     try:
         import distributed
     except ImportError:
@@ -135,7 +141,7 @@ def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def check_cluster(client: Any) -> None:
+def check_cluster(client: Client) -> None:
     """Refuse a cluster without workers, or whose workers have no structlearn or another version of it."""
     try:
         client.wait_for_workers(1, timeout=TIMEOUT)

@@ -7,9 +7,12 @@ import time
 from asyncio import run_coroutine_threadsafe
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from structlearn.distributed.engine import Lost
+
+if TYPE_CHECKING:
+    from distributed import Actor, Client, Future
 
 #: Seconds between looks at whether a worker that has not answered yet is still there.
 LOOK = 0.5
@@ -28,30 +31,28 @@ class DaskEngine:
         Seconds to wait where no worker is there.
     """
 
-    def __init__(self, client: Any, patience: float = PATIENCE) -> None:
+    def __init__(self, client: Client, patience: float = PATIENCE) -> None:
         self.client = client
         self.patience = patience
-        self._make: list[Callable[[], Any]] = []
-        self._futures: list[Any] = []
-        self._actors: list[Any] = []
+        self._make: list[Callable[[], object]] = []
+        self._futures: list[Future | None] = []
+        self._actors: list[Actor | None] = []
         self._homes: list[str] = []
 
     @property
     def size(self) -> int:
         return len(self._wait_for_workers())
 
-    def open(self, make: Sequence[Callable[[], Any]]) -> None:
-        self._actors, self._futures, self._homes = [], [], []  # nobody holds them: the scheduler lets go
-        self._make = list(make)
-        for number in range(len(make)):
-            self._homes.append("")
-            self._futures.append(None)
-            self._actors.append(None)
+    def open(self, make: Sequence[Callable[[], object]]) -> None:
+        n = len(make)
+        self._make, self._homes = list(make), [""] * n
+        self._actors, self._futures = [None] * n, [None] * n  # nobody holds the old: the scheduler lets go
+        for number in range(n):
             self._place(number)
-        for number in range(len(make)):
+        for number in range(n):
             self._bind(number)
 
-    def call(self, name: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+    def call(self, name: str, arguments: Mapping[int, tuple[object, ...]]) -> dict[int, Any]:
         waiting = {number: self._ask(number, name, values) for number, values in arguments.items()}
         return {
             number: asked if isinstance(asked, Lost) else self._answer(number, asked)
@@ -92,19 +93,19 @@ class DaskEngine:
             time.sleep(LOOK / 5)
         return there
 
-    def _ask(self, number: int, name: str, values: tuple[Any, ...]) -> Any:
+    def _ask(self, number: int, name: str, values: tuple[object, ...]) -> Future | Lost:
         actor = self._actors[number]
         if actor is None:
             return Lost("it could not be made")
         return run_coroutine_threadsafe(_execute(actor, name, values), self.client.loop.asyncio_loop)
 
-    def _answer(self, number: int, asked: Any) -> Any:
+    def _answer(self, number: int, asked: Future) -> object:
         try:
             return self._result(number, asked)
         except Exception as error:
             return Lost(str(error) or type(error).__name__)
 
-    def _result(self, number: int, asked: Any) -> Any:
+    def _result(self, number: int, asked: Future) -> object:
         """The result of a call; an exception where its worker is gone, which a call itself may not notice."""
         while True:
             try:
@@ -112,13 +113,14 @@ class DaskEngine:
             except TimeoutError:
                 if asked.done():
                     continue
-                if self._futures[number].status not in ("pending", "finished"):
+                future = self._futures[number]
+                if future is None or future.status not in ("pending", "finished"):
                     raise
                 if self._homes[number] not in self.workers():
                     raise OSError(f"{self._homes[number]} is gone") from None
 
 
-async def _execute(actor: Any, name: str, values: tuple[Any, ...]) -> Any:
+async def _execute(actor: Actor, name: str, values: tuple[object, ...]) -> object:
     """Call a method of an actor; whatever goes wrong on the way is raised.
 
     `actor.name(*values)` does the same, but for some errors never ends.

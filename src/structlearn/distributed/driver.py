@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.linalg import norm
 
 from structlearn.core.contract import Array
 from structlearn.distributed.spread import SpreadObjective
-from structlearn.distributed.worker import Answer, Piece, Values, probe
+from structlearn.distributed.worker import PartValues, Piece, RoundAnswer, probe
 from structlearn.solvers.bcfw.rounds import Accumulators, combine, compile_combine
 from structlearn.solvers.bcfw.totals import COST as TOTAL_COST
+from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 #: Relative rounding of sums over all blocks, far above what they show and far below any inconsistency.
@@ -38,7 +39,7 @@ CAUTION_OF_TWO = 1.5
 FORGET = 0.2
 
 
-class State(NamedTuple):
+class JoinedState(NamedTuple):
     """Arrays are changed in place."""
 
     w: Array
@@ -57,7 +58,7 @@ ROUND, CALLS, ROUNDS, PART, PARTS, AGAIN = range(6)
 
 
 @dataclass(frozen=True)
-class JoinedBlocks(SolverBase[State]):
+class JoinedBlocks(SolverBase[JoinedState]):
     """Block-coordinate Frank-Wolfe on the workers' partitions at once.
 
     Parameters
@@ -77,8 +78,10 @@ class JoinedBlocks(SolverBase[State]):
     adapt: bool = True
     accumulates: ClassVar[bool] = True
 
-    def start(self, objective: SpreadObjective, rng: np.random.Generator, warm: Any) -> State:
-        state = State(
+    def start(
+        self, objective: SpreadObjective, rng: np.random.Generator, warm: Solution | None
+    ) -> JoinedState:
+        state = JoinedState(
             np.zeros(objective.n_weights),
             np.array([0.0, np.inf, 0.0, 0.0, 0.0]),
             np.array([0, 0, self.rounds, 0, self.rounds, 0]),
@@ -86,13 +89,13 @@ class JoinedBlocks(SolverBase[State]):
         )
         return self.restored(objective, state)
 
-    def restored(self, objective: SpreadObjective, saved: State) -> State:
+    def restored(self, objective: SpreadObjective, saved: JoinedState) -> JoinedState:
         """Take up whatever the workers have now; what `step` needs is compiled."""
         compile_combine(Accumulators(saved.w, np.zeros(4), saved.w[:0]))
         self._agree(objective, saved)
         return saved
 
-    def _agree(self, objective: SpreadObjective, state: State) -> None:
+    def _agree(self, objective: SpreadObjective, state: JoinedState) -> None:
         """Drop the round under way, if any; w and the cost of z as the sum over partitions."""
         t = int(state.counts[ROUND]) + 1
         state.w[:], state.values[COST] = objective.agree(t, state.fractions)
@@ -100,12 +103,12 @@ class JoinedBlocks(SolverBase[State]):
         self._begin_pass(state, again=0)
 
     @staticmethod
-    def _begin_pass(state: State, again: int) -> None:
+    def _begin_pass(state: JoinedState, again: int) -> None:
         rounds = int(state.counts[ROUNDS])
         state.counts[[PART, PARTS, AGAIN]] = [0, max(1, rounds // CHEAPER) if again else rounds, again]
         state.values[FOUND] = 0.0
 
-    def step(self, objective: SpreadObjective, state: State, rng: np.random.Generator) -> State:
+    def step(self, objective: SpreadObjective, state: JoinedState, rng: np.random.Generator) -> JoinedState:
         begin = time.perf_counter()
         t = int(state.counts[ROUND]) + 1
         part, parts, again = state.counts[[PART, PARTS, AGAIN]].tolist()
@@ -121,14 +124,14 @@ class JoinedBlocks(SolverBase[State]):
             self._next_pass(objective, state, any(one.visits for one in answers))
         return state
 
-    def _next_pass(self, objective: SpreadObjective, state: State, visited: bool) -> None:
+    def _next_pass(self, objective: SpreadObjective, state: JoinedState, visited: bool) -> None:
         """Another pass over blocks that are worth it, while the last one found enough; then a full one."""
         again, found = int(state.counts[AGAIN]), state.values[FOUND]
         settled = again > 0 and (found <= ENOUGH * state.values[ESTIMATE] or not visited)
         repeats = objective.repeats if self.repeats is None else self.repeats
         self._begin_pass(state, 0 if settled or again == repeats else again + 1)
 
-    def _join(self, objective: SpreadObjective, state: State, answers: list[Answer]) -> None:
+    def _join(self, objective: SpreadObjective, state: JoinedState, answers: list[RoundAnswer]) -> None:
         """Keep the best fractions of what the workers have done."""
         changes, scalars = np.stack([one.change for one in answers]), np.zeros((len(answers), 4))
         scalars[:, TOTAL_COST] = [one.gain for one in answers]
@@ -140,7 +143,7 @@ class JoinedBlocks(SolverBase[State]):
         state.counts[[ROUND, PART, CALLS]] += [1, 1, sum(one.oracle_calls for one in answers)]
         state.fractions[:] = fractions
 
-    def _adapt(self, state: State, answers: list[Answer], took: float) -> None:
+    def _adapt(self, state: JoinedState, answers: list[RoundAnswer], took: float) -> None:
         """As many rounds a pass as leave the work of each worth its sending."""
         longest = max(one.seconds for one in answers)
         now = np.array([longest * state.counts[ROUNDS], took - longest])
@@ -150,12 +153,12 @@ class JoinedBlocks(SolverBase[State]):
         worth = times[0] / (WORTH * max(times[1], 1e-6))
         state.counts[ROUNDS] = int(np.clip(worth, FEWEST_ROUNDS, MOST_ROUNDS))
 
-    def progress(self, state: State) -> Progress:
+    def progress(self, state: JoinedState) -> Progress:
         whole = not state.counts[PART]
         estimate = float(state.values[ESTIMATE]) if whole else np.inf
         return Progress(int(state.counts[CALLS]), estimate, pending=bool(state.counts[AGAIN]))
 
-    def candidates(self, objective: SpreadObjective, state: State) -> list[Candidate]:
+    def candidates(self, objective: SpreadObjective, state: JoinedState) -> list[Candidate]:
         for _ in range(2):
             values = self._values(objective, state)
             state.values[COST] = sum(one.cost for one in values)
@@ -167,7 +170,7 @@ class JoinedBlocks(SolverBase[State]):
             self._agree(objective, state)
         raise RuntimeError("The workers' parts do not add up to w even after all have agreed on them.")
 
-    def _values(self, objective: SpreadObjective, state: State) -> list[Values]:
+    def _values(self, objective: SpreadObjective, state: JoinedState) -> list[PartValues]:
         """Every worker's part of a certificate, with all rounds committed."""
         while True:
             values = objective.values(int(state.counts[ROUND]), state.fractions, state.w)
@@ -175,7 +178,7 @@ class JoinedBlocks(SolverBase[State]):
                 return values
             self._agree(objective, state)
 
-    def settle(self, objective: SpreadObjective, state: State) -> tuple[State, None]:
+    def settle(self, objective: SpreadObjective, state: JoinedState) -> tuple[JoinedState, None]:
         self._agree(objective, state)
         return state, None
 
@@ -189,7 +192,7 @@ def aggregation_of(n_workers: int) -> float:
     return CAUTION_OF_TWO if n_workers == 2 else 1.0
 
 
-def consistent(w: Array, t: int, values: list[Values], gap: float, scale: float) -> bool:
+def consistent(w: Array, t: int, values: list[PartValues], gap: float, scale: float) -> bool:
     """Whether w is the sum of the workers' parts, as far as products show, and the gap is not negative."""
     apart = sum(one.product for one in values) - float(w @ probe(t, w.size))
     size = float(norm(w)) + sum(one.norm for one in values)

@@ -23,10 +23,10 @@ class Engine(Protocol):
     def size(self) -> int:
         """How many machines, or processes, there are."""
 
-    def open(self, make: Sequence[Callable[[], Any]]) -> None:
+    def open(self, make: Sequence[Callable[[], object]]) -> None:
         """Make an object by each call, in place of all that were there; none for an empty list."""
 
-    def call(self, name: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+    def call(self, name: str, arguments: Mapping[int, tuple[object, ...]]) -> dict[int, Any]:
         """Call a method of the objects that have arguments here, at once; `Lost` for those that are gone."""
 
     def revive(self, number: int) -> None:

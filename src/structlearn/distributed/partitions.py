@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +16,7 @@ from structlearn.data import DataError, Packed, PackedWriter, open_packed
 from structlearn.storage.atomic import make_folder
 
 EXAMPLES_AT_ONCE = 4096
+Examples: TypeAlias = Array | sparse.csr_matrix | Sequence[object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +59,8 @@ def open_partitions(folder: str | Path) -> Partitions:
 def split(
     folder: str | Path,
     kind: str,
-    X: Any,
-    y: Any,
+    X: Examples,
+    y: Examples,
     *,
     parts: int,
     seed: int = 0,
@@ -89,13 +90,13 @@ def split(
     return Partitions(paths, examples)
 
 
-def all_classes(kind: str, y: Any) -> Array | None:
+def all_classes(kind: str, y: Examples) -> Array | None:
     """All labels of a data set, sorted; None where its outputs are no labels."""
     if kind not in ("classes", "chain"):
         return None
     if hasattr(y, "classes"):
         return y.classes
-    return np.unique(y if kind == "classes" else np.concatenate([np.asarray(one) for one in y]))
+    return np.unique(np.asarray(y) if kind == "classes" else np.concatenate([np.asarray(one) for one in y]))
 
 
 def is_partitioned(folder: str | Path) -> bool:

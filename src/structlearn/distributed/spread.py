@@ -17,9 +17,17 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.core.rounding import Bound, Magnitude, norm
+from structlearn.core.rounding import Bound, Magnitude
 from structlearn.distributed.engine import Engine, Lost
-from structlearn.distributed.worker import Answer, Block, Facts, Piece, Values, Worker, WorkerSpec
+from structlearn.distributed.worker import (
+    Block,
+    Facts,
+    PartValues,
+    Piece,
+    RoundAnswer,
+    Worker,
+    WorkerSpec,
+)
 from structlearn.structures import Structure
 
 #: How often in succession workers may be lost before training gives up.
@@ -27,7 +35,7 @@ MOST_REVIVALS = 20
 
 
 class SpreadObjective:
-    """What the loop and `JoinedBlocks` ask of an objective, asked of the workers.
+    """A `Problem` for `JoinedBlocks` alone: what is asked of it is asked of the workers.
 
     Parameters
     ----------
@@ -63,24 +71,27 @@ class SpreadObjective:
         return max(one.repeats for one in self.facts)
 
     @property
-    def content(self) -> tuple[Any, ...]:
-        """See `Objective.content`."""
+    def exact(self) -> bool:
+        return self.structure.exact
+
+    @property
+    def content(self) -> tuple[object, ...]:
         return (self.regularization, *(one.digest for one in self.facts))
 
     #: No run goes on from another's dual point.
     content_hash: tuple[float, ...] = ()
+    #: Solvers for data on one machine find nothing that they need.
+    no_gradient = "needs all data on one machine"
+    is_hinge = is_local = has_exact_blocks = False
 
     def dual(self, w: Array, cost: float, steps: float = 0.0) -> Bound:
         """D of z, from w(z) and the cost of z; see `Objective.dual`."""
-        penalty = self.regularization / 2 * float(w @ w)
-        rounding = self.magnitude.dual(norm(w), penalty, steps)
-        return Bound(cost - penalty - rounding, rounding)
+        return self.magnitude.lower_bound(w, cost, self.regularization, steps)
 
     def primal_rounding(self, w: Array, value: float) -> float:
-        """At least the rounding error of P(w), whose value was found."""
         return self.magnitude.primal(w, value)
 
-    def primal(self, w: Array, values: Sequence[Values] | None = None) -> float:
+    def primal(self, w: Array, values: Sequence[PartValues] | None = None) -> float:
         """P(w), from the workers' values at w; they are asked for their losses, unless given."""
         losses = None if values is None else [one.loss for one in values]
         while losses is None:
@@ -89,11 +100,11 @@ class SpreadObjective:
 
     # ---- asked of all workers ------------------------------------------------------------------------
 
-    def round(self, t: int, w: Array, fractions: Array, piece: Piece) -> list[Answer] | None:
+    def round(self, t: int, w: Array, fractions: Array, piece: Piece) -> list[RoundAnswer] | None:
         """The workers' answers; None where one of them was lost."""
         return self._each("round", [(t, w, float(fraction), piece) for fraction in fractions])
 
-    def values(self, t: int, fractions: Array, w: Array) -> list[Values] | None:
+    def values(self, t: int, fractions: Array, w: Array) -> list[PartValues] | None:
         """The workers' parts of a certificate; None where one of them was lost."""
         return self._each("values", [(t, float(fraction), w) for fraction in fractions])
 
@@ -108,7 +119,7 @@ class SpreadObjective:
     def close(self) -> None:
         self.engine.open([])
 
-    def _each(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> Any:
+    def _each(self, name: str, arguments: Sequence[tuple[object, ...]]) -> list[Any] | None:
         answers = self.engine.call(name, dict(enumerate(arguments)))
         lost = {number: one for number, one in answers.items() if isinstance(one, Lost)}
         answers = {number: one for number, one in answers.items() if number not in lost}
@@ -132,7 +143,7 @@ class SpreadObjective:
             lost = {number: one for number, one in ready.items() if isinstance(one, Lost)}
 
 
-def raise_first(answers: Mapping[int, Any]) -> None:
+def raise_first(answers: Mapping[int, object]) -> None:
     """What went wrong in a worker goes wrong here."""
     for one in answers.values():
         if isinstance(one, Exception):

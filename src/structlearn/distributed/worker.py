@@ -33,12 +33,12 @@ from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.saved_run import refusing
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 #: What a user can do something about; anything else is a bug, whose traceback is wanted.
 _SENTENCES = (ValueError, TypeError, OSError, MemoryError)
 
 
-class Layout(Protocol):
+class PartitionLayout(Protocol):
     """A partition's problem, checked and laid out, but for lambda."""
 
     @property
@@ -56,7 +56,7 @@ class WorkerSpec(NamedTuple):
     #: the partition, a packed folder, where the worker finds it
     path: str
     #: makes a layout of a partition and its example weights
-    lay_out: Callable[[Packed, Array | None], Layout]
+    lay_out: Callable[[Packed, Array | None], PartitionLayout]
     weight: Array | None
     solver: BlockFrankWolfe
     seed: int
@@ -89,7 +89,7 @@ class Piece(NamedTuple):
     parts: int
 
 
-class Answer(NamedTuple):
+class RoundAnswer(NamedTuple):
     """What a round would change, and what is committed."""
 
     change: Array
@@ -105,7 +105,7 @@ class Answer(NamedTuple):
     seconds: float
 
 
-class Values(NamedTuple):
+class PartValues(NamedTuple):
     """A partition's part of a certificate at the common w."""
 
     #: sum_i p_i { max_z [<Phi_i w + c_i, z> - Omega(z)] + Omega(mu_i) - <Phi_i w + c_i, mu_i> }
@@ -128,14 +128,13 @@ def answered(method: F) -> F:
     """Return what is raised: then what an engine raises can only be its own."""
 
     @wraps(method)
-    def answer(*args: Any) -> Any:
+    def answer(*args: object) -> object:
         try:
             with blas_threads(1):
                 return method(*args)
-        except _SENTENCES as error:
-            return error
         except Exception as error:
-            error.add_note(format_exc())
+            if not isinstance(error, _SENTENCES):
+                error.add_note(format_exc())
             return error
 
     return answer  # type: ignore[return-value]
@@ -175,13 +174,13 @@ class Worker:
 
     def __init__(self, post: WorkerSpec) -> None:
         self.post = post
-        self.layout: Layout | None = None
+        self.layout: PartitionLayout | None = None
         self.state: Any = None
         self.rng = np.random.default_rng([post.seed, post.number])
         #: the last round that was answered, its proposal until it is committed, and its answer
         self.at = 0
         self.proposal: Proposal | None = None
-        self.answer: Answer | None = None
+        self.answer: RoundAnswer | None = None
         self.order: Array = np.empty(0, dtype=np.int64)
 
     # ---- beginning -----------------------------------------------------------------------------------
@@ -229,7 +228,7 @@ class Worker:
     # ---- rounds --------------------------------------------------------------------------------------
 
     @answered
-    def round(self, t: int, w: Array, fraction: float, piece: Piece) -> Answer:
+    def round(self, t: int, w: Array, fraction: float, piece: Piece) -> RoundAnswer:
         """Commit `fraction` of round t - 1, visit a piece of a pass at w, and say what came out."""
         if t == self.at and self.answer is not None:
             return self.answer
@@ -247,7 +246,7 @@ class Worker:
         calls = 0 if cached else order.size
         self.state = self.state._replace(oracle_calls=self.state.oracle_calls + calls)
         found = self.proposal.totals[CACHED_GAP] if cached else self.state.gaps[order].sum()
-        self.answer = Answer(
+        self.answer = RoundAnswer(
             self.proposal.change,
             self.fraction * float(self.proposal.totals[COST]),
             self.cost,
@@ -299,13 +298,13 @@ class Worker:
     # ---- certificates, agreement ---------------------------------------------------------------------
 
     @answered
-    def values(self, t: int, fraction: float, w: Array) -> Values:
+    def values(self, t: int, fraction: float, w: Array) -> PartValues:
         """Commit `fraction` of round t, at which this worker must stand; its part of the certificate at w."""
         if t != self.at:
             raise RuntimeError(f"Worker {self.post.number} stands at round {self.at}, not at {t}.")
         self._commit(fraction)
         own_w = self.state.w
-        return Values(self._loss(w), self.cost, float(own_w @ probe(t, w.size)), float(norm(own_w)))
+        return PartValues(self._loss(w), self.cost, float(own_w @ probe(t, w.size)), float(norm(own_w)))
 
     @answered
     def loss(self, w: Array) -> float:

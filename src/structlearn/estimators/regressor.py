@@ -248,7 +248,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
             warm = Solution(self.weights_, self.certificate_)
         with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
             watch = self._shown(lambda w: self._place(data, w))
-            solution = solve(objective, chosen, stopping, callback=callback, warm=warm, watch=watch)  # type: ignore[arg-type]
+            solution = solve(objective, chosen, stopping, callback=callback, warm=warm, watch=watch)
         self.weights_, self.history_ = solution.w, solution.history
         certificate = self.certificate_ = solution.certificate
         if self.penalty == "l2":

@@ -55,18 +55,17 @@ def _rule(loss: FenchelYoungLoss) -> Rule:
     if isinstance(structure, Cube):
         return _on_the_cube
     if isinstance(structure, Chain) and isinstance(regularizer, Shannon):
-        return _of_a_chain
-    if isinstance(regularizer, SquaredNorm) and hasattr(loss.record, "inner"):
-        return _on_a_face
-    return _by_differences
+        return lambda loss, theta, v, z: chain_derivative(structure, theta, v)
+    active_sets = implementation(project, structure.record) is active_set_project
+    return _on_a_face if isinstance(regularizer, SquaredNorm) and active_sets else _by_differences
 
 
 def _on_the_simplex(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Array:
     """J = diag(s) - s s'/sum(s), s = z^(2 - alpha) on the support: softmax 1, sparsemax 2, entmax between."""
-    alpha = {Shannon: 1.0, SquaredNorm: 2.0}.get(type(loss.regularizer))
+    alpha = 1.0 if isinstance(loss.regularizer, Shannon) else 2.0
     if isinstance(loss.regularizer, Tsallis):
         alpha = loss.regularizer.alpha
-    s = np.where(z > 0, z ** (2.0 - alpha), 0.0)  # type: ignore[operator]
+    s = np.where(z > 0, z ** (2.0 - alpha), 0.0)
     return s * (v - (s * v).sum(axis=1, keepdims=True) / s.sum(axis=1, keepdims=True))
 
 
@@ -75,18 +74,11 @@ def _on_the_cube(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Ar
     return v * (z * (1 - z) if isinstance(loss.regularizer, Shannon) else (z > 0) & (z < 1))
 
 
-def _of_a_chain(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Array:
-    return chain_derivative(loss.structure, theta, v)  # type: ignore[arg-type]
-
-
 def _on_a_face(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Array:
     """J v = E' (E_l E_l')^-1 E v with the edges E of the answer's face and their local parts E_l."""
     structure, found = loss.structure, np.zeros_like(v)
     shape = structure.shape(theta[0])
-    record = loss.record.inner
-    if implementation(project, record) is not active_set_project:
-        return _by_differences(loss, theta, v, z)
-    inner, owner = erase(record, shape, operations_of(active_set_project))
+    inner, owner = erase(structure.record, shape, operations_of(active_set_project))
     work = active_set_workspace(inner, shape)
     for scores, way, out in zip(theta, v, found):
         edges = _edges(loss, shape, scores, inner, work)

@@ -16,20 +16,22 @@ of its factors, u = 2^-53: X^T r is enlarged and D is lowered by that much. `rou
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numba import types
 from numba.extending import overload
 from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
+from structlearn.core.memory import Memory
 from structlearn.core.rounding import UNIT, Bound
 from structlearn.core.vectors import assign
-from structlearn.problem.objective import Predictions
 from structlearn.problem.penalties import Penalty
+from structlearn.problem.problem import Predictions
 
 # ---- columns: dense or sparse ----------------------------------------------------------------------
 
@@ -53,15 +55,18 @@ class SparseColumns(NamedTuple):
     means: Array
 
 
-def along(columns: Any, j: int, r: Array) -> Any:
+Columns = DenseColumns | SparseColumns
+
+
+def along(columns: Columns, j: int, r: Array) -> float:  # type: ignore[empty-body]
     """<x_j, r>."""
 
 
-def retreat(columns: Any, j: int, amount: float, r: Array) -> Any:
+def retreat(columns: Columns, j: int, amount: float, r: Array) -> None:
     """r <- r - amount x_j."""
 
 
-def _along_dense(columns: Any, j: Any, r: Any) -> Any:
+def _along_dense(columns: DenseColumns, j: int, r: Array) -> float:
     x = columns.values[:, j]
     total = 0.0
     for i in range(x.size):
@@ -69,13 +74,13 @@ def _along_dense(columns: Any, j: Any, r: Any) -> Any:
     return total
 
 
-def _retreat_dense(columns: Any, j: Any, amount: Any, r: Any) -> Any:
+def _retreat_dense(columns: DenseColumns, j: int, amount: float, r: Array) -> None:
     x = columns.values[:, j]
     for i in range(x.size):
         r[i] -= amount * x[i]
 
 
-def _along_sparse(columns: Any, j: Any, r: Any) -> Any:
+def _along_sparse(columns: SparseColumns, j: int, r: Array) -> float:
     first, last = columns.start[j], columns.start[j + 1]
     values, rows = columns.values[first:last], columns.rows[first:last]
     total = r[-1] * columns.means[j]
@@ -84,7 +89,7 @@ def _along_sparse(columns: Any, j: Any, r: Any) -> Any:
     return total
 
 
-def _retreat_sparse(columns: Any, j: Any, amount: Any, r: Any) -> Any:
+def _retreat_sparse(columns: SparseColumns, j: int, amount: float, r: Array) -> None:
     first, last = columns.start[j], columns.start[j + 1]
     values, rows = columns.values[first:last], columns.rows[first:last]
     for k in range(values.size):
@@ -96,21 +101,23 @@ def _retreat_sparse(columns: Any, j: Any, amount: Any, r: Any) -> Any:
 # Numba warns where one function inlines the same one twice: ask once a kernel.
 
 
-@overload(along, inline="always")
-def _choose_along(columns: Any, j: Any, r: Any) -> Any:
+@overload(along, inline="always", strict=False)
+def _choose_along(columns: types.NamedTuple, j: types.Type, r: types.Type) -> Callable[..., float]:
     return _along_sparse if columns.instance_class is SparseColumns else _along_dense
 
 
-@overload(retreat, inline="always")
-def _choose_retreat(columns: Any, j: Any, amount: Any, r: Any) -> Any:
+@overload(retreat, inline="always", strict=False)
+def _choose_retreat(
+    columns: types.NamedTuple, j: types.Type, amount: types.Type, r: types.Type
+) -> Callable[..., None]:
     return _retreat_sparse if columns.instance_class is SparseColumns else _retreat_dense
 
 
 # ---- kernels: all values are n times those of P and D ------------------------------------------------
 
 
-class Blocks(NamedTuple):
-    """Blocks of features: block g is members[start[g] : start[g + 1]].
+class FeatureBlocks(NamedTuple):
+    """FeatureBlocks of features: block g is members[start[g] : start[g + 1]].
 
     bound : the largest eigenvalue of X_g^T X_g, or more
     size : the norm of X_g as it is stored, to which rounding is proportional
@@ -130,13 +137,13 @@ class Norms(NamedTuple):
     unit: float
 
 
-class Problem(NamedTuple):
+class Squares(NamedTuple):
     """What compiled code sees of a `LeastSquares`."""
 
-    columns: Any
+    columns: Columns
     y: Array
     n: int
-    blocks: Blocks
+    blocks: FeatureBlocks
     norms: Norms
 
 
@@ -175,7 +182,7 @@ def _square_sparse(columns: SparseColumns, out: Array) -> None:
 
 
 @kernel
-def _residual(columns: Any, y: Array, w: Array, r: Array) -> None:
+def _residual(columns: Columns, y: Array, w: Array, r: Array) -> None:
     """r <- y - X w."""
     assign(r, y)
     for j in range(w.size):
@@ -184,14 +191,16 @@ def _residual(columns: Any, y: Array, w: Array, r: Array) -> None:
 
 
 @kernel
-def _dual_map(columns: Any, r: Array, dual_map: Array) -> None:
+def _dual_map(columns: Columns, r: Array, dual_map: Array) -> None:
     """Pull <- X^T r."""
     for j in range(dual_map.size):
         dual_map[j] = along(columns, j, r)
 
 
 @kernel
-def _evaluate_group(columns: Any, members: Array, w: Array, r: Array, dual_map: Array) -> tuple[float, float]:
+def _evaluate_group(
+    columns: Columns, members: Array, w: Array, r: Array, dual_map: Array
+) -> tuple[float, float]:
     """||X_g^T r|| and ||w_g||; a group has no l2."""
     squared_map, squared_w = 0.0, 0.0
     for j in members:
@@ -202,7 +211,7 @@ def _evaluate_group(columns: Any, members: Array, w: Array, r: Array, dual_map: 
 
 
 @kernel
-def evaluate(problem: Problem, work: Array, at: Iterate) -> Values:
+def evaluate(problem: Squares, work: Array, at: Iterate) -> Values:
     """P and D of the problem that has only the blocks in `work`, whose dual maps are computed."""
     columns, y, n, blocks, norms = problem
     start, members, _, size = blocks
@@ -253,7 +262,7 @@ def evaluate(problem: Problem, work: Array, at: Iterate) -> Values:
 
 
 class LeastSquares:
-    """P(w) = 1/(2n) ||y - X w||^2 + R(w), and its dual, as the loop asks for them.
+    """P(w) = 1/(2n) ||y - X w||^2 + R(w), and its dual: a `Problem`.
 
     Parameters
     ----------
@@ -274,15 +283,15 @@ class LeastSquares:
     #: one sweep over coordinates is one pass
     n_active = 1
     #: nothing is relaxed
-    structure = SimpleNamespace(exact=True)
+    exact = True
     #: a solver goes on from weights alone
-    content_hash = ()
-    #: the squared loss has one
+    content_hash: tuple[float, ...] = ()
     no_gradient = ""
+    is_hinge, is_local, has_exact_blocks = False, True, False
 
     def __init__(
         self,
-        X: Any,
+        X: Array | sparse.csc_matrix,
         y: Array,
         penalty: Penalty,
         l1: float,
@@ -296,37 +305,40 @@ class LeastSquares:
         self.n, self.n_weights = X.shape
         self.penalty = penalty
         self.axis = axis
-        if sparse.issparse(X):
-            start = X.indptr.astype(np.int64)
-            rows = X.indices.astype(np.int32, copy=False).view(
-                np.uint32
-            )  # unsigned: none counts from the end
-            means = np.zeros(self.n_weights) if means is None else means
-            self.columns: Any = SparseColumns(X.data, rows, start, means)
-            self.y = np.append(y, 0.0)
-        else:
+        self.memory = Memory()
+        self.columns: Columns
+        if isinstance(X, np.ndarray):
             self.columns = DenseColumns(X)
             self.y = np.ascontiguousarray(y, dtype=np.float64)
+        else:
+            rows = X.indices.astype(np.int32, copy=False).view(np.uint32)  # none counts from the end
+            means = np.zeros(self.n_weights) if means is None else means
+            self.columns = SparseColumns(X.data, rows, X.indptr.astype(np.int64), means)
+            self.y = np.append(y, 0.0)
         self.unit = (self.n + 16) * UNIT
         norms = Norms(float(self.n * l1), float(self.n * l2), self.unit)
         self.sizes = np.sqrt(self._squared_columns())
-        self.problem = Problem(self.columns, self.y, self.n, self._blocks(groups), norms)
+        self.problem = Squares(self.columns, self.y, self.n, self._blocks(groups), norms)
 
-    def _blocks(self, groups: tuple[Array, Array] | None) -> Blocks:
+    @property
+    def content(self) -> tuple[object, ...]:
+        return (type(self.penalty).__name__, *vars(self.penalty).values(), self.problem)
+
+    def _blocks(self, groups: tuple[Array, Array] | None) -> FeatureBlocks:
         squares = self.sizes**2
         if groups is None:
             singles = np.arange(self.n_weights + 1)
             bound = squares
-            if sparse.issparse(self.X):  # with what rounding may have done to the difference
+            if isinstance(self.columns, SparseColumns):  # with what rounding may have done to the difference
                 bound = np.maximum(squares - self.columns.means**2, 0.0) + 4 * self.unit * squares
-            return Blocks(singles, singles[:-1], bound, self.sizes)
+            return FeatureBlocks(singles, singles[:-1], bound, self.sizes)
         start, members = groups
         blocks = [members[a:b] for a, b in pairwise(start)]
         bound = np.array([self._largest_eigenvalue(block) for block in blocks])
-        return Blocks(start, members, bound, np.sqrt([squares[block].sum() for block in blocks]))
+        return FeatureBlocks(start, members, bound, np.sqrt([squares[block].sum() for block in blocks]))
 
     def _squared_columns(self) -> Array:
-        if not sparse.issparse(self.X):
+        if isinstance(self.columns, DenseColumns):
             return np.einsum("ij,ij->j", self.X, self.X, dtype=np.float64)
         squares = np.empty(self.n_weights)
         _square_sparse(self.columns, squares)
@@ -337,9 +349,9 @@ class LeastSquares:
         X = self.X[:, members].astype(np.float64)
         gram = X.T @ X
         hair = 1e-10 * float(np.linalg.norm(self.sizes[members])) ** 2
-        if sparse.issparse(X):
+        if isinstance(self.columns, SparseColumns):
             means = self.columns.means[members]
-            gram = gram.toarray() - np.outer(means, means)
+            gram = sparse.csc_matrix(gram).toarray() - np.outer(means, means)
         return max(float(np.linalg.eigvalsh(gram)[-1]), 0.0) + hair
 
     def residual(self, w: Array) -> Array:
@@ -363,7 +375,7 @@ class LeastSquares:
         return self.penalty.value(w) + float(r @ r) / (2 * self.n)
 
     def primal_rounding(self, w: Array, value: float) -> float:
-        """A bound of the error of `primal(w)`, whose value was found; ||r||^2 <= 2 n P."""
+        """By ||r||^2 <= 2 n P."""
         many = self.unit + w.size * UNIT
         in_r = many * (float(np.linalg.norm(self.y)) + float(np.abs(w) @ self.sizes))
         return in_r * (np.sqrt(2 * self.n * max(value, 0.0)) + in_r) / self.n + many * value

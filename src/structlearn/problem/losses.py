@@ -9,9 +9,11 @@ with mu the part vector of y. Its gradient in theta is predict(theta + c) - mu. 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.problem.regularizers import Regularizer, Shannon, SquaredNorm, Tsallis, Zero
@@ -21,11 +23,11 @@ from structlearn.structures.base import is_list_of
 __all__ = ["FenchelYoungLoss", "Regularizer", "Shannon", "SquaredNorm", "Tsallis", "Zero"]
 
 
-class Target(NamedTuple):
+class LossTarget(NamedTuple):
     """The part vector of an output, the cost c of each part (0 without costs) and Omega(mu)."""
 
     mu: Array
-    cost: Any
+    cost: Array | float
     omega: float
 
 
@@ -44,21 +46,23 @@ class FenchelYoungLoss:
     mixtures), or what the structure encodes.
     """
 
-    def __init__(self, structure: Any, regularizer: Regularizer, cost: Any = None) -> None:
+    def __init__(
+        self, structure: object, regularizer: Regularizer, cost: str | Mapping[str, object] | None = None
+    ) -> None:
         self.structure: Structure = as_structure(structure)
         self.regularizer = regularizer
         self.cost = cost
         self.record = regularizer.record(self.structure)
 
-    def predict(self, theta: Any) -> Any:
+    def predict(self, theta: ArrayLike) -> Any:
         """argmax_{z in M} <theta, z> - Omega(z)."""
         return self.structure.respond(self.record, theta)[0]
 
-    def value(self, theta: Any, y: Any) -> Any:
+    def value(self, theta: ArrayLike, y: object) -> Any:
         """L(theta, y); an array for many."""
         return self.value_and_gradient(theta, y)[0]
 
-    def gradient(self, theta: Any, y: Any) -> Any:
+    def gradient(self, theta: ArrayLike, y: object) -> Any:
         """predict(theta + c) - mu."""
         return self.value_and_gradient(theta, y)[1]
 
@@ -70,12 +74,12 @@ class FenchelYoungLoss:
         values, gradients = self._many(theta, y)
         return values, gradients if isinstance(theta, list) else np.reshape(gradients, np.shape(theta))
 
-    def _is_one(self, theta: Any) -> bool:
+    def _is_one(self, theta: ArrayLike) -> bool:
         if isinstance(theta, list | tuple):
             return not is_list_of(theta, self.structure.part_ndim)
         return np.ndim(theta) == self.structure.part_ndim
 
-    def _many(self, thetas: Any, ys: Any) -> tuple[Array, list[Array]]:
+    def _many(self, thetas: Sequence[ArrayLike], ys: Sequence[object]) -> tuple[Array, list[Array]]:
         if len(thetas) != len(ys):
             raise ValueError(f"{len(thetas)} score vectors but {len(ys)} outputs were given.")
         targets = [self.target(np.asarray(theta), y) for theta, y in zip(thetas, ys)]
@@ -85,12 +89,12 @@ class FenchelYoungLoss:
         inner = np.array([_finite_inner(score, one.mu) for score, one in zip(scores, targets)])
         return np.maximum(peaks + omega - inner, 0.0), [z - one.mu for z, one in zip(answers, targets)]
 
-    def target(self, theta: Array, y: Any) -> Target:
+    def target(self, theta: Array, y: object) -> LossTarget:
         """What the loss must know of an output, beside the scores (of which only the shape counts)."""
         mu = self._part_vector(theta, y)
-        return Target(mu, self._costs(mu), self.regularizer.value(self.structure, mu))
+        return LossTarget(mu, self._costs(mu), self.regularizer.value(self.structure, mu))
 
-    def _part_vector(self, theta: Array, y: Any) -> Array:
+    def _part_vector(self, theta: Array, y: object) -> Array:
         given = np.asarray(y)
         if given.shape == theta.shape and given.dtype.kind in "fbiu":
             if not np.isfinite(given).all() or (given.size and given.min() < 0):
@@ -98,7 +102,7 @@ class FenchelYoungLoss:
             return given.astype(np.float64)
         return self.structure.encode(y, self.structure.shape(theta))
 
-    def _costs(self, mu: Array) -> Any:
+    def _costs(self, mu: Array) -> Array | float:
         if self.cost is None:
             return 0.0
         if isinstance(self.cost, str):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,16 +23,19 @@ from structlearn.core.contract import Array, gram, project, strong_convexity
 from structlearn.core.errors import OracleError
 from structlearn.core.kernels import is_implemented, kernel
 from structlearn.core.memory import Memory
-from structlearn.core.rounding import MATERIAL, Bound, Magnitude, norm
+from structlearn.core.rounding import MATERIAL, Bound, Magnitude
 from structlearn.core.threads import Team
-from structlearn.problem.oracle import Gold, Losses, Oracle
+from structlearn.problem.oracle import GoldVertices, Losses, Oracle
 from structlearn.problem.penalties import Penalty, SquaredL2
+from structlearn.problem.problem import Predictions as Predictions
 from structlearn.problem.regularizers import Regularizer, Zero
 from structlearn.scoring.base import Scoring
 from structlearn.structures.base import SparseVertices, Structure
 
+Result = TypeVar("Result")
 
-class Blocks(NamedTuple):
+
+class ExampleBlocks(NamedTuple):
     """The examples as a compiled pass over blocks sees them: their layout, then what the objective adds."""
 
     shapes: Array
@@ -48,19 +51,8 @@ class Blocks(NamedTuple):
     curved: Array
 
 
-class Predictions(NamedTuple):
-    """What the oracle's answers s_i at one w add up to."""
-
-    #: sum_i p_i Phi_i^T (mu_i - s_i): lambda times the weights of the dual point s
-    dual_map: Array
-    #: sum_i p_i { <c_i, s_i - mu_i> - Omega(s_i) + Omega(mu_i) }
-    cost: float
-    #: P at the w that was asked about
-    primal: float
-
-
 class Objective:
-    """P(w) and D(z) of one data set.
+    """P(w) and D(z) of one data set: a `Problem`.
 
     Parameters
     ----------
@@ -140,15 +132,17 @@ class Objective:
         return self.active.size
 
     @property
+    def exact(self) -> bool:
+        return self.structure.exact
+
+    @property
     def content_hash(self) -> tuple[float, ...]:
-        """Numbers that differ between objectives: a solver may go on from where it was on an equal one."""
         u = self.gold_map
         numbers = float(u @ u), float(u.sum()), self.gold_cost, self.penalty.conjugate(u)
         return (self.regularization, self.n_active, u.size, *numbers)
 
     @property
-    def content(self) -> tuple[Any, ...]:
-        """All that makes this objective what it is; `content_hash` tells less, and takes less time."""
+    def content(self) -> tuple[object, ...]:
         return (
             *(self.regularization, self.regularizer, self.oracle.n_jobs),
             *(type(self.penalty).__name__, *vars(self.penalty).values()),
@@ -162,24 +156,21 @@ class Objective:
         return np.asarray(self.structure.n_curved(self.scoring.shapes.T), dtype=np.int64)
 
     @cached_property
-    def blocks(self) -> Blocks:
-        return Blocks(*self.oracle.layout, self.cost, self.weight, *self.gold, self._curved)
+    def blocks(self) -> ExampleBlocks:
+        return ExampleBlocks(*self.oracle.layout, self.cost, self.weight, *self.gold, self._curved)
 
     @cached_property
     def most_entries(self) -> Array:
         """How many entries a vertex of each example may have."""
         return self.structure.most_entries_many(self.scoring.shapes)
 
-    def run_pass(self, function: Any, *args: Any) -> Any:
+    def run_pass(self, function: Callable[..., Result], *args: object) -> Result:
         """`function(structure, scoring, *args)`, a kernel."""
         return self.oracle.run(function, self.scoring.for_pass(function), *args)
 
     @property
     def no_gradient(self) -> str:
-        """Why P has no gradient; empty where it has one.
-
-        The squared norm leaves pairs of labels out: their prediction jumps where vertices tie.
-        """
+        """The squared norm leaves pairs of labels out: their prediction jumps where vertices tie."""
         bent = strong_convexity(self.oracle.record) > 0
         if self.regularizer.smooth and not (bent and self.structure.has_linear_parts):
             return ""
@@ -189,10 +180,17 @@ class Objective:
         )
 
     @property
+    def is_hinge(self) -> bool:
+        return not self.regularizer.smooth
+
+    @property
+    def is_local(self) -> bool:
+        return not self.scoring.n_shared
+
+    @property
     def has_exact_blocks(self) -> bool:
-        """Whether maximising the dual over one block is a Euclidean projection."""
         projects = is_implemented(project, self.structure.record) and self.structure.compiled
-        plain = not self.regularizer.smooth or strong_convexity(self.oracle.record) > 0
+        plain = self.is_hinge or strong_convexity(self.oracle.record) > 0
         return self.scoring.isotropic and projects and plain
 
     @property
@@ -256,9 +254,9 @@ class Objective:
         return parts, shared
 
     @cached_property
-    def _compared(self) -> Gold:
+    def _compared(self) -> GoldVertices:
         """The gold vertices as the oracle compares answers with them."""
-        return Gold(*self.gold, self._curved)
+        return GoldVertices(*self.gold, self._curved)
 
     # ---- values ------------------------------------------------------------------------------------
 
@@ -281,7 +279,6 @@ class Objective:
         return Magnitude.of_examples(self.scoring, entries, self.cost, self.weight, self.structure.accuracy)
 
     def primal_rounding(self, w: Array, value: float) -> float:
-        """At least the rounding error of P(w), whose value was found."""
         return self.magnitude.primal(w, value)
 
     def dual(self, w: Array, cost: float, steps: float = 0.0) -> Bound:
@@ -289,9 +286,7 @@ class Objective:
 
         Lowered by what rounding may have added, in `steps` single steps if w and z were changed so often.
         """
-        penalty = self.regularization / 2 * float(w @ w)
-        rounding = self.magnitude.dual(norm(w), penalty, steps)
-        return Bound(float(cost) - penalty - rounding, rounding)
+        return self.magnitude.lower_bound(w, cost, self.regularization, steps)
 
     def best_fraction(self, w: Array, cost: float) -> float:
         """argmax_{0 <= s <= 1} s cost - s^2 lambda/2 ||w||^2: how far from mu towards z the dual is best.
@@ -368,7 +363,7 @@ class Objective:
 
         return self.weights_from(spread)
 
-    def weights_from(self, spread: Callable[[int, int, Array, Array], Any]) -> tuple[Array, float]:
+    def weights_from(self, spread: Callable[[int, int, Array, Array], None]) -> tuple[Array, float]:
         """The same where `spread(first, last, local, shared)` does to a dual point as `pull_shared` does."""
         start, cost = self.scoring.start, -self.gold_cost
         pulled = self.gold_map.copy()
@@ -383,7 +378,9 @@ class Objective:
 
 
 @kernel
-def pullback_shared(blocks: Any, first: Any, last: Any, z: Any, local: Any, shared: Any) -> None:
+def pullback_shared(
+    blocks: ExampleBlocks, first: int, last: int, z: Array, local: Array, shared: Array
+) -> None:
     """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
     n_shared = shared.size
     offset = blocks.start[first]

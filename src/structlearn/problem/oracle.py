@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from structlearn.core.contract import Array, max_value, maximize, omega, strong_convexity, workspace
+from structlearn.core.contract import Array, Record, max_value, maximize, omega, strong_convexity, workspace
 from structlearn.core.erased import Erased
 from structlearn.core.kernels import kernel
 from structlearn.core.threads import Team, blas_threads, in_order
@@ -16,11 +16,13 @@ from structlearn.scoring.base import Scoring
 from structlearn.structures.base import Structure
 from structlearn.structures.erased import ErasedStructure, erase
 
+Found = TypeVar("Found")
+Range = tuple[int, int]
 #: Parts that a thread scores and asks for their value at a time: they stay near the processor.
 PARTS_DEALT = 1 << 15
 
 
-class Layout(NamedTuple):
+class ExampleLayout(NamedTuple):
     """Where each example's local parts are, as a compiled pass sees it."""
 
     shapes: Array
@@ -30,7 +32,7 @@ class Layout(NamedTuple):
     most_parts: int
 
 
-class Gold(NamedTuple):
+class GoldVertices(NamedTuple):
     """Gold vertices, written sparsely as `structures.base.Vertices` are, and what the squared norm covers."""
 
     start: Array
@@ -40,7 +42,7 @@ class Gold(NamedTuple):
     curved: Array
 
     @classmethod
-    def nothing(cls, n_examples: int) -> Gold:
+    def nothing(cls, n_examples: int) -> GoldVertices:
         """For operations that no gold vertex is compared with."""
         none = np.zeros(n_examples + 1, dtype=np.int64)
         return cls(none, none[:0], np.empty(0), none[:-1])
@@ -79,7 +81,7 @@ class Oracle:
 
     Parameters
     ----------
-    record : Any
+    record : NamedTuple
         What answers `maximize`: a structure's record, regularised or not.
     scoring : Scoring
     structure : Structure
@@ -89,20 +91,20 @@ class Oracle:
         Threads; examples are shared out in ranges, and sums do not depend on it.
     """
 
-    def __init__(self, record: Any, scoring: Scoring, *, structure: Structure, n_jobs: int = 1) -> None:
+    def __init__(self, record: Record, scoring: Scoring, *, structure: Structure, n_jobs: int = 1) -> None:
         structure.check_examples(scoring.shapes, np.diff(scoring.start), scoring.n_shared)
         self.record = record
         self.structure = structure
         self.scoring = scoring
         self.n_jobs = n_jobs
 
-    def run(self, function: Any, *args: Any) -> Any:
+    def run(self, function: Callable[..., Found], *args: object) -> Found:
         """`function(structure, *args)`, a kernel; what the structure has raised inside is raised after it."""
         found = function(self.for_pass(function), *args)
         self.structure.raise_failure()
         return found
 
-    def for_pass(self, function: Any) -> ErasedStructure:
+    def for_pass(self, function: Callable[..., object]) -> ErasedStructure:
         """The structure behind addresses, for a call of the kernel `function` in this thread."""
         return self._erased.record(function)
 
@@ -111,19 +113,19 @@ class Oracle:
         return Erased(lambda operations: erase(self.record, self.layout.largest, operations))
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> ExampleLayout:
         shapes, start = self.scoring.shapes, self.scoring.start
         largest = (int(shapes[:, 0].max()), int(shapes[:, 1].max()))
-        return Layout(shapes, start, largest, int(np.diff(start).max()))
+        return ExampleLayout(shapes, start, largest, int(np.diff(start).max()))
 
     @cached_property
-    def no_gold(self) -> Gold:
-        return Gold.nothing(self.scoring.n_examples)
+    def no_gold(self) -> GoldVertices:
+        return GoldVertices.nothing(self.scoring.n_examples)
 
-    def losses(self, w: Array, cost: Array, weight: Array, gold: Gold) -> Losses:
+    def losses(self, w: Array, cost: Array, weight: Array, gold: GoldVertices) -> Losses:
         """sum_i p_i loss_i at the scores Phi_i w + c_i."""
 
-        def one(chunk: tuple[int, int]) -> Losses:
+        def one(chunk: Range) -> Losses:
             theta = self._scores(w, cost, *chunk)
             shared = self.scoring.shared(w)
             found = self.run(loss_chunk, self.layout, gold, weight, *chunk, theta, shared)
@@ -136,15 +138,15 @@ class Oracle:
         w: Array,
         cost: Array | None,
         weight: Array,
-        chunks: list[tuple[int, int]] | None = None,
-        gold: Gold | None = None,
+        chunks: list[Range] | None = None,
+        gold: GoldVertices | None = None,
     ) -> Iterator[Maximizers]:
         """p_i argmax_z <Phi_i w + c_i, z>, a range of examples at a time (all, unless given)."""
         gold = self.no_gold if gold is None else gold
         return self.each_chunk(lambda chunk: self._maximizers(w, cost, weight, gold, *chunk), chunks)
 
     def _maximizers(
-        self, w: Array, cost: Array | None, weight: Array, gold: Gold, first: int, last: int
+        self, w: Array, cost: Array | None, weight: Array, gold: GoldVertices, first: int, last: int
     ) -> Maximizers:
         theta = self._scores(w, cost, first, last)
         shared = self.scoring.shared(w)
@@ -154,11 +156,11 @@ class Oracle:
         )
         return Maximizers(first, last, vertices, shared_sum, Losses(*found))
 
-    def read(self, w: Array, reader: Callable[[Array], Any]) -> list[tuple[int, int, Any]]:
+    def read(self, w: Array, reader: Callable[[Array], Found]) -> list[tuple[int, int, Found]]:
         """(first, last, what `reader` makes of argmax_z <Phi_i w, z>) of every range of examples."""
         ones = np.ones(self.scoring.n_examples)
 
-        def one(chunk: tuple[int, int]) -> tuple[int, int, Any]:
+        def one(chunk: Range) -> tuple[int, int, Found]:
             return *chunk, reader(self._maximizers(w, None, ones, self.no_gold, *chunk).vertices)
 
         return self._all_chunks(one)
@@ -177,8 +179,8 @@ class Oracle:
         return theta
 
     def each_chunk(
-        self, function: Callable[[tuple[int, int]], Any], chunks: list[tuple[int, int]] | None = None
-    ) -> Iterator[Any]:
+        self, function: Callable[[Range], Found], chunks: list[Range] | None = None
+    ) -> Iterator[Found]:
         """`function` of each range of examples, in their order; a few answers a thread wait."""
         chunks = self.scoring.chunks() if chunks is None else chunks
         alone = len(chunks) == 1 or not self.structure.compiled
@@ -191,8 +193,8 @@ class Oracle:
         return Team(self.n_jobs if self.structure.compiled else 1)
 
     def _all_chunks(
-        self, function: Callable[[tuple[int, int]], Any], parts_at_once: int | None = None
-    ) -> list[Any]:
+        self, function: Callable[[Range], Found], parts_at_once: int | None = None
+    ) -> list[Found]:
         """`function` of each range of examples, all kept; ranges are dealt out to the threads in turn."""
         chunks = self.scoring.chunks(parts_at_once)
         results: list[Any] = [None] * len(chunks)

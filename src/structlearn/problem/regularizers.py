@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from structlearn.core.contract import Array, marginals, project
+from structlearn.core.contract import Array, Record, marginals, project
 from structlearn.core.kernels import is_implemented
 from structlearn.structures import Cube, Simplex, Structure
 from structlearn.structures.base import SparseVertices
@@ -27,7 +26,7 @@ class Regularizer(ABC):
     smooth: bool = True
 
     @abstractmethod
-    def record(self, structure: Structure) -> Any:
+    def record(self, structure: Structure) -> Record:
         """What answers `maximize` with argmax <theta, z> - Omega(z); TypeError if the structure cannot."""
 
     @abstractmethod
@@ -52,7 +51,7 @@ class Zero(Regularizer):
 
     smooth = False
 
-    def record(self, structure: Structure) -> Any:
+    def record(self, structure: Structure) -> Record:
         return structure.record
 
     def value(self, structure: Structure, z: Array) -> float:
@@ -63,7 +62,7 @@ class Zero(Regularizer):
 class Shannon(Regularizer):
     """Omega = -H: marginals of the Gibbs distribution. Softmax regression and CRFs."""
 
-    def record(self, structure: Structure) -> Any:
+    def record(self, structure: Structure) -> Record:
         if not is_implemented(marginals, structure.record):
             raise TypeError(f"{type(structure).__name__} has no marginals{structure.no_marginals}.")
         return Entropic(structure.record)
@@ -90,7 +89,7 @@ class Shannon(Regularizer):
 class SquaredNorm(Regularizer):
     """Omega = 1/2 ||z||^2 over local parts (of chains, the labels): sparsemax and SparseMAP."""
 
-    def record(self, structure: Structure) -> Any:
+    def record(self, structure: Structure) -> Record:
         if not is_implemented(project, structure.record):
             raise TypeError(f"{type(structure).__name__} has no projection; use loss='hinge'.")
         return Quadratic(structure.record)
@@ -111,7 +110,7 @@ class Tsallis(Regularizer):
 
     alpha: float = 1.5
 
-    def record(self, structure: Structure) -> Any:
+    def record(self, structure: Structure) -> Record:
         if not isinstance(structure, Simplex):
             kind = type(structure).__name__
             raise TypeError(f"entmax is for one of K labels; {kind} has 'softmax' or 'sparsemax'.")

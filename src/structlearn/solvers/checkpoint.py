@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.problem.objective import Objective
+from structlearn.problem.problem import Problem
 from structlearn.solvers.states import load_state, open_state, save_state
 from structlearn.storage.atomic import make_folder
 from structlearn.storage.locks import FolderLock
@@ -53,7 +53,7 @@ class Checkpoint:
     def path(self) -> Path:
         return Path(self.folder) / NAME
 
-    def open(self, objective: Objective, solver: Any, tol: float) -> Keeper:
+    def open(self, objective: Problem, solver: Any, tol: float) -> Keeper:
         """What keeps the checkpoint of a run, and the folder from others until it is closed."""
         lock = self._lock()
         try:
@@ -64,7 +64,7 @@ class Checkpoint:
             raise
         return keeper
 
-    def open_shared(self, objective: Objective, solver: Any, tol: float) -> Keeper:
+    def open_shared(self, objective: Problem, solver: Any, tol: float) -> Keeper:
         """As `open`, for one who writes on behalf of a run with a lock of its own, and may be replaced."""
         make_folder(self.folder)
         return Keeper(self, objective, digest(objective, solver, tol))
@@ -88,7 +88,7 @@ class Keeper:
     """Writes and reads the checkpoint of one run; use as a context."""
 
     def __init__(
-        self, checkpoint: Checkpoint, objective: Objective, digest: str, lock: FolderLock | None = None
+        self, checkpoint: Checkpoint, objective: Problem, digest: str, lock: FolderLock | None = None
     ) -> None:
         self.checkpoint = checkpoint
         self.lock = lock
@@ -148,7 +148,7 @@ class Keeper:
                 fragment.unlink()
 
 
-def digest(objective: Objective, solver: Any, tol: float) -> str:
+def digest(objective: Problem, solver: Any, tol: float) -> str:
     """A hash of the data and of all that shapes the iterates; budgets and the seed are not in it."""
     found = hashlib.blake2b(digest_size=16)
     for value in (solver, tol, *objective.content):

@@ -12,14 +12,13 @@ from structlearn.core.contract import Array
 from structlearn.core.errors import OracleError
 from structlearn.core.rounding import MATERIAL, Bound
 from structlearn.core.threads import blas_threads
-from structlearn.problem.objective import Objective
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.clock import Stopwatch
 from structlearn.solvers.needs import check_needs
 from structlearn.solvers.refutation import refutation
 from structlearn.solvers.saved_run import check_saved, check_weights, refusing
 from structlearn.solvers.solution import Certificate, History, Row, Solution
-from structlearn.solvers.solver import Candidate, Progress, Solver, State
+from structlearn.solvers.solver import Candidate, Kind, Progress, Solver, State
 
 
 @dataclass(frozen=True)
@@ -33,8 +32,8 @@ class Stopping:
 
 
 def solve(
-    objective: Objective,
-    solver: Solver[State],
+    objective: Kind,
+    solver: Solver[Kind, State],
     stopping: Stopping | None = None,
     *,
     seed: Any = None,
@@ -67,7 +66,7 @@ def solve(
 
 
 def _solve(
-    run: _Run[State], rng: np.random.Generator, warm: Solution | None, keeper: Keeper | None
+    run: _Run[Kind, State], rng: np.random.Generator, warm: Solution | None, keeper: Keeper | None
 ) -> Solution:
     objective, solver = run.objective, run.solver
     kept = None if keeper is None else keeper.load()
@@ -111,13 +110,13 @@ class Best(NamedTuple):
         return self.primal - self.bound
 
 
-class _Run(Generic[State]):
+class _Run(Generic[Kind, State]):
     """What one training run has found so far."""
 
     def __init__(
         self,
-        objective: Objective,
-        solver: Solver[State],
+        objective: Kind,
+        solver: Solver[Kind, State],
         stopping: Stopping,
         callback: Any,
         watch: Any = None,
@@ -317,7 +316,7 @@ class _Run(Generic[State]):
             oracle_calls=last.oracle_calls,
             seconds=seconds,
             status=status,
-            exact=self.objective.structure.exact,
+            exact=self.objective.exact,
             converged=bool(converged),
             rounding=best.rounding + best.dual.rounding,
         )

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from structlearn.problem.objective import Objective
+    from structlearn.problem.problem import Problem
+    from structlearn.solvers.solver import Solver
 
 
 @dataclass(frozen=True)
@@ -18,28 +19,27 @@ class Need:
     """A need: in words, and from an objective to why it has not what is needed (nothing where it has)."""
 
     what: str
-    lack: Callable[[Any], str]
+    lack: Callable[[Problem], str]
 
 
-def _regularization(objective: Objective) -> str:
+def _regularization(objective: Problem) -> str:
     """Checked with the estimators' parameters: a radius, or the perceptron, does without."""
     return ""
 
 
-def _gradient(objective: Objective) -> str:
+def _gradient(objective: Problem) -> str:
     return objective.no_gradient
 
 
-def _hinge(objective: Objective) -> str:
-    smooth = objective.regularizer.smooth
-    return "is for loss='hinge'; use solver='sdca' for smooth losses" if smooth else ""
+def _hinge(objective: Problem) -> str:
+    return "" if objective.is_hinge else "is for loss='hinge'; use solver='sdca' for smooth losses"
 
 
-def _local_parts(objective: Objective) -> str:
-    return "is for structures without shared parts; use solver='bcfw'" if objective.scoring.n_shared else ""
+def _local_parts(objective: Problem) -> str:
+    return "" if objective.is_local else "is for structures without shared parts; use solver='bcfw'"
 
 
-def _exact_blocks(objective: Objective) -> str:
+def _exact_blocks(objective: Problem) -> str:
     if objective.has_exact_blocks:
         return ""
     return (
@@ -57,15 +57,15 @@ NEEDS = {
 }
 
 
-def check_needs(solver: Any, objective: Any) -> None:
+def check_needs(solver: Solver, objective: Problem) -> None:
     """ValueError if the objective lacks what the solver's class needs."""
-    for need in sorted(getattr(solver, "needs", ())):
+    for need in sorted(solver.needs):
         lack = NEEDS[need].lack(objective)
         if lack:
             raise ValueError(f"Solver {_name_of(solver)!r} {lack}.")
 
 
-def _name_of(solver: Any) -> str:
+def _name_of(solver: Solver) -> str:
     """What users call it, or that of its class."""
     from structlearn.core.registry import located
     from structlearn.solvers.registry import SOLVERS

@@ -9,16 +9,15 @@ So below zero some z_i, a mixture of outputs that were seen, has a higher score 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.rounding import MATERIAL
 from structlearn.problem.objective import Objective
+from structlearn.problem.problem import Problem
 
 
-def refutation(objective: Any, w: Array, z: Array | None, gap: float) -> str:
+def refutation(objective: Problem, w: Array, z: Array | None, gap: float) -> str:
     """A sentence for a negative gap, which names an example if one is found.
 
     `z` is a dual point, examples end to end; without one, answers at other weights are compared.

@@ -10,10 +10,12 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.rounding import Bound
-from structlearn.problem.objective import Objective
+from structlearn.problem.problem import Problem
 from structlearn.solvers.solution import Solution
 
 State = TypeVar("State")
+#: The problems that a solver is made for.
+Kind = TypeVar("Kind", bound=Problem, contravariant=True)
 
 
 class Candidate(NamedTuple):
@@ -43,8 +45,11 @@ class Progress(NamedTuple):
     pending: bool = False
 
 
-class Solver(Protocol[State]):
-    """An algorithm that minimises an `Objective`, by states of its own kind; derive it from `SolverBase`."""
+class Solver(Protocol[Kind, State]):
+    """An algorithm that minimises a kind of problem, by states of its own; derive it from `SolverBase`."""
+
+    #: what it needs of its problem beside that (see `needs`)
+    needs: ClassVar[frozenset[str]]
 
     #: False where the objective's own minimum means nothing (the perceptron): then the last weights count
     certifies: ClassVar[bool]
@@ -52,34 +57,35 @@ class Solver(Protocol[State]):
     #: only the dual value of a settled state, which has no drift, counts in the end
     accumulates: ClassVar[bool]
 
-    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+    def start(self, objective: Kind, rng: np.random.Generator, warm: Solution | None) -> State:
         """The first state. Compiles what `step` will need, so that the clock starts after it."""
 
-    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+    def step(self, objective: Kind, state: State, rng: np.random.Generator) -> State:
         """The next state; arrays may be changed in place."""
 
     def progress(self, state: State) -> Progress:
         """How far the state has come."""
 
-    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+    def candidates(self, objective: Kind, state: State) -> list[Candidate]:
         """What may be certified now."""
 
-    def settle(self, objective: Objective, state: State) -> tuple[State, Any]:
+    def settle(self, objective: Kind, state: State) -> tuple[State, Any]:
         """Make a state consistent again after the last step (or an interruption); its dual point, if kept.
 
         The point is a dense array, or an object that NumPy can make one of.
         """
 
-    def saved(self, objective: Objective, state: State) -> Any:
+    def saved(self, objective: Kind, state: State) -> Any:
         """The state as it is written to a checkpoint: a record of arrays and plain values (see `states`)."""
 
-    def restored(self, objective: Objective, saved: Any) -> State:
+    def restored(self, objective: Kind, saved: Any) -> State:
         """The state that was `saved`; ValueError if it is not one of this objective."""
 
 
 class SolverBase(Generic[State]):
     """What most solvers have in common: they certify, and their states are written as they are."""
 
+    needs: ClassVar[frozenset[str]] = frozenset()
     certifies: ClassVar[bool] = True
     accumulates: ClassVar[bool] = False
 

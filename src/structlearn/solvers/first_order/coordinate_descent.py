@@ -10,7 +10,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.core.rounding import Bound
-from structlearn.problem.least_squares import Iterate, LeastSquares, Problem, Values, along, evaluate, retreat
+from structlearn.problem.least_squares import Iterate, LeastSquares, Squares, Values, along, evaluate, retreat
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
@@ -45,7 +45,7 @@ def _step(columns: Any, members: Array, bound: float, l1: float, w: Array, r: Ar
 
 
 @kernel
-def _descend(problem: Problem, work: Array, at: Iterate, aim: float, max_sweeps: int) -> int:
+def _descend(problem: Squares, work: Array, at: Iterate, aim: float, max_sweeps: int) -> int:
     """Sweep over the blocks in `work` until the gap of their problem is at most `aim`; the sweeps it took."""
     columns, _, _, blocks, norms = problem
     start, members, bound, _ = blocks
@@ -146,7 +146,7 @@ def _look(objective: LeastSquares, at: Iterate, alive: Array, sweeps: int, work_
     return DescentState(at, values, alive, sweeps, work_size)
 
 
-def _working_set(problem: Problem, state: DescentState) -> Array:
+def _working_set(problem: Squares, state: DescentState) -> Array:
     """The non-zero blocks, and more of those that are nearest to their bound."""
     alive = state.alive
     distance = np.empty(alive.size)
@@ -166,7 +166,7 @@ def _used(block: Array, w: Array) -> bool:
 
 
 @kernel
-def _distances(problem: Problem, alive: Array, at: Iterate, fraction: float, distance: Array) -> int:
+def _distances(problem: Squares, alive: Array, at: Iterate, fraction: float, distance: Array) -> int:
     """How far s X_g^T r is from its bound, in units of r; -1 where w_g is not zero; the number of those."""
     start, members, bound, _ = problem.blocks
     w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2
@@ -182,7 +182,7 @@ def _distances(problem: Problem, alive: Array, at: Iterate, fraction: float, dis
 
 
 @kernel
-def _screened(problem: Problem, alive: Array, at: Iterate, fraction: float, radius: float) -> Array:
+def _screened(problem: Squares, alive: Array, at: Iterate, fraction: float, radius: float) -> Array:
     """Without the blocks that are zero here, and for which ||X_g^T rho|| < l1 within `radius` of s r."""
     start, members, bound, _ = problem.blocks
     w, l1, l2 = at.w, problem.norms.l1, problem.norms.l2

@@ -10,6 +10,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.rounding import Bound
 from structlearn.problem.objective import Objective, Predictions
+from structlearn.problem.problem import Composite
 from structlearn.solvers.first_order.lbfgs import answered
 from structlearn.solvers.first_order.steps import StepRule
 from structlearn.solvers.solution import Solution
@@ -93,13 +94,13 @@ class Proximal(SolverBase[ProximalState]):
 
     needs: ClassVar[frozenset[str]] = frozenset({"gradient"})
 
-    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> ProximalState:
+    def start(self, objective: Composite, rng: np.random.Generator, warm: Solution | None) -> ProximalState:
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         here = objective.predictions(w)
         dual = objective.dual_of_map(here.dual_map, here.cost)
         return ProximalState(w, here.primal, w, here, 1.0, 1.0, objective.n_active, dual)
 
-    def step(self, objective: Objective, state: ProximalState, rng: np.random.Generator) -> ProximalState:
+    def step(self, objective: Composite, state: ProximalState, rng: np.random.Generator) -> ProximalState:
         ahead, dual_map = state.ahead, state.here.dual_map
         eta, trials = 1.3 * state.eta, 0
         while True:
@@ -125,8 +126,8 @@ class Proximal(SolverBase[ProximalState]):
     def progress(self, state: ProximalState) -> Progress:
         return Progress(state.oracle_calls, 0.0)
 
-    def candidates(self, objective: Objective, state: ProximalState) -> list[Candidate]:
+    def candidates(self, objective: Composite, state: ProximalState) -> list[Candidate]:
         return [Candidate(state.w, state.primal, state.dual)]
 
-    def settle(self, objective: Objective, state: ProximalState) -> tuple[ProximalState, None]:
+    def settle(self, objective: Composite, state: ProximalState) -> tuple[ProximalState, None]:
         return state, None

@@ -1,0 +1,94 @@
+"""What training may ask of a problem, whatever its kind: a data set, least squares, workers on a cluster.
+
+    min_w P(w), and lower bounds D on the minimum
+
+A solver is made for one kind of problem and asks it for more. What it needs of a problem that not every one
+of its kind has, its class declares (`structlearn.solvers.needs`), and `solve` checks it before it starts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from structlearn.core.contract import Array
+from structlearn.core.memory import Memory
+from structlearn.core.rounding import Bound
+from structlearn.problem.penalties import Penalty
+
+
+@runtime_checkable
+class Problem(Protocol):
+    """P(w) with its rounding errors, and what a run of a solver must know of it."""
+
+    @property
+    def n_weights(self) -> int:
+        """The size of w."""
+
+    @property
+    def n_active(self) -> int:
+        """How many oracle answers are a pass."""
+
+    @property
+    def exact(self) -> bool:
+        """False where the oracle is a relaxation, whose problem is then the one solved."""
+
+    @property
+    def memory(self) -> Memory:
+        """Where large arrays go."""
+
+    @property
+    def content_hash(self) -> tuple[float, ...]:
+        """Numbers that differ between problems: a solver may go on from where it was on an equal one."""
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """All that makes the problem what it is; `content_hash` tells less, and takes less time."""
+
+    def primal(self, w: Array) -> float:
+        """P(w)."""
+
+    def primal_rounding(self, w: Array, value: float) -> float:
+        """At least the rounding error of P(w), whose value was found."""
+
+    # ---- what some solvers need ----------------------------------------------------------------------
+
+    @property
+    def no_gradient(self) -> str:
+        """Why P has no gradient, after the name of a solver that needs it; empty where it has one."""
+
+    @property
+    def is_hinge(self) -> bool:
+        """Whether Omega = 0, so that the dual cost is linear."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether there are no shared parts: each block's scores come from its own features alone."""
+
+    @property
+    def has_exact_blocks(self) -> bool:
+        """Whether maximising the dual over one block is a Euclidean projection."""
+
+
+class Predictions(NamedTuple):
+    """What the oracle's answers s_i at one w add up to."""
+
+    #: sum_i p_i Phi_i^T (mu_i - s_i): lambda times the weights of the dual point s
+    dual_map: Array
+    #: sum_i p_i { <c_i, s_i - mu_i> - Omega(s_i) + Omega(mu_i) }
+    cost: float
+    #: P at the w that was asked about
+    primal: float
+
+
+class Composite(Problem, Protocol):
+    """P(w) = R(w) + losses, with any penalty R: what proximal steps ask."""
+
+    @property
+    def penalty(self) -> Penalty:
+        """R."""
+
+    def predictions(self, w: Array) -> Predictions:
+        """The oracle's answers at w, added up: the dual map is minus the gradient of the losses."""
+
+    def dual_of_map(self, dual_map: Array, cost: float) -> Bound:
+        """D of the dual point with this dual map and cost, or of one on the way to it where D is finite."""
