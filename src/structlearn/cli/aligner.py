@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from structlearn.cli.alignment import Source, Target, align
-from structlearn.cli.errors import NO_MODEL, convergence_warnings, handling_errors, say
+from structlearn.cli.errors import fitting, handling_errors, say
 from structlearn.cli.groups import grouped
 from structlearn.cli.options import ModelOut, PageOut, argument, option, switch
 from structlearn.cli.outputs import check_output, print_values, write_output
@@ -192,19 +192,16 @@ def _fit(
 ) -> None:
     from structlearn.apps.alignment.links import read_links
 
-    try:
-        with convergence_warnings():
-            if gold:
-                pairs = list(read(gold[1], gold[2]))
-                links = read_links(gold[0], [(len(e), len(f)) for e, f in pairs])
-                say(f"Read {len(pairs)} pairs with gold links from {gold[0]}.")
-                aligner.fit(pairs, links, read(*text), vectors=vectors)
-            elif aligner.pseudo_gold:
-                aligner.fit(list(read(*text)), vectors=vectors)
-            else:
-                aligner.fit([], None, read(*text), vectors=vectors)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(NO_MODEL) from None
+    with fitting():
+        if gold:
+            pairs = list(read(gold[1], gold[2]))
+            links = read_links(gold[0], [(len(e), len(f)) for e, f in pairs])
+            say(f"Read {len(pairs)} pairs with gold links from {gold[0]}.")
+            aligner.fit(pairs, links, read(*text), vectors=vectors)
+        elif aligner.pseudo_gold:
+            aligner.fit(list(read(*text)), vectors=vectors)
+        else:
+            aligner.fit([], None, read(*text), vectors=vectors)
 
 
 def _pairs(source: Path, target: Path, max_length: int, *, allow_empty: bool = False) -> Iterator[Words]:

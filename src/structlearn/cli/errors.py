@@ -147,10 +147,13 @@ def _warnings_as_lines() -> Iterator[None]:
 
 
 @contextmanager
-def convergence_warnings() -> Iterator[None]:
-    """Show every warning about convergence, however often it comes."""
+def fitting() -> Iterator[None]:
+    """Every warning about convergence is shown; a Ctrl-C that `fit` does not answer leaves no model."""
     from sklearn.exceptions import ConvergenceWarning
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", ConvergenceWarning)
-        yield
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", ConvergenceWarning)
+            yield
+    except KeyboardInterrupt:  # while compiling or reading; later, `fit` returns the best model so far
+        raise KeyboardInterrupt(NO_MODEL) from None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from structlearn.cli import options
-from structlearn.cli.errors import NO_MODEL, convergence_warnings, handling_errors, say
+from structlearn.cli.errors import fitting, handling_errors, say
 from structlearn.cli.groups import grouped
 from structlearn.cli.options import argument, option, switch
 from structlearn.cli.outputs import check_output
@@ -259,11 +259,8 @@ def _fit(estimator: Trainable, training: Training, client: object) -> None:
         raise ValueError(
             "The data is split into partitions: train on them with --cluster, or give the whole."
         )
-    try:
-        with convergence_warnings():
-            estimator.fit(training.X, training.y, **({} if client is None else {"client": client}))
-    except KeyboardInterrupt:  # while compiling; later, `fit` returns the best model so far
-        raise KeyboardInterrupt(NO_MODEL) from None
+    with fitting():
+        estimator.fit(training.X, training.y, **({} if client is None else {"client": client}))
 
 
 def _save(estimator: Trainable, notes: dict[str, object], training: Training, out: Path) -> None:
