@@ -12,7 +12,7 @@ from scipy import sparse
 
 from structlearn import metrics
 from structlearn.cli.formats import check_format, training_format
-from structlearn.cli.labels import positions, set_matrices
+from structlearn.cli.labels import positions, set_rows
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training, pairs
 from structlearn.core.contract import Array
 from structlearn.data import read_csv, read_csv_features, read_libsvm
@@ -139,15 +139,14 @@ class MultiLabel(FlatTask):
 
     def evaluate(self, bundle: Bundle, y: LabelSets, predicted: LabelSets) -> Scores:
         """Share of right sets, share of wrong decisions on single labels, and F1 of single labels."""
+        n_unknown = 0
         if bundle.notes["format"] == "libsvm":
-            gold, found, n_unknown = set_matrices(y, predicted, bundle.estimator.classes_)
-        else:
-            gold, found, n_unknown = np.asarray(y), np.asarray(predicted), 0
+            y, predicted, n_unknown = set_rows(y, predicted, bundle.estimator.classes_)
         values = {
-            "exact_match": metrics.subset_accuracy(gold, found),
-            "hamming_loss": metrics.hamming_loss(gold, found),
-            "micro_f1": metrics.link_scores(gold, found).f1,
-            "examples": len(gold),
+            "exact_match": metrics.subset_accuracy(y, predicted),
+            "hamming_loss": metrics.hamming_loss(y, predicted),
+            "micro_f1": metrics.link_scores(y, predicted).f1,
+            "examples": len(y),
         }
         return Scores(values, n_unknown)
 

@@ -31,24 +31,24 @@ def positions(labels: Iterable[object], classes: Array) -> Array:
     return np.array([place.get(spelled(label), -1) for label in labels], dtype=np.int64)
 
 
-def set_matrices(
+def set_rows(
     gold: Iterable[Iterable[object]], predicted: Sequence[Iterable[object]], classes: Array
-) -> tuple[Array, Array, int]:
-    """0/1 matrices of label sets over the model's labels and the unknown ones; how often those occur."""
+) -> tuple[list[Array], list[Array], int]:
+    """Label sets as rows of 0 and 1 over the model's labels and the unknown ones; how often those occur."""
     spelled, place = spelling(classes), _places(classes)
     sets = [[spelled(label) for label in one] for one in gold]
     n_unknown = sum(label not in place for one in sets for label in one)
     for label in (label for one in sets for label in one):
         place.setdefault(label, len(place))
-    return _matrix(sets, place), _matrix(predicted, place), n_unknown
+    return _rows(sets, place), _rows(predicted, place), n_unknown
 
 
 def _places(classes: Array) -> dict[object, int]:
     return {label: k for k, label in enumerate(classes.tolist())}
 
 
-def _matrix(sets: Sequence[Iterable[object]], place: Mapping[object, int]) -> Array:
+def _rows(sets: Sequence[Iterable[object]], place: Mapping[object, int]) -> list[Array]:
     on = np.zeros((len(sets), len(place)), dtype=np.int64)
     for row, one in zip(on, sets):
         row[[place[label] for label in one]] = 1
-    return on
+    return list(on)
