@@ -11,7 +11,7 @@ from structlearn.data import write_libsvm
 
 #: What is only needed to train, to draw, to download or to search.
 HEAVY = (
-    *("sklearn", "pandas", "matplotlib", "rich", "pooch", "joblib", "distributed"),
+    *("sklearn", "pandas", "matplotlib", "jinja2", "rich", "pooch", "joblib", "distributed"),
     *("scipy.optimize", "scipy.stats", "scipy.special", "scipy.interpolate", "scipy.sparse.linalg"),
 )
 PROGRAM = (

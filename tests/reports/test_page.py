@@ -3,8 +3,10 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from jinja2 import UndefinedError
 
 from structlearn.reports import Page
+from structlearn.reports.templates import render
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 PIXEL = base64.b64decode(
@@ -95,3 +97,15 @@ def test_written_as_utf8(tmp_path):
     assert "<h1>naïve Σ 数</h1>" in html
     assert '<meta charset="utf-8">' in html
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_templates_escape_and_miss_nothing():
+    box = {"words": HOSTILE, "tag": HOSTILE, "wrong": True, "hue": HOSTILE}
+    html = render("tagged_text.html", boxes=[box])
+    reader = Reader(html)
+    assert [tag for tag, _ in reader.elements] == ["p", "span", "small"]
+    assert reader.texts.count(HOSTILE) == 2
+    with pytest.raises(UndefinedError, match="boxes"):
+        render("tagged_text.html")
+    with pytest.raises(UndefinedError, match="hue"):
+        render("tagged_text.html", boxes=[{name: box[name] for name in ("words", "tag", "wrong")}])

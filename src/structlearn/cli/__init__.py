@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import signal
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -29,8 +30,7 @@ from structlearn.cli.errors import (
     tell_interruption,
 )
 from structlearn.cli.information import info
-from structlearn.cli.prediction import evaluate, predict
-from structlearn.cli.showing import show
+from structlearn.cli.prediction import evaluate, predict, show
 from structlearn.cli.texts import Command
 from structlearn.cli.training import train
 from structlearn.cli.warming import warm
@@ -42,7 +42,7 @@ from structlearn.core.wording import LONGEST, plain
 class Commands(TyperGroup):
     """All commands. What is wrong with their arguments is told without what would act on a terminal."""
 
-    def main(self, args: Any = None, standalone_mode: bool = True, **extra: Any) -> Any:  # type: ignore[override]
+    def main(self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any) -> object:  # type: ignore[override]
         if not standalone_mode:
             return super().main(args, standalone_mode=False, **extra)
         try:
@@ -97,36 +97,41 @@ def root(
         typer.echo(context.get_help())
 
 
-app.command(
-    cls=Command, short_help="Try the library on data that comes with it.", epilog="Example: structlearn demo"
-)(demo)
-app.command(
-    cls=Command,
-    short_help="Train a model and print its certificate.",
-    epilog="Example: structlearn train tag train.txt --out tagger.safetensors --regularization 0.001",
-)(train)
-app.command(
-    cls=Command,
-    short_help="Write a model's answers, one line an input.",
-    epilog="Example: structlearn predict tagger.safetensors new.txt --out labels.txt",
-)(predict)
-app.command(
-    cls=Command,
-    short_help="Compare a model's answers with the labels of a file.",
-    epilog="Example: structlearn evaluate tagger.safetensors test.txt",
-)(evaluate)
-app.command(
-    cls=Command,
-    short_help="Write a page that draws a model's answers.",
-    epilog="Example: structlearn show parser.safetensors test.conllu --out page.html",
-)(show)
+#: Commands in the order of the help, what it says of each, and how each is used.
+_COMMANDS = (
+    (demo, "Try the library on data that comes with it.", "Example: structlearn demo"),
+    (
+        train,
+        "Train a model and print its certificate.",
+        "Example: structlearn train tag train.txt --out tagger.safetensors --regularization 0.001",
+    ),
+    (
+        predict,
+        "Write a model's answers, one line an input.",
+        "Example: structlearn predict tagger.safetensors new.txt --out labels.txt",
+    ),
+    (
+        evaluate,
+        "Compare a model's answers with the labels of a file.",
+        "Example: structlearn evaluate tagger.safetensors test.txt",
+    ),
+    (
+        show,
+        "Write a page that draws a model's answers.",
+        "Example: structlearn show parser.safetensors test.conllu --out page.html",
+    ),
+    (
+        compare,
+        "Run several solvers on the same problem and write a report.",
+        "Examples: structlearn compare letters --out report; structlearn compare tag train.txt "
+        "--test test.txt --solvers bcfw,fw --out report",
+    ),
+    (info, "Describe the installation or a model file.", "Example: structlearn info tagger.safetensors"),
+    (warm, "Compile what tasks need, before their first use.", "Example: structlearn warm tag parse"),
+)
+for _command, _summary, _example in _COMMANDS:
+    app.command(cls=Command, short_help=_summary, epilog=_example)(_command)
 app.add_typer(align, name="align", short_help="Word alignment: train, apply, show, evaluate, clean.")
-app.command(
-    cls=Command,
-    short_help="Run several solvers on the same problem and write a report.",
-    epilog="Examples: structlearn compare letters --out report; structlearn compare tag train.txt "
-    "--test test.txt --solvers bcfw,fw --out report",
-)(compare)
 app.add_typer(
     data,
     name="data",
@@ -134,16 +139,6 @@ app.add_typer(
     help="Public data sets, which the recipes of compare use.",
     epilog="Example: structlearn data fetch letters",
 )
-app.command(
-    cls=Command,
-    short_help="Describe the installation or a model file.",
-    epilog="Example: structlearn info tagger.safetensors",
-)(info)
-
-app.command(
-    short_help="Compile what tasks need, before their first use.",
-    epilog="Example: structlearn warm tag parse",
-)(warm)
 
 
 def main() -> None:
@@ -185,7 +180,7 @@ def _stop() -> None:
     sys.exit(INTERRUPTED)
 
 
-def _unraisable(unraisable: Any) -> None:
+def _unraisable(unraisable: sys.UnraisableHookArgs) -> None:
     """A Ctrl-C where nothing can be raised (in a callback, a finaliser) comes again a little later."""
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)

@@ -5,26 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from structlearn.cli.alignment import Source, Target, align
-from structlearn.cli.errors import NO_MODEL, convergence_warnings, handling_errors, say
+from structlearn.cli.errors import fitting, handling_errors, say
 from structlearn.cli.groups import grouped
+from structlearn.cli.options import ModelOut, PageOut, argument, option, switch
 from structlearn.cli.outputs import check_output, print_values, write_output
 
 if TYPE_CHECKING:
     from structlearn.apps.alignment.aligner import Aligned, Aligner
+    from structlearn.apps.alignment.page import AlignedPair
     from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words
 
-Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A file that `align train` wrote.", show_default=False)
-]
-MaxLength = Annotated[
-    int, typer.Option(metavar="N", min=1, help="A sentence of more words is an error: long ones are slow.")
-]
+Model = Annotated[Path, argument("MODEL", "A file that `align train` wrote.")]
+MaxLength = Annotated[int, option("N", "A sentence of more words is an error: long ones are slow.", min=1)]
 #: Words of the first so many pairs are looked up, to see whether the model knows the language.
 _LOOKED_AT = 1000
 
@@ -33,15 +30,9 @@ _LOOKED_AT = 1000
 class GoldFiles:
     """Gold links and their sentences: all of them, or none."""
 
-    gold: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Gold links, Pharaoh or NAACL.", show_default=False)
-    ] = None
-    gold_source: Annotated[
-        Path | None, typer.Option("--gold-src", metavar="FILE", help="Their source sentences.")
-    ] = None
-    gold_target: Annotated[
-        Path | None, typer.Option("--gold-tgt", metavar="FILE", help="Their translations.")
-    ] = None
+    gold: Annotated[Path | None, option("FILE", "Gold links, Pharaoh or NAACL.")] = None
+    gold_source: Annotated[Path | None, option("FILE", "Their source sentences.", "--gold-src")] = None
+    gold_target: Annotated[Path | None, option("FILE", "Their translations.", "--gold-tgt")] = None
 
     def given(self) -> list[Path]:
         """The files."""
@@ -56,22 +47,19 @@ class LinkOptions:
     """What links are like, and how they are learnt."""
 
     fertility: Annotated[
-        int | None,
-        typer.Option(metavar="K", help="Most links of a word.  [default: 2 with gold links, else no bound]"),
+        int | None, option("K", "Most links of a word.  [default: 2 with gold links, else no bound]")
     ] = None
     pseudo_gold: Annotated[
-        bool, typer.Option("--pseudo-gold", help="Without gold: train on the confident links of the text.")
+        bool, switch("--pseudo-gold", "Without gold: train on the confident links of the text.")
     ] = False
     nearest_gold: Annotated[
-        bool, typer.Option("--nearest-gold", help="Without gold: train on links of nearest word vectors.")
+        bool, switch("--nearest-gold", "Without gold: train on links of nearest word vectors.")
     ] = False
-    regularization: Annotated[
-        float | None, typer.Option(metavar="X", help="Lambda.  [default: by cross-validation]")
-    ] = None
-    missed: Annotated[
-        float | None, typer.Option(metavar="X", help="Cost of a missed link.  [default: by cross-validation]")
-    ] = None
-    spurious: Annotated[float, typer.Option(metavar="X", help="Cost of a spurious link.")] = 1.0
+    regularization: Annotated[float | None, option("X", "Lambda.  [default: by cross-validation]")] = None
+    missed: Annotated[float | None, option("X", "Cost of a missed link.  [default: by cross-validation]")] = (
+        None
+    )
+    spurious: Annotated[float, option("X", "Cost of a spurious link.")] = 1.0
 
     def check(self, gold: list[Path], vectors: VectorFiles) -> None:
         """ValueError for gold links from two places, or from none."""
@@ -83,7 +71,7 @@ class LinkOptions:
             raise ValueError("--nearest-gold needs --vectors-src and --vectors-tgt.")
 
     def parameters(self) -> dict[str, Any]:
-        """Parameters of the aligner."""
+        """Those of the aligner."""
         given = asdict(self)
         nearest = given.pop("nearest_gold")
         return {**given, "pseudo_gold": "nearest"} if nearest else given
@@ -94,21 +82,20 @@ class VectorFiles:
     """Where word vectors come from, and how they are brought into one space."""
 
     source_vectors: Annotated[
-        Path | None,
-        typer.Option("--vectors-src", metavar="FILE", help="Word vectors of the source, fastText's format."),
+        Path | None, option("FILE", "Word vectors of the source, fastText's format.", "--vectors-src")
     ] = None
-    target_vectors: Annotated[
-        Path | None, typer.Option("--vectors-tgt", metavar="FILE", help="Word vectors of the target.")
-    ] = None
+    target_vectors: Annotated[Path | None, option("FILE", "Word vectors of the target.", "--vectors-tgt")] = (
+        None
+    )
     dictionary: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Word pairs by which to map the vectors.  [default: translations that the text is sure of]",
+        option(
+            "FILE",
+            "Word pairs by which to map the vectors.  [default: translations that the text is sure of]",
         ),
     ] = None
     one_space: Annotated[
-        bool, typer.Option("--one-space", help="The vectors of both sides are in one space: no map.")
+        bool, switch("--one-space", "The vectors of both sides are in one space: no map.")
     ] = False
 
     def given(self) -> list[Path]:
@@ -139,10 +126,8 @@ class VectorFiles:
 class WordOptions:
     """Which words are one, and how many a sentence may have."""
 
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Tell House from house.")] = False
-    strip_accents: Annotated[
-        bool, typer.Option("--strip-accents", help="Look up words without their accents.")
-    ] = False
+    keep_case: Annotated[bool, switch("--keep-case", "Tell House from house.")] = False
+    strip_accents: Annotated[bool, switch("--strip-accents", "Look up words without their accents.")] = False
     max_length: MaxLength = 200
 
 
@@ -156,13 +141,13 @@ class WordOptions:
 def train(
     source: Source,
     target: Target,
-    out: Annotated[Path, typer.Option(metavar="MODEL", help="Model file to write.", show_default=False)],
+    out: ModelOut,
     gold: GoldFiles,
     links: LinkOptions,
     files: VectorFiles,
     words: WordOptions,
-    jobs: Annotated[int, typer.Option(metavar="N", min=1, help="Threads for the statistics.")] = 1,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all random choices.")] = 0,
+    jobs: Annotated[int, option("N", "Threads for the statistics.", min=1)] = 1,
+    seed: Annotated[int, option("N", "Seed of all random choices.", min=0)] = 0,
 ) -> None:
     """Train an aligner on line-aligned text and, if given, on gold links; write it to MODEL.
 
@@ -188,7 +173,7 @@ def train(
     _fit(aligner, partial(_pairs, max_length=words.max_length), (source, target), given, vectors)
     if aligner.mapped_ is not None:
         _say_mapped(aligner.mapped_, "the text")
-    aligner.save(str(out_file))
+    aligner.save(out_file)
     say(f"Wrote the model to {out}.")
     _print_certificate(aligner)
 
@@ -207,19 +192,16 @@ def _fit(
 ) -> None:
     from structlearn.apps.alignment.links import read_links
 
-    try:
-        with convergence_warnings():
-            if gold:
-                pairs = list(read(gold[1], gold[2]))
-                links = read_links(gold[0], [(len(e), len(f)) for e, f in pairs])
-                say(f"Read {len(pairs)} pairs with gold links from {gold[0]}.")
-                aligner.fit(pairs, links, read(*text), vectors=vectors)
-            elif aligner.pseudo_gold:
-                aligner.fit(list(read(*text)), vectors=vectors)
-            else:
-                aligner.fit([], None, read(*text), vectors=vectors)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(NO_MODEL) from None
+    with fitting():
+        if gold:
+            pairs = list(read(gold[1], gold[2]))
+            links = read_links(gold[0], [(len(e), len(f)) for e, f in pairs])
+            say(f"Read {len(pairs)} pairs with gold links from {gold[0]}.")
+            aligner.fit(pairs, links, read(*text), vectors=vectors)
+        elif aligner.pseudo_gold:
+            aligner.fit(list(read(*text)), vectors=vectors)
+        else:
+            aligner.fit([], None, read(*text), vectors=vectors)
 
 
 def _pairs(source: Path, target: Path, max_length: int, *, allow_empty: bool = False) -> Iterator[Words]:
@@ -231,15 +213,14 @@ def _pairs(source: Path, target: Path, max_length: int, *, allow_empty: bool = F
 
 def _print_certificate(aligner: Aligner) -> None:
     statistics = aligner.statistics_
-    print_values(
-        [
-            ("source_words", len(statistics.source_words)),
-            ("target_words", len(statistics.target_words)),
-            ("translations", len(statistics.lexicon.target)),
-        ]
-    )
+    values: dict[str, object] = {
+        "source_words": len(statistics.source_words),
+        "target_words": len(statistics.target_words),
+        "translations": len(statistics.lexicon.target),
+    }
     if aligner.aer_ is not None:
-        print_values([("cross_validated_aer", aligner.aer_)])
+        values["cross_validated_aer"] = aligner.aer_
+    print_values(values.items())
     if aligner.certificate_ is not None:
         print(aligner.certificate_)
 
@@ -254,18 +235,16 @@ def apply(
     source: Source,
     target: Target,
     scores: Annotated[
-        bool, typer.Option("--scores", help="Write links as 0-1:0.93, with confidences from 0 to 1.")
+        bool, switch("--scores", "Write links as 0-1:0.93, with confidences from 0 to 1.")
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File to write.  [default: stdout]")
-    ] = None,
+    out: Annotated[Path | None, option("FILE", "File to write.  [default: stdout]")] = None,
     max_length: MaxLength = 200,
 ) -> None:
     """Write the links of each sentence pair as a Pharaoh line: 0-0 1-2, source-target, from 0.
 
     The text streams through. A pair with an empty side gives an empty line.
     """
-    out_file = check_output(out, others=[model, source, target])
+    out_file = out and check_output(out, others=[model, source, target])
     aligner = _load(model)
     pairs = _looked_at(aligner, _pairs(source, target, max_length, allow_empty=True))
     write_output(map(_line, aligner.align(pairs, scores=scores)), out_file)
@@ -285,8 +264,6 @@ def _line(aligned: Aligned) -> str:
 
 def _looked_at(aligner: Aligner, pairs: Iterable[Words]) -> Iterator[Words]:
     """The pairs; a warning where most words of the first ones are unknown."""
-    from itertools import chain, islice
-
     stream = iter(pairs)
     first = list(islice(stream, _LOOKED_AT))
     unknown, words = aligner.unknown_words(first)
@@ -308,36 +285,34 @@ def show(
     model: Model,
     source: Source,
     target: Target,
-    out: Annotated[Path, typer.Option(metavar="PAGE.html", help="Page to write.", show_default=False)],
-    gold: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Gold links: then the worst pairs come first.")
-    ] = None,
+    out: PageOut,
+    gold: Annotated[Path | None, option("FILE", "Gold links: then the worst pairs come first.")] = None,
     max_length: MaxLength = 200,
 ) -> None:
     """Align text and write a page that draws the links; with gold links, print the alignment error rate."""
     from structlearn.apps.alignment.page import alignment_page
 
-    others = [model, source, target, *([gold] if gold else [])]
-    out_file = check_output(out, others=others)
+    out_file = check_output(out, others=[model, source, target, *([gold] if gold else [])])
     aligner = _load(model)
     pairs = list(_looked_at(aligner, _pairs(source, target, max_length, allow_empty=True)))
     aligned, figures = _drawn(aligner, pairs, gold)
-    alignment_page(aligned).write(str(out_file))
+    alignment_page(aligned).write(out_file)
     say(f"Wrote the page to {out}.")
-    print_values(figures)
+    print_values(figures.items())
 
 
-def _drawn(aligner: Aligner, pairs: list[Words], gold: Path | None) -> tuple[list[Any], list[Any]]:
+def _drawn(
+    aligner: Aligner, pairs: list[Words], gold: Path | None
+) -> tuple[list[AlignedPair], dict[str, object]]:
     """The pairs as the page takes them, and what is printed of them."""
     from structlearn.apps.alignment.links import read_links
     from structlearn.apps.alignment.metrics import alignment_scores
     from structlearn.apps.alignment.page import AlignedPair
 
-    known: list[Any] = [None] * len(pairs)
-    if gold is not None:
-        known = list(read_links(gold, [(len(e), len(f)) for e, f in pairs]))
+    right = None if gold is None else read_links(gold, [(len(e), len(f)) for e, f in pairs])
     found = aligner.predict(pairs)
-    rows = zip(pairs, found, known, aligner.confidences(pairs))
-    drawn = [AlignedPair(e, f, links, right, table) for (e, f), links, right, table in rows]
-    aer = [("aer", alignment_scores(known, found).aer)] if gold is not None else []
-    return drawn, [("pairs", len(pairs)), *aer]
+    rows = zip(pairs, found, repeat(None) if right is None else right, aligner.confidences(pairs))
+    figures: dict[str, object] = {"pairs": len(pairs)}
+    if right is not None:
+        figures["aer"] = alignment_scores(right, found).aer
+    return [AlignedPair(e, f, links, known, table) for (e, f), links, known, table in rows], figures

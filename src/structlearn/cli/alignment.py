@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from structlearn.cli.errors import handling_errors
+from structlearn.cli.options import option, switch
 from structlearn.cli.outputs import check_output, print_values
 
 if TYPE_CHECKING:
@@ -16,14 +17,8 @@ if TYPE_CHECKING:
 
 align = typer.Typer(rich_markup_mode=None)
 
-Source = Annotated[
-    Path,
-    typer.Option("--src", metavar="FILE", help="Source sentences, one a line, plain or .gz; - for stdin."),
-]
-Target = Annotated[
-    Path,
-    typer.Option("--tgt", metavar="FILE", help="Their translations, line by line; one side may be -."),
-]
+Source = Annotated[Path, option("FILE", "Source sentences, one a line, plain or .gz; - for stdin.", "--src")]
+Target = Annotated[Path, option("FILE", "Their translations, line by line; one side may be -.", "--tgt")]
 
 
 class Tokenize(StrEnum):
@@ -52,10 +47,7 @@ def root(context: typer.Context) -> None:
 def clean(
     source: Source,
     target: Target,
-    out: Annotated[
-        Path,
-        typer.Option(metavar="PREFIX", help="Write PREFIX and the inputs' suffixes, else .src and .tgt."),
-    ],
+    out: Annotated[Path, option("PREFIX", "Write PREFIX and the inputs' suffixes, else .src and .tgt.")],
     tokenize: Annotated[
         Tokenize,
         typer.Option(
@@ -64,25 +56,21 @@ def clean(
         ),
     ] = Tokenize.none,
     source_language: Annotated[
-        str | None,
-        typer.Option("--src-language", metavar="L", help="Such as en.  [default: the suffix of FILE]"),
+        str | None, option("L", "Such as en.  [default: the suffix of FILE]", "--src-language")
     ] = None,
     target_language: Annotated[
-        str | None,
-        typer.Option("--tgt-language", metavar="L", help="Such as fr.  [default: the suffix of FILE]"),
+        str | None, option("L", "Such as fr.  [default: the suffix of FILE]", "--tgt-language")
     ] = None,
-    lowercase: Annotated[bool, typer.Option("--lowercase", help="Write lower case.")] = False,
-    strip_accents: Annotated[bool, typer.Option("--strip-accents", help="Write e for é, oe for œ.")] = False,
-    min_length: Annotated[int, typer.Option(metavar="N", help="Drop pairs with a side of fewer tokens.")] = 1,
-    max_length: Annotated[int, typer.Option(metavar="N", help="Drop pairs with a side of more tokens.")] = 80,
-    max_ratio: Annotated[
-        float, typer.Option(metavar="X", help="Drop pairs with a side X times longer than the other.")
-    ] = 3.0,
+    lowercase: Annotated[bool, switch("--lowercase", "Write lower case.")] = False,
+    strip_accents: Annotated[bool, switch("--strip-accents", "Write e for é, oe for œ.")] = False,
+    min_length: Annotated[int, option("N", "Drop pairs with a side of fewer tokens.")] = 1,
+    max_length: Annotated[int, option("N", "Drop pairs with a side of more tokens.")] = 80,
+    max_ratio: Annotated[float, option("X", "Drop pairs with a side X times longer than the other.")] = 3.0,
     split_above: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Split pairs with a side of more tokens than N where their punctuation agrees; 0: never.  "
+        option(
+            "N",
+            "Split pairs with a side of more tokens than N where their punctuation agrees; 0: never.  "
             "[default: --max-length]",
         ),
     ] = None,
@@ -148,8 +136,8 @@ def _language(path: Path) -> str | None:
 )
 @handling_errors()
 def evaluate(
-    hypothesis: Annotated[Path, typer.Option("--hyp", metavar="FILE", help="Predicted links; - for stdin.")],
-    gold: Annotated[Path, typer.Option(metavar="FILE", help="Gold links, sure and possible.")],
+    hypothesis: Annotated[Path, option("FILE", "Predicted links; - for stdin.", "--hyp")],
+    gold: Annotated[Path, option("FILE", "Gold links, sure and possible.")],
 ) -> None:
     """Print precision, recall, aer (alignment error rate), f1 and counts of links as `name: value` lines.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from scipy import sparse
 
 from structlearn.cli.task import Inputs, Training
 from structlearn.data import FeatureVocabulary, Tokens, read_tokens, sequences_of, split_rows
@@ -20,7 +22,7 @@ class ColumnFile(NamedTuple):
     place: int
 
 
-def summary_of(X: Any, tokens: Tokens) -> str:
+def summary_of(X: sparse.csr_matrix, tokens: Tokens) -> str:
     """What was read, as the object of a sentence."""
     return f"{len(tokens)} sequences, {X.shape[0]} tokens with {X.shape[1]} features"
 

@@ -5,50 +5,48 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
-
+from structlearn.cli import options
 from structlearn.cli.errors import handling_errors, say
 from structlearn.cli.groups import grouped
-from structlearn.cli.options import Boundaries, Cost, Edges, Jobs, Loss, NoIntercept, Penalty, Seed, Target
+from structlearn.cli.options import argument, option, switch
 from structlearn.core.wording import plain
 
+if TYPE_CHECKING:
+    from structlearn.cli.task import Inputs, Training
+    from structlearn.reports.comparison import Solvers
+    from structlearn.reports.runs import Trainable
 
-class Experiment(NamedTuple):
+
+class ComparedProblem(NamedTuple):
     """What is compared on: an estimator whose solver is open, and its data."""
 
-    estimator: Any
-    X: Any
-    y: Any
+    estimator: Trainable
+    X: object
+    y: object
     #: as `structlearn.reports.compare` takes them
-    solvers: Any
-    error: Callable[[Any], float] | None
+    solvers: Solvers | None
+    error: Callable[[Trainable], float] | None
     error_name: str
-    about: dict[str, Any]
+    about: dict[str, object]
 
 
 @dataclass(frozen=True)
 class ComparisonOptions:
     """What is compared, and on what data."""
 
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the report.", show_default=False)]
+    out: Annotated[Path, option("DIR", "Folder for the report.")]
     solvers: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,...", help="Solvers as for train.  [default: some that fit the loss]"),
+        str | None, option("A,B,...", "Solvers as for train.  [default: some that fit the loss]")
     ] = None
-    test: Annotated[
-        Path | None, typer.Option(metavar="DATA", help="Data on which a task's error is measured.")
-    ] = None
+    test: Annotated[Path | None, option("DATA", "Data on which a task's error is measured.")] = None
     data_dir: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="DIR", help="Folder of a recipe's data.  [default: see data path]"),
+        Path | None, option("DIR", "Folder of a recipe's data.  [default: see data path]", "--data")
     ] = None
-    full: Annotated[bool, typer.Option("--full", help="letters, triplets: train on more data.")] = False
-    pairs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="alignment: pairs to train on.  [default: 100]")
-    ] = None
-    separate: Annotated[bool, typer.Option("--separate", help="One process a solver.")] = False
+    full: Annotated[bool, switch("--full", "letters, triplets: train on more data.")] = False
+    pairs: Annotated[int | None, option("N", "alignment: pairs to train on.  [default: 100]", min=1)] = None
+    separate: Annotated[bool, switch("--separate", "One process a solver.")] = False
 
     def names(self) -> list[str] | None:
         """The solvers that are named."""
@@ -59,27 +57,20 @@ class ComparisonOptions:
 class ComparedProblemOptions:
     """What is minimised by all of them."""
 
-    loss: Loss = None
-    penalty: Penalty = None
-    regularization: Annotated[
-        float | None, typer.Option(metavar="X", help="Lambda, as for train.  [default: 0.01]")
-    ] = None
-    cost: Cost = None
-    tol: Annotated[
-        float | None, typer.Option(metavar="X", help="Stop at this gap, as for train.  [default: 0.001]")
-    ] = None
-    max_passes: Annotated[
-        float | None, typer.Option(metavar="N", help="Passes of each solver at most.  [default: 1000]")
-    ] = None
+    loss: options.Loss = None
+    penalty: options.Penalty = None
+    regularization: Annotated[float | None, option("X", "Lambda, as for train.  [default: 0.01]")] = None
+    cost: options.Cost = None
+    tol: Annotated[float | None, option("X", "Stop at this gap, as for train.  [default: 0.001]")] = None
+    max_passes: Annotated[float | None, option("N", "Passes of each solver at most.  [default: 1000]")] = None
     max_seconds: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="Seconds of each solver at most.  [default: none; recipes: 60]"),
+        float | None, option("N", "Seconds of each solver at most.  [default: none; recipes: 60]")
     ] = None
-    no_intercept: NoIntercept = False
-    seed: Seed = 0
-    jobs: Jobs = 1
+    no_intercept: options.NoIntercept = False
+    seed: options.Seed = 0
+    jobs: options.Jobs = 1
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """What was given of the parameters of every estimator."""
         given = {
             "regularization": self.regularization,
@@ -97,29 +88,21 @@ class ComparedProblemOptions:
 class ComparedTaskOptions:
     """What only some tasks have."""
 
-    target: Target = None
-    edges: Edges = None
-    boundaries: Boundaries = False
+    target: options.Target = None
+    edges: options.Edges = None
+    boundaries: options.Boundaries = False
 
 
 @handling_errors()
 @grouped
 def compare(
     what: Annotated[
-        str,
-        typer.Argument(
-            metavar="TASK|RECIPE",
-            help="{tasks}, with DATA; or scene, letters, triplets or alignment.",
-            show_default=False,
-        ),
+        str, argument("TASK|RECIPE", "{tasks}, with DATA; or scene, letters, triplets or alignment.")
     ],
     comparison: ComparisonOptions,
     problem: ComparedProblemOptions,
     of_task: ComparedTaskOptions,
-    data: Annotated[
-        Path | None,
-        typer.Argument(metavar="[DATA]", help="Training data of a task, plain or .gz.", show_default=False),
-    ] = None,
+    data: Annotated[Path | None, argument("[DATA]", "Training data of a task, plain or .gz.")] = None,
 ) -> None:
     """Run several solvers on the same objective, and write a report with curves and tables to DIR.
 
@@ -132,7 +115,7 @@ def compare(
     DIR gets index.html, which opens without a network, the figures as .png and .svg, and the numbers as .csv.
     Ctrl-C ends the solver that runs, and the next one begins; with --separate, it ends the comparison.
     """
-    names, given = comparison.names(), problem.parameters()
+    given = problem.parameters()
     flags = {
         "loss": problem.loss,
         "penalty": problem.penalty,
@@ -140,24 +123,19 @@ def compare(
         "edges": of_task.edges,
         "boundaries": of_task.boundaries,
     }
-    _check_folder(comparison.out)
+    if comparison.out.exists() and not comparison.out.is_dir():
+        raise NotADirectoryError(f"Cannot write into {comparison.out}: it is a file, not a folder.")
     if _is_recipe(what):
         own = {"DATA": data, "--test": comparison.test, "--target": of_task.target}
         _refuse(what, own, "it has data of its own (--data DIR)")
-        experiment = _recipe(what, names, {**given, **_recipe_flags(what, flags)}, comparison)
+        compared = _recipe(what, {**given, **_recipe_flags(what, flags)}, comparison)
     else:
         theirs = {"--data": comparison.data_dir, "--full": comparison.full, "--pairs": comparison.pairs}
         _refuse(what, theirs, "only recipes have them")
-        experiment = _task(what, names, given, flags, Files(data, comparison.test, of_task.target))
-    _run(experiment, comparison.out, f"Solvers on {what}", separate=comparison.separate)
-
-
-class Files(NamedTuple):
-    """What a task reads."""
-
-    data: Path | None
-    test: Path | None
-    target: str | None
+        if data is None:
+            raise ValueError(f"The task {what} needs DATA to train on.")
+        compared = _task(what, data, given, flags, comparison, of_task.target)
+    _run(compared, comparison.out, f"Solvers on {what}", separate=comparison.separate)
 
 
 def _is_recipe(what: str) -> bool:
@@ -168,22 +146,17 @@ def _is_recipe(what: str) -> bool:
     return one_of("task or recipe", what, [*TASKS, *RECIPES]) in RECIPES
 
 
-def _refuse(what: str, values: Mapping[str, Any], reason: str) -> None:
+def _refuse(what: str, values: Mapping[str, object], reason: str) -> None:
     """ValueError for what was given but does not go with the task or recipe."""
     for name, value in values.items():
         if value not in (None, False):
             raise ValueError(f"{name} does not go with {what}: {reason}.")
 
 
-def _check_folder(out: Path) -> None:
-    if out.exists() and not out.is_dir():
-        raise NotADirectoryError(f"Cannot write into {out}: it is a file, not a folder.")
+# ---- what is compared on --------------------------------------------------------------------------------
 
 
-# ---- the experiment --------------------------------------------------------------------------------
-
-
-def _recipe_flags(what: str, flags: Mapping[str, Any]) -> dict[str, Any]:
+def _recipe_flags(what: str, flags: Mapping[str, object]) -> dict[str, object]:
     """Parameters that the flags which were given stand for."""
     from structlearn.apps.recipes import RECIPES
 
@@ -193,9 +166,7 @@ def _recipe_flags(what: str, flags: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for flag, value in given.items() for name in known[flag]}
 
 
-def _recipe(
-    what: str, names: list[str] | None, parameters: dict[str, Any], wanted: ComparisonOptions
-) -> Experiment:
+def _recipe(what: str, parameters: dict[str, object], wanted: ComparisonOptions) -> ComparedProblem:
     from structlearn.apps.recipes import RECIPES
     from structlearn.reports.comparison import chosen_estimators
 
@@ -204,43 +175,42 @@ def _recipe(
         _refuse(what, {"--pairs": wanted.pairs}, "its size is given")
     estimator = recipe.estimator(**{**recipe.parameters, **parameters})
     estimator.check_parameters()
-    solvers = recipe.solvers(names, wanted.pairs)
+    solvers = recipe.solvers(wanted.names(), wanted.pairs)
     chosen_estimators(estimator, solvers)
     problem = recipe.problem(wanted.data_dir, full=wanted.full, n=wanted.pairs)
     say(f"Read {problem.summary}.")
-    about = {"experiment": recipe.what, "data": problem.summary}
-    return Experiment(estimator, problem.X, problem.y, solvers, problem.error, recipe.error_name, about)
+    about: dict[str, object] = {"experiment": recipe.what, "data": problem.summary}
+    return ComparedProblem(estimator, problem.X, problem.y, solvers, problem.error, recipe.error_name, about)
 
 
 def _task(
     what: str,
-    names: list[str] | None,
-    given: dict[str, Any],
-    flags: Mapping[str, Any],
-    files: Files,
-) -> Experiment:
+    data: Path,
+    given: Mapping[str, object],
+    flags: Mapping[str, object],
+    wanted: ComparisonOptions,
+    target: str | None,
+) -> ComparedProblem:
     from structlearn.cli.tasks import task_named, task_parameters
     from structlearn.cli.training import checked_estimator
     from structlearn.reports.comparison import chosen_estimators
 
-    if files.data is None:
-        raise ValueError(f"The task {what} needs DATA to train on.")
-    task = task_named(what)
+    task, names = task_named(what), wanted.names()
     estimator = checked_estimator(task.estimator, **given, **task_parameters(what, flags))
     chosen_estimators(estimator, names)
-    training = task.training(files.data, files.target)
+    training = task.training(data, target)
     task.check_training(estimator, training)
-    say(f"Read {training.summary} from {files.data}.")
-    error = None if files.test is None else _test(what, training, files.test)
-    about: dict[str, Any] = {"task": what, "training data": plain(f"{files.data}: {training.summary}")}
-    if files.test is not None:
-        about["test data"] = plain(files.test)
-    return Experiment(
-        estimator, training.X, training.y, names, error, f"test error ({task.error_name})", about
-    )
+    say(f"Read {training.summary} from {data}.")
+    about: dict[str, object] = {"task": what, "training data": plain(f"{data}: {training.summary}")}
+    error = None
+    if wanted.test is not None:
+        error = _test(what, training, wanted.test)
+        about["test data"] = plain(wanted.test)
+    error_name = f"test error ({task.error_name})"
+    return ComparedProblem(estimator, training.X, training.y, names, error, error_name, about)
 
 
-def _test(what: str, training: Any, path: Path) -> TaskError:
+def _test(what: str, training: Training, path: Path) -> TaskError:
     from structlearn.cli.registry import TASKS
     from structlearn.estimators.persistence import Bundle
 
@@ -256,10 +226,10 @@ class TaskError:
     """From an estimator to its error on test data, as `evaluate` judges."""
 
     task: str
-    notes: dict[str, Any]
-    inputs: Any
+    notes: dict[str, object]
+    inputs: Inputs
 
-    def __call__(self, estimator: Any) -> float:
+    def __call__(self, estimator: Trainable) -> float:
         from structlearn.cli.registry import TASKS
         from structlearn.estimators.persistence import Bundle
 
@@ -270,41 +240,26 @@ class TaskError:
 # ---- the run ---------------------------------------------------------------------------------------
 
 
-def _run(experiment: Experiment, out: Path, title: str, *, separate: bool) -> None:
+def _run(compared: ComparedProblem, out: Path, title: str, *, separate: bool) -> None:
     from structlearn import reports
+    from structlearn.reports.tables import aligned, ended
     from structlearn.storage.atomic import check_writable, make_folder
 
     check_writable(make_folder(out) / "index.html")
     try:
         found = reports.compare(
-            experiment.estimator,
-            experiment.X,
-            experiment.y,
-            experiment.solvers,
-            test=experiment.error,
+            compared.estimator,
+            compared.X,
+            compared.y,
+            compared.solvers,
+            test=compared.error,
             separate=separate,
             tell=say,
         )
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Interrupted: nothing was written.") from None
-    page = found.write(out, title=title, about=experiment.about, error_name=experiment.error_name)
-    print(_table(found))
+    page = found.write(out, title=title, about=compared.about, error_name=compared.error_name)
+    columns = ("solver", "gap", "primal", "dual", "passes", "seconds", "error", "memory")
+    ends = [ended(run) for run in found.values()]
+    print(aligned([columns, *([end[name] for name in columns] for end in ends)]))
     print(f"\npage: {page}")
-
-
-def _table(comparison: Any) -> str:
-    from structlearn.reports.tables import aligned, brief, size
-
-    header = ("solver", "gap", "primal", "dual", "passes", "seconds", "error", "memory")
-    rows = [
-        (
-            row["solver"],
-            brief(row["gap"], 3),
-            *(brief(row[name], 6) for name in ("primal", "dual")),
-            *(brief(row[name], 3) for name in ("passes", "seconds")),
-            brief(row["test_error"]),
-            size(row["memory_bytes"]),
-        )
-        for row in comparison.table()
-    ]
-    return aligned([header, *rows])

@@ -8,11 +8,16 @@ from typing import Annotated
 import typer
 
 from structlearn.cli.errors import FAILURE, handling_errors, say
-from structlearn.cli.options import DataDir, Seed, Target, TaskName
+from structlearn.cli.options import FolderOut, Seed, Target, TaskName, argument, option
 from structlearn.cli.texts import Command
 
 data = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A name that list shows.", show_default=False)]
+Name = Annotated[str, argument("NAME", "A name that list shows.")]
+Source = Annotated[Path, argument("DATA", "Training data, as train reads it.")]
+DataDir = Annotated[
+    Path | None,
+    option("DIR", "Folder of all data sets.  [default: $STRUCTLEARN_DATA or your own]", "--data-dir"),
+]
 
 
 @data.command("list")
@@ -52,14 +57,7 @@ def path(name: Name, data_dir: DataDir = None) -> None:
 
 @data.command(cls=Command)
 @handling_errors()
-def pack(
-    task: TaskName,
-    source: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Training data, as train reads it.", show_default=False)
-    ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to make.", show_default=False)],
-    target: Target = None,
-) -> None:
+def pack(task: TaskName, source: Source, out: FolderOut, target: Target = None) -> None:
     """Write training data as a folder that train reads in place, so that it need not fit into memory.
 
     The folder is whole or not there. Every file in it has a hash, which train checks.
@@ -77,11 +75,9 @@ def pack(
 @handling_errors()
 def split(
     task: TaskName,
-    source: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Training data, as train reads it.", show_default=False)
-    ],
-    parts: Annotated[int, typer.Option(metavar="K", help="How many partitions.", show_default=False)],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to make.", show_default=False)],
+    source: Source,
+    parts: Annotated[int, option("K", "How many partitions.")],
+    out: FolderOut,
     target: Target = None,
     seed: Seed = 0,
 ) -> None:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from structlearn.cli.errors import handling_errors
+from structlearn.cli.options import option
 
 
 @handling_errors()
 def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results.")] = Path(
-        "structlearn-demo"
-    ),
+    out: Annotated[Path, option("DIR", "Folder for the results.")] = Path("structlearn-demo"),
 ) -> None:
     """Train on data that comes with the library and print what was learned, with its certificate."""
     from structlearn.apps import demo as sequences

@@ -16,7 +16,7 @@ from _thread import interrupt_main
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any
+from types import FrameType
 
 import typer
 
@@ -33,11 +33,9 @@ _FAILURES = {
     errno.ECHILD,  # a process of ours ended early
 }
 
-
 NO_MODEL = "Interrupted before there was a model: nothing was written."
 #: What a Ctrl-C that nothing has answered leaves behind.
 STOPPED = "Interrupted. No file is half written: each is whole, or as it was."
-
 
 _told: list[int] = []
 
@@ -54,7 +52,7 @@ def say(sentence: str) -> None:
     typer.echo(plain(sentence), err=True)
 
 
-def hear(signum: int, frame: Any) -> None:
+def hear(signum: int, frame: FrameType | None) -> None:
     """The answer to Ctrl-C while a command runs (as Python's own, but ours: see `stop_listening`)."""
     if _is_called_by_kernel(frame):
         again_soon()
@@ -67,14 +65,15 @@ def again_soon() -> None:
     threading.Timer(0.01, interrupt_main).start()
 
 
-def _is_called_by_kernel(frame: Any) -> bool:
+def _is_called_by_kernel(frame: FrameType | None) -> bool:
     """Whether compiled code makes a record that it returns: it goes on, and crashes, without one."""
-    inner = islice(_frames(frame), 6)
+    if frame is None:
+        return False
     made = str(frame.f_globals.get("__name__")).startswith("namedtuple_")  # where `collections` makes them
-    return made or any(one.f_code.co_name == "_numba_unpickle" for one in inner)
+    return made or any(one.f_code.co_name == "_numba_unpickle" for one in islice(_frames(frame), 6))
 
 
-def _frames(frame: Any) -> Iterator[Any]:
+def _frames(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
@@ -139,7 +138,7 @@ def _leave_stdout() -> None:
 def _warnings_as_lines() -> Iterator[None]:
     """Show each warning, whoever warns, as a sentence on stderr instead of as lines of code."""
 
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+    def show(message: Warning | str, *_: object, **__: object) -> None:
         say(f"Warning: {in_flags(str(message))}")
 
     with warnings.catch_warnings():
@@ -148,10 +147,13 @@ def _warnings_as_lines() -> Iterator[None]:
 
 
 @contextmanager
-def convergence_warnings() -> Iterator[None]:
-    """Show every warning about convergence, however often it comes."""
+def fitting() -> Iterator[None]:
+    """Every warning about convergence is shown; a Ctrl-C that `fit` does not answer leaves no model."""
     from sklearn.exceptions import ConvergenceWarning
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", ConvergenceWarning)
-        yield
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", ConvergenceWarning)
+            yield
+    except KeyboardInterrupt:  # while compiling or reading; later, `fit` returns the best model so far
+        raise KeyboardInterrupt(NO_MODEL) from None

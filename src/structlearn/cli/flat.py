@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
+from scipy import sparse
 
 from structlearn import metrics
 from structlearn.cli.formats import check_format, training_format
-from structlearn.cli.labels import positions, set_matrices
+from structlearn.cli.labels import positions, set_rows
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training, pairs
+from structlearn.core.contract import Array
 from structlearn.data import read_csv, read_csv_features, read_libsvm
 from structlearn.estimators.persistence import Bundle
 from structlearn.storage.schema import check_form
@@ -20,6 +22,10 @@ from structlearn.storage.schema import check_form
 #: What a model file says of its training data.
 _NOTES = {"format": Literal["libsvm", "csv"]}
 _OF_FORMAT = {"libsvm": {"n_features": int}, "csv": {"features": list[str], "targets": list[str]}}
+
+
+#: A set of labels an example: the labels, or (of a table) a row of zeros and ones.
+LabelSets = Sequence[Sequence[object] | Array]
 
 
 class FlatTask(Task):
@@ -45,8 +51,8 @@ class FlatTask(Task):
         if self.multilabel != (len(table.target_names) > 1):  # a column whose own name has a comma
             raise ValueError(f"--target {target} names {len(table.target_names)} columns of {path}.")
         # In the notes: unlike lines of text, column names may hold line ends.
-        notes = {"format": "csv", "features": table.feature_names, "targets": table.target_names}
-        return Training(table.X, table.y, notes, {}, _summary(table.X))
+        names = {"features": table.feature_names, "targets": table.target_names}
+        return Training(table.X, table.y, {"format": "csv", **names}, {}, _summary(table.X))
 
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read data in the format of the training file."""
@@ -89,15 +95,15 @@ class Classify(FlatTask):
         if target is not None and "," in target:
             raise ValueError(f"The task classify has one target column, not {target!r}; try multilabel.")
 
-    def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
+    def lines(self, bundle: Bundle, predicted: Array) -> Iterator[str]:
         """One label a line."""
         return map(str, predicted.tolist())
 
-    def marginals(self, bundle: Bundle, X: Any) -> Iterator[str]:
+    def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
         """Probabilities of the classes, a line an example."""
         return pairs(bundle.estimator.classes_.tolist(), bundle.estimator.predict_proba(X))
 
-    def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
+    def evaluate(self, bundle: Bundle, y: Array, predicted: Array) -> Scores:
         """Share of right labels."""
         classes = bundle.estimator.classes_
         gold = positions(y.tolist(), classes)
@@ -118,24 +124,24 @@ class MultiLabel(FlatTask):
         if target is None or "," not in target:
             raise ValueError("The task multilabel needs two or more 0/1 columns: --target name,name.")
 
-    def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
+    def lines(self, bundle: Bundle, predicted: LabelSets) -> Iterator[str]:
         """The labels of a set joined by commas; of a table, the names of its columns."""
         if bundle.notes["format"] == "csv":
             names = np.array(bundle.notes["targets"], dtype=object)
-            predicted = (names[row.astype(bool)] for row in predicted)
+            return (",".join(names[np.asarray(row, dtype=bool)]) for row in predicted)
         return (",".join(map(str, one)) for one in predicted)
 
-    def marginals(self, bundle: Bundle, X: Any) -> Iterator[str]:
+    def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
         """Probability of each label by itself, a line an example."""
         table = bundle.notes["format"] == "csv"
         names = bundle.notes["targets"] if table else bundle.estimator.classes_.tolist()
         return pairs(names, bundle.estimator.predict_marginals(X))
 
-    def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
+    def evaluate(self, bundle: Bundle, y: LabelSets, predicted: LabelSets) -> Scores:
         """Share of right sets, share of wrong decisions on single labels, and F1 of single labels."""
         n_unknown = 0
         if bundle.notes["format"] == "libsvm":
-            y, predicted, n_unknown = set_matrices(y, predicted, bundle.estimator.classes_)
+            y, predicted, n_unknown = set_rows(y, predicted, bundle.estimator.classes_)
         values = {
             "exact_match": metrics.subset_accuracy(y, predicted),
             "hamming_loss": metrics.hamming_loss(y, predicted),
@@ -149,5 +155,5 @@ class MultiLabel(FlatTask):
         return values["hamming_loss"]
 
 
-def _summary(X: Any) -> str:
+def _summary(X: Array | sparse.csr_matrix) -> str:
     return f"{X.shape[0]} examples with {X.shape[1]} features"

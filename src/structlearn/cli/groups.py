@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -21,7 +21,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             spread.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
 
     @wraps(command)
-    def called(**given: Any) -> None:
+    def called(**given: object) -> None:
         for name, kind in groups.items():
             given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
         command(**given)

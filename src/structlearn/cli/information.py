@@ -9,10 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 import structlearn
 from structlearn.cli.errors import handling_errors
+from structlearn.cli.options import argument
 from structlearn.cli.outputs import print_values
 
 _CLASSES_SHOWN = 20
@@ -20,9 +19,7 @@ _CLASSES_SHOWN = 20
 
 @handling_errors()
 def info(
-    model: Annotated[
-        Path | None, typer.Argument(metavar="[MODEL]", help="A model file.", show_default=False)
-    ] = None,
+    model: Annotated[Path | None, argument("[MODEL]", "A model file.")] = None,
 ) -> None:
     """Describe the installation or, with MODEL, a model file."""
     print_values(_installation() if model is None else _model(model))
@@ -112,7 +109,7 @@ def _parameters(header: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={_brief(value)}" for name, value in changed.items()) or "defaults"
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     """A value of the header in a few characters."""
     if isinstance(value, dict) and "array" in value:
         return f"array of shape {tuple(value['shape'])}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from structlearn.core.contract import Array
 from structlearn.data.scalars import number_or_none
 
 
-def spelling(classes: Array) -> Callable[[Any], Any]:
+def spelling(classes: Array) -> Callable[[object], Hashable]:
     """A function that spells a label as the model's classes are: strings, or numbers where it is one.
 
     Readers make numbers of labels only if all labels of a file are numbers.
@@ -19,33 +18,37 @@ def spelling(classes: Array) -> Callable[[Any], Any]:
     if classes.dtype.kind in "US":
         return str
 
-    def as_number(label: Any) -> Any:
+    def as_number(label: object) -> Hashable:
         number = number_or_none(label) if isinstance(label, str) else label
         return label if number is None else number
 
     return as_number
 
 
-def positions(labels: Iterable[Any], classes: Array) -> Array:
+def positions(labels: Iterable[object], classes: Array) -> Array:
     """Position of each label in `classes`; -1 for one that the model does not know."""
-    spelled = spelling(classes)
-    place = {label: k for k, label in enumerate(classes.tolist())}
+    spelled, place = spelling(classes), _places(classes)
     return np.array([place.get(spelled(label), -1) for label in labels], dtype=np.int64)
 
 
-def set_matrices(gold: Any, predicted: Any, classes: Array) -> tuple[Array, Array, int]:
-    """0/1 matrices of label sets over the model's labels and the unknown ones; how often those occur."""
-    spelled = spelling(classes)
-    place = {label: k for k, label in enumerate(classes.tolist())}
+def set_rows(
+    gold: Iterable[Iterable[object]], predicted: Sequence[Iterable[object]], classes: Array
+) -> tuple[list[Array], list[Array], int]:
+    """Label sets as rows of 0 and 1 over the model's labels and the unknown ones; how often those occur."""
+    spelled, place = spelling(classes), _places(classes)
     sets = [[spelled(label) for label in one] for one in gold]
     n_unknown = sum(label not in place for one in sets for label in one)
     for label in (label for one in sets for label in one):
         place.setdefault(label, len(place))
-    return _matrix(sets, place), _matrix(predicted, place), n_unknown
+    return _rows(sets, place), _rows(predicted, place), n_unknown
 
 
-def _matrix(sets: Any, place: dict[Any, int]) -> Array:
+def _places(classes: Array) -> dict[object, int]:
+    return {label: k for k, label in enumerate(classes.tolist())}
+
+
+def _rows(sets: Sequence[Iterable[object]], place: Mapping[object, int]) -> list[Array]:
     on = np.zeros((len(sets), len(place)), dtype=np.int64)
     for row, one in zip(on, sets):
         row[[place[label] for label in one]] = 1
-    return on
+    return list(on)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from structlearn import metrics
 from structlearn.cli.task import Inputs, Scores, Task, Training
+from structlearn.core.contract import Array
 from structlearn.data import DataError
 from structlearn.data.archives import read_arrays
 from structlearn.estimators.persistence import Bundle
@@ -37,16 +38,16 @@ class Match(Task):
         """Read an .npz file, whose links need not be there."""
         return Inputs(*read_matchings(path))
 
-    def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
+    def lines(self, bundle: Bundle, predicted: Iterable[Array]) -> Iterator[str]:
         """The links of an example, row-column each, a line an example."""
         return (" ".join(f"{i}-{j}" for i, j in np.argwhere(table)) for table in predicted)
 
-    def marginals(self, bundle: Bundle, X: Any) -> Iterator[str]:
+    def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
         """Values of all pairs of nodes, row-column:value each, a line an example."""
         for table in bundle.estimator.predict_marginals(X):
             yield " ".join(f"{i}-{j}:{table[i, j] + 0.0:.6g}" for i, j in np.ndindex(*table.shape))
 
-    def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
+    def evaluate(self, bundle: Bundle, y: PackedLinks, predicted: list[Array]) -> Scores:
         """Precision, recall and F1 of the links."""
         found = metrics.link_scores(list(y), predicted)
         values = {"precision": found.precision, "recall": found.recall, "f1": found.f1, "examples": len(y)}
@@ -64,13 +65,14 @@ def read_matchings(path: Path) -> tuple[PackedExamples, PackedLinks | None]:
             raise DataError(f"{path} has no array {name}.")
     try:
         features, shapes = arrays["features"], _whole("shapes", arrays["shapes"])
-        X = PackedExamples(features.astype(_kind(features), copy=False), _starts(features, shapes), shapes)
+        kind = np.float32 if features.dtype == np.float32 else np.float64
+        X = PackedExamples(features.astype(kind, copy=False), _starts(features, shapes), shapes)
         return X, _links(_whole("links", arrays["links"]), shapes) if "links" in arrays else None
     except ValueError as error:
         raise DataError(f"{path} is no .npz file of matchings: {error}.") from None
 
 
-def _whole(name: str, array: Any) -> Any:
+def _whole(name: str, array: Array) -> Array:
     """Numbers of nodes and examples; an empty list has become an array of floats."""
     with np.errstate(invalid="ignore"):
         whole = array.astype(np.int64)
@@ -79,7 +81,7 @@ def _whole(name: str, array: Any) -> Any:
     return whole
 
 
-def _starts(features: Any, shapes: Any) -> Any:
+def _starts(features: Array, shapes: Array) -> Array:
     """The first row of each example, and the end of the last."""
     if features.ndim != 2 or shapes.ndim != 2 or shapes.shape[1] != 2 or not len(shapes):
         raise ValueError("features must have a row for each pair of nodes, shapes one for each example")
@@ -92,11 +94,7 @@ def _starts(features: Any, shapes: Any) -> Any:
     return starts
 
 
-def _kind(features: Any) -> Any:
-    return np.float32 if features.dtype == np.float32 else np.float64
-
-
-def _links(links: Any, shapes: Any) -> PackedLinks:
+def _links(links: Array, shapes: Array) -> PackedLinks:
     owner, row, column = links.reshape(-1, 3).T
     if owner.size and not 0 <= owner.min() <= owner.max() < len(shapes):
         raise ValueError("links names an example that shapes does not have")

@@ -11,10 +11,8 @@ from structlearn.core.wording import escaped
 from structlearn.storage.atomic import check_writable
 
 
-def check_output(path: Path | None, *, others: Iterable[Path] = ()) -> Path | None:
+def check_output(path: Path, *, others: Iterable[Path] = ()) -> Path:
     """`path` if a file can be written there and is none of `others`; an error if not."""
-    if path is None:
-        return None
     if any(_is_same(path, one) for one in others):
         raise ValueError(f"Cannot write {path}: the command uses this file already.")
     return check_writable(path)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from structlearn.apps.parsing.conllu import Document, read_conllu
+from structlearn.apps.parsing.conllu import read_conllu
 from structlearn.apps.parsing.metrics import parsing_scores
 from structlearn.cli.flags import OPPOSITES
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training
+from structlearn.core.contract import Array
 from structlearn.core.wording import plain
 from structlearn.estimators.persistence import Bundle
+from structlearn.estimators.tree_parser import Parse, TreeParser
 from structlearn.problem.registry import LOSSES
 
 if TYPE_CHECKING:
@@ -23,27 +26,15 @@ if TYPE_CHECKING:
 COLUMNS = ("form", "upos", "xpos")
 
 
-class Tokens(list[Any]):
-    """Sentences as `TreeParser` takes them, with the document that they come from."""
-
-    document: Document
-
-    @classmethod
-    def of(cls, document: Document, columns: Any) -> Tokens:
-        found = cls(document.tokens(columns))
-        found.document = document
-        return found
-
-
-class Gold(NamedTuple):
+class GoldTree(NamedTuple):
     """What `evaluate` compares with."""
 
-    heads: Any
-    labels: Any
+    heads: Array
+    labels: Array
     upos: list[str]
 
 
-class Parse(Task):
+class ParseTask(Task):
     """Ten columns a word; heads and relations are filled in, all else is kept byte for byte."""
 
     estimator = "TreeParser"
@@ -55,7 +46,7 @@ class Parse(Task):
     error_name = "share of wrong heads"
     drawn = True
 
-    def check_parameters(self, parameters: dict[str, Any]) -> None:
+    def check_parameters(self, parameters: dict[str, object]) -> None:
         """The flags say what is not the default."""
         for name, flag in OPPOSITES.items():
             if parameters.pop(flag, False):
@@ -66,44 +57,39 @@ class Parse(Task):
         if target is not None:
             raise ValueError("--target does not go with parse: CoNLL-U has fixed columns.")
         document = read_conllu(path)
-        trees: list[Any] = document.trees()
-        if all((labels == "_").all() for _, labels in trees):
-            trees = [heads for heads, _ in trees]
-        n_words = sum(map(len, document.sentences))
-        summary = f"{len(document)} sentences, {n_words} words"
-        return Training(Tokens.of(document, COLUMNS), trees, {"format": "conllu"}, {}, summary)
+        trees = document.trees()
+        unlabelled = all((labels == "_").all() for _, labels in trees)
+        y = [heads for heads, _ in trees] if unlabelled else trees
+        summary = f"{len(document)} sentences, {sum(map(len, document.sentences))} words"
+        tokens = document.tokens(COLUMNS)
+        return Training(tokens, y, {"format": "conllu"}, {}, summary, source=document)
 
-    def check_training(self, estimator: Any, training: Training) -> None:
+    def check_training(self, estimator: TreeParser, training: Training) -> None:
         """Two roots where there must be one, by their line."""
-        for sentence in training.X.document.sentences:
+        for sentence in training.source.sentences:
             sentence.heads(single_root=estimator.single_root)
 
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read a CoNLL-U file with or without heads."""
         document = read_conllu(path)
-        tokens = Tokens.of(document, COLUMNS)
+        tokens = document.tokens(COLUMNS)
         if not labels or not any(one.has_heads for one in document.sentences):
             return Inputs(tokens, None, document)
         gold = [
-            Gold(one.heads(), one.labels, [tag for (tag,) in one.tokens(["upos"])])
+            GoldTree(one.heads(), one.labels, [tag for (tag,) in one.tokens(["upos"])])
             for one in document.sentences
         ]
         return Inputs(tokens, gold, document)
 
-    def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
-        """Heads and relations alone, a word a line, a blank line after each sentence."""
-        for heads, labels in map(labelled, predicted):
-            yield from (f"{head}\t{name}\n" for head, name in zip(heads, labels))
-            yield "\n"
-
     def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
         """The file with heads and relations filled in; with marginals, ArcConf in the last column."""
-        X, document = inputs.X, inputs.source
-        trees = [_pair(one) for one in bundle.estimator.predict(X)]
-        if not marginals:
-            return document.filled(trees)
-        shares = confidences(bundle.estimator, X, trees)
-        return document.filled(trees, [[f"ArcConf={share:.4f}" for share in one] for one in shares])
+        predicted = bundle.estimator.predict(inputs.X)
+        trees = [one if isinstance(one, Parse) else (one, None) for one in predicted]
+        notes = None
+        if marginals:
+            shares = _confidences(bundle.estimator, inputs.X, predicted)
+            notes = [[f"ArcConf={share:.4f}" for share in one] for one in shares]
+        return inputs.source.filled(trees, notes)
 
     def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
         """Dependency trees."""
@@ -111,21 +97,21 @@ class Parse(Task):
 
         X, y, document = self.reread(path, bundle, labels=True)
         estimator = bundle.estimator
-        trees = list(map(labelled, estimator.predict(X)))
-        smooth = LOSSES[estimator.loss].smooth
-        sure = confidences(estimator, X, trees) if smooth else [None] * len(trees)
+        trees = list(map(_labelled, estimator.predict(X)))
+        sure = _confidences(estimator, X, trees) if LOSSES[estimator.loss].smooth else repeat(None)
         sentences = []
-        for i, sentence in enumerate(document.sentences):
+        known = repeat(None) if y is None else y
+        for sentence, tree, right, shares in zip(document.sentences, trees, known, sure):
             words, tags = zip(*sentence.tokens(["form", "upos"]))
-            gold = None if y is None else (y[i].heads, y[i].labels)
-            sentences.append(ParsedSentence(words, tags, trees[i], gold, sure[i]))
+            gold = None if right is None else (right.heads, right.labels)
+            sentences.append(ParsedSentence(words, tags, tree, gold, shares))
         return tree_page(sentences, title=f"Dependency trees of {plain(path.name)}", limit=limit)
 
-    def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
+    def evaluate(self, bundle: Bundle, y: list[GoldTree], predicted: list[Array | Parse]) -> Scores:
         """Attachment scores; punctuation counts as the CoNLL 2018 scorer does it."""
         estimator = bundle.estimator
         known = set() if estimator is None or estimator.labels_ is None else set(estimator.labels_.tolist())
-        guess = list(map(labelled, predicted))
+        guess = list(map(_labelled, predicted))
         scores = parsing_scores([(one.heads, one.labels) for one in y], guess, [one.upos for one in y])
         unknown = sum(label not in known for one in y for label in one.labels) if known else 0
         return Scores(scores._asdict(), unknown)
@@ -134,18 +120,13 @@ class Parse(Task):
         return 1.0 - values["uas"]
 
 
-def confidences(estimator: Any, X: Any, trees: Any) -> list[Any]:
+def _confidences(estimator: TreeParser, X: object, predicted: Iterable[Array | Parse]) -> list[list[float]]:
     """The marginal of each predicted arc."""
+    heads = [tree.heads if isinstance(tree, Parse) else tree for tree in predicted]
     tables = estimator.predict_marginals(X)
-    return [table[heads, np.arange(len(heads))] for table, (heads, _) in zip(tables, trees)]
+    return [table[one, np.arange(len(one))].tolist() for table, one in zip(tables, heads)]
 
 
-def labelled(tree: Any) -> tuple[Any, Any]:
-    """Heads and labels, empty ones where the parser knows none."""
-    heads, labels = _pair(tree)
-    return heads, labels if labels is not None else [""] * len(heads)
-
-
-def _pair(tree: Any) -> tuple[Any, Any]:
-    """Heads and labels of what a parser predicts; None for labels it does not know."""
-    return (tree.heads, tree.labels) if hasattr(tree, "labels") else (tree, None)
+def _labelled(tree: Array | Parse) -> Parse:
+    """What a parser predicts, with empty labels where it knows none."""
+    return tree if isinstance(tree, Parse) else Parse(tree, np.full(len(tree), ""))

@@ -1,38 +1,32 @@
-"""`structlearn predict` and `structlearn evaluate`."""
+"""`structlearn predict`, `structlearn evaluate` and `structlearn show`."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from structlearn.cli.errors import handling_errors, say
+from structlearn.cli.options import PageOut, argument, option, switch
 from structlearn.cli.outputs import check_output, print_values, write_pieces
 
-Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A file that `train` wrote.", show_default=False)
-]
-Data = Annotated[
-    Path,
-    typer.Argument(metavar="DATA", help="Examples in the format of the training data.", show_default=False),
-]
-Jobs = Annotated[int, typer.Option(metavar="N", help="Threads; -1 for all cores.")]
+if TYPE_CHECKING:
+    from structlearn.estimators.persistence import Bundle
+
+Model = Annotated[Path, argument("MODEL", "A file that `train` wrote.")]
+Data = Annotated[Path, argument("DATA", "Examples in the format of the training data.")]
+Jobs = Annotated[int, option("N", "Threads; -1 for all cores.")]
 
 
 @handling_errors()
 def predict(
     model: Model,
     data: Data,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write here (.gz by its name).  [default: stdout]")
-    ] = None,
+    out: Annotated[Path | None, option("FILE", "Write here (.gz by its name).  [default: stdout]")] = None,
     marginals: Annotated[
         bool,
-        typer.Option(
+        switch(
             "--marginals",
-            help="Write the probabilities of all labels instead of the best; tag, chunk, ner: that of the "
+            "Write the probabilities of all labels instead of the best; tag, chunk, ner: that of the "
             "best beside it.",
         ),
     ] = False,
@@ -54,13 +48,13 @@ def predict(
     """
     from structlearn.cli.tasks import open_model
 
-    out_file = check_output(out, others=[model, data])
+    out_file = out and check_output(out, others=[model, data])
     bundle, task = open_model(model)
     if marginals:
         task.check_marginals(bundle)
-    estimator = _threaded(bundle.estimator, jobs)
+    _set_threads(bundle, jobs)
     inputs = task.inputs(data, bundle, labels=False)
-    write_pieces(task.pages(replace(bundle, estimator=estimator), inputs, marginals=marginals), out_file)
+    write_pieces(task.pages(bundle, inputs, marginals=marginals), out_file)
 
 
 @handling_errors()
@@ -69,9 +63,9 @@ def evaluate(
     data: Data,
     count_unknown: Annotated[
         bool,
-        typer.Option(
+        switch(
             "--count-unknown",
-            help="tag, chunk, ner: count labels that training never saw as mistakes; do not refuse the file.",
+            "tag, chunk, ner: count labels that training never saw as mistakes; do not refuse the file.",
         ),
     ] = False,
     jobs: Jobs = 1,
@@ -84,13 +78,13 @@ def evaluate(
     from structlearn.cli.tasks import open_model
 
     bundle, task = open_model(model)
-    estimator = _threaded(bundle.estimator, jobs)
+    _set_threads(bundle, jobs)
     inputs = task.inputs(data, bundle, labels=True)
     if inputs.y is None:
         raise ValueError(f"{data} has no labels to compare with.")
     if not count_unknown:
         task.check_labels(bundle, inputs)
-    scores = task.evaluate(bundle, inputs.y, estimator.predict(inputs.X))
+    scores = task.evaluate(bundle, inputs.y, bundle.estimator.predict(inputs.X))
     if scores.n_unknown:
         say(
             f"Note: {scores.n_unknown} of the labels in {data} are unknown to the model; they count as wrong."
@@ -98,6 +92,34 @@ def evaluate(
     print_values(scores.values.items())
 
 
-def _threaded(estimator: Any, jobs: int) -> Any:
-    """The estimator with so many threads, where it has use for them."""
-    return estimator.set_params(n_jobs=jobs) if hasattr(estimator, "n_jobs") else estimator
+def _set_threads(bundle: Bundle, jobs: int) -> None:
+    """So many threads for the estimator, where it has use for them."""
+    if hasattr(bundle.estimator, "n_jobs"):
+        bundle.estimator.set_params(n_jobs=jobs)
+
+
+@handling_errors()
+def show(
+    model: Model,
+    data: Data,
+    out: PageOut,
+    limit: Annotated[int, option("N", "How many examples are drawn at most.")] = 200,
+) -> None:
+    """Write a page that draws the model's answers: dependency trees (parse), or tagged text (tag, chunk and
+    ner).
+
+    Where DATA has labels, mistakes are marked and the worst examples come first. The page opens without a
+    network.
+    """
+    from structlearn.cli.registry import TASKS
+    from structlearn.cli.tasks import open_model
+
+    out_file = check_output(out, others=[model, data])
+    if limit < 1:
+        raise ValueError(f"--limit must be at least 1; got {limit}.")
+    bundle, task = open_model(model)
+    if not task.drawn:
+        drawn = ", ".join(entry.name for entry in TASKS.values() if entry.task.drawn)
+        raise ValueError(f"Models of the task {bundle.notes['task']} are not drawn; show draws {drawn}.")
+    task.page(bundle, data, limit).write(out_file)
+    say(f"Wrote the page to {out}.")

@@ -98,7 +98,7 @@ TASKS: Registry[TaskEntry] = Registry(
         TaskEntry(
             name="chunk",
             what="spans of tokens, such as phrases",
-            made="structlearn.cli.tagging:Spans",
+            made="structlearn.cli.tagging:TagSpans",
             estimator="Tagger",
             formats=_COLUMNS,
             figures="chunk and ner: also precision, recall and f1 of spans, of all and of each type, as "
@@ -107,14 +107,14 @@ TASKS: Registry[TaskEntry] = Registry(
         TaskEntry(
             name="ner",
             what="spans of tokens, such as names",
-            made="structlearn.cli.tagging:Spans",
+            made="structlearn.cli.tagging:TagSpans",
             estimator="Tagger",
             formats=_COLUMNS,
         ),
         TaskEntry(
             name="parse",
             what="a head and a relation for each word",
-            made="structlearn.cli.parsing:Parse",
+            made="structlearn.cli.parsing:ParseTask",
             estimator="TreeParser",
             formats="CoNLL-U",
             reads="parse reads CoNLL-U files.",

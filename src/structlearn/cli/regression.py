@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Regress(FlatTask):
     penalties = ("l2", "l1", "elasticnet", "group")
     error_name = "root mean squared error"
 
-    def check_parameters(self, parameters: dict[str, Any]) -> None:
+    def check_parameters(self, parameters: dict[str, object]) -> None:
         """The group norm and its groups come together."""
         super().check_parameters(parameters)
         groups = parameters.get("groups")
@@ -37,7 +37,7 @@ class Regress(FlatTask):
             )
         if groups is not None and parameters.get("penalty") != "group":
             raise ValueError("--groups goes with --penalty group.")
-        if groups is not None and "" in groups:
+        if isinstance(groups, list) and "" in groups:
             raise ValueError(f"--groups leaves the group of feature {groups.index('') + 1} empty.")
 
     def check_target(self, target: str | None) -> None:
@@ -55,7 +55,7 @@ class Regress(FlatTask):
         X, y, _ = super().reread(path, bundle, labels=labels)
         return Inputs(X, _numbers(path, y) if labels and y is not None else y)
 
-    def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
+    def lines(self, bundle: Bundle, predicted: Array) -> Iterator[str]:
         """One number a line."""
         return (format(value, ".10g") for value in predicted.tolist())
 
@@ -63,11 +63,7 @@ class Regress(FlatTask):
         """A regressor answers with numbers."""
         raise ValueError("A model of the task regress has no probabilities: its answers are numbers.")
 
-    def marginals(self, bundle: Bundle, X: Any) -> Iterator[str]:
-        """None: see `check_marginals`."""
-        raise NotImplementedError
-
-    def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
+    def evaluate(self, bundle: Bundle, y: Array, predicted: Array) -> Scores:
         """Share of the variance explained (nan for a single example), and sizes of the errors."""
         values = {
             "r2": metrics.r2(y, predicted) if len(y) > 1 else float("nan"),

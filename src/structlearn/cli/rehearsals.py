@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
+
+from structlearn.core.contract import Array
 
 _WORDS = ("the", "a", "cat", "dog", "tree", "house", "sees", "likes", "finds", "often", "never")
 _HINGE: tuple[str, ...] = ("--loss", "hinge")
@@ -68,7 +71,7 @@ def rehearse(rehearsal: Rehearsal, place: str | None = None) -> None:
                 _run(command)
 
 
-def _commands(rehearsal: Rehearsal, flags: tuple[str, ...], folder: Path) -> Iterable[Sequence[Any]]:
+def _commands(rehearsal: Rehearsal, flags: tuple[str, ...], folder: Path) -> Iterator[list[str | Path]]:
     data, model = folder / rehearsal.data, folder / "model.safetensors"
     if rehearsal.task == "align":
         text = ["--src", f"{data}.en", "--tgt", f"{data}.fr"]
@@ -82,7 +85,7 @@ def _commands(rehearsal: Rehearsal, flags: tuple[str, ...], folder: Path) -> Ite
         yield ["predict", model, data, "--marginals"]
 
 
-def _run(command: Sequence[Any]) -> None:
+def _run(command: list[str | Path]) -> None:
     """As the shell would, silently."""
     from structlearn.cli import app
 
@@ -122,7 +125,7 @@ def _write(name: str, folder: Path) -> None:
         _write_sentences(path, rng)
 
 
-def _targets(kind: str, rng: Any) -> Any:
+def _targets(kind: str, rng: Generator) -> Array:
     if kind == "numbers":
         return rng.normal(size=(30, 1))
     if kind == "rows":
@@ -130,20 +133,20 @@ def _targets(kind: str, rng: Any) -> Any:
     return rng.integers(0, 2, (30, 16 if kind == "many" else 3))
 
 
-def _write_table(path: Path, X: Any, Y: Any) -> None:
+def _write_table(path: Path, X: Array, Y: Array) -> None:
     names = ",".join([*"abcd", *"pqr"[: Y.shape[1]]])
     lines = (",".join(map(str, [*x, *y])) for x, y in zip(X.tolist(), Y.tolist()))
     path.write_text("\n".join([names, *lines, ""]))
 
 
-def _write_matchings(path: Path, rng: Any) -> None:
+def _write_matchings(path: Path, rng: Generator) -> None:
     sizes = rng.integers(2, 5, 12)
     links = [(k, i, i) for k, size in enumerate(sizes) for i in range(size)]
     shapes = np.stack([sizes, sizes + 1], axis=1)
     np.savez(path, features=rng.normal(size=(shapes.prod(axis=1).sum(), 4)), shapes=shapes, links=links)
 
 
-def _write_sentences(path: Path, rng: Any) -> None:
+def _write_sentences(path: Path, rng: Generator) -> None:
     """Words with their tags, trees, or translations."""
     sentences = [[_WORDS[k] for k in rng.integers(0, len(_WORDS), n)] for n in rng.integers(3, 8, 25)]
     if path.suffix == ".txt":

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,17 +18,11 @@ from structlearn.cli.labels import positions
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training
 from structlearn.core.contract import Array
 from structlearn.core.wording import plain, quoted
-from structlearn.data import (
-    DataError,
-    Tokens,
-    filled,
-    has_own_features,
-    read_tokens,
-    split_rows,
-)
+from structlearn.data import DataError, Tokens, filled, has_own_features, read_tokens, split_rows
 from structlearn.estimators.persistence import Bundle
 
 if TYPE_CHECKING:
+    from structlearn.estimators import ChainClassifier
     from structlearn.reports import Page
 
 #: --templates for files whose cells are the features
@@ -44,11 +39,7 @@ class Tag(Task):
     estimator = "ChainClassifier"
     drawn = True
     packed = "chain"
-    flags: ClassVar[dict[str, tuple[str, ...]]] = {
-        **STRUCTURED,
-        **_READING,
-        "boundaries": ("start", "end"),
-    }
+    flags: ClassVar[dict[str, tuple[str, ...]]] = {**STRUCTURED, **_READING, "boundaries": ("start", "end")}
     #: whether labels mark spans
     spans: ClassVar[bool] = False
     label: str | None = None
@@ -59,21 +50,19 @@ class Tag(Task):
     hash_bits: int | None = None
 
     def with_options(self, **options: Any) -> Tag:
-        """The same task with what the flags say of reading."""
         return replace(self, **{name: value for name, value in options.items() if value is not None})
 
     def read(self, path: Path, target: str | None) -> Training:
         """Read a column file and learn its features."""
         label = self.label if self.label is not None else target
         tokens = read_tokens(path, lambda names: self._wanted(names, label))
-        column = self._label_column(tokens, label)
-        labels = split_rows(tokens.filled_cells(column), tokens.lengths)
-        if all(ENTRY.fullmatch(one) for one in tokens.column(column).strings):
+        plan = self._plan(tokens.layout.names, label)
+        labels = split_rows(tokens.filled_cells(plan.label), tokens.lengths)
+        if all(ENTRY.fullmatch(one) for one in tokens.column(plan.label).strings):
             # Training on it would take hours: a label for each distinct entry.
             raise DataError(f"{path} looks like a libsvm file: its labels are index:value entries.")
-        if self._brings_features(tokens, column):
-            return read_cells(tokens, tokens.layout.place(column))
-        plan = self._plan(tokens.layout.names, label)
+        if self._brings_features(tokens, plan.label):
+            return read_cells(tokens, tokens.layout.place(plan.label))
         tagger = Tagger(
             columns=plan.columns,
             templates=plan.templates,
@@ -100,9 +89,6 @@ class Tag(Task):
     def _wanted(self, names: tuple[str, ...], label: str | None) -> list[str]:
         plan = self._plan(names, label)
         return [*map(plan.own_name, plan.columns), plan.label] if plan.conllu else list(names)
-
-    def _label_column(self, tokens: Tokens, label: str | None) -> str:
-        return self._plan(tokens.layout.names, label).label
 
     def _brings_features(self, tokens: Tokens, label: str) -> bool:
         """Whether cells are features themselves: asked for or, for `tag`, to be seen."""
@@ -151,12 +137,8 @@ class Tag(Task):
         words = split_rows(tokens.column(first).cells, tokens.lengths)
         predicted = bundle.estimator.predict(X)
         sentences = [
-            TaggedText(
-                words[i].tolist(),
-                list(map(str, predicted[i])),
-                None if gold is None else list(map(str, gold[i])),
-            )
-            for i in range(len(tokens))
+            TaggedText(one.tolist(), list(map(str, tags)), None if right is None else list(map(str, right)))
+            for one, tags, right in zip(words, predicted, repeat(None) if gold is None else gold)
         ]
         return tagged_page(sentences, title=f"Tagged text of {plain(path.name)}", limit=limit)
 
@@ -175,7 +157,7 @@ class Tag(Task):
                     )
                 token += 1
 
-    def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
+    def evaluate(self, bundle: Bundle, y: Sequence[Array], predicted: Sequence[Array]) -> Scores:
         """Shares of right tokens and of right sentences; for spans, precision, recall and F1, by type."""
         classes = bundle.estimator.classes_
         gold = [positions(one.tolist(), classes) for one in y]
@@ -195,14 +177,14 @@ class Tag(Task):
         return 1.0 - values["f1" if self.spans else "accuracy"]
 
 
-class Spans(Tag):
+class TagSpans(Tag):
     """Labels that mark spans of a type, such as B-NP and I-NP."""
 
     spans: ClassVar[bool] = True
     error_name: ClassVar[str] = "1 - F1 of spans"
 
 
-def _span_values(y: Any, predicted: Any) -> dict[str, float | int]:
+def _span_values(y: Iterable[Array], predicted: Iterable[Array]) -> dict[str, float | int]:
     values: dict[str, float | int] = {}
     scores = span_scores([one.tolist() for one in y], [one.tolist() for one in predicted])
     for kind, one in scores.items():
@@ -212,7 +194,7 @@ def _span_values(y: Any, predicted: Any) -> dict[str, float | int]:
     return values
 
 
-def _confidences(estimator: Any, X: Any, predicted: list[Array]) -> Iterator[float]:
+def _confidences(estimator: ChainClassifier, X: object, predicted: list[Array]) -> Iterator[float]:
     """The probability of each predicted label."""
     place = {label: k for k, label in enumerate(estimator.classes_.tolist())}
     for labels, table in zip(predicted, estimator.predict_marginals(X)):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from structlearn.core.contract import Array
 from structlearn.data import Packed, open_packed
 from structlearn.distributed import is_partitioned, open_partitions
 from structlearn.estimators.choices import one_of
@@ -25,21 +26,23 @@ PARAMETERS = "parameters"
 class Training(NamedTuple):
     """What `fit` needs, and what must be kept to read later files in the same way."""
 
-    X: Any
+    X: object
     y: Any
-    notes: dict[str, Any]
+    notes: dict[str, object]
     texts: dict[str, list[str]]
     #: what was read, as the object of a sentence
     summary: str
-    arrays: dict[str, Any] = {}  # noqa: RUF012  (never changed)
+    arrays: dict[str, Array] = {}  # noqa: RUF012  (never changed)
     #: parameters of the estimator that follow from the data, where no flag sets them
-    parameters: dict[str, Any] = {}  # noqa: RUF012
+    parameters: dict[str, object] = {}  # noqa: RUF012
+    #: the file itself, where `Task.check_training` looks at it
+    source: Any = None
 
 
 class Inputs(NamedTuple):
     """What `predict` needs; y is None where the file has no labels, or they were not asked for."""
 
-    X: Any
+    X: object
     y: Any
     #: the file itself, where answers are written into it
     source: Any = None
@@ -76,12 +79,12 @@ class Task(ABC):
     #: what --penalty may be, where the task has that flag
     penalties: ClassVar[tuple[str, ...]] = ()
 
-    def check_parameters(self, parameters: dict[str, Any]) -> None:
+    def check_parameters(self, parameters: dict[str, object]) -> None:
         """ValueError for what the task's flags cannot stand for, where the estimator would say it late."""
         if "penalty" in parameters:
             one_of("penalty", parameters["penalty"], self.penalties)
 
-    def with_options(self, **options: Any) -> Task:
+    def with_options(self, **options: str | int | None) -> Task:
         """The same task with what the flags say of reading; most have no such flags."""
         return self
 
@@ -91,18 +94,14 @@ class Task(ABC):
             return self.read(path, target)
         if target is not None:
             raise ValueError("--target goes with files; packed data has its target.")
-        if is_partitioned(path):
-            return self._partitioned(path)
-        data = self._unpacked(path)
-        return self._packed_training(data, data.X, data.y, f"{len(data)} packed examples")
-
-    def _partitioned(self, path: Path) -> Training:
-        """Partitions that `data split` wrote, which workers read."""
-        partitions = open_partitions(path)
-        first = self._checked(partitions.paths[0], partitions.first())
-        return self._packed_training(first, partitions, None, f"{len(partitions.paths)} partitions")
-
-    def _packed_training(self, data: Packed, X: Any, y: Any, summary: str) -> Training:
+        X: object
+        if is_partitioned(path):  # `data split` wrote it, and workers read it
+            X, y = open_partitions(path), None
+            data = self._checked(X.paths[0], X.first())
+            summary = f"{len(X.paths)} partitions"
+        else:
+            data = self._unpacked(path)
+            X, y, summary = data.X, data.y, f"{len(data)} packed examples"
         notes = dict(data.notes) or {"format": PACKED}
         parameters = notes.pop(PARAMETERS, {})
         return Training(X, y, notes, data.texts, summary, data.arrays, parameters)
@@ -141,9 +140,8 @@ class Task(ABC):
     def read(self, path: Path, target: str | None) -> Training:
         """Read training data from a file."""
 
-    def check_training(self, estimator: Any, training: Training) -> None:
+    def check_training(self, estimator: Any, training: Training) -> None:  # noqa: B027  (most need not)
         """DataError for training data that this estimator cannot take, where the file can be named."""
-        return None
 
     @abstractmethod
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
@@ -159,7 +157,7 @@ class Task(ABC):
         if not LOSSES[loss].smooth:
             raise ValueError(f"loss={loss!r} has no probabilities; train with --loss softmax or sparsemax.")
 
-    def marginals(self, bundle: Bundle, X: Any) -> Iterator[str]:
+    def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
         """Probabilities of all labels as lines of text, `label:probability` for each."""
         raise NotImplementedError
 
@@ -198,7 +196,7 @@ class Task(ABC):
         return 1.0 - values["accuracy"]
 
 
-def pairs(labels: Iterable[Any], rows: Iterable[Any]) -> Iterator[str]:
+def pairs(labels: Iterable[object], rows: Iterable[Array]) -> Iterator[str]:
     """A line for each row of probabilities: `label:probability` for all labels, in their order."""
     names = [str(label) for label in labels]
     for row in rows:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from structlearn.cli.registry import TASKS
 from structlearn.cli.task import Task
@@ -17,10 +16,10 @@ def task_named(name: str) -> Task:
     return TASKS.named(name).task
 
 
-def task_parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def task_parameters(name: str, given: Mapping[str, object]) -> dict[str, object]:
     """Parameters that the flags which were given stand for; ValueError for a flag of another task."""
     task = TASKS[name].task
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, object] = {}
     for flag, value in given.items():
         if value is None or value is False:
             continue

@@ -15,11 +15,6 @@ from structlearn.solvers.registry import HINGE, PERCEPTRON, SMOOTH, SQUARES, sol
 _NUMBERS = ("none", "one", "two", "three", "four", "five")
 
 
-def tasks_said() -> str:
-    """The names of all tasks."""
-    return either(TASKS)
-
-
 def losses_said() -> str:
     """The losses of all tasks, those without probabilities first; then those of classify alone."""
     shared = losses_of(STRUCTURES)
@@ -37,23 +32,13 @@ def solvers_said() -> str:
     return f"{said}. auto picks a quick one that can do it."
 
 
-def files_said() -> str:
-    """What files the tasks read."""
-    return " ".join(entry.reads for entry in TASKS.values() if entry.reads)
-
-
-def figures_said() -> str:
-    """What `evaluate` prints of the tasks."""
-    return " ".join(entry.figures for entry in TASKS.values() if entry.figures)
-
-
 #: What stands for such a text in the help of a command or an option.
 TEXTS: dict[str, Callable[[], str]] = {
-    "{tasks}": tasks_said,
+    "{tasks}": lambda: either(TASKS),
     "{losses}": losses_said,
     "{solvers}": solvers_said,
-    "{files}": files_said,
-    "{figures}": figures_said,
+    "{files}": lambda: " ".join(entry.reads for entry in TASKS.values() if entry.reads),
+    "{figures}": lambda: " ".join(entry.figures for entry in TASKS.values() if entry.figures),
 }
 
 

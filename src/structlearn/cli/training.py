@@ -5,88 +5,66 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from structlearn.cli.errors import NO_MODEL, convergence_warnings, handling_errors, say
+from structlearn.cli import options
+from structlearn.cli.errors import fitting, handling_errors, say
 from structlearn.cli.groups import grouped
-from structlearn.cli.options import (
-    Boundaries,
-    CheckpointDir,
-    CheckpointSeconds,
-    Cluster,
-    Columns,
-    Cost,
-    Edges,
-    HashBits,
-    Jobs,
-    Label,
-    Loss,
-    ManyRoots,
-    Memory,
-    MinCount,
-    NoIntercept,
-    NonProjective,
-    Penalty,
-    Resume,
-    Seed,
-    Target,
-    TaskName,
-    Templates,
-    Transitions,
-)
+from structlearn.cli.options import argument, option, switch
 from structlearn.cli.outputs import check_output
+
+if TYPE_CHECKING:
+    from structlearn.cli.task import Training
+    from structlearn.reports.runs import Trainable
+    from structlearn.solvers import Checkpoint
 
 
 @dataclass(frozen=True)
 class ProblemOptions:
     """What is minimised, and by what."""
 
-    loss: Loss = None
-    penalty: Penalty = None
+    loss: options.Loss = None
+    penalty: options.Penalty = None
     groups: Annotated[
         str | None,
-        typer.Option(
-            metavar="G,G,...",
-            help="regress with --penalty group: the group of each feature, a number or a name, in the order "
+        option(
+            "G,G,...",
+            "regress with --penalty group: the group of each feature, a number or a name, in the order "
             "of the file's features (the target is none).",
         ),
     ] = None
-    solver: Annotated[str, typer.Option(metavar="S", help="{solvers}")] = "auto"
+    solver: Annotated[str, option("S", "{solvers}")] = "auto"
     regularization: Annotated[
         float | None,
-        typer.Option(
-            metavar="X",
-            help="Lambda, the weight of the penalty (l2: of ||w||^2/2).  [default: 0.01; for words 1 over "
+        option(
+            "X",
+            "Lambda, the weight of the penalty (l2: of ||w||^2/2).  [default: 0.01; for words 1 over "
             "the number of sentences]",
         ),
     ] = None
-    cost: Cost = None
+    cost: options.Cost = None
     tol: Annotated[
         float | None,
-        typer.Option(
-            metavar="X",
-            help="Stop when the duality gap is at most this (regress: this share of the objective at zero).  "
+        option(
+            "X",
+            "Stop when the duality gap is at most this (regress: this share of the objective at zero).  "
             "[default: 0.001; for words, 0.01; parse: 0.2]",
         ),
     ] = None
-    max_passes: Annotated[
-        float, typer.Option(metavar="N", help="Stop after so many passes over the data.")
-    ] = 1000
-    max_seconds: Annotated[
-        float | None, typer.Option(metavar="N", help="Stop after so many seconds.  [default: no limit]")
-    ] = None
-    no_intercept: NoIntercept = False
-    seed: Seed = 0
-    jobs: Jobs = 1
+    max_passes: Annotated[float, option("N", "Stop after so many passes over the data.")] = 1000
+    max_seconds: Annotated[float | None, option("N", "Stop after so many seconds.  [default: no limit]")] = (
+        None
+    )
+    no_intercept: options.NoIntercept = False
+    seed: options.Seed = 0
+    jobs: options.Jobs = 1
 
-    def chosen(self) -> dict[str, Any]:
+    def chosen(self) -> dict[str, object]:
         """What was given of the parameters that depend on the task's data unless given."""
         named = {name: getattr(self, name) for name in ("loss", "cost", "regularization", "tol")}
         return {name: value for name, value in named.items() if value is not None}
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """Parameters of every estimator."""
         numbers = {name: value for name, value in self.chosen().items() if name in ("regularization", "tol")}
         return {
@@ -99,7 +77,7 @@ class ProblemOptions:
             **numbers,
         }
 
-    def flags(self) -> dict[str, Any]:
+    def flags(self) -> dict[str, object]:
         """What only some tasks have."""
         groups = None if self.groups is None else [name.strip() for name in self.groups.split(",")]
         return {"loss": self.loss, "penalty": self.penalty, "groups": groups, "cost": self.cost}
@@ -109,20 +87,32 @@ class ProblemOptions:
 class RunOptions:
     """Where and how training runs, and what it leaves behind."""
 
-    history: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Write the trace of primal, dual and gap.")
+    history: Annotated[Path | None, option("FILE.csv", "Write the trace of primal, dual and gap.")] = None
+    checkpoint: Annotated[
+        Path | None, option("DIR", "Folder to write the state of training to, to go on from if it ends.")
     ] = None
-    checkpoint: CheckpointDir = None
-    checkpoint_seconds: CheckpointSeconds = 60.0
-    resume: Resume = False
-    memory: Memory = None
-    cluster: Cluster = None
+    checkpoint_seconds: Annotated[float, option("N", "Seconds between two checkpoints.")] = 60.0
+    resume: Annotated[
+        bool, switch("--resume", "Go on from the checkpoint in DIR; from the beginning if there is none.")
+    ] = False
+    memory: Annotated[
+        str | None,
+        option(
+            "SIZE",
+            "Most memory to take, such as 2GB; the rest goes to files in $TMPDIR.  [default: no limit]",
+        ),
+    ] = None
+    cluster: Annotated[
+        str | None,
+        option(
+            "ADDRESS",
+            "Train on a Dask cluster: its scheduler (tcp://host:8786, tls://host:8786), or local:K for K "
+            "processes here. classify, tag and match, with the solvers bcfw and sdca.  [default: here]",
+        ),
+    ] = None
 
-    def flags(self) -> dict[str, Any]:
-        """What only some tasks have."""
-        return {"checkpoint": self._checkpoint(), "memory": self.memory}
-
-    def _checkpoint(self) -> Any:
+    def chosen_checkpoint(self) -> Checkpoint | None:
+        """Where training is written to, checked."""
         if self.checkpoint is None:
             if self.resume:
                 raise ValueError("--resume goes on from a checkpoint: say where it is with --checkpoint DIR.")
@@ -136,49 +126,72 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How files are read."""
+    """How column files are read."""
 
-    target: Target = None
-    label: Label = None
-    columns: Columns = None
-    templates: Templates = None
-    transitions: Transitions = None
-    min_count: MinCount = None
-    hash_bits: HashBits = None
-
-    def of_words(self) -> dict[str, Any]:
-        """All but the target, which is of tables."""
-        return {name: value for name, value in asdict(self).items() if name != "target"}
+    label: Annotated[
+        str | None,
+        option(
+            "COLUMN",
+            "tag, chunk, ner: the column to learn, by its number from 0 (-1 is the last) or, in CoNLL-U, by "
+            "its name.  [default: the last; upos in CoNLL-U]",
+        ),
+    ] = None
+    columns: Annotated[
+        str | None,
+        option(
+            "COLUMN,...",
+            "tag, chunk, ner: the columns to look at, the words first.  [default: all but the label; in "
+            "CoNLL-U form]",
+        ),
+    ] = None
+    templates: Annotated[
+        str | None,
+        option(
+            "T",
+            "tag, chunk, ner: feature templates, such as 'word[-1..1] word.suffix1..3 pos[-1]&pos', or the "
+            "word cells if the columns hold features themselves.  [default: see docs/tagging.md]",
+        ),
+    ] = None
+    transitions: Annotated[
+        str | None,
+        option(
+            "T",
+            "tag, chunk, ner: templates whose features score pairs of neighbouring labels, too (pos, say).",
+        ),
+    ] = None
+    min_count: Annotated[
+        int | None, option("N", "tag, chunk, ner: leave out rarer features.  [default: 1]")
+    ] = None
+    hash_bits: Annotated[
+        int | None, option("N", "tag, chunk, ner: number features by N bits of a hash, no vocabulary.")
+    ] = None
 
 
 @dataclass(frozen=True)
 class OutputOptions:
     """What outputs are like."""
 
-    edges: Edges = None
-    boundaries: Boundaries = False
-    non_projective: NonProjective = False
-    many_roots: ManyRoots = False
+    edges: options.Edges = None
+    boundaries: options.Boundaries = False
+    non_projective: Annotated[bool, switch("--non-projective", "parse: arcs may cross.")] = False
+    many_roots: Annotated[bool, switch("--many-roots", "parse: several words may depend on the root.")] = (
+        False
+    )
 
 
 @handling_errors()
 @grouped
 def train(
-    task: TaskName,
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA",
-            help="Training data, plain or .gz; or a folder that data pack wrote.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[Path, typer.Option(metavar="MODEL", help="Model file to write.", show_default=False)],
+    *,
+    task: options.TaskName,
+    data: Annotated[Path, argument("DATA", "Training data, plain or .gz; or a folder that data pack wrote.")],
+    out: options.ModelOut,
     problem: ProblemOptions,
     run: RunOptions,
+    target: options.Target = None,
     reading: ReadingOptions,
     outputs: OutputOptions,
-    verbose: Annotated[bool, typer.Option("--verbose", help="A line on stderr at each evaluation.")] = False,
+    verbose: Annotated[bool, switch("--verbose", "A line on stderr at each evaluation.")] = False,
 ) -> None:
     """Train a model, write it to MODEL, and print the certificate: how far from optimal it is at most.
 
@@ -189,18 +202,20 @@ def train(
     """
     from structlearn.cli.tasks import task_named, task_parameters
 
-    chosen = task_named(task).with_options(**reading.of_words())
-    given = {**problem.flags(), **asdict(outputs), **reading.of_words(), **run.flags()}
+    words = asdict(reading)
+    chosen = task_named(task).with_options(**words)
+    checkpoint = run.chosen_checkpoint()
+    given = {**problem.flags(), **asdict(outputs), **words, "checkpoint": checkpoint, "memory": run.memory}
     parameters = task_parameters(task, {name.replace("_", "-"): value for name, value in given.items()})
     out_file = check_output(out, others=[data])
-    history_file = check_output(run.history, others=[data, out])
-    if "checkpoint" in parameters:
-        parameters["checkpoint"].check()
+    history_file = run.history and check_output(run.history, others=[data, out])
+    if checkpoint is not None:
+        checkpoint.check()
     estimator = checked_estimator(
         chosen.estimator, verbose=int(verbose), **problem.parameters(), **parameters
     )
     with _clients(run.cluster, estimator, task) as client:
-        training = chosen.training(data, reading.target)
+        training = chosen.training(data, target)
         chosen.check_training(estimator, training)
         say(f"Read {training.summary} from {data}.")
         found = training.parameters.items()
@@ -213,7 +228,7 @@ def train(
     print(estimator.certificate_)
 
 
-def checked_estimator(name: str, **parameters: Any) -> Any:
+def checked_estimator(name: str, **parameters: object) -> Trainable:
     """The estimator, its parameters checked before data is read."""
     from structlearn import estimators
     from structlearn.estimators.choices import cost_options
@@ -228,7 +243,7 @@ def checked_estimator(name: str, **parameters: Any) -> Any:
     return estimator
 
 
-def _clients(cluster: str | None, estimator: Any, task: str) -> AbstractContextManager[Any]:
+def _clients(cluster: str | None, estimator: Trainable, task: str) -> AbstractContextManager[object]:
     """A client of the cluster, if there is one, checked before data is read."""
     if cluster is None:
         return nullcontext()
@@ -239,19 +254,16 @@ def _clients(cluster: str | None, estimator: Any, task: str) -> AbstractContextM
     return connected(cluster)
 
 
-def _fit(estimator: Any, training: Any, client: Any) -> None:
+def _fit(estimator: Trainable, training: Training, client: object) -> None:
     if hasattr(training.X, "paths") and client is None:
         raise ValueError(
             "The data is split into partitions: train on them with --cluster, or give the whole."
         )
-    try:
-        with convergence_warnings():
-            estimator.fit(training.X, training.y, **({} if client is None else {"client": client}))
-    except KeyboardInterrupt:  # while compiling; later, `fit` returns the best model so far
-        raise KeyboardInterrupt(NO_MODEL) from None
+    with fitting():
+        estimator.fit(training.X, training.y, **({} if client is None else {"client": client}))
 
 
-def _save(estimator: Any, notes: dict[str, Any], training: Any, out: Any) -> None:
+def _save(estimator: Trainable, notes: dict[str, object], training: Training, out: Path) -> None:
     from structlearn.estimators.persistence import Bundle, save_bundle
 
     save_bundle(Bundle(estimator, notes, training.texts, training.arrays), out)

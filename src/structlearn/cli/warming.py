@@ -5,11 +5,10 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from structlearn.cli.errors import handling_errors, say
+from structlearn.cli.options import argument, option
 
 if TYPE_CHECKING:
     from structlearn.cli.rehearsals import Rehearsal
@@ -19,15 +18,13 @@ if TYPE_CHECKING:
 def warm(
     tasks: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[TASK]...",
-            help="classify, multilabel, regress, tag, chunk, ner, parse, match or align.  [default: all]",
-            show_default=False,
+        argument(
+            "[TASK]...",
+            "classify, multilabel, regress, tag, chunk, ner, parse, match or align.  [default: all]",
         ),
     ] = None,
     jobs: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Processes.  [default: as many as there are cores]"),
+        int | None, option("N", "Processes.  [default: as many as there are cores]", min=1)
     ] = None,
 ) -> None:
     """Compile what tasks need beforehand, so that their first use is as quick as any later one.
@@ -51,7 +48,7 @@ def warm(
     say(f"Added {len(set(folder.glob('*/*.nbc')) - before)} kernels to {folder}.")
 
 
-def _in_processes(rehearsals: Sequence[Rehearsal], processes: int, advance: Callable[[], Any]) -> None:
+def _in_processes(rehearsals: Sequence[Rehearsal], processes: int, advance: Callable[[], object]) -> None:
     """Go through all; on an error or Ctrl-C no process is left."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool

@@ -6,12 +6,11 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from sklearn.base import clone
 
 from structlearn.estimators.base import StructuredEstimator
-from structlearn.reports.runs import Job, Run, execute, execute_apart, rehearse
+from structlearn.reports.runs import Job, Run, Trainable, execute, execute_apart, rehearse
 from structlearn.solvers.registry import compared_solvers
 from structlearn.storage.atomic import atomic_write
 
@@ -21,6 +20,8 @@ GAPS = (1e-1, 1e-2, 1e-3)
 EFFORTS = ("passes", "oracle_calls", "seconds")
 #: Parameters that differ between runs, or that change nothing in them.
 _UNSHARED = ("solver", "solver_options", "callback", "verbose", "warm_start")
+#: Names of solvers or solver objects; or a mapping from names of one's own (see `compare`).
+Solvers = Sequence[object] | Mapping[str, object]
 ENDS = ("gap", "primal", "dual", "passes", "oracle_calls", "seconds")
 
 
@@ -42,7 +43,7 @@ class Comparison(Mapping[str, Run]):
         above this.
     """
 
-    def __init__(self, runs: Iterable[Run], *, tol: float, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, runs: Iterable[Run], *, tol: float, parameters: Mapping[str, object]) -> None:
         self._runs = {run.name: run for run in runs}
         self.tol = tol
         self.parameters = dict(parameters)
@@ -67,12 +68,12 @@ class Comparison(Mapping[str, Run]):
         rows = [row for row in self[name].history if row.gap <= gap]
         return {effort: getattr(rows[0], effort) for effort in EFFORTS} if rows else None
 
-    def table(self) -> list[dict[str, Any]]:
+    def table(self) -> list[dict[str, object]]:
         """A row a solver: where it ended, what it took to each of `GAPS` (None if it never came so close)."""
         return [self._summary(run) for run in self.values()]
 
-    def _summary(self, run: Run) -> dict[str, Any]:
-        values: dict[str, Any] = {"solver": run.name}
+    def _summary(self, run: Run) -> dict[str, object]:
+        values: dict[str, object] = {"solver": run.name}
         values.update({name: getattr(run.certificate, name) for name in ENDS})
         values["test_error"] = run.errors[-1] if run.errors else None
         values["memory_bytes"] = run.memory
@@ -86,12 +87,12 @@ class Comparison(Mapping[str, Run]):
         """Write the curves: a line an evaluation, with the solver's name, its history and test error."""
         columns = next(iter(self.values())).history.columns
         header = ["solver", *columns, "above_best_dual", *(["test_error"] if self.tested else [])]
-        lines = ([run.name, *self._cells(run, i)] for run in self.values() for i in range(len(run.history)))
+        lines = (
+            [run.name, *row, row.primal - self.best_dual, *run.errors[i : i + 1]]
+            for run in self.values()
+            for i, row in enumerate(run.history)
+        )
         _write_csv(path, header, lines)
-
-    def _cells(self, run: Run, i: int) -> list[Any]:
-        row = run.history[i]
-        return [*row, row.primal - self.best_dual, *([run.errors[i]] if run.errors else [])]
 
     def table_to_csv(self, path: str | Path) -> None:
         """Write `table`; what does not exist is an empty cell."""
@@ -103,7 +104,7 @@ class Comparison(Mapping[str, Run]):
         out: str | Path,
         *,
         title: str = "Solvers compared",
-        about: Mapping[str, Any] | None = None,
+        about: Mapping[str, object] | None = None,
         error_name: str = "test error",
     ) -> Path:
         """Write a page, the figures as PNG and SVG, and the numbers as CSV into the folder `out`.
@@ -120,15 +121,15 @@ class Comparison(Mapping[str, Run]):
 
 
 def compare(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    solvers: Any = None,
+    estimator: Trainable,
+    X: object,
+    y: object,
+    solvers: Solvers | None = None,
     *,
-    test: Any = None,
+    test: tuple[object, object] | Callable[[Trainable], float] | None = None,
     out: str | Path | None = None,
     separate: bool = False,
-    tell: Callable[[str], Any] | None = None,
+    tell: Callable[[str], object] | None = None,
 ) -> Comparison:
     """Train clones of `estimator` that differ in their solvers only.
 
@@ -161,9 +162,10 @@ def compare(
     if prepared.random_state is None:
         prepared.set_params(random_state=0)
     error = test if test is None or callable(test) else partial(_score_error, *test)
-    jobs = _rehearsed(chosen_estimators(prepared, solvers), X, y, error, drop=solvers is None)
+    chosen = chosen_estimators(prepared, solvers)
+    jobs = [Job(name, one, X, y, error) for name, one in chosen.items()]
     runs = []
-    for job in jobs:
+    for job in _rehearsed(jobs, drop=solvers is None):
         runs.append((execute_apart if separate else execute)(job))
         if tell is not None:
             tell(f"{job.name}: {runs[-1].certificate.status}")
@@ -175,11 +177,11 @@ def compare(
     return comparison
 
 
-def chosen_estimators(estimator: Any, solvers: Any) -> dict[str, Any]:
+def chosen_estimators(estimator: Trainable, solvers: Solvers | None) -> dict[str, Trainable]:
     """Clones of `estimator`, one a solver, by name; ValueError if one's parameters do not fit."""
     if solvers is None:
         fitting = {name: _with_solver(estimator, name) for name in compared_solvers()}
-        return {name: one for name, one in fitting.items() if _refusal(one) is None}
+        return {name: one for name, one in fitting.items() if _is_taken(one)}
     named = solvers if isinstance(solvers, Mapping) else named_solvers(solvers)
     if not named:
         raise ValueError("There is no solver to compare; name at least one.")
@@ -189,11 +191,11 @@ def chosen_estimators(estimator: Any, solvers: Any) -> dict[str, Any]:
     return found
 
 
-def named_solvers(solvers: Sequence[Any]) -> dict[str, Any]:
+def named_solvers(solvers: Sequence[object]) -> dict[str, object]:
     """Solvers by their names; ValueError if one is there twice."""
     if isinstance(solvers, str):
         solvers = [solvers]
-    named: dict[str, Any] = {}
+    named: dict[str, object] = {}
     for solver in solvers:
         name = solver if isinstance(solver, str) else type(solver).__name__
         if name in named:
@@ -204,41 +206,40 @@ def named_solvers(solvers: Sequence[Any]) -> dict[str, Any]:
     return named
 
 
-def _with_solver(estimator: Any, solver: Any) -> Any:
+def _with_solver(estimator: Trainable, solver: object) -> Trainable:
     if isinstance(solver, Mapping):
         return clone(estimator).set_params(**solver)
     name, options = solver if isinstance(solver, tuple) else (solver, None)
     return clone(estimator).set_params(solver=name, **({"solver_options": dict(options)} if options else {}))
 
 
-def _refusal(estimator: Any) -> Exception | None:
+def _is_taken(estimator: Trainable) -> bool:
     try:
         estimator.check_parameters()
-    except (ValueError, TypeError) as error:
-        return error
-    return None
+    except (ValueError, TypeError):
+        return False
+    return True
 
 
-def _rehearsed(estimators: Mapping[str, Any], X: Any, y: Any, error: Any, *, drop: bool) -> list[Job]:
+def _rehearsed(jobs: Sequence[Job], *, drop: bool) -> list[Job]:
     """The jobs, each tried for a pass; one that refuses the problem is left out, or ends it all."""
-    jobs: list[Job] = []
-    for name, estimator in estimators.items():
-        job = Job(name, estimator, X, y, error)
+    taken: list[Job] = []
+    for job in jobs:
         try:
             rehearse(job)
         except (ValueError, NotImplementedError):
-            if not drop or (name == list(estimators)[-1] and not jobs):
+            if not drop or (job is jobs[-1] and not taken):
                 raise
         else:
-            jobs.append(job)
-    return jobs
+            taken.append(job)
+    return taken
 
 
-def _score_error(X: Any, y: Any, estimator: Any) -> float:
+def _score_error(X: object, y: object, estimator: Trainable) -> float:
     return 1.0 - float(estimator.score(X, y))
 
 
-def _write_csv(path: str | Path, header: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
+def _write_csv(path: str | Path, header: Sequence[str], lines: Iterable[Sequence[object]]) -> None:
     with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from structlearn.core.contract import Array
 from structlearn.reports.comparison import Comparison
-from structlearn.reports.plots import MEASURES, draw_line, explain_lines, look_of, new_figure, smallest_step
+from structlearn.reports.plots import (
+    MEASURES,
+    add_grid,
+    draw_line,
+    explain_lines,
+    log_scale,
+    look_of,
+    new_figure,
+    smallest_step,
+)
+from structlearn.reports.runs import Run
+
+#: From a run to its values at each evaluation.
+Curve = Callable[[Run], Array]
 
 
 def comparison_figures(comparison: Comparison, error_name: str) -> Iterator[tuple[str, Figure]]:
@@ -25,7 +39,7 @@ def comparison_figures(comparison: Comparison, error_name: str) -> Iterator[tupl
 
 
 def _by_measure(
-    comparison: Comparison, curve: Any, label: str, *, log: bool = True, tol: float = 0.0
+    comparison: Comparison, curve: Curve, label: str, *, log: bool = True, tol: float = 0.0
 ) -> Figure:
     """One curve a solver against passes, oracle calls and seconds, side by side."""
     figure = new_figure(13, 4.6)
@@ -33,7 +47,7 @@ def _by_measure(
     for axes, measure in zip(panels, MEASURES, strict=True):
         lines = _draw(axes, comparison, measure, curve)
         if log:
-            _log_scale(axes, [curve(run) for run in comparison.values()])
+            log_scale(axes, [curve(run) for run in comparison.values()])
         if tol > 0:
             axes.axhline(tol, color="0.5", linewidth=0.8, linestyle=":")
     panels[0].set_ylabel(label)
@@ -47,7 +61,7 @@ def _values(comparison: Comparison) -> Figure:
     above, values = figure.subplots(1, 2)
     best = comparison.best_dual
     lines = _draw(above, comparison, "passes", lambda run: run.history.primal - best)
-    _log_scale(above, [run.history.primal - best for run in comparison.values()])
+    log_scale(above, [run.history.primal - best for run in comparison.values()])
     above.set_ylabel("primal - best dual bound of all solvers")
     _draw(values, comparison, "passes", lambda run: run.history.primal)
     _draw(values, comparison, "passes", lambda run: run.history.dual, linestyle="--")
@@ -56,7 +70,9 @@ def _values(comparison: Comparison) -> Figure:
     return figure
 
 
-def _draw(axes: Any, comparison: Comparison, measure: str, curve: Any, linestyle: str = "-") -> list[Any]:
+def _draw(
+    axes: Axes, comparison: Comparison, measure: str, curve: Curve, linestyle: str = "-"
+) -> list[Line2D]:
     lines = [
         draw_line(axes, run.history[measure], curve(run), linestyle=linestyle, **look_of(number))
         for number, run in enumerate(comparison.values())
@@ -66,13 +82,5 @@ def _draw(axes: Any, comparison: Comparison, measure: str, curve: Any, linestyle
     axes.set_xlim(left=0)
     axes.set_xticks([tick for tick in axes.get_xticks() if tick == 0 or step <= tick <= axes.get_xlim()[1]])
     axes.set_xlabel(f"{MEASURES[measure]}, log scale")
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
+    add_grid(axes)
     return lines
-
-
-def _log_scale(axes: Any, curves: list[Array]) -> None:
-    """A logarithmic scale cannot find its range among zeros."""
-    if not any(np.any(curve > 0) for curve in curves):
-        axes.set_ylim(1e-16, 1)
-    axes.set_yscale("log")

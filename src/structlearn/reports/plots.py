@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 
 from structlearn.core.contract import Array
 from structlearn.solvers import History
@@ -24,6 +26,7 @@ WRONG = "#D55E00"
 DPI = 150
 #: Up to so many classes, each cell of a table shows its number; up to so many, each class has its tick.
 MOST_NUMBERS, MOST_TICKS = 12, 60
+Labels = Sequence[object] | Array
 #: What progress can be measured in, and how the axis is named.
 MEASURES = {
     "passes": "passes over the data",
@@ -52,7 +55,7 @@ def _finished(figure: Figure, path: str | Path | None) -> Figure:
     return figure
 
 
-def _plain(texts: Sequence[Any]) -> None:
+def _plain(texts: Iterable[Text]) -> None:
     """Show texts that come from data letter by letter: a dollar sign starts no formula."""
     for text in texts:
         text.set_parse_math(False)
@@ -89,20 +92,18 @@ def plot_history(
     figure = new_figure(10, 4.2 if len(named) == 1 else 4.6)
     gaps, values = figure.subplots(1, 2)
     lines = [_draw_run(gaps, values, history, x, number) for number, history in enumerate(named.values())]
-    if not any(np.any(history.gap > 0) for history in named.values()):
-        gaps.set_ylim(1e-16, 1)  # a logarithmic scale cannot find its range among zeros
-    gaps.set(title="Duality gap", xlabel=MEASURES[x], ylabel="gap = primal - dual", yscale="log")
+    log_scale(gaps, [history.gap for history in named.values()])
+    gaps.set(title="Duality gap", xlabel=MEASURES[x], ylabel="gap = primal - dual")
     values.set(title="Primal value and dual bound", xlabel=f"{MEASURES[x]}, log scale", ylabel="objective")
     # The first passes change most; zero, where runs start, has its place on this scale.
     values.set_xscale("symlog", linthresh=smallest_step(named.values(), x))
-    for axes in (gaps, values):
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
+    add_grid(gaps)
+    add_grid(values)
     explain_lines(figure, dict(zip(named, lines)) if isinstance(histories, Mapping) else {}, values)
     return _finished(figure, path)
 
 
-def explain_lines(figure: Figure, runs: Mapping[str, Any], values: Any = None) -> None:
+def explain_lines(figure: Figure, runs: Mapping[str, Line2D], values: Axes | None = None) -> None:
     """Name the runs below the figure, and the two kinds of lines in the axes `values`."""
     if values is not None:
         kinds = [Line2D([], [], color="0.3", linestyle=style) for style in ("-", "--")]
@@ -110,10 +111,22 @@ def explain_lines(figure: Figure, runs: Mapping[str, Any], values: Any = None) -
             kinds, ["primal (what is minimised)", "dual (a bound on its minimum)"], edgecolor="none"
         )
     if runs:
-        names = [f"{name}" for name in runs]
-        columns = min(len(runs), 4)
-        legend = figure.legend(runs.values(), names, loc="outside lower center", ncols=columns, frameon=False)
+        place = {"loc": "outside lower center", "ncols": min(len(runs), 4), "frameon": False}
+        legend = figure.legend(runs.values(), map(str, runs), **place)
         _plain(legend.get_texts())
+
+
+def log_scale(axes: Axes, curves: Iterable[Array]) -> None:
+    """A logarithmic scale, which cannot find its range among zeros."""
+    if not any(np.any(curve > 0) for curve in curves):
+        axes.set_ylim(1e-16, 1)
+    axes.set_yscale("log")
+
+
+def add_grid(axes: Axes) -> None:
+    """A faint grid instead of a frame."""
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def smallest_step(histories: Iterable[History], x: str) -> float:
@@ -122,7 +135,7 @@ def smallest_step(histories: Iterable[History], x: str) -> float:
     return float(min(places[places > 0], default=1.0))
 
 
-def _draw_run(gaps: Any, values: Any, history: History, x: str, number: int) -> Any:
+def _draw_run(gaps: Axes, values: Axes, history: History, x: str, number: int) -> Line2D:
     look = look_of(number)
     draw_line(values, history[x], history.primal, linestyle="-", **look)
     draw_line(values, history[x], history.dual, linestyle="--", **look)
@@ -138,7 +151,7 @@ def look_of(number: int) -> dict[str, Any]:
     }
 
 
-def draw_line(axes: Any, x: Array, y: Array, **look: Any) -> Any:
+def draw_line(axes: Axes, x: Array, y: Array, **look: Any) -> Line2D:
     """A line with marks; returned for the legend."""
     # Marks a tenth of the axes apart; matplotlib fails to space them where there is nothing to draw.
     spacing = 0.1 if np.any(np.isfinite(y) & (y > 0)) else None
@@ -151,8 +164,8 @@ def draw_line(axes: Any, x: Array, y: Array, **look: Any) -> Any:
 
 def plot_sequences(
     X: Sequence[Array],
-    y_true: Sequence[Any],
-    predictions: Mapping[str, Sequence[Any]],
+    y_true: Sequence[Labels],
+    predictions: Mapping[str, Sequence[Labels]],
     path: str | Path | None = None,
 ) -> Figure:
     """Sequences of square images, a row each, above their true labels and what each model read.
@@ -184,7 +197,7 @@ def plot_sequences(
     return _finished(figure, path)
 
 
-def _draw_sequence(axes: Any, images: Array, readings: Sequence[tuple[str, Any]]) -> None:
+def _draw_sequence(axes: Axes, images: Array, readings: Sequence[tuple[str, Labels]]) -> None:
     """Images of size 0.9 at 0, 1, 2 ..., and a line of labels below for each reading, the true one first."""
     for name, labels in readings:
         if len(labels) != len(images):
@@ -197,14 +210,14 @@ def _draw_sequence(axes: Any, images: Array, readings: Sequence[tuple[str, Any]]
     for height, (_, labels) in zip(heights, readings):
         for t, (label, right) in enumerate(zip(labels, true)):
             _draw_label(axes, t, height, label, wrong=label != right)
-    axes.set_yticks(heights, [f"{name}" for name, _ in readings])
+    axes.set_yticks(heights, [str(name) for name, _ in readings])
     axes.set_xticks([])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     _plain(axes.get_yticklabels())
 
 
-def _draw_label(axes: Any, x: float, y: float, label: Any, *, wrong: bool) -> None:
+def _draw_label(axes: Axes, x: float, y: float, label: object, *, wrong: bool) -> None:
     look: dict[str, Any] = {"color": "black"}
     if wrong:
         box = {"facecolor": WRONG, "edgecolor": "none", "boxstyle": "round,pad=0.18"}
@@ -215,9 +228,7 @@ def _draw_label(axes: Any, x: float, y: float, label: Any, *, wrong: bool) -> No
 # ---- what follows what -----------------------------------------------------------------------------
 
 
-def plot_transitions(
-    transition_coef: Array, classes: Sequence[Any] | Array, path: str | Path | None = None
-) -> Figure:
+def plot_transitions(transition_coef: Array, classes: Labels, path: str | Path | None = None) -> Figure:
     """A heat map of the weights of steps from one label (row) to the next (column); white is zero.
 
     Parameters
@@ -240,13 +251,13 @@ def plot_transitions(
     image = axes.imshow(weights, cmap="PuOr_r", vmin=-limit, vmax=limit)
     figure.colorbar(image, ax=axes, label="weight (above 0: encouraged, below: discouraged)", shrink=0.85)
     axes.set(title="Learned transitions", xlabel="to label", ylabel="from label")
-    _tick_classes(axes, [f"{label}" for label in classes])
+    _tick_classes(axes, [str(label) for label in classes])
     if k <= MOST_NUMBERS:
         _write_numbers(axes, weights, limit)
     return _finished(figure, path)
 
 
-def _tick_classes(axes: Any, names: list[str]) -> None:
+def _tick_classes(axes: Axes, names: list[str]) -> None:
     shown = range(0, len(names), -(-len(names) // MOST_TICKS))
     labels = [names[k] for k in shown]
     size = 10 if len(names) <= 20 else 8
@@ -255,7 +266,7 @@ def _tick_classes(axes: Any, names: list[str]) -> None:
     _plain([*axes.get_xticklabels(), *axes.get_yticklabels()])
 
 
-def _write_numbers(axes: Any, weights: Array, limit: float) -> None:
+def _write_numbers(axes: Axes, weights: Array, limit: float) -> None:
     digits = 1 if limit >= 1 else 2
     for (row, column), weight in np.ndenumerate(np.round(weights, digits) + 0.0):  # no "-0.0"
         colour = "white" if abs(weight) > 0.6 * limit else "black"

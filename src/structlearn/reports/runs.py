@@ -8,7 +8,8 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -22,15 +23,30 @@ from structlearn.solvers import Certificate, History, Row
 _EXPECTED = (ValueError, TypeError, OSError, MemoryError)
 
 
+class Trainable(Protocol):
+    """An estimator of the library; what data is like is its own affair."""
+
+    @property
+    def certificate_(self) -> Certificate: ...
+    @property
+    def history_(self) -> History: ...
+    def check_parameters(self) -> None: ...
+    def get_params(self) -> dict[str, Any]: ...
+    def set_params(self, **parameters: object) -> Self: ...
+    def fit(self, X: Any, y: Any, **options: Any) -> object: ...
+    def predict(self, X: Any) -> Any: ...
+    def score(self, X: Any, y: Any) -> float: ...
+
+
 class Job(NamedTuple):
     """What is to be trained, and how it is judged meanwhile."""
 
     name: str
-    estimator: Any
-    X: Any
-    y: Any
+    estimator: Trainable
+    X: object
+    y: object
     #: from an estimator to its test error
-    error: Callable[[Any], float] | None
+    error: Callable[[Trainable], float] | None
 
 
 class Run(NamedTuple):
@@ -58,7 +74,7 @@ def execute(job: Job) -> Run:
     if job.error is not None:
         judge = job.error
 
-        def watch(row: Row, model: Any) -> None:
+        def watch(row: Row, model: Trainable) -> None:
             with memory.aside():
                 errors[row.iteration] = float(judge(model))
 
@@ -101,7 +117,7 @@ def execute_apart(job: Job) -> Run:
     return answer
 
 
-def _child(sender: Any, job: Job) -> None:
+def _child(sender: Connection, job: Job) -> None:
     end_with_parent()
     try:
         rehearse(job)

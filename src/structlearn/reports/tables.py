@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from structlearn.reports.runs import Run
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
@@ -13,6 +17,22 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
         "  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))])
         for row in rows
     )
+
+
+def ended(run: Run) -> dict[str, str]:
+    """Where a run of a comparison ended, by the names of the table's columns."""
+    found = run.certificate
+    return {
+        "solver": run.name,
+        "gap": brief(found.gap, 3),
+        "primal": brief(found.primal, 6),
+        "dual": brief(found.dual, 6),
+        "passes": brief(found.passes, 3),
+        "calls": brief(found.oracle_calls, 3),
+        "seconds": brief(found.seconds, 3),
+        "error": brief(run.errors[-1] if run.errors else None),
+        "memory": size(run.memory),
+    }
 
 
 def brief(value: float | None, digits: int = 4) -> str:

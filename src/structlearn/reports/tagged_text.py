@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from html import escape
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from structlearn.reports.page import Page
+from structlearn.reports.templates import render
 
 #: The tag of what is outside of all spans.
 OUTSIDE = "O"
-
-STYLE = """
-.tagged { line-height: 3; margin: 0 0 1.2rem; max-width: none; }
-.span { display: inline-block; line-height: 1.3; margin: 0 .15rem; padding: .1rem .35rem; text-align: center;
-  border-radius: 5px; vertical-align: middle; background: hsl(var(--hue) 70% 88%); }
-.span small { display: block; font-size: .65rem; color: #333b42; }
-.span, .span small { color: #1d2329; }
-.span.wrong { outline: 2px dashed #c25b00; }
-.outside { margin: 0 .15rem; }
-@media (prefers-color-scheme: dark) {
-  .span { background: hsl(var(--hue) 35% 30%); } .span, .span small { color: #e4e8ec; }
-  .span.wrong { outline-color: #f5a04a; }
-}
-"""
 
 
 class TaggedText(NamedTuple):
@@ -32,6 +18,15 @@ class TaggedText(NamedTuple):
     words: Sequence[str]
     tags: Sequence[str]
     gold: Sequence[str] | None = None
+
+
+class _Box(NamedTuple):
+    """Words in one box; outside of all spans, with no tag."""
+
+    words: str
+    tag: str | None = None
+    wrong: bool = False
+    hue: int = 0
 
 
 def tagged_page(sentences: Iterable[TaggedText], *, title: str = "Tagged text", limit: int = 200) -> Page:
@@ -44,22 +39,18 @@ def tagged_page(sentences: Iterable[TaggedText], *, title: str = "Tagged text", 
     hues = _hues(tag for _, one in numbered for tag in (*one.tags, *(one.gold or ())))
     order = "the worst first" if judged else "in their order"
     shown = f"{limit} of {len(numbered)} are shown" if len(numbered) > limit else f"{len(numbered)} sequences"
-    page = Page(title, f"{shown}, {order}.", style=STYLE)
-    if judged:
-        page.text("A dashed frame: a wrong tag, with the right one in brackets.")
-    for number, one in sorted(numbered, key=lambda pair: -_share_wrong(pair[1]))[:limit]:
-        page.section(f"Sequence {number}").markup(draw_tagged(one, hues))
-    return page
+    worst_first = sorted(numbered, key=lambda pair: -_share_wrong(pair[1]))[:limit]
+    boxed = [(number, list(_boxes(one, hues))) for number, one in worst_first]
+    return Page(title, f"{shown}, {order}.", "tagged.html", judged=judged, sentences=boxed)
 
 
-def draw_tagged(one: TaggedText, hues: dict[str, int] | None = None) -> str:
-    """A paragraph of coloured words; `hues` are colours by kind of tag."""
-    hues = _hues(one.tags) if hues is None else hues
-    return f'<p class="tagged">{" ".join(_spans(one, hues))}</p>'
+def draw_tagged(one: TaggedText) -> str:
+    """A paragraph of coloured words."""
+    return render("tagged_text.html", boxes=_boxes(one, _hues(one.tags)))
 
 
-def _spans(one: TaggedText, hues: dict[str, int]) -> Iterator[str]:
-    """Runs of words that are one span, or single words."""
+def _boxes(one: TaggedText, hues: Mapping[str, int]) -> Iterator[_Box]:
+    """Words of one span together, or single words; `hues` are colours by kind of tag."""
     start = 0
     while start < len(one.words):
         end = start + 1
@@ -71,27 +62,20 @@ def _spans(one: TaggedText, hues: dict[str, int]) -> Iterator[str]:
 
 def _continues(one: TaggedText, k: int) -> bool:
     """Whether word k belongs to the span of the word before, rightly or in both."""
-    if not _inside(one.tags[k]) or _kind(one.tags[k]) != _kind(one.tags[k - 1]):
+    if str(one.tags[k])[:2] not in ("I-", "E-") or _kind(one.tags[k]) != _kind(one.tags[k - 1]):
         return False
     return one.gold is None or (one.gold[k] == one.tags[k] and one.gold[k - 1] == one.tags[k - 1])
 
 
-def _inside(tag: str) -> bool:
-    return str(tag)[:2] in ("I-", "E-")
-
-
-def _box(one: TaggedText, start: int, end: int, hues: dict[str, int]) -> str:
-    words = escape(" ".join(map(str, one.words[start:end])))
-    tag, right = str(one.tags[start]), None if one.gold is None else str(one.gold[start])
-    wrong = right is not None and right != tag
-    if tag == OUTSIDE and not wrong:
-        return f'<span class="outside">{words}</span>'
+def _box(one: TaggedText, start: int, end: int, hues: Mapping[str, int]) -> _Box:
+    words = " ".join(map(str, one.words[start:end]))
+    tag = str(one.tags[start])
+    right = tag if one.gold is None else str(one.gold[start])
+    if tag == right == OUTSIDE:
+        return _Box(words)
     name = _kind(tag) if end > start + 1 else tag
-    shown = escape(f"{name} [{right}]" if wrong else name)
-    kind = "span wrong" if wrong else "span"
-    return (
-        f'<span class="{kind}" style="--hue:{hues.get(_kind(tag), 0)}">{words}<small>{shown}</small></span>'
-    )
+    shown = name if right == tag else f"{name} [{right}]"
+    return _Box(words, shown, right != tag, hues.get(_kind(tag), 0))
 
 
 def _kind(tag: str) -> str:

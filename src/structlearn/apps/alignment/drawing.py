@@ -23,33 +23,6 @@ KINDS = {
     "plain": "predicted",
 }
 
-STYLE = """
-.pair svg { display: block; font: 14px ui-monospace, monospace; }
-.pair text { fill: var(--ink); }
-.links path { fill: none; }
-.right, .plain { --kind: #1b7837; } .possible { --kind: #4a90c2; } .missed { --kind: #c25b00; }
-.spurious { --kind: #b0217a; } .unused { --kind: #8b959e; }
-@media (prefers-color-scheme: dark) {
-  .right, .plain { --kind: #5dc981; } .possible { --kind: #79b8e6; } .missed { --kind: #f5a04a; }
-  .spurious { --kind: #f078c0; } .unused { --kind: #75808a; }
-}
-.line { stroke: var(--kind); stroke-width: 2; }
-.line.right, .line.plain { stroke-width: 2.5; }
-.line.missed { stroke-dasharray: 8 5; } .line.spurious { stroke-dasharray: 1.5 4; stroke-linecap: round; }
-.line.spurious { stroke-width: 3; }
-.line.unused { stroke-width: 1; opacity: .5; }
-.mark { stroke: var(--kind); fill: none; stroke-width: 2; }
-.mark.right, .mark.plain { fill: var(--kind); }
-.mark.missed { stroke-dasharray: 3 2; }
-.mark.unused { stroke-width: 1; }
-.shade { fill: var(--ink); }
-.pair .share { font-size: 9px; text-anchor: middle; }
-.rule { stroke: var(--line); fill: none; }
-.hover .line, .hover .mark { opacity: .15; }
-.hover .line.lit, .hover .mark.lit { opacity: 1; }
-.word.lit { font-weight: 700; text-decoration: underline; }
-"""
-
 _CHARACTER = 8.5  # the width of a character of the monospaced 14px font
 _GAP = 14
 _TOP, _BOTTOM, _DEPTH = 16, 124, 140

@@ -21,27 +21,6 @@ KINDS = {
     "plain": "predicted",
 }
 
-STYLE = """
-.tree svg { display: block; font: 14px ui-monospace, monospace; }
-.tree text { fill: var(--ink); text-anchor: middle; }
-.tree .tag { fill: var(--faint); font-size: 10px; }
-.tree .label { fill: var(--kind); font-size: 10px; paint-order: stroke; stroke: var(--paper);
-  stroke-width: 4px; stroke-linejoin: round; }
-.arc path { fill: none; stroke: var(--kind); stroke-width: 1.6; }
-.arc .tip { fill: var(--kind); stroke: none; }
-.right, .plain { --kind: #1b7837; } .relabelled { --kind: #2f6fa8; } .missed { --kind: #c25b00; }
-.wrong { --kind: #b0217a; }
-@media (prefers-color-scheme: dark) {
-  .right, .plain { --kind: #5dc981; } .relabelled { --kind: #79b8e6; } .missed { --kind: #f5a04a; }
-  .wrong { --kind: #f078c0; }
-}
-.arc.missed path { stroke-dasharray: 7 5; }
-.arc.wrong path { stroke-dasharray: 1.5 4; stroke-linecap: round; stroke-width: 2.6; }
-.arc.relabelled path { stroke-width: 2.6; }
-.arc .tip, .arc.wrong .tip { stroke-width: 0; }
-.arc:hover path { stroke-width: 3.5; }
-"""
-
 _CHARACTER = 8.5  # the width of a character of the monospaced 14px font
 _SMALL = 6.2  # and of the 10px one
 _GAP = 18

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from structlearn.apps.parsing.drawing import KINDS, STYLE, arcs_of, draw_tree, swatch
-from structlearn.apps.parsing.metrics import parsing_scores
+from structlearn.apps.parsing.drawing import KINDS, arcs_of, draw_tree, swatch
+from structlearn.apps.parsing.metrics import ParsingScores, parsing_scores
+from structlearn.core.contract import Array
 from structlearn.reports import Page
 
-_PAGE_STYLE = """
-main { max-width: 80rem; }
-.tree { margin: 0 0 2rem; } .tree h2 { margin-bottom: 0; }
-.tree p { margin: .2rem 0 .6rem; max-width: none; color: var(--faint); }
-.legend { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .2rem 1.5rem; }
-.legend li { display: flex; align-items: center; gap: .5rem; }
-"""
+#: Heads and labels of the words of a sentence.
+HeadsAndLabels = tuple[Sequence[int] | Array, Sequence[str] | Array]
 
 
 class ParsedSentence(NamedTuple):
@@ -27,8 +22,8 @@ class ParsedSentence(NamedTuple):
 
     words: Sequence[str]
     tags: Sequence[str]
-    predicted: tuple[Any, Any]
-    gold: tuple[Any, Any] | None = None
+    predicted: HeadsAndLabels
+    gold: HeadsAndLabels | None = None
     confidence: Sequence[float] | None = None
 
 
@@ -42,15 +37,15 @@ def tree_page(
     """
     numbered = list(enumerate(sentences, 1))
     judged = [one for _, one in numbered if one.gold is not None]
-    page = Page(title, _lead(len(numbered), limit, bool(judged)), style=STYLE + _PAGE_STYLE)
-    if judged:
-        page.table(*_summary(judged))
-    kinds = [kind for kind in KINDS if (kind == "plain") != bool(judged)]
-    items = "\n".join(f"<li>{swatch(kind)} {KINDS[kind]}</li>" for kind in kinds)
-    page.markup(f'<ul class="legend">\n{items}\n</ul>')
-    for number, one in sorted(numbered, key=lambda pair: _badness(pair[1]))[:limit]:
-        page.markup(_section(number, one))
-    return page
+    shown = sorted(numbered, key=lambda pair: _badness(pair[1]))[:limit]
+    return Page(
+        title,
+        _lead(len(numbered), limit, bool(judged)),
+        "trees.html",
+        scores=_scores(judged) if judged else None,
+        legend=[(swatch(kind), KINDS[kind]) for kind in KINDS if (kind == "plain") != bool(judged)],
+        sentences=[(number, _note(one), _drawing(one)) for number, one in shown],
+    )
 
 
 def _lead(n: int, limit: int, judged: bool) -> str:
@@ -59,23 +54,9 @@ def _lead(n: int, limit: int, judged: bool) -> str:
     return f"{shown}, {order}. Point at an arc to see what it is."
 
 
-def _summary(judged: Sequence[ParsedSentence]) -> tuple[list[str], list[list[Any]], str]:
-    scores = parsing_scores(
-        [one.gold for one in judged if one.gold is not None],
-        [one.predicted for one in judged],
-        [one.tags for one in judged],
-    )
-    header = ["sentences with gold trees", "words", "UAS", "LAS", "whole trees"]
-    row = [
-        scores.sentences,
-        scores.words,
-        *(f"{share:.4f}" for share in (scores.uas, scores.las, scores.exact_match)),
-    ]
-    caption = (
-        "UAS: the share of words, punctuation included, with the right head. LAS: with the right head and "
-        "label, whose subtypes are left out. Whole trees: sentences with all heads right."
-    )
-    return header, [row], caption
+def _scores(judged: Sequence[ParsedSentence]) -> ParsingScores:
+    golds = [one.gold for one in judged if one.gold is not None]
+    return parsing_scores(golds, [one.predicted for one in judged], [one.tags for one in judged])
 
 
 def _wrong(one: ParsedSentence) -> int:
@@ -88,10 +69,9 @@ def _badness(one: ParsedSentence) -> tuple[int, float]:
     return (1, 0.0) if one.gold is None else (0, -_wrong(one) / len(one.words))
 
 
-def _section(number: int, one: ParsedSentence) -> str:
-    arcs = arcs_of(one.predicted, one.gold, one.confidence)
-    note = f"{_wrong(one)} of {len(one.words)} heads wrong" if one.gold is not None else ""
-    return (
-        f'<section class="tree">\n<h2>Sentence {number}</h2>\n<p>{escape(note)}</p>\n'
-        f'<div class="wide">{draw_tree(one.words, one.tags, arcs)}</div>\n</section>'
-    )
+def _note(one: ParsedSentence) -> str:
+    return f"{_wrong(one)} of {len(one.words)} heads wrong" if one.gold is not None else ""
+
+
+def _drawing(one: ParsedSentence) -> str:
+    return draw_tree(one.words, one.tags, arcs_of(one.predicted, one.gold, one.confidence))
