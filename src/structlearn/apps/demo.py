@@ -13,6 +13,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.data.digits import train_test_digit_sequences
 from structlearn.estimators import ChainClassifier, MulticlassClassifier
+from structlearn.estimators.base import StructuredEstimator
 from structlearn.metrics import exact_match, sequence_accuracy
 from structlearn.reports import Page, plot_history, plot_sequences, plot_transitions, save_figure
 from structlearn.reports.tables import aligned
@@ -27,7 +28,7 @@ class Reading(NamedTuple):
     """A trained model and how it read the test sequences."""
 
     name: str
-    model: Any
+    model: StructuredEstimator
     answers: list[Array]
     digit_error: float
     sequence_error: float
@@ -70,12 +71,12 @@ def run(
     print(aligned([HEADER, *map(_cells, readings)]), file=stream)
     print(f"\n{chain.certificate_}\n", file=stream)
     _say("Drawing ...")
-    _write_files(out, readings, X_test, y_test)
+    _write_files(out, readings, chain, X_test, y_test)
     _page(out, readings, n_train, n_test, noise).write(out / "index.html")
     print(_next_steps(out), file=stream)
 
 
-def _reading(name: str, model: Any, answers: list[Array], y: list[Array]) -> Reading:
+def _reading(name: str, model: StructuredEstimator, answers: list[Array], y: list[Array]) -> Reading:
     return Reading(name, model, answers, 1 - sequence_accuracy(y, answers), 1 - exact_match(y, answers))
 
 
@@ -116,8 +117,9 @@ def _next_steps(out: Path) -> str:
 # ---- the files -------------------------------------------------------------------------------------
 
 
-def _write_files(out: Path, readings: Sequence[Reading], X: list[Array], y: list[Array]) -> None:
-    chain = readings[-1].model
+def _write_files(
+    out: Path, readings: Sequence[Reading], chain: ChainClassifier, X: list[Array], y: list[Array]
+) -> None:
     chain.history_.to_csv(out / "history.csv")
     chain.save(out / "model.safetensors")
     shown = _telling(readings, y)
@@ -200,9 +202,8 @@ def _page(out: Path, readings: Sequence[Reading], n_train: int, n_test: int, noi
         f"reading them as sequences, {chain.digit_error:.1%}."
     )
     page = Page("Handwritten numbers, read as sequences", lead)
-    page.section("What was trained").text(_DATA.format(n_train=n_train, n_test=n_test, noise=noise)).text(
-        _MODELS
-    )
+    page.section("What was trained")
+    page.text(_DATA.format(n_train=n_train, n_test=n_test, noise=noise)).text(_MODELS)
     page.table(HEADER, map(_cells, readings), _TABLE)
     page.section("How far from optimal is the model?").text(_CERTIFICATE)
     page.definitions(dict(line.split(": ", 1) for line in str(chain.model.certificate_).splitlines()))

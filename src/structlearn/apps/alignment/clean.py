@@ -36,7 +36,7 @@ _PIECE_RATIO = 2.0
 
 
 @dataclass(frozen=True)
-class Rules:
+class CleaningRules:
     """What cleaning does.
 
     Parameters
@@ -98,7 +98,7 @@ class Rules:
 
 
 def clean_files(
-    sources: tuple[Path, Path], outputs: tuple[Path, Path], rules: Rules | None = None
+    sources: tuple[Path, Path], outputs: tuple[Path, Path], rules: CleaningRules | None = None
 ) -> dict[str, int]:
     """Clean two line-aligned files into two others, both written whole or not at all.
 
@@ -106,7 +106,7 @@ def clean_files(
     ----------
     sources, outputs : pair of paths
         The source side and the target side, plain or (by their names) .gz.
-    rules : Rules, optional
+    rules : CleaningRules, optional
         By default only empty, very long and lopsided pairs are dropped or split.
 
     Returns
@@ -118,13 +118,15 @@ def clean_files(
     counts: Counter[str] = Counter()
     lines = ((left, right) for _, left, right in paired_lines(*sources))
     with written_text(outputs[0]) as left, written_text(outputs[1]) as right:
-        for sides in clean_pairs(lines, rules or Rules(), counts):
+        for sides in clean_pairs(lines, rules or CleaningRules(), counts):
             for stream, tokens in zip((left, right), sides):
                 stream.write(" ".join(tokens) + "\n")
     return {name: counts[name] for name in COUNTED}
 
 
-def clean_pairs(lines: Iterable[tuple[str, str]], rules: Rules, counts: Counter[str]) -> Iterator[Sides]:
+def clean_pairs(
+    lines: Iterable[tuple[str, str]], rules: CleaningRules, counts: Counter[str]
+) -> Iterator[Sides]:
     """Stream pairs of lines as cleaned tokens, and count in `counts` what happens."""
     for left, right in lines:
         sides = rules.tokens(left, rules.tokenize_source), rules.tokens(right, rules.tokenize_target)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.apps.alignment.drawing import (
     KINDS,
@@ -80,7 +81,7 @@ class AlignedPair(NamedTuple):
     target: Sequence[str]
     predicted: Collection[Link]
     gold: Links | None = None
-    confidence: Any = None
+    confidence: ArrayLike | None = None
     number: int | None = None
 
 
@@ -136,13 +137,13 @@ def _lead(entries: Sequence[_Entry], limit: int) -> str:
     return f"{len(entries)} sentence pairs, {order}."
 
 
-def _summary(judged: Sequence[AlignedPair], n_pairs: int) -> tuple[list[str], list[list[Any]], str]:
+def _summary(judged: Sequence[AlignedPair], n_pairs: int) -> tuple[list[str], list[list[object]], str]:
     golds = [pair.gold for pair in judged if pair.gold is not None]
     scores = alignment_scores(golds, [pair.predicted for pair in judged])
     header = ["pairs with gold links", "AER", "precision", "recall", "F1", "predicted", "sure", "possible"]
     figures = [scores.aer, scores.precision, scores.recall, scores.f1]
     possible = sum(len(gold.possible) for gold in golds)
-    row = [
+    row: list[object] = [
         f"{len(judged)} of {n_pairs}",
         *(f"{figure:.4f}" for figure in figures),
         scores.predicted,

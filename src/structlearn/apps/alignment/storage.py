@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
@@ -76,7 +77,7 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
     return aligner
 
 
-def _made(kind: type[Aligner], header: dict[str, Any]) -> Aligner:
+def _made(kind: type[Aligner], header: Mapping[str, Any]) -> Aligner:
     """The aligner with the parameters of a header, whose forms are checked."""
     hints = get_type_hints(kind)
     forms = {f"{name}?": hints[name] for name in kind._get_param_names()}
@@ -107,8 +108,10 @@ def _check_statistics(arrays: dict[str, Array]) -> None:
         "reverse.translation": n_entries + N_MISSING,
         "forward.null": sides["target"] + 1,
         "reverse.null": sides["source"] + 1,
-        **{f"{name}.jumps": 2 * WIDEST + 1 for name in ("forward", "reverse")},
-        **{f"{name}.p0": 1 for name in ("forward", "reverse")},
+        "forward.jumps": 2 * WIDEST + 1,
+        "reverse.jumps": 2 * WIDEST + 1,
+        "forward.p0": 1,
+        "reverse.p0": 1,
     }
     for name, size in expected.items():
         if shapes.get(name) != (size,):
@@ -141,11 +144,9 @@ def _room(tensors: dict[str, Array], prefix: str) -> dict[str, Array]:
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
 
-def _vector_arrays(vectors: Vectors | None) -> dict[str, Any]:
-    if vectors is None:
-        return {}
+def _vector_arrays(vectors: Vectors | None) -> dict[str, Array]:
     arrays = {}
-    for name, side in zip(_SIDES, vectors):
+    for name, side in zip(_SIDES, vectors or ()):
         text = "".join(f"{word}\n" for word in side.words).encode()
         arrays[f"{name}.words"] = np.frombuffer(text, dtype=np.uint8)
         arrays[f"{name}.matrix"] = side.matrix

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from structlearn.apps.parsing.drawing import KINDS, STYLE, arcs_of, draw_tree, swatch
-from structlearn.apps.parsing.metrics import parsing_scores
+from structlearn.apps.parsing.metrics import LabelledTree, parsing_scores
 from structlearn.reports import Page
 
 _PAGE_STYLE = """
@@ -27,8 +27,8 @@ class ParsedSentence(NamedTuple):
 
     words: Sequence[str]
     tags: Sequence[str]
-    predicted: tuple[Any, Any]
-    gold: tuple[Any, Any] | None = None
+    predicted: LabelledTree
+    gold: LabelledTree | None = None
     confidence: Sequence[float] | None = None
 
 
@@ -59,14 +59,14 @@ def _lead(n: int, limit: int, judged: bool) -> str:
     return f"{shown}, {order}. Point at an arc to see what it is."
 
 
-def _summary(judged: Sequence[ParsedSentence]) -> tuple[list[str], list[list[Any]], str]:
+def _summary(judged: Sequence[ParsedSentence]) -> tuple[list[str], list[list[object]], str]:
     scores = parsing_scores(
         [one.gold for one in judged if one.gold is not None],
         [one.predicted for one in judged],
         [one.tags for one in judged],
     )
     header = ["sentences with gold trees", "words", "UAS", "LAS", "whole trees"]
-    row = [
+    row: list[object] = [
         scores.sentences,
         scores.words,
         *(f"{share:.4f}" for share in (scores.uas, scores.las, scores.exact_match)),

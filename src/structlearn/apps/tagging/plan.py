@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from structlearn.apps.tagging.templates import default_templates
-from structlearn.apps.text import parse_templates
+from structlearn.apps.text import default_templates, parse_templates
 from structlearn.data import CONLLU, Tokens
 from structlearn.storage.schema import check_form
 
@@ -72,7 +71,7 @@ class Plan:
             tokens = replace(tokens, columns=columns, layout=layout)
         return replace(tokens, aliases={name: self.own_name(name) for name in self.columns})
 
-    def as_notes(self) -> dict[str, Any]:
+    def as_notes(self) -> dict[str, object]:
         """The plan as JSON."""
         return {
             "format": "CoNLL-U" if self.conllu else "columns",
