@@ -44,17 +44,10 @@ def run(
 ) -> None:
     """Train a classifier of single digits and a chain on noisy counting sequences, and show the difference.
 
-    Parameters
-    ----------
-    out : str or Path
-        Folder for history.csv, the figures, model.safetensors and index.html; made if it is not there.
-    stream : text stream, optional
-        Where the table and the certificate go, instead of stdout. Talk goes to stderr.
-    n_train, n_test : int
-        Numbers of sequences.
-    noise : float
-        Standard deviation of the noise on the pixels, which are between 0 and 1.
-
+    out : folder for history.csv, the figures, model.safetensors and index.html; made if it is not there
+    stream : where the table and the certificate go, instead of stdout; talk goes to stderr
+    n_train, n_test : numbers of sequences
+    noise : standard deviation of the noise on the pixels, which are between 0 and 1
     """
     out = make_folder(out)
     X, X_test, y, y_test = train_test_digit_sequences(
@@ -89,23 +82,15 @@ def _say(sentence: str) -> None:
 
 def _cells(reading: Reading) -> tuple[str, ...]:
     """One row of the table, as text."""
-    certificate = reading.model.certificate_
-    return (
-        reading.name,
-        f"{reading.digit_error:.2%}",
-        f"{reading.sequence_error:.2%}",
-        f"{certificate.primal:.5f}",
-        f"{certificate.dual:.5f}",
-        f"{certificate.gap:.5f}",
-        f"{certificate.passes:g}",
-        f"{certificate.seconds:.2f}",
-    )
+    made = reading.model.certificate_
+    errors = (f"{error:.2%}" for error in (reading.digit_error, reading.sequence_error))
+    values = (f"{value:.5f}" for value in (made.primal, made.dual, made.gap))
+    return reading.name, *errors, *values, f"{made.passes:g}", f"{made.seconds:.2f}"
 
 
 def _commands(model: str) -> str:
-    return (
-        f"structlearn info {shlex.quote(model)}\nstructlearn train tag YOUR_DATA.txt --out tagger.safetensors"
-    )
+    info = f"structlearn info {shlex.quote(model)}"
+    return f"{info}\nstructlearn train tag YOUR_DATA.txt --out tagger.safetensors"
 
 
 def _next_steps(out: Path) -> str:
@@ -133,8 +118,8 @@ def _write_files(
         ),
     }
     for name, figure in figures.items():
-        save_figure(figure, out / f"{name}.png")
-        save_figure(figure, out / f"{name}.svg")
+        for kind in ("png", "svg"):
+            save_figure(figure, out / f"{name}.{kind}")
 
 
 def _telling(readings: Sequence[Reading], y: list[Array]) -> list[int]:

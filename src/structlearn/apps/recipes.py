@@ -92,15 +92,9 @@ class Recipe:
     ) -> RecipeProblem:
         """The problem, from the data set's folder or, unless it is needed, from data that is embedded.
 
-        Parameters
-        ----------
-        folder : path, optional
-            Where the data set is (see `structlearn.data.located`).
-        full : bool
-            Whether to train on more of the data.
-        n : int, optional
-            How many examples to train on, where that can be chosen.
-
+        folder : where the data set is (see `structlearn.data.located`)
+        full : whether to train on more of the data
+        n : how many examples to train on, where that can be chosen
         """
         if folder is not None and not Path(folder).is_dir():
             raise DataError(f"The data folder {folder} does not exist.")

@@ -30,6 +30,7 @@ from structlearn.apps.alignment.learning import (
 )
 from structlearn.apps.alignment.links import Link, Links, table_links
 from structlearn.apps.alignment.statistics import AlignmentStatistics
+from structlearn.apps.alignment.storage import read_aligner, write_aligner
 from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words, map_vectors, nearest_links
 from structlearn.core.contract import Array
 from structlearn.data import DataError
@@ -314,16 +315,12 @@ class Aligner(BaseEstimator):
 
     def save(self, path: str | Path) -> None:
         """Write the model as one safetensors file: statistics, weights, and the rest as JSON."""
-        from structlearn.apps.alignment.storage import write_aligner
-
         check_is_fitted(self, "weights_")
         write_aligner(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Aligner:
         """Read a model that `save` wrote; no code is executed."""
-        from structlearn.apps.alignment.storage import read_aligner
-
         return read_aligner(cls, path)
 
 

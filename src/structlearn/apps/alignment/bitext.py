@@ -18,16 +18,10 @@ P = TypeVar("P", bound=Sequence[Iterable[str]])
 
 
 class Vocabulary:
-    """The words of one side, most frequent first; a word never seen has the number `len(vocabulary)`.
-
-    Parameters
-    ----------
-    words : sequence of str
-    counts : ndarray of shape (n_words,)
-        How often each word was seen.
-    """
+    """The words of one side, most frequent first; a word never seen has the number `len(vocabulary)`."""
 
     def __init__(self, words: Sequence[str], counts: Array) -> None:
+        """`counts` says how often each word was seen."""
         self.words = list(words)
         self.counts = np.asarray(counts, dtype=np.int64)
 

@@ -21,14 +21,10 @@ UNSEEN = 1e-6
 class Priors(NamedTuple):
     """What is believed before any text is seen.
 
-    Attributes
-    ----------
-    translation : float
-        Strength of the Dirichlet prior on the words that a word generates; 0 is maximum likelihood.
-    null : float
-        Imaginary words of each kind that NULL has generated.
-    unseen : float
-        Least translation probability. Above 0, a word that lost all its translations is aligned by its place.
+    translation : strength of the Dirichlet prior on the words that a word generates; 0 is maximum likelihood
+    null : imaginary words of each kind that NULL has generated
+    unseen : least translation probability; above 0, a word that lost all its translations is aligned by its
+        place
     """
 
     translation: float = 0.01
@@ -40,24 +36,17 @@ class Priors(NamedTuple):
 class Direction:
     """Source words generate target words if `from_source`, else target words generate source words.
 
-    Attributes
-    ----------
-    translation : ndarray of shape (K + N_MISSING,)
-        t(generated | generating) of each entry of the lexicon.
-    null : ndarray of shape (n_words + 1,)
-        Probability of each word given NULL, the word never seen last.
-    jumps : ndarray of shape (2 WIDEST + 1,)
-        Weight of each distance.
-    p0 : float
-        Probability that a word is from NULL.
-    log_prior : float
-        What the priors add to the log-likelihood to make the objective of training.
+    translation : t(generated | generating) of each entry of the lexicon
+    null : probability of each word given NULL, the word never seen last
+    jumps : weight of each distance
+    p0 : probability that a word is from NULL
+    log_prior : what the priors add to the log-likelihood to make the objective of training
     """
 
     from_source: bool
-    translation: Array
-    null: Array
-    jumps: Array
+    translation: Array  # (K + N_MISSING,)
+    null: Array  # (n_words + 1,)
+    jumps: Array  # (2 WIDEST + 1,)
     p0: float
     log_prior: float = 0.0
 

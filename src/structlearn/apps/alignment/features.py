@@ -47,19 +47,11 @@ class SpelledWords(NamedTuple):
 
 
 class EdgeFeatures(NamedTuple):
-    """Features of all edges of a batch of pairs.
-
-    Attributes
-    ----------
-    bitext : Bitext
-        The pairs, whose cells are the edges.
-    F : ndarray of shape (n_cells, n_features)
-    agreement : ndarray of shape (n_cells,)
-    """
+    """Features of all edges of a batch of pairs, which are the cells of a bitext."""
 
     bitext: Bitext
-    F: Array
-    agreement: Array
+    F: Array  # (n_cells, n_features)
+    agreement: Array  # (n_cells,)
 
 
 def feature_names(*, vectors: bool = False) -> list[str]:

@@ -29,23 +29,17 @@ N_PARTS = 64
 class Lexicon(NamedTuple):
     """Pairs of words that occur together.
 
-    Attributes
-    ----------
-    start : ndarray of shape (n_source_words + 2,)
-        The entries of source word e are `start[e] : start[e + 1]`; the word never seen has none.
-    target : ndarray of shape (K,)
-        Target words, increasing within a source word.
-    together : ndarray of shape (K,)
-        In how many sentence pairs the two occur together.
-    source_pairs, target_pairs : ndarray of shape (n_words + 1,)
-        In how many sentence pairs each word occurs; 0 for the word never seen.
+    start : the entries of source word e are `start[e] : start[e + 1]`; the word never seen has none
+    target : target words, increasing within a source word
+    together : in how many sentence pairs the two occur together
+    source_pairs, target_pairs : in how many sentence pairs each word occurs; 0 for the word never seen
     """
 
-    start: Array
-    target: Array
-    together: Array
-    source_pairs: Array
-    target_pairs: Array
+    start: Array  # (n_source_words + 2,)
+    target: Array  # (K,)
+    together: Array  # (K,)
+    source_pairs: Array  # (n_source_words + 1,)
+    target_pairs: Array  # (n_target_words + 1,)
 
     def source(self) -> Array:
         """Source word of each entry, of shape (K,)."""
@@ -100,11 +94,6 @@ def build_lexicon(
 
     Source word by source word: visit the sentences it occurs in, mark the target words met. This takes time
     O(cells) and no sort of all cells. `advance` is called 2 `N_PARTS` times at most.
-
-    Returns
-    -------
-    lexicon : Lexicon
-    entry : ndarray of shape (n_cells,)
     """
     n_source, n_target = len(bitext.source_words), len(bitext.target_words)
     where = _occurrences(bitext.source, n_source)

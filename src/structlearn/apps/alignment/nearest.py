@@ -54,13 +54,8 @@ class Space(NamedTuple):
 def nearest_problem(folder: Path | None, n: int) -> tuple[Labelled, Labelled, list[str]]:
     """N pairs to train on, others to test, and what to tell of the data.
 
-    Parameters
-    ----------
-    folder : path, optional
-        That of the Hansards; their neighbours `vectors` and `dictionary` are used where they are. Without
-        it, pairs are those of the embedded corpus.
-    n : int
-
+    The folder is that of the Hansards; its neighbours `vectors` and `dictionary` are used where they are.
+    Without it, pairs are those of the embedded corpus.
     """
     told = [] if folder else ["The Hansards are not here: using the pairs that come with structlearn."]
     pairs = _pairs(folder, n + N_TEST)

@@ -25,20 +25,14 @@ from structlearn.solvers.progress import counted
 class Posteriors(NamedTuple):
     """Probabilities of links in both directions; over one pair, or over the cells and words of many.
 
-    Attributes
-    ----------
-    forward : ndarray of shape (m, n) or (n_cells,)
-        p(target word j is from source word i); over i and NULL they sum to 1.
-    reverse : ndarray of shape (m, n) or (n_cells,)
-        p(source word i is from target word j); over j and NULL they sum to 1.
-    forward_null : ndarray of shape (n,) or (n_target_tokens,)
-    reverse_null : ndarray of shape (m,) or (n_source_tokens,)
+    forward : p(target word j is from source word i); over i and NULL they sum to 1
+    reverse : p(source word i is from target word j); over j and NULL they sum to 1
     """
 
-    forward: Array
-    reverse: Array
-    forward_null: Array
-    reverse_null: Array
+    forward: Array  # (m, n) or (n_cells,)
+    reverse: Array  # (m, n) or (n_cells,)
+    forward_null: Array  # (n,) or (n_target_tokens,)
+    reverse_null: Array  # (m,) or (n_source_tokens,)
 
     def agreement(self) -> Array:
         """Geometric mean of both directions; a link where it exceeds 0.5 is the unsupervised aligner."""
@@ -89,10 +83,9 @@ class AlignmentStatistics:
         """Pairs of (source words, target words) in the numbers of this vocabulary."""
         return Bitext.encode(pairs, self.source_words, self.target_words)
 
-    def posteriors(self, bitext: Bitext, *, model1: bool = False, n_jobs: int = 1) -> Posteriors:
-        """Posteriors of the HMM, or of Model 1 with the same translation tables, over all pairs."""
-        reach = 0 if model1 else bitext.longest + 1
-        records = self.forward.record(reach), self.reverse.record(reach)
+    def posteriors(self, bitext: Bitext, *, n_jobs: int = 1) -> Posteriors:
+        """Posteriors of the HMM over all pairs."""
+        records = self.forward.record(bitext.longest + 1), self.reverse.record(bitext.longest + 1)
 
         def work(part: tuple[int, int]) -> tuple[Array, ...]:
             entry = find_entries(self.lexicon, bitext.record, *part)
@@ -102,10 +95,10 @@ class AlignmentStatistics:
         with in_order(n_jobs) as run:
             return Posteriors(*(np.concatenate(parts) for parts in zip(*run(work, chunks(bitext)))))
 
-    def tables(self, source: Iterable[str], target: Iterable[str], *, model1: bool = False) -> Posteriors:
+    def tables(self, source: Iterable[str], target: Iterable[str]) -> Posteriors:
         """Posteriors of one pair of sentences, (m, n) each."""
         bitext = self.encode([(source, target)])
-        return next(by_pair(bitext, self.posteriors(bitext, model1=model1)))
+        return next(by_pair(bitext, self.posteriors(bitext)))
 
     def pair_statistics(self, bitext: Bitext) -> PairStatistics:
         """Dice and translation probabilities of every cell."""

@@ -45,15 +45,6 @@ def grow_diag_final_and(forward: Collection[Link], backward: Collection[Link]) -
     return _final(forward, backward, all)
 
 
-SYMMETRIZATIONS: dict[str, Symmetrization] = {
-    "intersection": intersection,
-    "union": union,
-    "grow-diag": grow_diag,
-    "grow-diag-final": grow_diag_final,
-    "grow-diag-final-and": grow_diag_final_and,
-}
-
-
 def symmetrize_tables(forward: Array, backward: Array, method: Symmetrization = grow_diag_final_and) -> Array:
     """The same for 0/1 tables [source, target] of one shape; the answer is such a table."""
     if forward.shape != backward.shape:

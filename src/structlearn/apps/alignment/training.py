@@ -28,17 +28,11 @@ BELIEFS = Priors()
 class EMSettings:
     """How to train.
 
-    Parameters
-    ----------
-    model1, hmm : int
-        Iterations of Model 1, then of the HMM.
-    agreement : bool
-        Whether the HMM's two directions are trained to agree: a link counts as much as the product of its
-        two posteriors (Liang, Taskar and Klein 2006). Otherwise each direction is trained apart; its
-        objective never decreases if `priors.unseen` is 0.
-    p0 : float
-        Probability of NULL.
-    priors : Priors
+    model1, hmm : iterations of Model 1, then of the HMM
+    agreement : whether the HMM's two directions are trained to agree: a link counts as much as the product of
+        its two posteriors (Liang, Taskar and Klein 2006). Otherwise each direction is trained apart; its
+        objective never decreases if `priors.unseen` is 0
+    p0 : probability of NULL
     """
 
     model1: int = 5

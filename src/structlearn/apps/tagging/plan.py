@@ -20,8 +20,6 @@ _NOTES = {"names": list[str], "label": str, "aliases": dict[str, str], "template
 class Plan:
     """What to read of a file, made when the names of its columns are known.
 
-    Attributes
-    ----------
     names : all columns of the training file
     label : the column to learn
     aliases : names that templates may use beside the file's own
@@ -101,8 +99,6 @@ def make_plan(
 ) -> Plan:
     """Resolve what was asked for against a file's columns; ValueError where it does not fit.
 
-    Parameters
-    ----------
     names : the file's columns
     label : name or number; the last column unless given, UPOS in CoNLL-U
     columns : names or numbers of the columns to look at, the words first; all others, FORM in CoNLL-U

@@ -42,14 +42,9 @@ _OTHER = (
 class Atom:
     """A view of one column, some tokens away.
 
-    Parameters
-    ----------
-    column : str
-        Name or number of a column.
-    view : str
-        "same" or one of `structlearn.apps.text.views`.
-    offset : int
-        Tokens to the right (negative: to the left). Outside the sentence the value says how far outside.
+    column : name or number of a column
+    view : "same" or one of `structlearn.apps.text.views`
+    offset : tokens to the right (negative: to the left); outside the sentence the value says how far outside
     """
 
     column: str
