@@ -23,15 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from alignment_statistics import eflomal_links, gold_pairs, symmetrized
+from alignment_statistics import bitext_pairs, eflomal_links, gold_pairs, symmetrized, text_pairs
 from common import DATA, machine
 
-from structlearn import StructuredPredictor
-from structlearn.apps.alignment.aligner import Aligner
-from structlearn.apps.alignment.bitext import read_pairs
+from structlearn import MatchingClassifier, StructuredPredictor
+from structlearn.apps.alignment.aligner import BATCH, Aligner
 from structlearn.apps.alignment.concatenated import ProgramMatching, UntiedMatching
-from structlearn.apps.alignment.experiment import alignment_experiment
-from structlearn.apps.alignment.links import read_links
+from structlearn.apps.alignment.links import link_table, read_links
 from structlearn.apps.alignment.metrics import alignment_scores
 
 HANSARDS = DATA / "hansards"
@@ -40,13 +38,9 @@ N_APPLIED = 5000
 N_PROGRAMS = 20
 
 
-def bitext() -> Any:
-    return read_pairs(HANSARDS / "bitext.e.gz", HANSARDS / "bitext.f.gz")
-
-
 def parallel() -> Any:
     """Other text, without its longest sentences."""
-    pairs = read_pairs(DATA / "parallel" / "train.norm.en.gz", DATA / "parallel" / "train.norm.fr.gz")
+    pairs = text_pairs(DATA / "parallel" / "train.norm.en.gz", DATA / "parallel" / "train.norm.fr.gz")
     return (pair for pair in pairs if max(map(len, pair)) <= 50)
 
 
@@ -101,7 +95,7 @@ def cpu_seconds(function: Callable[[], Any]) -> float:
 
 
 def speed(model: Aligner) -> None:
-    pairs = list(islice(bitext(), N_APPLIED))
+    pairs = list(islice(bitext_pairs(), N_APPLIED))
     for scores in (False, True):
 
         def apply(scores: bool = scores) -> None:
@@ -121,7 +115,7 @@ def command_line(model: Aligner) -> None:
         seconds = []
         for n in (500, N_APPLIED, 3 * N_APPLIED):
             for k, side in enumerate("ef"):
-                lines = (f"{' '.join(pair[k])}\n" for pair in islice(bitext(), n))
+                lines = (f"{' '.join(pair[k])}\n" for pair in islice(bitext_pairs(), n))
                 (Path(folder) / side).write_text("".join(lines))
             files = [f"{folder}/{name}" for name in ("model", "e", "f", "links")]
             arguments = ["align", "apply", files[0], "--src", files[1], "--tgt", files[2], "--out", files[3]]
@@ -130,8 +124,18 @@ def command_line(model: Aligner) -> None:
     print(f"align apply: {rate:,.0f} pairs/s on one core", flush=True)
 
 
+def links_of_the_rule(n: int, *, regularization: float = 0.01, dtype: Any = np.float64) -> tuple[Any, ...]:
+    """A one-to-one matching with the count cost, and n pairs with the links of the unsupervised aligner."""
+    pairs = [pair for pair in islice(bitext_pairs(), n) if pair[0] and pair[1]]
+    aligner = Aligner(fertility=1).fit(pairs)
+    batches = (aligner.features(pairs[k : k + BATCH]) for k in range(0, len(pairs), BATCH))
+    X = [x.astype(dtype) for batch in batches for x in batch.bitext.tables(batch.F)]
+    y = [link_table(one, x.shape[:2]) for one, x in zip(aligner.predict(pairs), X)]
+    return MatchingClassifier(cost="count", regularization=regularization, random_state=0), X, y
+
+
 def oracles() -> None:
-    model, X, y = alignment_experiment(list(islice(bitext(), N_PROGRAMS)), regularization=0.1)
+    model, X, y = links_of_the_rule(N_PROGRAMS, regularization=0.1)
     model.set_params(tol=1e-3)
     parameters = {k: v for k, v in model.get_params().items() if k not in ("unmatched", "capacities")}
     structures = (("assignment", UntiedMatching()), ("linear program", ProgramMatching()))
@@ -149,7 +153,7 @@ def oracles() -> None:
 def sizes(large: bool) -> None:
     """Training on links of the unsupervised aligner; the first pass alone, by the processor's time."""
     for n in (100, 1000, 10_000, *((100_000,) if large else ())):
-        model, X, y = alignment_experiment(list(islice(bitext(), n)), dtype=np.float32)
+        model, X, y = links_of_the_rule(n, dtype=np.float32)
         model.set_params(tol=1e-2).fit(X[:2], y[:2])
         clock = PassClock()
         model.set_params(callback=clock).fit(X, y)
@@ -180,10 +184,12 @@ def main() -> None:
     parser.add_argument("--eflomal", metavar="COMMAND", help="the eflomal-align to compare with")
     arguments = parser.parse_args()
     print(machine())
-    pairs = list(read_pairs(HANSARDS / "train.e", HANSARDS / "train.f"))
+    pairs = list(text_pairs(HANSARDS / "train.e", HANSARDS / "train.f"))
     links = read_links(HANSARDS / "train.wa", [(len(e), len(f)) for e, f in pairs])
     begin = time.process_time()
-    aligner = Aligner(**OPTIONS).fit(pairs, None, chain(bitext(), parallel() if arguments.parallel else ()))
+    aligner = Aligner(**OPTIONS).fit(
+        pairs, None, chain(bitext_pairs(), parallel() if arguments.parallel else ())
+    )
     print(f"statistics: {time.process_time() - begin:.1f} s CPU", flush=True)
     error_rates(aligner, pairs, links)
     if arguments.eflomal:

@@ -22,10 +22,11 @@ from pathlib import Path
 import numpy as np
 from common import DATA, machine
 
-from structlearn.apps.alignment.bitext import Bitext, Corpus, Vocabulary, read_pairs
+from structlearn.apps.alignment.bitext import Bitext, Corpus, Vocabulary
 from structlearn.apps.alignment.lexicon import build_lexicon
 from structlearn.apps.alignment.statistics import AlignmentStatistics, by_pair
-from structlearn.apps.alignment.training import Recipe
+from structlearn.apps.alignment.text import paired_lines
+from structlearn.apps.alignment.training import EMSettings
 
 HANSARDS = DATA / "hansards"
 THRESHOLDS = (0.4, 0.5, 0.6)
@@ -54,8 +55,12 @@ def gold_links(name):
     return links
 
 
+def text_pairs(source, target):
+    return ((left.split(), right.split()) for _, left, right in paired_lines(source, target))
+
+
 def bitext_pairs():
-    return read_pairs(HANSARDS / "bitext.e.gz", HANSARDS / "bitext.f.gz")
+    return text_pairs(HANSARDS / "bitext.e.gz", HANSARDS / "bitext.f.gz")
 
 
 def aer(predicted, gold):
@@ -152,7 +157,7 @@ def compile_all(n_jobs):
     pairs = gold_pairs("trial")
     bitext = Bitext.from_pairs(pairs)
     for agreement in (False, True):
-        statistics = AlignmentStatistics.train(bitext, Recipe(1, 1, agreement), n_jobs=n_jobs)
+        statistics = AlignmentStatistics.train(bitext, EMSettings(1, 1, agreement), n_jobs=n_jobs)
     statistics.posteriors(bitext)
     statistics.pair_statistics(bitext)
 
@@ -228,7 +233,7 @@ def synthetic(n_pairs, n_jobs, n_types=200_000, seed=0):
     bitext = Bitext(*corpora, *vocabularies)
     print(f"{n_pairs:,} synthetic pairs, {n_types:,} types a side, {bitext.cell_start[-1]:,} cells:")
     clock = Clock()
-    statistics = AlignmentStatistics.train(bitext, Recipe(model1=1, hmm=1), n_jobs=n_jobs)
+    statistics = AlignmentStatistics.train(bitext, EMSettings(model1=1, hmm=1), n_jobs=n_jobs)
     clock(f"1 + 1 iterations, {statistics.lexicon.target.size:,} word pairs")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.data.digits import train_test_digit_sequences
 from structlearn.estimators import ChainClassifier, MulticlassClassifier
+from structlearn.estimators.base import StructuredEstimator
 from structlearn.metrics import exact_match, sequence_accuracy
 from structlearn.reports import Page, plot_history, plot_sequences, plot_transitions, save_figure
 from structlearn.reports.tables import aligned
@@ -27,7 +28,7 @@ class Reading(NamedTuple):
     """A trained model and how it read the test sequences."""
 
     name: str
-    model: Any
+    model: StructuredEstimator
     answers: list[Array]
     digit_error: float
     sequence_error: float
@@ -43,17 +44,10 @@ def run(
 ) -> None:
     """Train a classifier of single digits and a chain on noisy counting sequences, and show the difference.
 
-    Parameters
-    ----------
-    out : str or Path
-        Folder for history.csv, the figures, model.safetensors and index.html; made if it is not there.
-    stream : text stream, optional
-        Where the table and the certificate go, instead of stdout. Talk goes to stderr.
-    n_train, n_test : int
-        Numbers of sequences.
-    noise : float
-        Standard deviation of the noise on the pixels, which are between 0 and 1.
-
+    out : folder for history.csv, the figures, model.safetensors and index.html; made if it is not there
+    stream : where the table and the certificate go, instead of stdout; talk goes to stderr
+    n_train, n_test : numbers of sequences
+    noise : standard deviation of the noise on the pixels, which are between 0 and 1
     """
     out = make_folder(out)
     X, X_test, y, y_test = train_test_digit_sequences(
@@ -70,12 +64,12 @@ def run(
     print(aligned([HEADER, *map(_cells, readings)]), file=stream)
     print(f"\n{chain.certificate_}\n", file=stream)
     _say("Drawing ...")
-    _write_files(out, readings, X_test, y_test)
+    _write_files(out, readings, chain, X_test, y_test)
     _page(out, readings, n_train, n_test, noise).write(out / "index.html")
     print(_next_steps(out), file=stream)
 
 
-def _reading(name: str, model: Any, answers: list[Array], y: list[Array]) -> Reading:
+def _reading(name: str, model: StructuredEstimator, answers: list[Array], y: list[Array]) -> Reading:
     return Reading(name, model, answers, 1 - sequence_accuracy(y, answers), 1 - exact_match(y, answers))
 
 
@@ -88,23 +82,15 @@ def _say(sentence: str) -> None:
 
 def _cells(reading: Reading) -> tuple[str, ...]:
     """One row of the table, as text."""
-    certificate = reading.model.certificate_
-    return (
-        reading.name,
-        f"{reading.digit_error:.2%}",
-        f"{reading.sequence_error:.2%}",
-        f"{certificate.primal:.5f}",
-        f"{certificate.dual:.5f}",
-        f"{certificate.gap:.5f}",
-        f"{certificate.passes:g}",
-        f"{certificate.seconds:.2f}",
-    )
+    made = reading.model.certificate_
+    errors = (f"{error:.2%}" for error in (reading.digit_error, reading.sequence_error))
+    values = (f"{value:.5f}" for value in (made.primal, made.dual, made.gap))
+    return reading.name, *errors, *values, f"{made.passes:g}", f"{made.seconds:.2f}"
 
 
 def _commands(model: str) -> str:
-    return (
-        f"structlearn info {shlex.quote(model)}\nstructlearn train tag YOUR_DATA.txt --out tagger.safetensors"
-    )
+    info = f"structlearn info {shlex.quote(model)}"
+    return f"{info}\nstructlearn train tag YOUR_DATA.txt --out tagger.safetensors"
 
 
 def _next_steps(out: Path) -> str:
@@ -116,8 +102,9 @@ def _next_steps(out: Path) -> str:
 # ---- the files -------------------------------------------------------------------------------------
 
 
-def _write_files(out: Path, readings: Sequence[Reading], X: list[Array], y: list[Array]) -> None:
-    chain = readings[-1].model
+def _write_files(
+    out: Path, readings: Sequence[Reading], chain: ChainClassifier, X: list[Array], y: list[Array]
+) -> None:
     chain.history_.to_csv(out / "history.csv")
     chain.save(out / "model.safetensors")
     shown = _telling(readings, y)
@@ -131,8 +118,8 @@ def _write_files(out: Path, readings: Sequence[Reading], X: list[Array], y: list
         ),
     }
     for name, figure in figures.items():
-        save_figure(figure, out / f"{name}.png")
-        save_figure(figure, out / f"{name}.svg")
+        for kind in ("png", "svg"):
+            save_figure(figure, out / f"{name}.{kind}")
 
 
 def _telling(readings: Sequence[Reading], y: list[Array]) -> list[int]:
@@ -200,9 +187,8 @@ def _page(out: Path, readings: Sequence[Reading], n_train: int, n_test: int, noi
         f"reading them as sequences, {chain.digit_error:.1%}."
     )
     page = Page("Handwritten numbers, read as sequences", lead)
-    page.section("What was trained").text(_DATA.format(n_train=n_train, n_test=n_test, noise=noise)).text(
-        _MODELS
-    )
+    page.section("What was trained")
+    page.text(_DATA.format(n_train=n_train, n_test=n_test, noise=noise)).text(_MODELS)
     page.table(HEADER, map(_cells, readings), _TABLE)
     page.section("How far from optimal is the model?").text(_CERTIFICATE)
     page.definitions(dict(line.split(": ", 1) for line in str(chain.model.certificate_).splitlines()))

@@ -14,6 +14,7 @@ import numpy as np
 from structlearn import metrics
 from structlearn.apps.alignment.concatenated import ProgramMatching, UntiedMatching, WordMatcher
 from structlearn.apps.alignment.nearest import nearest_problem
+from structlearn.core.contract import Array
 from structlearn.data import (
     DataError,
     digit_triplets,
@@ -25,11 +26,12 @@ from structlearn.data import (
 )
 from structlearn.data.registry import file_of
 from structlearn.estimators import ChainClassifier, MultiLabelClassifier, StructuredPredictor
+from structlearn.estimators.base import StructuredEstimator
 from structlearn.reports.comparison import named_solvers
 from structlearn.structures import Simplex
 
 #: Parameters of all recipes: lambda, the gap at which to stop, and budgets for the slow solvers.
-SHARED: dict[str, Any] = {"regularization": 0.01, "tol": 1e-3, "max_passes": 1000, "max_seconds": 60.0}
+SHARED: dict[str, float] = {"regularization": 0.01, "tol": 1e-3, "max_passes": 1000, "max_seconds": 60.0}
 
 
 class Amount(NamedTuple):
@@ -39,11 +41,11 @@ class Amount(NamedTuple):
     n: int | None = None
 
 
-class Problem(NamedTuple):
+class RecipeProblem(NamedTuple):
     """Data of a recipe: what to train on, and how to judge."""
 
-    X: Any
-    y: Any
+    X: object
+    y: object
     #: from an estimator to its test error
     error: Callable[[Any], float]
     summary: str
@@ -68,17 +70,17 @@ class Recipe:
 
     what: str
     data: str
-    estimator: Callable[..., Any]
-    parameters: dict[str, Any]
+    estimator: Callable[..., StructuredEstimator]
+    parameters: Mapping[str, object]
     error_name: str
-    load: Callable[[Path | None, Amount], Problem]
+    load: Callable[[Path | None, Amount], RecipeProblem]
     flags: Mapping[str, tuple[str, ...]]
     needed: bool = True
     sized: bool = False
-    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    variants: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     slow: tuple[str, ...] = ()
 
-    def solvers(self, names: Sequence[str] | None, n: int | None = None) -> Any:
+    def solvers(self, names: Sequence[str] | None, n: int | None = None) -> Mapping[str, object] | None:
         """What to compare, in the form that `structlearn.reports.compare` takes: by names, or the usual."""
         if names is None:
             usual = {name: one for name, one in self.variants.items() if n is None or name not in self.slow}
@@ -87,18 +89,12 @@ class Recipe:
 
     def problem(
         self, folder: str | Path | None = None, *, full: bool = False, n: int | None = None
-    ) -> Problem:
+    ) -> RecipeProblem:
         """The problem, from the data set's folder or, unless it is needed, from data that is embedded.
 
-        Parameters
-        ----------
-        folder : path, optional
-            Where the data set is (see `structlearn.data.located`).
-        full : bool
-            Whether to train on more of the data.
-        n : int, optional
-            How many examples to train on, where that can be chosen.
-
+        folder : where the data set is (see `structlearn.data.located`)
+        full : whether to train on more of the data
+        n : how many examples to train on, where that can be chosen
         """
         if folder is not None and not Path(folder).is_dir():
             raise DataError(f"The data folder {folder} does not exist.")
@@ -115,23 +111,24 @@ class Recipe:
 # ---- scene -----------------------------------------------------------------------------------------
 
 
-def _load_scene(folder: Path | None, amount: Amount) -> Problem:
+def _load_scene(folder: Path | None, amount: Amount) -> RecipeProblem:
     """The split is given; there is no more of it."""
     train, test = (file_of(_given(folder), name) for name in ("scene_train", "scene_test"))
     X, y = read_libsvm(train, multilabel=True)
     X_test, y_test = read_libsvm(test, multilabel=True, n_features=X.shape[1])
     error = partial(_hamming_error, X_test.toarray(), y_test)
-    return Problem(X.toarray(), y, error, f"{len(y)} images to train on, {len(y_test)} to test")
+    return RecipeProblem(X.toarray(), y, error, f"{len(y)} images to train on, {len(y_test)} to test")
 
 
-def _hamming_error(X: Any, y: Any, estimator: Any) -> float:
-    return metrics.hamming_loss(estimator.indicator(y), estimator.indicator(estimator.predict(X)))
+def _hamming_error(X: Array, y: Array | list[tuple[int, ...]], estimator: MultiLabelClassifier) -> float:
+    found = estimator.indicator(estimator.predict(X))
+    return metrics.hamming_loss(list(estimator.indicator(y)), list(found))
 
 
 # ---- letters ---------------------------------------------------------------------------------------
 
 
-def _load_letters(folder: Path | None, amount: Amount) -> Problem:
+def _load_letters(folder: Path | None, amount: Amount) -> RecipeProblem:
     """Train on fold 0 and test on the others, as the papers do; in full, the other way round."""
     X, y, folds = read_letters(file_of(_given(folder), "letter.data"))
     train, test = (np.flatnonzero((folds == 0) == wanted) for wanted in (not amount.full, amount.full))
@@ -139,17 +136,17 @@ def _load_letters(folder: Path | None, amount: Amount) -> Problem:
         raise DataError("letter.data must have words in fold 0 and in others.")
     summary = f"{train.size} words to train on, {test.size} to test"
     error = partial(_score_error, [X[i] for i in test], [y[i] for i in test])
-    return Problem([X[i] for i in train], [y[i] for i in train], error, summary)
+    return RecipeProblem([X[i] for i in train], [y[i] for i in train], error, summary)
 
 
-def _score_error(X: Any, y: Any, estimator: Any) -> float:
+def _score_error(X: object, y: object, estimator: ChainClassifier | StructuredPredictor) -> float:
     return 1.0 - float(estimator.score(X, y))
 
 
 # ---- triplets --------------------------------------------------------------------------------------
 
 
-def _load_triplets(folder: Path | None, amount: Amount) -> Problem:
+def _load_triplets(folder: Path | None, amount: Amount) -> RecipeProblem:
     """So many triplets of shoes, or of scikit-learn's digits where there are no shoes."""
     n_train, n_test = (4000, 4000) if amount.full else (1000, 1000)
     if folder is None:
@@ -164,7 +161,7 @@ def _load_triplets(folder: Path | None, amount: Amount) -> Problem:
     X, y = pair_features(items, triplets), outcomes.tolist()
     kind = "digits" if folder is None else "shoes"
     summary = f"{n_train} triplets of {kind} to train on, {len(y) - n_train} to test"
-    return Problem(
+    return RecipeProblem(
         list(X[:n_train]), y[:n_train], partial(_score_error, list(X[n_train:]), y[n_train:]), summary
     )
 
@@ -172,13 +169,13 @@ def _load_triplets(folder: Path | None, amount: Amount) -> Problem:
 # ---- alignment -------------------------------------------------------------------------------------
 
 
-def _load_alignment(folder: Path | None, amount: Amount) -> Problem:
+def _load_alignment(folder: Path | None, amount: Amount) -> RecipeProblem:
     """Pairs of the Hansards, or of the embedded corpus; labels are the links of nearest vectors."""
     train, test, told = nearest_problem(folder, amount.n or 100)
     for sentence in told:
         print(sentence, file=sys.stderr)
     summary = f"{len(train.X)} sentence pairs to train on, {len(test.X)} to test"
-    return Problem(train.X, train.y, partial(_score_error, test.X, test.y), summary)
+    return RecipeProblem(train.X, train.y, partial(_score_error, test.X, test.y), summary)
 
 
 def _given(folder: Path | None) -> Path:
@@ -196,7 +193,7 @@ def _triplet_predictor(**parameters: Any) -> StructuredPredictor:
 
 
 #: Pairwise steps choose among equally good corners, by rounding; with these two oracles take the same steps.
-_PLAIN_STEPS: dict[str, Any] = {"solver": "bcfw", "solver_options": {"steps": "plain"}}
+_PLAIN_STEPS: dict[str, object] = {"solver": "bcfw", "solver_options": {"steps": "plain"}}
 _FLAGS = {"loss": ("loss",), "cost": ("cost",)}
 RECIPES: dict[str, Recipe] = {
     "scene": Recipe(

@@ -27,7 +27,7 @@ APPLICATIONS: Registry[Application] = Registry(
 )
 
 
-def load(path: str | Path, structure: Any = None, scoring: Any = None) -> Any:
+def load(path: str | Path, structure: object = None, scoring: object = None) -> Any:
     """Read an estimator from `path`, or the application that keeps one there: a `Tagger` or an `Aligner`.
 
     `structure` (and `scoring`) must be given for a `StructuredPredictor` whose structure is the user's own:

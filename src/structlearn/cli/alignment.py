@@ -81,12 +81,12 @@ def clean(
     form (NFC) in any case. A pair is split behind punctuation marks that both sides have in the same order,
     if the pieces are alike in length.
     """
-    from structlearn.apps.alignment.clean import Rules, clean_files
+    from structlearn.apps.alignment.clean import CleaningRules, clean_files
 
     outputs = _beside(out, source, target)
     for path in outputs:
         check_output(path, others=[source, target])
-    rules = Rules(
+    rules = CleaningRules(
         _tokenizer(tokenize, source_language, source, "--src-language"),
         _tokenizer(tokenize, target_language, target, "--tgt-language"),
         lowercase=lowercase,

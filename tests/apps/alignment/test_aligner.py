@@ -11,7 +11,7 @@ from structlearn.apps.alignment.bitext import Bitext
 from structlearn.apps.alignment.corpus import load_corpus
 from structlearn.apps.alignment.features import STRONG, edge_features, feature_names
 from structlearn.apps.alignment.learning import gold_of
-from structlearn.apps.alignment.links import Links, table_links
+from structlearn.apps.alignment.links import Links, link_table, table_links
 from structlearn.apps.alignment.metrics import alignment_scores
 from structlearn.apps.alignment.statistics import by_pair
 from structlearn.apps.alignment.vectors import WordVectors, nearest_links, unit_rows
@@ -77,6 +77,17 @@ def test_without_gold_links_are_where_both_directions_agree(rule, pairs):
     assert rule.certificate_ is None
     scores = rule.predict_scores(pairs[:3])
     assert min(value for one in scores for value in one.values()) > 0.4
+
+
+def test_a_matching_learns_the_links_of_the_rule(pairs):
+    aligner = Aligner(fertility=1).fit(pairs[:40])
+    features = aligner.features(pairs[:40])
+    X = features.bitext.tables(features.F)
+    y = [link_table(one, x.shape[:2]) for one, x in zip(aligner.predict(pairs[:40]), X)]
+    model = structlearn.MatchingClassifier(cost="count", regularization=0.01, tol=0.1, random_state=0).fit(
+        X, y
+    )
+    assert model.score(X, y) > 0.9
 
 
 def test_learning_beats_the_rule(rule, aligner, pairs, links):

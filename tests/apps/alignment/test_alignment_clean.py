@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from structlearn.apps.alignment.clean import (
     COUNTED,
-    Rules,
+    CleaningRules,
     clean_files,
     clean_pairs,
     split_pair,
@@ -20,7 +20,9 @@ from structlearn.data import DataError
 
 def cleaned(lines, **rules):
     counts = Counter()
-    pairs = [tuple(" ".join(side) for side in pair) for pair in clean_pairs(lines, Rules(**rules), counts)]
+    pairs = [
+        tuple(" ".join(side) for side in pair) for pair in clean_pairs(lines, CleaningRules(**rules), counts)
+    ]
     return pairs, {name: n for name, n in counts.items() if n}
 
 
@@ -119,4 +121,4 @@ def test_no_output_if_the_input_is_bad(write, tmp_path):
 )
 def test_impossible_rules(rules, said):
     with pytest.raises(ValueError, match=said):
-        Rules(**rules)
+        CleaningRules(**rules)

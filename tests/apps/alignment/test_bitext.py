@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from structlearn.apps.alignment.bitext import Bitext
-from structlearn.apps.alignment.dice import dice
 from structlearn.apps.alignment.lexicon import build_lexicon, find_entries
+from structlearn.apps.alignment.text import read_pairs
 
 PAIRS = [
     (["the", "house", "is", "the", "house"], ["la", "maison", "est", "la", "maison"]),
@@ -48,7 +48,8 @@ def test_files_plain_and_compressed(tmp_path):
     (tmp_path / "text.e").write_text("the house\n\na book\n", encoding="utf-8")
     with gzip.open(tmp_path / "text.f.gz", "wt", encoding="utf-8") as file:
         file.write("la maison\nrien\nun été\n")
-    bitext = Bitext.read(tmp_path / "text.e", tmp_path / "text.f.gz")
+    text = read_pairs(tmp_path / "text.e", tmp_path / "text.f.gz", allow_empty=True)
+    bitext = Bitext.from_pairs((pair.source, pair.target) for pair in text)
     assert bitext.source.lengths.tolist() == [2, 0, 2]
     assert words(bitext.target, bitext.target_words, 2) == ["un", "été"]
 
@@ -57,7 +58,7 @@ def test_files_of_unequal_length_are_refused(tmp_path):
     (tmp_path / "a").write_text("one\ntwo\n")
     (tmp_path / "b").write_text("un\n")
     with pytest.raises(ValueError, match="b, line 2: the file ends here"):
-        Bitext.read(tmp_path / "a", tmp_path / "b")
+        Bitext.from_pairs(pair[1:] for pair in read_pairs(tmp_path / "a", tmp_path / "b"))
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -66,7 +67,7 @@ def test_lexicon_counts_sentence_pairs(n_jobs):
     lexicon, entry = build_lexicon(bitext, n_jobs=n_jobs)
     together = Counter((e, f) for source, target in PAIRS for e in set(source) for f in set(target))
     either = Counter(word for pair in PAIRS for side in pair for word in set(side))
-    found = zip(lexicon.source(), lexicon.target, lexicon.together, dice(lexicon))
+    found = zip(lexicon.source(), lexicon.target, lexicon.together, lexicon.dice())
     named = {
         (bitext.source_words.words[e], bitext.target_words.words[f]): (count, value)
         for e, f, count, value in found
@@ -74,7 +75,7 @@ def test_lexicon_counts_sentence_pairs(n_jobs):
     assert {pair: count for pair, (count, _) in named.items()} == together
     for (e, f), (count, value) in named.items():
         assert value == pytest.approx(2 * count / (either[e] + either[f]))
-    np.testing.assert_array_equal(entry, find_entries(lexicon, bitext.source, bitext.target, 0, len(bitext)))
+    np.testing.assert_array_equal(entry, find_entries(lexicon, bitext.record, 0, len(bitext)))
 
 
 def test_entries_name_the_words_of_their_cells():
@@ -91,4 +92,4 @@ def test_pairs_that_are_not_stored_have_places_of_their_own():
     lexicon, _ = build_lexicon(bitext)
     new = Bitext.encode([(["a", "new"], ["livre", "neuf"])], bitext.source_words, bitext.target_words)
     K = lexicon.target.size
-    assert find_entries(lexicon, new.source, new.target, 0, 1).tolist() == [K, K + 2, K + 1, K + 3]
+    assert find_entries(lexicon, new.record, 0, 1).tolist() == [K, K + 2, K + 1, K + 3]

@@ -6,7 +6,7 @@ import pytest
 from structlearn.apps.alignment.bitext import Bitext
 from structlearn.apps.alignment.direction import Priors
 from structlearn.apps.alignment.statistics import AlignmentStatistics, by_pair
-from structlearn.apps.alignment.training import Recipe
+from structlearn.apps.alignment.training import EMSettings
 
 
 def synthetic_pairs(n_pairs=300, seed=0):
@@ -33,7 +33,7 @@ def statistics(bitext):
 
 @pytest.mark.parametrize("alpha", [0.0, 0.01])
 def test_objective_never_decreases(bitext, alpha):
-    recipe = Recipe(model1=6, hmm=6, agreement=False, priors=Priors(alpha, 0.1, 0.0))
+    recipe = EMSettings(model1=6, hmm=6, agreement=False, priors=Priors(alpha, 0.1, 0.0))
     history = AlignmentStatistics.train(bitext, recipe).history
     for model in ("model1", "hmm"):
         # With a prior on translations, the uniform start has no variational objective.
@@ -53,7 +53,7 @@ def test_translations_are_found_and_null_is_used(statistics):
 
 @pytest.mark.parametrize("agreement", [False, True])
 def test_exchanging_the_sides_exchanges_the_directions(bitext, agreement):
-    recipe = Recipe(model1=2, hmm=2, agreement=agreement)
+    recipe = EMSettings(model1=2, hmm=2, agreement=agreement)
     one = AlignmentStatistics.train(bitext, recipe)
     exchanged = Bitext(bitext.target, bitext.source, bitext.target_words, bitext.source_words)
     other = AlignmentStatistics.train(exchanged, recipe)
@@ -64,7 +64,7 @@ def test_exchanging_the_sides_exchanges_the_directions(bitext, agreement):
 
 
 def test_training_to_agree_brings_the_directions_together(bitext, statistics):
-    apart = AlignmentStatistics.train(bitext, Recipe(agreement=False))
+    apart = AlignmentStatistics.train(bitext, EMSettings(agreement=False))
 
     def distance(trained):
         posteriors = trained.posteriors(bitext)

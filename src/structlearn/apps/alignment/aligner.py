@@ -10,23 +10,19 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from structlearn.apps.alignment.bitext import Bitext, checked_pair
 from structlearn.apps.alignment.clean import without_accents
-from structlearn.apps.alignment.features import (
-    STRONG,
-    EdgeFeatures,
-    edge_features,
-    feature_names,
-)
+from structlearn.apps.alignment.features import STRONG, EdgeFeatures, edge_features, feature_names
 from structlearn.apps.alignment.learning import (
     MISSED,
     REGULARIZATIONS,
-    Gold,
+    GoldPairs,
     Setting,
+    Validation,
     calibrate,
     cross_validate,
     fit_links,
@@ -34,13 +30,14 @@ from structlearn.apps.alignment.learning import (
 )
 from structlearn.apps.alignment.links import Link, Links, table_links
 from structlearn.apps.alignment.statistics import AlignmentStatistics
+from structlearn.apps.alignment.storage import read_aligner, write_aligner
 from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words, map_vectors, nearest_links
 from structlearn.core.contract import Array
 from structlearn.data import DataError
 from structlearn.estimators.choices import check_number, one_of
 from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
 from structlearn.problem.oracle import Oracle
-from structlearn.problem.regularizers import SquaredNorm
+from structlearn.problem.regularizers import Regularizer, SquaredNorm, Zero
 from structlearn.scoring import PartScoring
 from structlearn.solvers.solution import Certificate, History
 from structlearn.structures import Matching
@@ -96,7 +93,7 @@ class Aligner(BaseEstimator):
     weights_ : ndarray of shape (n_features,), named by `feature_names_`
     structure_ : Matching
     certificate_ : Certificate, or None without training on links
-    validation_ : list of Trial
+    validation_ : list of Validation
         Settings and their alignment error rates in cross-validation; `aer_` is the least, or None.
     vectors_, mapped_ : pair of WordVectors, MappedVectors
         Those of words that the statistics know, in one space; and what is known of a map that was learned.
@@ -117,7 +114,7 @@ class Aligner(BaseEstimator):
     tol: float = 1e-2
     max_passes: float = 1000
     n_jobs: int = 1
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     def fit(
         self,
@@ -212,27 +209,22 @@ class Aligner(BaseEstimator):
         self.slope_ = 1.0
         self.certificate_: Certificate | None = None
         self.history_ = History([])
-        self.validation_: list[Any] = []
+        self.validation_: list[Validation] = []
         self.aer_: float | None = None
 
     def _pseudo_links(self, pairs: Sequence[Words], features: EdgeFeatures) -> list[Links]:
+        """Those of nearest vectors; or above 1/2 as sure, and with a tenth of the agreement as possible."""
         if self.pseudo_gold == "nearest" and self.vectors_ is not None:
             vectors = self.vectors_
             return [Links.of(table_links(nearest_links(self._written(pair), vectors))) for pair in pairs]
-        return self._confident(features)
-
-    def _confident(self, features: EdgeFeatures) -> list[Links]:
-        """Links above 1/2 as sure, and whatever has a tenth of the agreement as possible."""
-        bitext = features.bitext
-        shapes = zip(bitext.source.lengths, bitext.target.lengths)
-        tables = [bitext.cells(features.agreement, k, k + 1).reshape(shape) for k, shape in enumerate(shapes)]
+        tables = features.bitext.tables(features.agreement)
         return [Links.of(table_links(table > 0.5), table_links(table > 0.1)) for table in tables]
 
-    def _learn(self, gold: Gold) -> None:
+    def _learn(self, gold: GoldPairs) -> None:
         settings = [
             Setting(regularization, missed, self.spurious)
-            for regularization in self._given(self.regularization, REGULARIZATIONS)
-            for missed in self._given(self.missed, [self.spurious * ratio for ratio in MISSED])
+            for regularization in _given(self.regularization, REGULARIZATIONS)
+            for missed in _given(self.missed, [self.spurious * ratio for ratio in MISSED])
         ]
         shared = {
             "capacities": self.structure_.capacities,
@@ -248,10 +240,6 @@ class Aligner(BaseEstimator):
         self.weights_, self.certificate_ = model.weights_, model.certificate_
         self.history_ = model.history_
         self.slope_ = calibrate(model.weights_, gold)
-
-    @staticmethod
-    def _given(value: float | None, choices: Sequence[float]) -> Sequence[float]:
-        return choices if value is None else (value,)
 
     # ---- prediction ---------------------------------------------------------------------------------
 
@@ -273,9 +261,7 @@ class Aligner(BaseEstimator):
     def confidences(self, pairs: Sequence[Words]) -> list[Array]:
         """The (m, n) table of confidences of each pair."""
         features = self.features(pairs)
-        z = self._soft(features)
-        lengths = zip(features.bitext.source.lengths, features.bitext.target.lengths)
-        return [features.bitext.cells(z, k, k + 1).reshape(shape) for k, shape in enumerate(lengths)]
+        return features.bitext.tables(self._soft(features))
 
     def unknown_words(self, pairs: Iterable[Words]) -> tuple[int, int]:
         """How many words of the pairs the statistics lack, and how many there are."""
@@ -287,7 +273,7 @@ class Aligner(BaseEstimator):
     def _align(self, batch: Sequence[Words], scores: bool) -> Iterator[Aligned]:
         features = self.features(batch)
         bitext = features.bitext
-        cells = np.flatnonzero(self._ask(self.structure_.record, features, self.weights_, 0.0) > 0.5)
+        cells = np.flatnonzero(self._maximizers(features, Zero(), 1.0, 0.0) > 0.5)
         pair = np.searchsorted(bitext.cell_start, cells, side="right") - 1
         i, j = np.divmod(cells - bitext.cell_start[pair], bitext.target.lengths[pair])
         links = list(zip(i.tolist(), j.tolist()))
@@ -297,20 +283,20 @@ class Aligner(BaseEstimator):
             yield Aligned(links[first:last], sure[first:last])
 
     def _soft(self, features: EdgeFeatures) -> Array:
-        record = SquaredNorm().record(self.structure_)
-        return self._ask(record, features, self.slope_ * self.weights_, 0.5)
+        """The confidence of each cell."""
+        return self._maximizers(features, SquaredNorm(), self.slope_, 0.5)
 
-    def _ask(self, record: Any, features: EdgeFeatures, weights: Array, shift: float) -> Array:
-        """What the structure answers to the scores of all cells; pairs without cells are passed over."""
-        lengths = features.bitext.source.lengths, features.bitext.target.lengths
-        shapes = np.stack(lengths, axis=1)
+    def _maximizers(self, features: EdgeFeatures, omega: Regularizer, slope: float, shift: float) -> Array:
+        """argmax <slope theta + shift, z> - Omega(z) of all cells; pairs without cells are passed over."""
+        shapes = np.stack([features.bitext.source.lengths, features.bitext.target.lengths], axis=1)
         shapes = shapes[shapes.all(axis=1)]
         if not len(shapes):
             return np.empty(0)
+        record = omega.record(self.structure_)
         oracle = Oracle(record, PartScoring(features.F, shapes), structure=self.structure_)
         shifts = np.full(len(features.F), shift) if shift else None
-        answers = oracle.maximizers(weights, shifts, np.ones(len(shapes)))
-        return np.concatenate([answer.vertices for answer in answers])
+        found = oracle.maximizers(slope * self.weights_, shifts, np.ones(len(shapes)))
+        return np.concatenate([one.vertices for one in found])
 
     def features(self, pairs: Sequence[Words]) -> EdgeFeatures:
         """Features of all edges of the pairs."""
@@ -329,17 +315,17 @@ class Aligner(BaseEstimator):
 
     def save(self, path: str | Path) -> None:
         """Write the model as one safetensors file: statistics, weights, and the rest as JSON."""
-        from structlearn.apps.alignment.storage import write_aligner
-
         check_is_fitted(self, "weights_")
         write_aligner(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Aligner:
         """Read a model that `save` wrote; no code is executed."""
-        from structlearn.apps.alignment.storage import read_aligner
-
         return read_aligner(cls, path)
+
+
+def _given(value: float | None, choices: Sequence[float]) -> Sequence[float]:
+    return choices if value is None else (value,)
 
 
 @lru_cache(maxsize=1 << 18)

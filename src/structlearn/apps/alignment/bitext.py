@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from structlearn.apps.alignment.text import paired_lines
+from structlearn.core.contract import Array
 
-Array = np.ndarray
+P = TypeVar("P", bound=Sequence[Iterable[str]])
 
 
 class Vocabulary:
-    """The words of one side, most frequent first; a word never seen has the number `len(vocabulary)`.
-
-    Parameters
-    ----------
-    words : sequence of str
-    counts : ndarray of shape (n_words,)
-        How often each word was seen.
-    """
+    """The words of one side, most frequent first; a word never seen has the number `len(vocabulary)`."""
 
     def __init__(self, words: Sequence[str], counts: Array) -> None:
+        """`counts` says how often each word was seen."""
         self.words = list(words)
         self.counts = np.asarray(counts, dtype=np.int64)
 
@@ -83,7 +76,8 @@ class Bitext:
     @cached_property
     def cell_start(self) -> Array:
         """Where the cells of each pair begin, of shape (n_pairs + 1,)."""
-        return _starts(self.source.lengths * self.target.lengths)
+        cells = self.source.lengths * self.target.lengths
+        return np.concatenate([[0], np.cumsum(cells, dtype=np.int64)])
 
     @property
     def longest(self) -> int:
@@ -93,6 +87,13 @@ class Bitext:
     def cells(self, table: Array, first: int, last: int) -> Array:
         """The part of a table over all cells that belongs to the pairs first <= s < last."""
         return table[self.cell_start[first] : self.cell_start[last]]
+
+    def tables(self, values: Array) -> list[Array]:
+        """What all cells have as a table for each pair, of shape (m, n, ...)."""
+        sides = zip(self.source.lengths, self.target.lengths)
+        return [
+            self.cells(values, s, s + 1).reshape(m, n, *values.shape[1:]) for s, (m, n) in enumerate(sides)
+        ]
 
     @property
     def record(self) -> Text:
@@ -106,11 +107,6 @@ class Bitext:
         return cls(source, target, source_words, target_words)
 
     @classmethod
-    def read(cls, source: str | Path, target: str | Path) -> Bitext:
-        """Bitext of two line-aligned files of words between blanks, plain or ending in ``.gz``."""
-        return cls.from_pairs(read_pairs(source, target))
-
-    @classmethod
     def encode(
         cls,
         pairs: Iterable[tuple[Iterable[str], Iterable[str]]],
@@ -121,15 +117,6 @@ class Bitext:
         sides = _add_all(pairs, _Side(source_words.encode), _Side(target_words.encode))
         source, target = (side.corpus() for side in sides)
         return cls(source, target, source_words, target_words)
-
-
-def read_pairs(source: str | Path, target: str | Path) -> Iterator[tuple[list[str], list[str]]]:
-    """The pairs of two line-aligned files, as lists of words."""
-    return ((left.split(), right.split()) for _, left, right in paired_lines(source, target))
-
-
-def _starts(lengths: Array) -> Array:
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
 class _Side:
@@ -160,16 +147,18 @@ class _Side:
         return Corpus(rank[first.tokens], first.start), vocabulary
 
 
-def _add_all(pairs: Iterable[Any], source: _Side, target: _Side) -> tuple[_Side, _Side]:
+def _add_all(
+    pairs: Iterable[tuple[Iterable[str], Iterable[str]]], source: _Side, target: _Side
+) -> tuple[_Side, _Side]:
     for e, f in map(checked_pair, pairs):
         source.add(e)
         target.add(f)
     return source, target
 
 
-def checked_pair(pair: Any) -> Any:
+def checked_pair(pair: P) -> P:
     """`pair` if it is two lists of words; a string would be read letter by letter."""
-    if isinstance(pair, str | bytes | Mapping | Set) or len(pair) != 2 or any(map(_is_no_list, pair)):
+    if _is_no_list(pair) or len(pair) != 2 or any(map(_is_no_list, pair)):
         raise ValueError(
             "A pair is two lists of words, source and target, such as "
             '("the house".split(), "la maison".split()); got something else.'
@@ -177,5 +166,5 @@ def checked_pair(pair: Any) -> Any:
     return pair
 
 
-def _is_no_list(side: Any) -> bool:
+def _is_no_list(side: object) -> bool:
     return isinstance(side, str | bytes | Mapping | Set) or not hasattr(side, "__iter__")

@@ -36,23 +36,15 @@ _PIECE_RATIO = 2.0
 
 
 @dataclass(frozen=True)
-class Rules:
+class CleaningRules:
     """What cleaning does.
 
-    Parameters
-    ----------
-    tokenize_source, tokenize_target : callable
-        From a line of text, in Unicode's composed form (NFC), to its tokens.
-    lowercase, strip_accents : bool
-        Whether to do that to the tokens.
-    min_length, max_length : int
-        Bounds on the number of tokens of either side.
-    max_ratio : float
-        Bound on the length of the longer side over that of the shorter.
-    split_above : int, optional
-        Pairs with a longer side than this are split where they can be; by default those above `max_length`.
-        0 splits none.
-
+    tokenize_source, tokenize_target : from a line, in Unicode's composed form (NFC), to its tokens
+    lowercase, strip_accents : whether to do that to the tokens
+    min_length, max_length : bounds on the number of tokens of either side
+    max_ratio : bound on the length of the longer side over that of the shorter
+    split_above : pairs with a longer side than this are split where they can be; by default those above
+        `max_length`; 0 splits none
     """
 
     tokenize_source: Tokenizer = blanks
@@ -98,33 +90,25 @@ class Rules:
 
 
 def clean_files(
-    sources: tuple[Path, Path], outputs: tuple[Path, Path], rules: Rules | None = None
+    sources: tuple[Path, Path], outputs: tuple[Path, Path], rules: CleaningRules | None = None
 ) -> dict[str, int]:
     """Clean two line-aligned files into two others, both written whole or not at all.
 
-    Parameters
-    ----------
-    sources, outputs : pair of paths
-        The source side and the target side, plain or (by their names) .gz.
-    rules : Rules, optional
-        By default only empty, very long and lopsided pairs are dropped or split.
-
-    Returns
-    -------
-    dict
-        The numbers of what is named in `COUNTED`.
-
+    Both are the source side and the target side, plain or (by their names) .gz. By default only empty, very
+    long and lopsided pairs are dropped or split. Returns the numbers of what is named in `COUNTED`.
     """
     counts: Counter[str] = Counter()
     lines = ((left, right) for _, left, right in paired_lines(*sources))
     with written_text(outputs[0]) as left, written_text(outputs[1]) as right:
-        for sides in clean_pairs(lines, rules or Rules(), counts):
+        for sides in clean_pairs(lines, rules or CleaningRules(), counts):
             for stream, tokens in zip((left, right), sides):
                 stream.write(" ".join(tokens) + "\n")
     return {name: counts[name] for name in COUNTED}
 
 
-def clean_pairs(lines: Iterable[tuple[str, str]], rules: Rules, counts: Counter[str]) -> Iterator[Sides]:
+def clean_pairs(
+    lines: Iterable[tuple[str, str]], rules: CleaningRules, counts: Counter[str]
+) -> Iterator[Sides]:
     """Stream pairs of lines as cleaned tokens, and count in `counts` what happens."""
     for left, right in lines:
         sides = rules.tokens(left, rules.tokenize_source), rules.tokens(right, rules.tokenize_target)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, kron, vstack
 
@@ -22,7 +23,7 @@ from structlearn.core.contract import Array
 from structlearn.estimators import StructuredPredictor
 from structlearn.metrics import link_scores
 from structlearn.scoring.parts.sums import Items, SumScoring
-from structlearn.structures import Matching
+from structlearn.structures import Matching, Structure
 from structlearn.structures.own import Called, PythonOracle
 
 #: By how much the costs of edges differ from 1, so that no two matchings are equally good.
@@ -63,10 +64,10 @@ class WordMatcher(StructuredPredictor):
     The parameters are those of `StructuredPredictor`.
     """
 
-    def _read(self, X: Any, structure: Any) -> Any:
+    def _read(self, X: Any, structure: Structure) -> Any:
         return SumScoring(X.rows, X.columns)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """F1 of the links, over all pairs."""
         return link_scores(y, self.predict(X), sample_weight).f1
 
@@ -91,8 +92,8 @@ def _random(shape: tuple[int, int]) -> Array:
 class ProgramMatching(UntiedMatching):
     """The same polytope, maximised by a general solver of linear programs (HiGHS)."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(self) -> None:
+        super().__init__()
         self.python = self._program = Callback(PythonOracle(matching_by_program, self.part_ndim))
 
     @property
@@ -100,7 +101,7 @@ class ProgramMatching(UntiedMatching):
         return Called(self._program.address)
 
     @property
-    def content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[object, ...]:
         return super().record
 
 
@@ -112,7 +113,7 @@ def matching_by_program(theta: Array) -> Array:
 
 
 @lru_cache(maxsize=1 << 12)
-def _row_and_column_sums(shape: tuple[int, int]) -> Any:
+def _row_and_column_sums(shape: tuple[int, int]) -> csr_array:
     m, n = shape
     rows = kron(eye_array(m), csr_array(np.ones((1, n))))
     columns = kron(csr_array(np.ones((1, m))), eye_array(n))

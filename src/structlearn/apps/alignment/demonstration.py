@@ -15,23 +15,16 @@ from structlearn.apps.alignment.page import AlignedPair, alignment_page
 N_TRAIN = 150
 
 
-def run(out: str | Path, *, stream: TextIO | None = None, n_train: int = N_TRAIN) -> None:
+def run(out: str | Path, *, stream: TextIO | None = None) -> None:
     """Align the embedded English-French corpus, write a page and the model, print error rates.
 
-    The statistics are of all the text. The supervised aligner also sees the gold links of `n_train` pairs.
+    The statistics are of all the text. The supervised aligner also sees the gold links of `N_TRAIN` pairs.
 
-    Parameters
-    ----------
-    out : str or Path
-        A folder, for alignment.html and aligner.safetensors.
-    stream : text stream, optional
-        Where the figures go, instead of stdout. Talk goes to stderr.
-    n_train : int
-        How many pairs are for training.
-
+    out : a folder, for alignment.html and aligner.safetensors
+    stream : where the figures go, instead of stdout; talk goes to stderr
     """
     corpus = load_corpus()
-    train, test = corpus[:n_train], corpus[n_train:]
+    train, test = corpus[:N_TRAIN], corpus[N_TRAIN:]
     print(f"Training a word aligner on {len(train)} pairs, testing on {len(test)} ...", file=sys.stderr)
     rule = Aligner().fit([(one.source, one.target) for one in corpus])
     taught = Aligner(random_state=0).fit(

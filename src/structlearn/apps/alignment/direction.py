@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.apps.alignment.bitext import Array
-from structlearn.apps.alignment.expectation import DirectionRecord
-from structlearn.apps.alignment.jumps import (
-    JumpCounts,
-    by_distance,
-    jump_penalty,
-    reestimate_jumps,
-    uniform_jumps,
-)
+from structlearn.apps.alignment.expectation import DirectionRecord, Expected
+from structlearn.apps.alignment.jumps import by_distance, jump_penalty, reestimate_jumps, uniform_jumps
 from structlearn.apps.alignment.lexicon import N_MISSING, Lexicon
 from structlearn.apps.alignment.translation import reestimate, reestimate_null
+from structlearn.core.contract import Array
 
 #: Probability of a word that the generating word has never been seen with.
 UNSEEN = 1e-6
@@ -26,14 +21,10 @@ UNSEEN = 1e-6
 class Priors(NamedTuple):
     """What is believed before any text is seen.
 
-    Attributes
-    ----------
-    translation : float
-        Strength of the Dirichlet prior on the words that a word generates; 0 is maximum likelihood.
-    null : float
-        Imaginary words of each kind that NULL has generated.
-    unseen : float
-        Least translation probability. Above 0, a word that lost all its translations is aligned by its place.
+    translation : strength of the Dirichlet prior on the words that a word generates; 0 is maximum likelihood
+    null : imaginary words of each kind that NULL has generated
+    unseen : least translation probability; above 0, a word that lost all its translations is aligned by its
+        place
     """
 
     translation: float = 0.01
@@ -45,24 +36,17 @@ class Priors(NamedTuple):
 class Direction:
     """Source words generate target words if `from_source`, else target words generate source words.
 
-    Attributes
-    ----------
-    translation : ndarray of shape (K + N_MISSING,)
-        t(generated | generating) of each entry of the lexicon.
-    null : ndarray of shape (n_words + 1,)
-        Probability of each word given NULL, the word never seen last.
-    jumps : ndarray of shape (2 WIDEST + 1,)
-        Weight of each distance.
-    p0 : float
-        Probability that a word is from NULL.
-    log_prior : float
-        What the priors add to the log-likelihood to make the objective of training.
+    translation : t(generated | generating) of each entry of the lexicon
+    null : probability of each word given NULL, the word never seen last
+    jumps : weight of each distance
+    p0 : probability that a word is from NULL
+    log_prior : what the priors add to the log-likelihood to make the objective of training
     """
 
     from_source: bool
-    translation: Array
-    null: Array
-    jumps: Array
+    translation: Array  # (K + N_MISSING,)
+    null: Array  # (n_words + 1,)
+    jumps: Array  # (2 WIDEST + 1,)
     p0: float
     log_prior: float = 0.0
 
@@ -80,16 +64,13 @@ class Direction:
         jump = by_distance(self.jumps, reach) if reach else np.empty(0)
         return DirectionRecord(self.translation, self.null, self.p0, jump)
 
-    def updated(
-        self, lexicon: Lexicon, links: Array, null: Array, jumps: JumpCounts, priors: Priors
-    ) -> Direction:
+    def updated(self, lexicon: Lexicon, expected: Expected, priors: Priors) -> Direction:
         """The M-step. The translation table is overwritten."""
-        table = self.translation
-        log_prior = reestimate(lexicon, links, self.from_source, priors.translation, priors.unseen, table)
-        null_table, log_null = reestimate_null(null, priors.null)
-        weights = reestimate_jumps(self.jumps, jumps) if jumps.taken.size else self.jumps
-        log_prior += log_null + jump_penalty(weights)
-        return replace(self, null=null_table, jumps=weights, log_prior=log_prior)
+        beliefs, table = (priors.translation, priors.unseen), self.translation
+        log_prior = reestimate(lexicon, expected.link, self.from_source, *beliefs, table)
+        null, log_null = reestimate_null(expected.null, priors.null)
+        jumps = reestimate_jumps(self.jumps, expected.jumps) if expected.jumps.taken.size else self.jumps
+        return replace(self, null=null, jumps=jumps, log_prior=log_prior + (log_null + jump_penalty(jumps)))
 
     def finished(self) -> Direction:
         """With no probability below `UNSEEN`, and the places of pairs that are not stored filled.
@@ -107,14 +88,10 @@ class Direction:
         return replace(self, translation=table)
 
     def to_arrays(self) -> dict[str, Array]:
-        return {
-            "translation": self.translation,
-            "null": self.null,
-            "jumps": self.jumps,
-            "p0": np.array([self.p0]),
-        }
+        tables = {name: getattr(self, name) for name in ("translation", "null", "jumps")}
+        return {**tables, "p0": np.array([self.p0])}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Any], from_source: bool) -> Direction:
+    def from_arrays(cls, arrays: Mapping[str, Array], from_source: bool) -> Direction:
         p0 = float(arrays["p0"][0])
         return cls(from_source, arrays["translation"], arrays["null"], arrays["jumps"], p0)

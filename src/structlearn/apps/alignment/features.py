@@ -38,19 +38,7 @@ FEATURES = (
 COSINES = ("cosine", "cosine_best_in_both")
 
 
-class Edges(NamedTuple):
-    """Statistics of a batch: tables of m * n entries a pair, end to end, and of one entry a word."""
-
-    forward: Array
-    backward: Array
-    forward_probability: Array
-    backward_probability: Array
-    dice: Array
-    forward_null: Array  # of each target word
-    backward_null: Array  # of each source word
-
-
-class Tokens(NamedTuple):
+class SpelledWords(NamedTuple):
     """Words of one side of a batch: those of sentence p are words[start[p] : start[p + 1]]."""
 
     words: Array
@@ -59,19 +47,11 @@ class Tokens(NamedTuple):
 
 
 class EdgeFeatures(NamedTuple):
-    """Features of all edges of a batch of pairs.
-
-    Attributes
-    ----------
-    bitext : Bitext
-        The pairs, whose cells are the edges.
-    F : ndarray of shape (n_cells, n_features)
-    agreement : ndarray of shape (n_cells,)
-    """
+    """Features of all edges of a batch of pairs, which are the cells of a bitext."""
 
     bitext: Bitext
-    F: Array
-    agreement: Array
+    F: Array  # (n_cells, n_features)
+    agreement: Array  # (n_cells,)
 
 
 def feature_names(*, vectors: bool = False) -> list[str]:
@@ -84,40 +64,28 @@ def edge_features(
 ) -> EdgeFeatures:
     """Features of pairs of (source words, target words), which are written like those of the statistics."""
     bitext = statistics.encode(pairs)
-    posteriors = statistics.posteriors(bitext)
-    found = statistics.pair_statistics(bitext)
-    edges = Edges(
-        posteriors.forward,
-        posteriors.reverse,
-        found.translation,
-        found.reverse_translation,
-        found.dice,
-        posteriors.forward_null,
-        posteriors.reverse_null,
-    )
     F = np.empty((int(bitext.cell_start[-1]), len(feature_names(vectors=vectors is not None))))
-    source = _tokens([pair[0] for pair in pairs], bitext.source.start)
-    target = _tokens([pair[1] for pair in pairs], bitext.target.start)
-    fill_features(source, target, Edges(*(table.astype(np.float32, copy=False) for table in edges)), F)
+    source = _spelled([pair[0] for pair in pairs], bitext.source.start)
+    target = _spelled([pair[1] for pair in pairs], bitext.target.start)
+    fill_features(source, target, statistics.posteriors(bitext), statistics.pair_statistics(bitext), F)
     if vectors is not None:
-        starts = bitext.source.start, bitext.target.start
         source_rows, target_rows = (
             side.rows(word for pair in pairs for word in pair[k]) for k, side in enumerate(vectors)
         )
-        matrices = vectors[0].matrix, vectors[1].matrix
+        starts, matrices = (source.start, target.start), (vectors[0].matrix, vectors[1].matrix)
         fill_cosines((source_rows, target_rows), starts, matrices, F[:, len(FEATURES) :])
     return EdgeFeatures(bitext, F, F[:, FEATURES.index("agreement")] / STRONG)
 
 
-def _tokens(sentences: Sequence[Sequence[str]], start: Array) -> Tokens:
+def _spelled(sentences: Sequence[Sequence[str]], start: Array) -> SpelledWords:
     """Words numbered as they come: the vocabulary has one number for all that it lacks."""
     number: dict[str, int] = {}
     words = [number.setdefault(word, len(number)) for sentence in sentences for word in sentence]
-    return Tokens(np.array(words, dtype=np.int64), start, spell(list(number)))
+    return SpelledWords(np.array(words, dtype=np.int64), start, spell(list(number)))
 
 
 @kernel
-def fill_features(source: Any, target: Any, edges: Any, out: Any) -> None:
+def fill_features(source: Any, target: Any, posteriors: Any, found: Any, out: Any) -> None:
     """out[e] <- the features of edge e, for all edges of the batch."""
     at = 0
     letters = np.empty(LONGEST + 1, dtype=np.int64)
@@ -127,8 +95,9 @@ def fill_features(source: Any, target: Any, edges: Any, out: Any) -> None:
         if m * n == 0:
             continue
         end = at + m * n
-        forward, backward = edges.forward[at:end].reshape(m, n), edges.backward[at:end].reshape(m, n)
-        dice = edges.dice[at:end].reshape(m, n)
+        forward = posteriors.forward[at:end].reshape(m, n)
+        backward = posteriors.reverse[at:end].reshape(m, n)
+        dice = found.dice[at:end].reshape(m, n)
         agreement = np.sqrt(forward * backward)
         agreed, diced = _rivals(agreement), _rivals(dice)
         for i in range(m):
@@ -143,19 +112,12 @@ def fill_features(source: Any, target: Any, edges: Any, out: Any) -> None:
                 x[7], x[8], x[9], x[10] = a > max(row, column), a - max(row, column), free, free * max(p, q)
                 d = dice[i, j]
                 x[11], x[12] = d, d > max(_other(diced[0][i], d), _other(diced[1][j], d))
-                x[13] = log(edges.forward_probability[e] + 1e-6) / 7.0
-                x[14] = log(edges.backward_probability[e] + 1e-6) / 7.0
-                x[15], x[16] = edges.forward_null[g + j], edges.backward_null[f + i]
+                x[13] = log(found.translation[e] + 1e-6) / 7.0
+                x[14] = log(found.reverse_translation[e] + 1e-6) / 7.0
+                x[15], x[16] = posteriors.forward_null[g + j], posteriors.reverse_null[f + i]
                 _of_neighbours(agreement, i, j, free, x[17:25])
                 x[25] = abs((i + 0.5) / m - (j + 0.5) / n)
-                _of_strings(
-                    source.spellings,
-                    source.words[f + i],
-                    target.spellings,
-                    target.words[g + j],
-                    letters,
-                    x[26:31],
-                )
+                _of_strings(source, f + i, target, g + j, letters, x[26:31])
         at = end
 
 
@@ -231,8 +193,9 @@ def _of_neighbours(table: Any, i: Any, j: Any, free: Any, x: Any) -> None:
 
 
 @kernel
-def _of_strings(a: Any, i: Any, b: Any, j: Any, letters: Any, x: Any) -> None:
+def _of_strings(source: Any, s: Any, target: Any, t: Any, letters: Any, x: Any) -> None:
     """Are the words the same, or do they look alike? Is one of them a punctuation mark?"""
+    a, i, b, j = source.spellings, source.words[s], target.spellings, target.words[t]
     m, n = a.start[i + 1] - a.start[i], b.start[j + 1] - b.start[j]
     same = m == n and common_prefix(a, i, b, j) == m
     x[0], x[1] = same, same and m > 3

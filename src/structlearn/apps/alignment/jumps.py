@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.apps.alignment.bitext import Array
+from structlearn.core.contract import Array
 
 #: Distances beyond this share one weight a side.
 WIDEST = 20

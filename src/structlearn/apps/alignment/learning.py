@@ -6,7 +6,7 @@ ones do. Pairs weigh as many as their gold links, as they do in the alignment er
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,14 +33,14 @@ class Setting(NamedTuple):
     spurious: float = 1.0
 
 
-class Trial(NamedTuple):
+class Validation(NamedTuple):
     """A setting and its alignment error rate on pairs that it was not trained on."""
 
     setting: Setting
     aer: float
 
 
-class Gold(NamedTuple):
+class GoldPairs(NamedTuple):
     """Training pairs: (m, n, d) features, 0/1 tables of gold links, masks of links that are free, and all."""
 
     X: list[Array]
@@ -48,45 +48,33 @@ class Gold(NamedTuple):
     free: list[Array]
     links: list[Links]
 
-    def part(self, chosen: Iterable[int]) -> Gold:
+    def part(self, chosen: Collection[int]) -> GoldPairs:
         """Some of the pairs."""
-        X, tables, free, links = zip(*([column[i] for column in self._columns] for i in chosen))
-        return Gold(list(X), list(tables), list(free), list(links))
-
-    @property
-    def _columns(self) -> tuple[list[Any], ...]:
-        return self.X, self.tables, self.free, self.links
+        X, tables, free = ([column[i] for i in chosen] for column in (self.X, self.tables, self.free))
+        return GoldPairs(X, tables, free, [self.links[i] for i in chosen])
 
 
-def gold_of(features: EdgeFeatures, links: Sequence[Links], structure: Matching) -> Gold:
+def gold_of(features: EdgeFeatures, links: Sequence[Links], structure: Matching) -> GoldPairs:
     """Sure links as a matching: above the fertility those that the statistics like best, the rest are free.
 
     argmax over matchings of sum of (1 + agreement) at sure links, -1 at others.
     """
-    bitext = features.bitext
-    gold = Gold([], [], [], list(links))
-    for k, one in enumerate(links):
-        shape = int(bitext.source.lengths[k]), int(bitext.target.lengths[k])
-        cells = slice(bitext.cell_start[k], bitext.cell_start[k + 1])
-        if 0 in shape:
+    gold = GoldPairs(features.bitext.tables(features.F), [], [], list(links))
+    for k, (one, agreement) in enumerate(zip(links, features.bitext.tables(features.agreement))):
+        m, n = agreement.shape
+        if not m or not n:
             raise ValueError(f"Pair {k} has no words on one side; leave it out of the gold pairs.")
-        _check_inside(k, one, shape)
-        sure, possible = one.tables(shape)
-        agreement = features.agreement[cells].reshape(shape)
+        for i, j in one.possible:
+            if not (0 <= i < m and 0 <= j < n):
+                raise ValueError(f"Pair {k} has a link ({i}, {j}) but only {m} and {n} words.")
+        sure, possible = one.tables((m, n))
         table = structure.decode(structure.maximize(np.where(sure, 1.0 + agreement, -1.0)))
-        gold.X.append(features.F[cells].reshape(*shape, -1))
         gold.tables.append(table)
         gold.free.append((possible > 0) & (table == 0))
     return gold
 
 
-def _check_inside(k: int, links: Links, shape: tuple[int, int]) -> None:
-    for i, j in links.possible:
-        if not (0 <= i < shape[0] and 0 <= j < shape[1]):
-            raise ValueError(f"Pair {k} has a link ({i}, {j}) but only {shape[0]} and {shape[1]} words.")
-
-
-def fit_links(gold: Gold, setting: Setting, **parameters: Any) -> MatchingClassifier:
+def fit_links(gold: GoldPairs, setting: Setting, **parameters: Any) -> MatchingClassifier:
     """The matching classifier of the gold pairs."""
     model = MatchingClassifier(
         regularization=setting.regularization,
@@ -96,16 +84,18 @@ def fit_links(gold: Gold, setting: Setting, **parameters: Any) -> MatchingClassi
     return model.fit(gold.X, gold.tables, np.array([max(1.0, table.sum()) for table in gold.tables]))
 
 
-def cross_validate(gold: Gold, settings: Sequence[Setting], folds: int, **parameters: Any) -> list[Trial]:
+def cross_validate(
+    gold: GoldPairs, settings: Sequence[Setting], folds: int, **parameters: Any
+) -> list[Validation]:
     """The alignment error rate of each setting, every pair predicted by a model that has not seen it."""
     from sklearn.utils import check_random_state
 
     order = check_random_state(parameters.get("random_state")).permutation(len(gold.X))
     parts = np.array_split(order, min(folds, len(order)))
-    return [Trial(setting, _aer(gold, setting, parts, **parameters)) for setting in settings]
+    return [Validation(setting, _aer(gold, setting, parts, **parameters)) for setting in settings]
 
 
-def _aer(gold: Gold, setting: Setting, parts: Sequence[Array], **parameters: Any) -> float:
+def _aer(gold: GoldPairs, setting: Setting, parts: Sequence[Array], **parameters: Any) -> float:
     true: list[Links] = []
     found: list[frozenset[Link]] = []
     for part in parts:
@@ -116,7 +106,7 @@ def _aer(gold: Gold, setting: Setting, parts: Sequence[Array], **parameters: Any
     return alignment_scores(true, found).aer
 
 
-def calibrate(weights: Array, gold: Gold) -> float:
+def calibrate(weights: Array, gold: GoldPairs) -> float:
     """The slope s whose confidences clip(s theta + 1/2, 0, 1) have the least squared error on gold pairs."""
     theta = np.concatenate([(x @ weights).ravel() for x in gold.X])
     right = np.concatenate([table.ravel() for table in gold.tables])

@@ -13,8 +13,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from structlearn.apps.alignment.bitext import Array, Bitext, Corpus, Text
+from structlearn.apps.alignment.bitext import Bitext, Corpus, Text
+from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.core.threads import in_order
 
@@ -27,27 +29,26 @@ N_PARTS = 64
 class Lexicon(NamedTuple):
     """Pairs of words that occur together.
 
-    Attributes
-    ----------
-    start : ndarray of shape (n_source_words + 2,)
-        The entries of source word e are `start[e] : start[e + 1]`; the word never seen has none.
-    target : ndarray of shape (K,)
-        Target words, increasing within a source word.
-    together : ndarray of shape (K,)
-        In how many sentence pairs the two occur together.
-    source_pairs, target_pairs : ndarray of shape (n_words + 1,)
-        In how many sentence pairs each word occurs; 0 for the word never seen.
+    start : the entries of source word e are `start[e] : start[e + 1]`; the word never seen has none
+    target : target words, increasing within a source word
+    together : in how many sentence pairs the two occur together
+    source_pairs, target_pairs : in how many sentence pairs each word occurs; 0 for the word never seen
     """
 
-    start: Array
-    target: Array
-    together: Array
-    source_pairs: Array
-    target_pairs: Array
+    start: Array  # (n_source_words + 2,)
+    target: Array  # (K,)
+    together: Array  # (K,)
+    source_pairs: Array  # (n_source_words + 1,)
+    target_pairs: Array  # (n_target_words + 1,)
 
     def source(self) -> Array:
         """Source word of each entry, of shape (K,)."""
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
+
+    def dice(self) -> Array:
+        """2 c(e, f) / (c(e) + c(f)) of each entry, counted in sentence pairs; of shape (K,)."""
+        either = self.source_pairs[self.source()] + self.target_pairs[self.target]
+        return (2 * self.together / either).astype(np.float32)
 
     def keep(self, kept: Array) -> Lexicon:
         """The lexicon of the entries where `kept`, of shape (K,), is true."""
@@ -73,12 +74,10 @@ def find_entry(lexicon: Lexicon, e: int, f: int) -> int:
 
 
 @kernel
-def find_entries(lexicon: Lexicon, source: Corpus, target: Corpus, first: int, last: int) -> Array:
+def find_entries(lexicon: Lexicon, text: Text, first: int, last: int) -> Array:
     """Entry of every cell of the pairs first <= s < last."""
-    cells = 0
-    for s in range(first, last):
-        cells += (source.start[s + 1] - source.start[s]) * (target.start[s + 1] - target.start[s])
-    entry = np.empty(cells, dtype=np.int32)
+    source, target = text.source, text.target
+    entry = np.empty(text.cell_start[last] - text.cell_start[first], dtype=np.int32)
     cell = 0
     for s in range(first, last):
         for e in source.tokens[source.start[s] : source.start[s + 1]]:
@@ -95,11 +94,6 @@ def build_lexicon(
 
     Source word by source word: visit the sentences it occurs in, mark the target words met. This takes time
     O(cells) and no sort of all cells. `advance` is called 2 `N_PARTS` times at most.
-
-    Returns
-    -------
-    lexicon : Lexicon
-    entry : ndarray of shape (n_cells,)
     """
     n_source, n_target = len(bitext.source_words), len(bitext.target_words)
     where = _occurrences(bitext.source, n_source)
@@ -126,23 +120,12 @@ class Occurrences(NamedTuple):
     sentence: Array
 
 
-@kernel
 def _occurrences(corpus: Corpus, n_words: int) -> Occurrences:
-    start = np.zeros(n_words + 1, dtype=np.int64)
-    for word in corpus.tokens:
-        start[word + 1] += 1
-    for e in range(n_words):
-        start[e + 1] += start[e]
-    free = start.copy()
-    token = np.empty(corpus.tokens.size, dtype=np.int64)
-    sentence = np.empty(corpus.tokens.size, dtype=np.int32)
-    for s in range(corpus.start.size - 1):
-        for k in range(corpus.start[s], corpus.start[s + 1]):
-            place = free[corpus.tokens[k]]
-            token[place] = k
-            sentence[place] = s
-            free[corpus.tokens[k]] += 1
-    return Occurrences(start, token, sentence)
+    """By a sort that counts: that of the sparse matrix of tokens by sentence and word."""
+    size = len(corpus.start) - 1, n_words
+    by_word = csr_array((np.arange(corpus.tokens.size), corpus.tokens, corpus.start), shape=size).tocsc()
+    sentence = by_word.indices.astype(np.int32, copy=False)
+    return Occurrences(by_word.indptr.astype(np.int64, copy=False), by_word.data, sentence)
 
 
 def _even_parts(start: Array) -> list[tuple[int, int]]:
@@ -176,12 +159,17 @@ def _meet(where: Occurrences, target: Corpus, e: int, last: Array, met: Array, c
 
 
 @kernel
+def _workspace(target: Corpus) -> tuple[Array, Array, Array]:
+    """The last sentence with each target word (-1), and room for `_meet` to list and count words."""
+    n_words = target.tokens.max() + 1
+    last = np.full(n_words, -1, dtype=np.int32)
+    return last, np.empty(n_words, dtype=np.int32), np.empty(n_words, dtype=np.int32)
+
+
+@kernel
 def _count_rows(where: Occurrences, target: Corpus, sizes: Array, part: tuple[int, int]) -> None:
     """sizes[e + 1] = number of entries of source word e."""
-    n_target = target.tokens.max() + 1
-    last = np.full(n_target, -1, dtype=np.int32)
-    met = np.empty(n_target, dtype=np.int32)
-    count = np.empty(n_target, dtype=np.int32)
+    last, met, count = _workspace(target)
     for e in range(part[0], part[1]):
         sizes[e + 1] = _meet(where, target, e, last, met, count)
 
@@ -190,10 +178,7 @@ def _count_rows(where: Occurrences, target: Corpus, sizes: Array, part: tuple[in
 def _fill_rows(where: Occurrences, text: Text, lexicon: Lexicon, entry: Array, part: tuple[int, int]) -> None:
     """Entries of a part of the source words, and the entry of each of their cells."""
     target, start = text.target, lexicon.start
-    n_target = target.tokens.max() + 1
-    last = np.full(n_target, -1, dtype=np.int32)
-    met = np.empty(n_target, dtype=np.int32)
-    count = np.empty(n_target, dtype=np.int32)
+    last, met, count = _workspace(target)
     for e in range(part[0], part[1]):
         n_met = _meet(where, target, e, last, met, count)
         row = np.sort(met[:n_met])

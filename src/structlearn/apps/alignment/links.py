@@ -13,9 +13,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.apps.alignment.text import lines_of
 from structlearn.core.contract import Array
@@ -60,7 +61,7 @@ def link_table(links: Collection[Link], lengths: Lengths) -> Array:
     return table
 
 
-def table_links(table: Any) -> frozenset[Link]:
+def table_links(table: ArrayLike) -> frozenset[Link]:
     """The links where a table [source, target] is not zero."""
     return frozenset((i, j) for i, j in np.argwhere(np.asarray(table)).tolist())
 
@@ -70,20 +71,25 @@ def table_links(table: Any) -> frozenset[Link]:
 
 def parse_pharaoh(line: str) -> Links:
     """Links of one Pharaoh line; a score behind a link (`0-1:0.93`) is passed over. ValueError if none."""
-    found: dict[bool, list[Link]] = {True: [], False: []}
+    sure: list[Link] = []
+    possible: list[Link] = []
     for entry in line.split():
         match = _PHARAOH.fullmatch(entry)
         if match is None:
             raise ValueError(f"{quoted(entry)} is no link such as 0-1 (or 0?1 for a possible one).")
-        found[match[2] == "-"].append((int(match[1]), int(match[3])))
-    return Links.of(found[True], found[False])
+        (sure if match[2] == "-" else possible).append((int(match[1]), int(match[3])))
+    return Links.of(sure, possible)
 
 
 def format_pharaoh(links: Links | Collection[Link], *, possible: bool = False) -> str:
     """One Pharaoh line, in order; of `Links` the sure ones and, if asked for, the possible ones as `i?j`."""
-    known = links if isinstance(links, Links) else Links.of(links)
+    known = _as_links(links)
     shown = sorted(known.possible if possible else known.sure)
     return " ".join(f"{i}{'-' if (i, j) in known.sure else '?'}{j}" for i, j in shown)
+
+
+def _as_links(links: Links | Collection[Link]) -> Links:
+    return links if isinstance(links, Links) else Links.of(links)
 
 
 # ---- reading ----------------------------------------------------------------------------------------
@@ -169,9 +175,7 @@ def _is_naacl(name: str, first: list[tuple[int, str]]) -> bool:
 def _read_pharaoh(
     path: Path, lines: Iterable[tuple[int, str]], lengths: Sequence[Lengths] | None
 ) -> list[Links]:
-    found = []
-    for number, line in lines:
-        found.append(links_at(path, number, line, _lengths_of(path, number, number, lengths)))
+    found = [links_at(path, k, line, _lengths_of(path, k, k, lengths)) for k, line in lines]
     if lengths is not None and len(found) != len(lengths):
         raise DataError(f"{os.fspath(path)} has {len(found)} lines for {len(lengths)} sentence pairs.")
     return found
@@ -245,15 +249,7 @@ def write_pharaoh(
 def write_naacl(path: Path, alignments: Iterable[Links | Collection[Link]]) -> None:
     """Write one line a link, numbered from 1, sure and possible; whole or not at all."""
     with written_text(path) as stream:
-        write_lines(stream, chain.from_iterable(map(_naacl_lines, _from_one(alignments))))
-
-
-def _from_one(alignments: Iterable[Links | Collection[Link]]) -> Iterator[tuple[int, Links]]:
-    for sentence, links in enumerate(alignments, 1):
-        yield sentence, links if isinstance(links, Links) else Links.of(links)
-
-
-def _naacl_lines(numbered: tuple[int, Links]) -> Iterator[str]:
-    sentence, links = numbered
-    for i, j in sorted(links.possible):
-        yield f"{sentence:04d} {i + 1} {j + 1} {'S' if (i, j) in links.sure else 'P'}"
+        for sentence, links in enumerate(alignments, 1):
+            known = _as_links(links)
+            kinds = {link: "S" if link in known.sure else "P" for link in sorted(known.possible)}
+            write_lines(stream, (f"{sentence:04d} {i + 1} {j + 1} {kind}" for (i, j), kind in kinds.items()))

@@ -45,9 +45,8 @@ class AlignmentScores(NamedTuple):
 
 def alignment_scores(gold: Iterable[Links], predicted: Iterable[Collection[Link]]) -> AlignmentScores:
     """Compare predicted links with gold ones, one entry a sentence pair; ValueError for unequal numbers."""
-    counts = [_counts(links, frozenset(found)) for links, found in zip(gold, predicted, strict=True)]
-    return AlignmentScores(*map(sum, zip(*counts))) if counts else AlignmentScores(0, 0, 0, 0)
-
-
-def _counts(gold: Links, found: frozenset[Link]) -> tuple[int, int, int, int]:
-    return len(found), len(gold.sure), len(found & gold.sure), len(found & gold.possible)
+    totals = [0, 0, 0, 0]
+    for links, found in zip(gold, map(frozenset, predicted), strict=True):
+        for k, one in enumerate((found, links.sure, found & links.sure, found & links.possible)):
+            totals[k] += len(one)
+    return AlignmentScores(*totals)

@@ -7,21 +7,26 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import svds
+
 from structlearn.apps.alignment.bitext import Bitext
 from structlearn.apps.alignment.clean import without_accents
 from structlearn.apps.alignment.concatenated import WordPairs
 from structlearn.apps.alignment.corpus import load_corpus
-from structlearn.apps.alignment.latent import latent_vectors
 from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.text import read_pairs
 from structlearn.apps.alignment.vectors import (
     Vectors,
     Words,
+    WordVectors,
     map_vectors,
     nearest_links,
     precision_at_1,
     read_dictionary,
     read_vectors,
+    unit_rows,
 )
 from structlearn.core.contract import Array
 from structlearn.data import DataError, located
@@ -49,13 +54,8 @@ class Space(NamedTuple):
 def nearest_problem(folder: Path | None, n: int) -> tuple[Labelled, Labelled, list[str]]:
     """N pairs to train on, others to test, and what to tell of the data.
 
-    Parameters
-    ----------
-    folder : path, optional
-        That of the Hansards; their neighbours `vectors` and `dictionary` are used where they are. Without
-        it, pairs are those of the embedded corpus.
-    n : int
-
+    The folder is that of the Hansards; its neighbours `vectors` and `dictionary` are used where they are.
+    Without it, pairs are those of the embedded corpus.
     """
     told = [] if folder else ["The Hansards are not here: using the pairs that come with structlearn."]
     pairs = _pairs(folder, n + N_TEST)
@@ -87,6 +87,24 @@ def _own(pairs: Sequence[Words]) -> Space:
     """Vectors from the pairs themselves."""
     vectors = latent_vectors(AlignmentStatistics.train(Bitext.from_pairs(pairs)))
     return Space(vectors, vectors, "Word vectors are not here: using those of the pairs' own co-occurrences.")
+
+
+def latent_vectors(statistics: AlignmentStatistics, dimension: int = 100) -> Vectors:
+    """Vectors of the words of the statistics, of this dimension or of as many as the words allow.
+
+        D ~ U S V',    u_e = row e of U sqrt(S),    v_f = row f of V sqrt(S)
+
+    with D the Dice coefficients of source word e and target word f: words that translate each other are near.
+    """
+    lexicon = statistics.lexicon
+    words = statistics.source_words.words, statistics.target_words.words
+    shape = len(words[0]), len(words[1])
+    entries = lexicon.dice().astype(np.float64)
+    D = csr_array((entries, lexicon.target, lexicon.start[: shape[0] + 1]), shape=shape)
+    U, S, Vt = svds(D, k=min(dimension, min(shape) - 1), v0=np.ones(min(shape)))
+    rows = U * np.sqrt(S), Vt.T * np.sqrt(S)
+    source, target = (WordVectors(known, unit_rows(u.astype(np.float32))) for known, u in zip(words, rows))
+    return source, target
 
 
 def _given_space(folder: Path, pairs: Sequence[Words]) -> Space:

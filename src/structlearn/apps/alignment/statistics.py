@@ -6,18 +6,18 @@ A pair of m source and n target words has m * n cells, and every table over a pa
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.apps.alignment.bitext import Array, Bitext, Vocabulary
-from structlearn.apps.alignment.dice import dice
+from structlearn.apps.alignment.bitext import Bitext, Vocabulary
 from structlearn.apps.alignment.direction import Direction
 from structlearn.apps.alignment.expectation import expect
 from structlearn.apps.alignment.lexicon import N_MISSING, N_PARTS, Lexicon, build_lexicon, find_entries
-from structlearn.apps.alignment.training import Recipe, Row, chunks, train
+from structlearn.apps.alignment.training import EMIteration, EMSettings, chunks, train
+from structlearn.core.contract import Array
 from structlearn.core.threads import in_order
 from structlearn.solvers.progress import counted
 
@@ -25,20 +25,14 @@ from structlearn.solvers.progress import counted
 class Posteriors(NamedTuple):
     """Probabilities of links in both directions; over one pair, or over the cells and words of many.
 
-    Attributes
-    ----------
-    forward : ndarray of shape (m, n) or (n_cells,)
-        p(target word j is from source word i); over i and NULL they sum to 1.
-    reverse : ndarray of shape (m, n) or (n_cells,)
-        p(source word i is from target word j); over j and NULL they sum to 1.
-    forward_null : ndarray of shape (n,) or (n_target_tokens,)
-    reverse_null : ndarray of shape (m,) or (n_source_tokens,)
+    forward : p(target word j is from source word i); over i and NULL they sum to 1
+    reverse : p(source word i is from target word j); over j and NULL they sum to 1
     """
 
-    forward: Array
-    reverse: Array
-    forward_null: Array
-    reverse_null: Array
+    forward: Array  # (m, n) or (n_cells,)
+    reverse: Array  # (m, n) or (n_cells,)
+    forward_null: Array  # (n,) or (n_target_tokens,)
+    reverse_null: Array  # (m,) or (n_source_tokens,)
 
     def agreement(self) -> Array:
         """Geometric mean of both directions; a link where it exceeds 0.5 is the unsupervised aligner."""
@@ -65,19 +59,23 @@ class AlignmentStatistics:
     lexicon: Lexicon
     forward: Direction
     reverse: Direction
-    history: list[Row] = field(default_factory=list)
+    history: list[EMIteration] = field(default_factory=list)
 
     @classmethod
-    def train(cls, bitext: Bitext, recipe: Recipe | None = None, *, n_jobs: int = 1) -> AlignmentStatistics:
+    def train(
+        cls, bitext: Bitext, settings: EMSettings | None = None, *, n_jobs: int = 1
+    ) -> AlignmentStatistics:
         """Statistics of a bitext; the same for every `n_jobs`."""
         if bitext.cell_start[-1] == 0:
             raise ValueError("The bitext has no pair with words on both sides; give at least one.")
-        recipe = recipe or Recipe()
+        settings = settings or EMSettings()
         with counted("word pairs", 2 * N_PARTS) as advance:
             lexicon, entry = build_lexicon(bitext, n_jobs=n_jobs, advance=advance)
-        n_steps = (recipe.model1 + recipe.hmm) * len(chunks(bitext))
+        n_steps = (settings.model1 + settings.hmm) * len(chunks(bitext))
         with counted("alignment models", n_steps) as advance:
-            forward, reverse, history = train(bitext, lexicon, entry, recipe, n_jobs=n_jobs, advance=advance)
+            forward, reverse, history = train(
+                bitext, lexicon, entry, settings, n_jobs=n_jobs, advance=advance
+            )
         words = bitext.source_words, bitext.target_words
         return cls(*words, lexicon, forward.finished(), reverse.finished(), history)
 
@@ -85,29 +83,29 @@ class AlignmentStatistics:
         """Pairs of (source words, target words) in the numbers of this vocabulary."""
         return Bitext.encode(pairs, self.source_words, self.target_words)
 
-    def posteriors(self, bitext: Bitext, *, model1: bool = False, n_jobs: int = 1) -> Posteriors:
-        """Posteriors of the HMM, or of Model 1 with the same translation tables, over all pairs."""
-        reach = 0 if model1 else bitext.longest + 1
-        records = self.forward.record(reach), self.reverse.record(reach)
+    def posteriors(self, bitext: Bitext, *, n_jobs: int = 1) -> Posteriors:
+        """Posteriors of the HMM over all pairs."""
+        records = self.forward.record(bitext.longest + 1), self.reverse.record(bitext.longest + 1)
 
         def work(part: tuple[int, int]) -> tuple[Array, ...]:
-            entry = find_entries(self.lexicon, bitext.source, bitext.target, *part)
+            entry = find_entries(self.lexicon, bitext.record, *part)
             forward, reverse = expect(bitext.record, entry, *records, *part)
             return forward.link, reverse.link, forward.null, reverse.null
 
         with in_order(n_jobs) as run:
             return Posteriors(*(np.concatenate(parts) for parts in zip(*run(work, chunks(bitext)))))
 
-    def tables(self, source: Iterable[str], target: Iterable[str], *, model1: bool = False) -> Posteriors:
+    def tables(self, source: Iterable[str], target: Iterable[str]) -> Posteriors:
         """Posteriors of one pair of sentences, (m, n) each."""
         bitext = self.encode([(source, target)])
-        return next(by_pair(bitext, self.posteriors(bitext, model1=model1)))
+        return next(by_pair(bitext, self.posteriors(bitext)))
 
     def pair_statistics(self, bitext: Bitext) -> PairStatistics:
         """Dice and translation probabilities of every cell."""
-        entry = find_entries(self.lexicon, bitext.source, bitext.target, 0, len(bitext))
-        table = np.concatenate([dice(self.lexicon), np.zeros(N_MISSING, dtype=np.float32)])
-        return PairStatistics(table[entry], self.forward.translation[entry], self.reverse.translation[entry])
+        entry = find_entries(self.lexicon, bitext.record, 0, len(bitext))
+        table = np.concatenate([self.lexicon.dice(), np.zeros(N_MISSING, dtype=np.float32)])
+        tables = table, self.forward.translation, self.reverse.translation
+        return PairStatistics(*(one[entry].astype(np.float32, copy=False) for one in tables))
 
     def prune(self, min_probability: float = 1e-3) -> AlignmentStatistics:
         """Without the entries whose translation probabilities are both smaller: a small file."""
@@ -139,29 +137,25 @@ class AlignmentStatistics:
         return arrays
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Any]) -> AlignmentStatistics:
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> AlignmentStatistics:
         """The inverse of `to_arrays`."""
-        rooms: dict[str, dict[str, Any]] = {}
+        rooms: dict[str, dict[str, Array]] = {}
         for name, value in arrays.items():
             room, key = name.split(".")
             rooms.setdefault(room, {})[key] = value
-        words = [
-            Vocabulary(json.loads(bytes(rooms[side]["words"])), rooms[side]["counts"])
-            for side in ("source", "target")
-        ]
+        source, target = (
+            Vocabulary(json.loads(bytes(side["words"])), side["counts"])
+            for side in (rooms["source"], rooms["target"])
+        )
         forward = Direction.from_arrays(rooms["forward"], True)
         reverse = Direction.from_arrays(rooms["reverse"], False)
-        return cls(words[0], words[1], Lexicon(**rooms["lexicon"]), forward, reverse)
+        return cls(source, target, Lexicon(**rooms["lexicon"]), forward, reverse)
 
 
 def by_pair(bitext: Bitext, posteriors: Posteriors) -> Iterator[Posteriors]:
     """Pair by pair, as tables."""
-    for s in range(len(bitext)):
-        m, n = bitext.source.lengths[s], bitext.target.lengths[s]
-        cells = slice(bitext.cell_start[s], bitext.cell_start[s + 1])
-        yield Posteriors(
-            posteriors.forward[cells].reshape(m, n),
-            posteriors.reverse[cells].reshape(m, n),
-            posteriors.forward_null[bitext.target.start[s] : bitext.target.start[s + 1]],
-            posteriors.reverse_null[bitext.source.start[s] : bitext.source.start[s + 1]],
-        )
+    tables = zip(bitext.tables(posteriors.forward), bitext.tables(posteriors.reverse))
+    for s, (forward, reverse) in enumerate(tables):
+        forward_null = posteriors.forward_null[bitext.target.start[s] : bitext.target.start[s + 1]]
+        reverse_null = posteriors.reverse_null[bitext.source.start[s] : bitext.source.start[s + 1]]
+        yield Posteriors(forward, reverse, forward_null, reverse_null)

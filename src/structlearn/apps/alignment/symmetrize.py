@@ -6,9 +6,11 @@ Both directions give links (source, target). Where an order matters, links are g
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
 
 from structlearn.apps.alignment.links import Link, link_table, table_links
+from structlearn.core.contract import Array
+
+Symmetrization = Callable[[Collection[Link], Collection[Link]], frozenset[Link]]
 
 #: Steps to a neighbour, the straight ones first.
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
@@ -43,20 +45,7 @@ def grow_diag_final_and(forward: Collection[Link], backward: Collection[Link]) -
     return _final(forward, backward, all)
 
 
-SYMMETRIZATIONS: dict[str, Callable[[Collection[Link], Collection[Link]], frozenset[Link]]] = {
-    "intersection": intersection,
-    "union": union,
-    "grow-diag": grow_diag,
-    "grow-diag-final": grow_diag_final,
-    "grow-diag-final-and": grow_diag_final_and,
-}
-
-
-def symmetrize_tables(
-    forward: Any,
-    backward: Any,
-    method: Callable[[Collection[Link], Collection[Link]], frozenset[Link]] = grow_diag_final_and,
-) -> Any:
+def symmetrize_tables(forward: Array, backward: Array, method: Symmetrization = grow_diag_final_and) -> Array:
     """The same for 0/1 tables [source, target] of one shape; the answer is such a table."""
     if forward.shape != backward.shape:
         raise ValueError(

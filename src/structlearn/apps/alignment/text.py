@@ -74,22 +74,14 @@ def read_pairs(
         The most words of a sentence; more are an error.
 
     """
-    lines = paired_lines(source, target)
-    pairs = (_pair(number, (source, left), (target, right), allow_empty) for number, left, right in lines)
-    return pairs if max_length is None else _bounded(pairs, (source, target), max_length)
-
-
-def _bounded(pairs: Iterator[Pair], paths: tuple[Path, Path], max_length: int) -> Iterator[Pair]:
-    for pair in pairs:
-        for path, words in zip(paths, pair[1:]):
-            if len(words) > max_length:
-                raise DataError.at(
-                    path,
-                    pair.number,
-                    f"the sentence has {len(words)} words, more than {max_length}; raise --max-length, or "
-                    "let `structlearn align clean` split or drop such pairs.",
-                )
-        yield pair
+    return (
+        Pair(
+            number,
+            _tokens(source, number, left, allow_empty, max_length),
+            _tokens(target, number, right, allow_empty, max_length),
+        )
+        for number, left, right in paired_lines(source, target)
+    )
 
 
 def read_tab_pairs(path: Path, *, allow_empty: bool = False) -> Iterator[tuple[Pair, str | None]]:
@@ -110,16 +102,21 @@ def _columns(path: Path, number: int, line: str, allow_empty: bool) -> tuple[Pai
     columns = line.split("\t")
     if len(columns) not in (2, 3):
         raise DataError.at(path, number, f"2 or 3 columns between tabs are wanted, not {len(columns)}.")
-    pair = _pair(number, (path, columns[0]), (path, columns[1]), allow_empty)
-    return pair, columns[2] if len(columns) == 3 else None
+    source, target = (_tokens(path, number, text, allow_empty) for text in columns[:2])
+    return Pair(number, source, target), columns[2] if len(columns) == 3 else None
 
 
-def _pair(number: int, source: tuple[Path, str], target: tuple[Path, str], allow_empty: bool) -> Pair:
-    return Pair(number, *(_tokens(path, number, line, allow_empty) for path, line in (source, target)))
-
-
-def _tokens(path: Path, number: int, line: str, allow_empty: bool) -> list[str]:
+def _tokens(
+    path: Path, number: int, line: str, allow_empty: bool, max_length: int | None = None
+) -> list[str]:
     tokens = line.split()
     if not tokens and not allow_empty:
         raise DataError.at(path, number, "the sentence is empty; `structlearn align clean` drops such pairs.")
+    if max_length is not None and len(tokens) > max_length:
+        raise DataError.at(
+            path,
+            number,
+            f"the sentence has {len(tokens)} words, more than {max_length}; raise --max-length, or let "
+            "`structlearn align clean` split or drop such pairs.",
+        )
     return tokens

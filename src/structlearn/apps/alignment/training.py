@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.apps.alignment.bitext import Array, Bitext
+from structlearn.apps.alignment.bitext import Bitext
 from structlearn.apps.alignment.direction import Direction, Priors
 from structlearn.apps.alignment.expectation import DirectionRecord, Expected, add_at, expect
 from structlearn.apps.alignment.jumps import JumpCounts
 from structlearn.apps.alignment.lexicon import Lexicon
+from structlearn.core.contract import Array
 from structlearn.core.threads import Map, in_order
 
 #: Sentence pairs are worked on in chunks of about so many cells, whatever the number of threads.
@@ -25,20 +25,14 @@ BELIEFS = Priors()
 
 
 @dataclass(frozen=True)
-class Recipe:
+class EMSettings:
     """How to train.
 
-    Parameters
-    ----------
-    model1, hmm : int
-        Iterations of Model 1, then of the HMM.
-    agreement : bool
-        Whether the HMM's two directions are trained to agree: a link counts as much as the product of its
-        two posteriors (Liang, Taskar and Klein 2006). Otherwise each direction is trained apart; its
-        objective never decreases if `priors.unseen` is 0.
-    p0 : float
-        Probability of NULL.
-    priors : Priors
+    model1, hmm : iterations of Model 1, then of the HMM
+    agreement : whether the HMM's two directions are trained to agree: a link counts as much as the product of
+        its two posteriors (Liang, Taskar and Klein 2006). Otherwise each direction is trained apart; its
+        objective never decreases if `priors.unseen` is 0
+    p0 : probability of NULL
     """
 
     model1: int = 5
@@ -48,7 +42,7 @@ class Recipe:
     priors: Priors = BELIEFS
 
 
-class Row(NamedTuple):
+class EMIteration(NamedTuple):
     """One iteration: the objective of each direction *before* its M-step, and seconds since the start."""
 
     model: str
@@ -62,29 +56,27 @@ def train(
     bitext: Bitext,
     lexicon: Lexicon,
     entry: Array,
-    recipe: Recipe,
+    settings: EMSettings,
     *,
     n_jobs: int = 1,
     advance: Callable[[], object] = lambda: None,
-) -> tuple[Direction, Direction, list[Row]]:
-    """Both directions after the recipe's iterations, and the history. The same for every `n_jobs`."""
-    start = partial(Direction.uniform, lexicon, p0=recipe.p0, priors=recipe.priors)
-    directions = [start(True), start(False)]
-    history: list[Row] = []
+) -> tuple[Direction, Direction, list[EMIteration]]:
+    """Both directions after the iterations, and the history. The same for every `n_jobs`."""
+    priors = settings.priors
+    forward, reverse = (Direction.uniform(lexicon, side, settings.p0, priors) for side in (True, False))
+    history: list[EMIteration] = []
     begin = time.perf_counter()
-    reach = bitext.longest + 1
-    stages = [("model1", k, 0, False) for k in range(recipe.model1)]
-    stages += [("hmm", k, reach, recipe.agreement) for k in range(recipe.hmm)]
+    stages = [("model1", k, 0, False) for k in range(settings.model1)]
+    stages += [("hmm", k, bitext.longest + 1, settings.agreement) for k in range(settings.hmm)]
     with in_order(n_jobs) as run:
         for model, k, reach, together in stages:
-            records = [direction.record(reach) for direction in directions]
-            sums = _expect_all(bitext, entry, records, together, run, advance)
-            objective = [s.log_likelihood + d.log_prior for s, d in zip(sums, directions)]
-            history.append(Row(model, k, objective[0], objective[1], time.perf_counter() - begin))
-            directions = [
-                d.updated(lexicon, s.link, s.null, s.jumps, recipe.priors) for s, d in zip(sums, directions)
-            ]
-    return directions[0], directions[1], history
+            records = forward.record(reach), reverse.record(reach)
+            ahead, back = _expect_all(bitext, entry, records, together, run, advance)
+            objectives = ahead.log_likelihood + forward.log_prior, back.log_likelihood + reverse.log_prior
+            history.append(EMIteration(model, k, *objectives, time.perf_counter() - begin))
+            forward = forward.updated(lexicon, ahead, priors)
+            reverse = reverse.updated(lexicon, back, priors)
+    return forward, reverse, history
 
 
 def chunks(bitext: Bitext) -> list[tuple[int, int]]:
@@ -94,50 +86,37 @@ def chunks(bitext: Bitext) -> list[tuple[int, int]]:
     return [(int(first), int(last)) for first, last in pairwise(edges)] or [(0, 0)]
 
 
-class _Sums:
-    """Expected counts of one direction by entry, generated word and distance, while chunks arrive."""
-
-    def __init__(self, record: DirectionRecord, link: Array) -> None:
-        self.link = link
-        self.null = np.zeros(record.null.size)
-        self.jumps = JumpCounts(np.zeros(record.jump.size), np.zeros(record.jump.size + 1))
-        self.log_likelihood = 0.0
-
-    def add(self, expected: Expected, words: Array) -> None:
-        """Add all but the links."""
-        add_at(words, expected.null, self.null)
-        for total, part in zip(self.jumps, expected.jumps):
-            total += part
-        self.log_likelihood += expected.log_likelihood
-
-
 def _expect_all(
     bitext: Bitext,
     entry: Array,
-    records: list[DirectionRecord],
+    records: tuple[DirectionRecord, DirectionRecord],
     together: bool,
     run: Map,
     advance: Callable[[], object],
-) -> list[_Sums]:
-    """What each direction expects of the whole text, added up in its order."""
-    links = [np.zeros(records[0].translation.size, dtype=np.float32) for _ in range(1 if together else 2)]
-    sums = [_Sums(record, link) for record, link in zip(records, (links[0], links[-1]))]
+) -> list[Expected]:
+    """What each direction expects of the whole text, added up in its order by entry, word and distance."""
+
+    def work(part: tuple[int, int]) -> tuple[Expected, Expected]:
+        forward, reverse = expect(bitext.record, bitext.cells(entry, *part), *records, *part)
+        if together:
+            np.multiply(forward.link, reverse.link, out=forward.link)
+        return forward, reverse
+
     parts = chunks(bitext)
-    for part, expected in zip(parts, run(partial(_expect_chunk, bitext, entry, records, together), parts)):
-        for link, one in zip(links, expected):
-            add_at(bitext.cells(entry, *part), one.link, link)
-        for total, one, corpus in zip(sums, expected, (bitext.target, bitext.source)):
-            total.add(one, corpus.words(*part))
+    sums = [_nothing(record) for record in records]
+    for part, expected in zip(parts, run(work, parts)):
+        for k, (one, corpus) in enumerate(zip(expected, (bitext.target, bitext.source))):
+            if k == 0 or not together:
+                add_at(bitext.cells(entry, *part), one.link, sums[k].link)
+            add_at(corpus.words(*part), one.null, sums[k].null)
+            for total, jumps in zip(sums[k].jumps, one.jumps):
+                total += jumps
+            sums[k] = sums[k]._replace(log_likelihood=sums[k].log_likelihood + one.log_likelihood)
         advance()
-    return sums
+    return [sums[0], sums[1]._replace(link=sums[0].link) if together else sums[1]]
 
 
-def _expect_chunk(
-    bitext: Bitext, entry: Array, records: list[DirectionRecord], together: bool, part: tuple[int, int]
-) -> tuple[Expected, Expected]:
-    forward, reverse = expect(
-        bitext.record, bitext.cells(entry, *part), records[0], records[1], part[0], part[1]
-    )
-    if together:
-        np.multiply(forward.link, reverse.link, out=forward.link)
-    return forward, reverse
+def _nothing(record: DirectionRecord) -> Expected:
+    jumps = JumpCounts(np.zeros(record.jump.size), np.zeros(record.jump.size + 1))
+    link = np.zeros(record.translation.size, dtype=np.float32)
+    return Expected(link, np.zeros(record.null.size), jumps, 0.0)

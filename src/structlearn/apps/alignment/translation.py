@@ -15,8 +15,8 @@ from math import lgamma
 
 import numpy as np
 
-from structlearn.apps.alignment.bitext import Array
 from structlearn.apps.alignment.lexicon import Lexicon
+from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 
 #: Below this exp(digamma(x)) < 1e-28 is taken as 0.

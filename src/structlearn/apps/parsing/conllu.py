@@ -28,13 +28,8 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 class Sentence:
     """The words of one sentence.
 
-    Attributes
-    ----------
-    path : str
-    numbers : list of int
-        The line of each word in its file, from 1.
-    rows : list of lists of str
-        The ten cells of each word.
+    numbers : the line of each word in its file, from 1
+    rows : the ten cells of each word
     """
 
     path: str

@@ -5,11 +5,12 @@ Each kind of arc has a colour and a line of its own, so that nothing depends on 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from structlearn.apps.parsing.metrics import LabelledTree
 from structlearn.reports.text_width import text_columns
 
 #: Kinds of arcs, in the order in which they are drawn over each other, and what they are called.
@@ -38,8 +39,10 @@ class Arc(NamedTuple):
     confidence: float | None = None
 
 
-def arcs_of(predicted: Any, gold: Any = None, confidence: Sequence[float] | None = None) -> list[Arc]:
-    """All arcs that are predicted or gold, (heads, labels) each, with their kinds."""
+def arcs_of(
+    predicted: LabelledTree, gold: LabelledTree | None = None, confidence: Sequence[float] | None = None
+) -> list[Arc]:
+    """All arcs that are predicted or gold, with their kinds."""
     heads, labels = predicted
     found = []
     for k, (head, label) in enumerate(zip(heads, labels)):
@@ -122,7 +125,13 @@ def _other(arc: Arc, word: int) -> float:
     return arc.word if arc.head == word else arc.head
 
 
-def _drawn(arc: Arc, words: Sequence[str], levels: Any, feet: Any, top: float) -> str:
+def _drawn(
+    arc: Arc,
+    words: Sequence[str],
+    levels: Mapping[tuple[int, int], int],
+    feet: Mapping[tuple[Arc, int], float],
+    top: float,
+) -> str:
     end = feet[arc, arc.word]
     if not arc.head:
         high = 8.0

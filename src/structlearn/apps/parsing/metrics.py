@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+
+from structlearn.core.contract import Array
+
+#: The head of each word, 0 for the root, and its label.
+LabelledTree = tuple[Sequence[int] | Array, Sequence[str] | Array]
 
 
 class ParsingScores(NamedTuple):
@@ -27,9 +32,9 @@ class ParsingScores(NamedTuple):
 
 
 def parsing_scores(
-    gold: Sequence[tuple[Any, Any]], predicted: Iterable[tuple[Any, Any]], upos: Iterable[Sequence[str]]
+    gold: Iterable[LabelledTree], predicted: Iterable[LabelledTree], upos: Iterable[Sequence[str]]
 ) -> ParsingScores:
-    """Compare trees, (heads, labels) each; `upos` are the words' universal tags, which tell punctuation."""
+    """Compare trees; `upos` are the words' universal tags, which tell punctuation."""
     right, labelled, full, exact = [], [], [], []
     for i, ((heads, labels), (found, names)) in enumerate(zip(gold, predicted, strict=True)):
         if len(heads) != len(found):
@@ -53,9 +58,9 @@ def parsing_scores(
     )
 
 
-def _universal(labels: Any) -> Any:
+def _universal(labels: Sequence[str] | Array) -> Array:
     return np.array([str(label).partition(":")[0] for label in labels])
 
 
-def _mean(values: Any) -> float:
+def _mean(values: Array) -> float:
     return float(values.mean()) if values.size else 1.0

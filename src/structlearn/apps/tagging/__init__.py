@@ -2,6 +2,6 @@
 
 from structlearn.apps.tagging.spans import SpanScores, span_scores, spans
 from structlearn.apps.tagging.tagger import Tagger
-from structlearn.apps.tagging.templates import default_templates
+from structlearn.apps.text import default_templates
 
 __all__ = ["SpanScores", "Tagger", "default_templates", "span_scores", "spans"]

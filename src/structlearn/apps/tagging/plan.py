@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from structlearn.apps.tagging.templates import default_templates
-from structlearn.apps.text import parse_templates
+from structlearn.apps.text import default_templates, parse_templates
 from structlearn.data import CONLLU, Tokens
 from structlearn.storage.schema import check_form
 
@@ -21,8 +20,6 @@ _NOTES = {"names": list[str], "label": str, "aliases": dict[str, str], "template
 class Plan:
     """What to read of a file, made when the names of its columns are known.
 
-    Attributes
-    ----------
     names : all columns of the training file
     label : the column to learn
     aliases : names that templates may use beside the file's own
@@ -72,7 +69,7 @@ class Plan:
             tokens = replace(tokens, columns=columns, layout=layout)
         return replace(tokens, aliases={name: self.own_name(name) for name in self.columns})
 
-    def as_notes(self) -> dict[str, Any]:
+    def as_notes(self) -> dict[str, object]:
         """The plan as JSON."""
         return {
             "format": "CoNLL-U" if self.conllu else "columns",
@@ -102,8 +99,6 @@ def make_plan(
 ) -> Plan:
     """Resolve what was asked for against a file's columns; ValueError where it does not fit.
 
-    Parameters
-    ----------
     names : the file's columns
     label : name or number; the last column unless given, UPOS in CoNLL-U
     columns : names or numbers of the columns to look at, the words first; all others, FORM in CoNLL-U

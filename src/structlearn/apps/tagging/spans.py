@@ -7,7 +7,7 @@ type differs from the one before, or that follows O, E or S; so IOB1, IOB2 and I
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 _ALL = "all"
@@ -47,28 +47,23 @@ def spans(tags: Iterable[str]) -> list[tuple[str, int, int]]:
     >>> spans(["B-NP", "I-NP", "O", "I-NP", "S-LOC"])
     [('NP', 0, 2), ('NP', 3, 4), ('LOC', 4, 5)]
     """
-    return list(_spans(tags))
-
-
-def _spans(tags: Iterable[str]) -> Iterator[tuple[str, int, int]]:
-    before, kind, first, at = "O", "", 0, -1
-    for at, tag in enumerate(tags):
+    found = []
+    before, kind, first = "O", "", 0
+    for at, tag in enumerate([*tags, "O"]):
         mark, own = tag[:1], tag_type(tag)
-        borders = mark in "BSO" or before in "ESO" or own != kind
-        if before != "O" and borders:
-            yield kind, first, at
-        if borders:
+        if mark in "BSO" or before in "ESO" or own != kind:
+            if before != "O":
+                found.append((kind, first, at))
             first = at
         before, kind = mark, own
-    if before != "O":
-        yield kind, first, at + 1
+    return found
 
 
 def span_scores(gold: Iterable[Sequence[str]], found: Iterable[Sequence[str]]) -> dict[str, SpanScores]:
     """Scores of all sentences together: under "all", then by type in alphabetical order."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in SpanScores._fields}
     for one, other in zip(gold, found, strict=True):
-        a, b = set(_spans(one)), set(_spans(other))
+        a, b = set(spans(one)), set(spans(other))
         for name, those in zip(SpanScores._fields, (a & b, b, a)):
             counts[name].update(kind for kind, _, _ in those)
     totals = SpanScores(*(sum(one.values()) for one in counts.values()))

@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.apps.tagging.plan import Plan
-from structlearn.apps.tagging.templates import default_templates
-from structlearn.apps.text import Template, TextFeatures, parse_templates
+from structlearn.apps.text import Templates, TextFeatures, default_templates, parse_templates
 from structlearn.core.contract import Array
 from structlearn.data import Tokens
 from structlearn.estimators import ChainClassifier
 from structlearn.estimators.inputs import Stacked, for_no_examples
 from structlearn.estimators.persistence import Bundle, load_bundle, save_bundle
 from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
+from structlearn.solvers.solution import Certificate, History
 from structlearn.storage.model_file import damaged
 from structlearn.storage.schema import check_form
 
@@ -27,6 +28,11 @@ TOL = 0.01
 #: of the hinge: mistakes count the same in long sentences and in short ones
 COST = "count"
 _NOTES = {"templates": str, "min_count": int, "hash_bits": int | None, "transitions?": str | None}
+
+#: Lists of words, or of tuples of the columns.
+Sentences = Tokens | Sequence[Sequence[str | Sequence[str]]]
+Labels = Sequence[ArrayLike]
+RandomState = int | np.random.RandomState | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -67,19 +73,19 @@ class Tagger(BaseEstimator):
     """
 
     columns: Sequence[str] = ("word",)
-    templates: Any = None
-    transitions: Any = None
+    templates: Templates | None = None
+    transitions: Templates | None = None
     min_count: int = 1
     hash_bits: int | None = None
     loss: str = "softmax"
     regularization: float | None = None
     tol: float = TOL
     n_jobs: int | None = 1
-    random_state: Any = None
+    random_state: RandomState = None
     verbose: int = 0
     chain_options: dict[str, Any] | None = None
 
-    def fit(self, X: Any, y: Any) -> Tagger:
+    def fit(self, X: Sentences, y: Labels) -> Tagger:
         """Train on sentences (lists of words, or of tuples of `columns`) and a list of labels for each."""
         tokens = self._tokens(X)
         rows = self.fit_features(tokens)
@@ -94,9 +100,11 @@ class Tagger(BaseEstimator):
         self.chain_.fit(rows, y)
         return self
 
-    def fit_features(self, X: Any) -> Stacked:
+    def fit_features(self, X: Sentences) -> Stacked:
         """Learn the features of sentences, and make the rows of them that the chain is trained on."""
-        templates = with_transitions(self.templates or default_templates(self.columns), self.transitions)
+        templates = parse_templates(self.templates or default_templates(self.columns))
+        if self.transitions is not None:
+            templates = parse_templates([*templates, *parse_templates(self.transitions)])
         tokens = self._tokens(X)
         self.features_ = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
         return self.rows(tokens)
@@ -112,32 +120,32 @@ class Tagger(BaseEstimator):
             "transition_features": pairs,
         }
 
-    def rows(self, X: Any) -> Stacked:
+    def rows(self, X: Sentences) -> Stacked:
         """The features of sentences, a row per word."""
         tokens = self._tokens(X)
         return Stacked(self.features_.transform(tokens), tokens.lengths)
 
     @for_no_examples
-    def predict(self, X: Any) -> list[Array]:
+    def predict(self, X: Sentences) -> list[Array]:
         """The best labels of each sentence; none of a sentence without words."""
         return self._asked().predict(self.rows(X))
 
     @for_no_examples
-    def predict_marginals(self, X: Any) -> list[Array]:
+    def predict_marginals(self, X: Sentences) -> list[Array]:
         """Probabilities of the labels, of shape (length, n_classes) each."""
         return self._asked().predict_marginals(self.rows(X))
 
     @for_no_examples
-    def predict_kbest(self, X: Any, k: int = 5) -> list[list[tuple[Array, float]]]:
+    def predict_kbest(self, X: Sentences, k: int = 5) -> list[list[tuple[Array, float]]]:
         """The k best label sequences of each sentence with their scores, best first."""
         return self._asked().predict_kbest(self.rows(X), k)
 
     @for_no_examples
-    def sample(self, X: Any, n: int = 1, random_state: Any = None) -> list[Array]:
+    def sample(self, X: Sentences, n: int = 1, random_state: RandomState = None) -> list[Array]:
         """n label sequences of each sentence, of shape (n, length), from the model's distribution."""
         return self._asked().sample(self.rows(X), n, random_state)
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Sentences, y: Labels) -> float:
         """The share of words labelled right."""
         return self._asked().score(self.rows(X), y)
 
@@ -147,12 +155,12 @@ class Tagger(BaseEstimator):
         return self._asked().classes_
 
     @property
-    def certificate_(self) -> Any:
+    def certificate_(self) -> Certificate:
         """How far from optimal the model is at most."""
         return self._asked().certificate_
 
     @property
-    def history_(self) -> Any:
+    def history_(self) -> History:
         """The trace of primal, dual and gap."""
         return self._asked().history_
 
@@ -162,13 +170,12 @@ class Tagger(BaseEstimator):
         *names, label = map(str, range(len(self.columns) + 1))
         templates = " ".join(map(str, self.features_.templates))
         plan = Plan((*names, label), label, dict(zip(self.columns, names)), templates)
-        transitions = (
-            None if self.transitions is None else " ".join(map(str, parse_templates(self.transitions)))
-        )
+        extra = self.transitions
+        transitions = None if extra is None else " ".join(map(str, parse_templates(extra)))
         notes = {"task": "tag", **self.notes(plan, transitions)}
         save_bundle(Bundle(chain, notes, arrays=self.arrays()), path)
 
-    def notes(self, plan: Plan, transitions: str | None) -> dict[str, Any]:
+    def notes(self, plan: Plan, transitions: str | None) -> dict[str, object]:
         """What a model file says of the words and their features; and that a `Tagger` can read it."""
         numbered = {"min_count": self.features_.min_count, "hash_bits": self.features_.hash_bits}
         return {**plan.as_notes(), "application": "Tagger", **numbered, "transitions": transitions}
@@ -207,18 +214,12 @@ class Tagger(BaseEstimator):
             self.chain_ = chain
         return self
 
-    def _tokens(self, X: Any) -> Tokens:
+    def _tokens(self, X: Sentences) -> Tokens:
         return X if isinstance(X, Tokens) else Tokens.from_sentences(X, self.columns)
 
     def _asked(self) -> ChainClassifier:
         check_is_fitted(self, "chain_")
         return self.chain_
-
-
-def with_transitions(templates: Any, transitions: Any) -> tuple[Template, ...]:
-    """All templates: those of labels, and those of transitions that are not among them."""
-    found = parse_templates(templates)
-    return found if transitions is None else parse_templates([*found, *parse_templates(transitions)])
 
 
 def _features_of(bundle: Bundle) -> TextFeatures:

@@ -1,6 +1,6 @@
 """Words and their annotations as sparse features, by templates."""
 
 from structlearn.apps.text.features import TextFeatures
-from structlearn.apps.text.templates import Atom, Template, parse_templates
+from structlearn.apps.text.templates import Atom, Template, Templates, default_templates, parse_templates
 
-__all__ = ["Atom", "Template", "TextFeatures", "parse_templates"]
+__all__ = ["Atom", "Template", "Templates", "TextFeatures", "default_templates", "parse_templates"]

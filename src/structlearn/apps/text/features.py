@@ -8,15 +8,14 @@ eight bytes a feature, no strings.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy import sparse
 
 from structlearn.apps.text.keys import KeyTable, add_atom
-from structlearn.apps.text.templates import parse_templates
+from structlearn.apps.text.templates import Templates, parse_templates
 from structlearn.apps.text.views import hashes, text_hash, view_named
 from structlearn.core.contract import Array
 from structlearn.data import Tokens
@@ -24,7 +23,6 @@ from structlearn.data import Tokens
 _MOST_BITS = 30
 
 
-@dataclass(eq=False)
 class TextFeatures:
     """Indicator features by templates: row t of the matrix has a 1 for each template's value at token t.
 
@@ -46,16 +44,12 @@ class TextFeatures:
         After `fit`: where each template's features begin.
     """
 
-    templates: Any
-    min_count: int = 1
-    hash_bits: int | None = None
-
-    def __post_init__(self) -> None:
-        self.templates = parse_templates(self.templates)
-        if self.min_count < 1:
-            raise ValueError(f"min_count must be at least 1; got {self.min_count}.")
-        if self.hash_bits is not None and not 1 <= self.hash_bits <= _MOST_BITS:
-            raise ValueError(f"hash_bits must be between 1 and {_MOST_BITS}; got {self.hash_bits}.")
+    def __init__(self, templates: Templates, min_count: int = 1, hash_bits: int | None = None) -> None:
+        if min_count < 1:
+            raise ValueError(f"min_count must be at least 1; got {min_count}.")
+        if hash_bits is not None and not 1 <= hash_bits <= _MOST_BITS:
+            raise ValueError(f"hash_bits must be between 1 and {_MOST_BITS}; got {hash_bits}.")
+        self.templates, self.min_count, self.hash_bits = parse_templates(templates), min_count, hash_bits
 
     @property
     def n_features(self) -> int:
@@ -75,7 +69,7 @@ class TextFeatures:
         self.starts_ = np.concatenate([[0], np.cumsum([keys.size for keys in found])])
         return self.with_keys(np.concatenate(found))
 
-    def columns_of(self, templates: Any) -> list[int]:
+    def columns_of(self, templates: Templates) -> list[int]:
         """Columns of the feature matrix that belong to some of the templates."""
         if self.hash_bits is not None:
             raise ValueError("Features that are numbered by hashing cannot be told apart: use no hash_bits.")
@@ -94,7 +88,7 @@ class TextFeatures:
     def _table(self) -> KeyTable:
         return KeyTable(self.keys_)
 
-    def transform(self, tokens: Tokens) -> Any:
+    def transform(self, tokens: Tokens) -> sparse.csr_matrix:
         """The CSR matrix of shape (n_tokens, n_features) of a text; unknown features are left out."""
         places = np.empty((tokens.n_tokens, len(self.templates)), dtype=np.int32)
         for column, keys in enumerate(self._keys(tokens)):

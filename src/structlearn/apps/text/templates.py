@@ -15,7 +15,7 @@ Columns go by their names or numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -26,20 +26,25 @@ _ATOM = re.compile(
     r"(?:\[(?P<offset>-?\d+)(?:\.\.(?P<last>-?\d+))?\])?"
 )
 _FARTHEST = 100
+#: identity and lower case with neighbours and pairs of neighbours, affixes, shape
+_WORD = (
+    "{0}[-2..2] {0}.lower[-1..1] {0}.prefix1..4 {0}.suffix1..4 {0}.shape[-1..1] "
+    "{0}.lower[-1]&{0}.lower {0}.lower&{0}.lower[1]"
+)
+#: a tag of the word: itself, its neighbours, and two and three in a row
+_OTHER = (
+    "{0}[-2..2] {0}[-2]&{0}[-1] {0}[-1]&{0} {0}&{0}[1] {0}[1]&{0}[2] "
+    "{0}[-2]&{0}[-1]&{0} {0}[-1]&{0}&{0}[1] {0}&{0}[1]&{0}[2]"
+)
 
 
 @dataclass(frozen=True)
 class Atom:
     """A view of one column, some tokens away.
 
-    Parameters
-    ----------
-    column : str
-        Name or number of a column.
-    view : str
-        "same" or one of `structlearn.apps.text.views`.
-    offset : int
-        Tokens to the right (negative: to the left). Outside the sentence the value says how far outside.
+    column : name or number of a column
+    view : "same" or one of `structlearn.apps.text.views`
+    offset : tokens to the right (negative: to the left); outside the sentence the value says how far outside
     """
 
     column: str
@@ -64,7 +69,11 @@ class Template:
         return "&".join(map(str, self.atoms))
 
 
-def parse_templates(templates: str | Template | Iterable[str | Template]) -> tuple[Template, ...]:
+#: Notation, or what it stands for.
+Templates = str | Template | Iterable[str | Template]
+
+
+def parse_templates(templates: Templates) -> tuple[Template, ...]:
     """Templates from their notation (see the module), or from objects, or both; each once."""
     if isinstance(templates, str | Template):
         templates = [templates]
@@ -79,10 +88,19 @@ def parse_templates(templates: str | Template | Iterable[str | Template]) -> tup
     return tuple(found)
 
 
+def default_templates(columns: Sequence[str] = ("word",)) -> str:
+    """Templates for columns of which the first holds words and the others tags.
+
+    >>> default_templates(["word", "pos"]).split()[-1]
+    'pos&pos[1]&pos[2]'
+    """
+    word, *others = columns
+    return " ".join([_WORD.format(word), *(_OTHER.format(other) for other in others)])
+
+
 def _expanded(text: str) -> Iterator[Template]:
     """All templates that one piece of notation stands for."""
-    for atoms in product(*(tuple(_atoms(atom, text)) for atom in text.split("&"))):
-        yield Template(atoms)
+    return map(Template, product(*(_atoms(atom, text) for atom in text.split("&"))))
 
 
 def _atoms(atom: str, template: str) -> Iterator[Atom]:

@@ -35,21 +35,17 @@ def norm(text: str) -> str:
     return "".join("0" if character.isdigit() else character for character in text.lower())
 
 
-def _same(text: str) -> str:
-    return text
-
-
-_VIEWS: dict[str, View] = {"same": _same, "lower": str.lower, "norm": norm, "shape": shape}
+_VIEWS: dict[str, View] = {"same": str, "lower": str.lower, "norm": norm, "shape": shape}
 NAMES = "lower, norm, shape, prefixN and suffixN"
 
 
 def view_named(name: str) -> View:
     """The view of a name; ValueError that lists all if there is none."""
-    affix = _AFFIX.fullmatch(name)
-    if affix is None and name not in _VIEWS:
-        raise ValueError(f"There is no view {name!r} of a column; use {NAMES}.")
-    if affix is None:
+    if name in _VIEWS:
         return _VIEWS[name]
+    affix = _AFFIX.fullmatch(name)
+    if affix is None:
+        raise ValueError(f"There is no view {name!r} of a column; use {NAMES}.")
     size = int(affix[2])
     piece = slice(size) if affix[1] == "prefix" else slice(-size, None)
     return lambda text: text[piece] if len(text) >= size else None

@@ -10,7 +10,8 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.core.rounding import Bound
-from structlearn.problem.least_squares import Iterate, LeastSquares, Squares, Values, along, evaluate, retreat
+from structlearn.problem.columns import along, retreat
+from structlearn.problem.least_squares import Iterate, LeastSquares, Squares, Values, evaluate
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
