@@ -16,7 +16,7 @@ from structlearn.core.kernels import implements, is_implemented, kernel
 from structlearn.structures import Chain, LabelGraph, Matching, ProjectiveTree, Simplex, as_structure
 from structlearn.structures.sparsemap import (
     ROUGH_TOLERANCE,
-    ActiveSet,
+    SparseMAPScratch,
     _enter,
     _start,
     active_set_project,
@@ -200,7 +200,7 @@ def test_a_full_set_merges_its_lightest_atoms(most, data):
     """With room for three atoms, where more are needed, it ends a little short; its value is a bound."""
     structure, shape, V = cases()["partial matching"]
     theta = data.draw(scores(9, masks=False))
-    work = ActiveSet(make_atoms(most, 9), np.empty(9), np.empty(9), workspace(structure.record, shape))
+    work = SparseMAPScratch(make_atoms(most, 9), np.empty(9), np.empty(9), workspace(structure.record, shape))
     value, z = solve(structure, shape, theta, work)
     accuracy = ROUGH_TOLERANCE * (4 + np.abs(theta).sum())
     assert optimality(V, 9, theta, z) <= accuracy

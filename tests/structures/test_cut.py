@@ -15,7 +15,7 @@ from structlearn.problem.losses import FenchelYoungLoss, Shannon
 from structlearn.structures import Cut
 from structlearn.structures.cut.cut import Cuts, cut_workspace
 from structlearn.structures.cut.graphs import graph_record, grid_graph, make_graph
-from structlearn.structures.sparsemap import ActiveSet, active_set_project, make_atoms
+from structlearn.structures.sparsemap import SparseMAPScratch, active_set_project, make_atoms
 
 SCALES = st.sampled_from([1.0, 1e-3, 1e3, 1e6, 1e-300])
 
@@ -120,7 +120,7 @@ def test_projections_with_ties_are_those_of_the_active_set(data):
     theta = data.draw(arrays(np.float64, 9, elements=elements))
     record = family.structure.record
     shape = family.shapes[0]
-    work = ActiveSet(make_atoms(11, 9), np.empty(9), np.empty(9), cut_workspace(record, shape))
+    work = SparseMAPScratch(make_atoms(11, 9), np.empty(9), np.empty(9), cut_workspace(record, shape))
     expected = np.empty(9)
     active_set_project(record, shape, theta, np.empty(0), work, expected)
     assert_allclose(family.structure.project(theta), expected, atol=1e-7)

@@ -7,7 +7,7 @@ from brute import STRUCTURES, trees
 from structlearn.core.contract import entropy, marginals, marginals_workspace, maximize, omega, workspace
 from structlearn.core.kernels import is_implemented
 from structlearn.structures import LabelledTree, ProjectiveTree, Simplex
-from structlearn.structures.flat.entmax import Tsallis, entmax, tsallis
+from structlearn.structures.flat.entmax import TsallisRecord, entmax, tsallis
 
 EXACT = [
     name
@@ -95,7 +95,7 @@ def test_entropy_of_labelled_trees(scale):
 @pytest.mark.parametrize("alpha", [1.0, 1.25, 1.5, 2.0])
 def test_omega_of_entmax_is_that_of_its_answer(alpha, scale):
     theta = near_ties(np.random.default_rng(3), 6, scale) / 4
-    record, shape, z = Tsallis(Simplex(6).record, alpha), (1, 6), np.zeros(6)
+    record, shape, z = TsallisRecord(Simplex(6).record, alpha), (1, 6), np.zeros(6)
     work = workspace(record, shape)
     value = maximize(record, shape, theta, theta[:0], work, z)
     assert np.array_equal(z, entmax(theta, alpha))

@@ -15,7 +15,7 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.structures import Cube, Simplex
-from structlearn.structures.flat.entmax import Tsallis, entmax, tsallis
+from structlearn.structures.flat.entmax import TsallisRecord, entmax, tsallis
 from structlearn.structures.regularized import Quadratic
 
 STRUCTURES = [Simplex, Cube]
@@ -218,7 +218,7 @@ def test_entmax_is_continuous_at_both_ends(theta):
 @patient
 @given(theta=scores())
 def test_value_of_entmax(alpha, theta):
-    record = Tsallis(Simplex(theta.size).record, alpha)
+    record = TsallisRecord(Simplex(theta.size).record, alpha)
     value, z = maximized(record, (1, theta.size), theta)
     assert_allclose(value, dot(z, theta) - tsallis(z, alpha), rtol=1e-12, atol=1e-10)
     scratch = workspace(record, (1, theta.size))
@@ -229,7 +229,7 @@ def test_value_of_entmax(alpha, theta):
 def test_entmax_is_the_gradient_of_its_value(alpha):
     theta, h = np.random.default_rng(0).normal(size=6), 1e-5
     simplex = Simplex(6)
-    record = Tsallis(simplex.record, alpha)
+    record = TsallisRecord(simplex.record, alpha)
     values = [simplex.respond(record, theta + sign * h * np.eye(6))[1] for sign in (1, -1)]
     assert_allclose((values[0] - values[1]) / (2 * h), entmax(theta, alpha), atol=1e-8)
 

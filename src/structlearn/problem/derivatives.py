@@ -23,7 +23,7 @@ from structlearn.problem.regularizers import Shannon, SquaredNorm, Tsallis
 from structlearn.structures import Chain, Cube, Simplex
 from structlearn.structures.chain.derivative import chain_derivative
 from structlearn.structures.erased import ErasedStructure, erase
-from structlearn.structures.sparsemap import ActiveSet, active_set_project, active_set_workspace
+from structlearn.structures.sparsemap import SparseMAPScratch, active_set_project, active_set_workspace
 
 #: How far differences look, in units of scores: where answers are smooth, where they are piecewise linear.
 SMOOTH_STEP, LINEAR_STEP = 1e-3, 1e-5
@@ -90,7 +90,7 @@ def _on_a_face(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Arra
 
 
 def _edges(
-    loss: FenchelYoungLoss, shape: Shape, scores: Array, record: ErasedStructure, work: ActiveSet
+    loss: FenchelYoungLoss, shape: Shape, scores: Array, record: ErasedStructure, work: SparseMAPScratch
 ) -> Array:
     """From the first atom of an answer to the others; the local parts are independent."""
     z = np.zeros(scores.size)

@@ -14,8 +14,7 @@ from structlearn.core.contract import Array, Record, marginals, project
 from structlearn.core.kernels import is_implemented
 from structlearn.structures import Cube, Simplex, Structure
 from structlearn.structures.base import SparseVertices
-from structlearn.structures.flat.entmax import Tsallis as TsallisRecord
-from structlearn.structures.flat.entmax import check_alpha, tsallis
+from structlearn.structures.flat.entmax import TsallisRecord, check_alpha, tsallis
 from structlearn.structures.regularized import Entropic, Quadratic
 
 

@@ -16,16 +16,16 @@ from structlearn.core.contract import Array, project, project_workspace, workspa
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import assign
 from structlearn.structures.base import Structure
-from structlearn.structures.erased import erase_inner, erases
+from structlearn.structures.erased import Record, erase_inner, erases
 from structlearn.structures.regularized import Quadratic
-from structlearn.structures.sparsemap import MOST_ATOMS, ActiveSet, active_set_project, make_atoms
+from structlearn.structures.sparsemap import SparseMAPScratch, active_set_project, sparsemap_scratch
 from structlearn.structures.whole import Whole, WholeRecord
 
 
 class AllParts(NamedTuple):
     """A compiled structure, and how many parts it has beside rows times columns."""
 
-    inner: Any
+    inner: Record
     n_shared: int
 
 
@@ -33,10 +33,10 @@ class AllPartsScratch(NamedTuple):
     """Scratch memory: the scores of all parts in one vector, and the active set's."""
 
     scores: Array
-    active: ActiveSet
+    active: SparseMAPScratch
 
 
-def squared_norm_record(structure: Structure) -> Any:
+def squared_norm_record(structure: Structure) -> Quadratic:
     """The record whose vertex is argmax <theta, z> - 1/2 ||z||^2, the norm over all parts."""
     if not structure.has_linear_parts:
         return Quadratic(structure.record)
@@ -51,8 +51,7 @@ erases(AllParts)(erase_inner)
 @jitable
 def all_parts_workspace(structure: Any, shape: Any) -> Any:
     n_parts = shape[0] * shape[1] + structure.n_shared
-    atoms = make_atoms(min(n_parts + 2, MOST_ATOMS), n_parts)
-    active = ActiveSet(atoms, np.empty(n_parts), np.empty(n_parts), workspace(structure.inner, shape))
+    active = sparsemap_scratch(n_parts, n_parts, workspace(structure.inner, shape))
     return AllPartsScratch(np.empty(n_parts), active)
 
 

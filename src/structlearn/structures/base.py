@@ -6,18 +6,23 @@ A structure knows the polytope M of its outputs. It never sees weights, features
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from inspect import signature
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex, TypeAlias, TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.core.callbacks import Callback
 from structlearn.core.contract import Array, Shape, marginals, maximize, workspace
 from structlearn.core.erased import operations_of
 from structlearn.core.kernels import is_implemented, kernel
-from structlearn.structures.erased import erase
+from structlearn.structures.erased import ErasedStructure, Record, erase
 from structlearn.structures.regularized import Entropic, Quadratic
+
+#: Weights of labels or positions in a cost; None is one each.
+Weights: TypeAlias = ArrayLike | None
 
 
 class SparseVertices(NamedTuple):
@@ -94,15 +99,15 @@ class Structure(ABC):
 
     @property
     @abstractmethod
-    def record(self) -> Any:
+    def record(self) -> Record:
         """The NamedTuple that implements the operations of `structlearn.core.contract`."""
 
     @property
-    def content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[object, ...]:
         """What tells it from others, the same in every process; a record may hold addresses."""
         return self.record
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, object]:
         """What the constructor needs to make this structure again."""
         return {name: getattr(self, name) for name in signature(type(self)).parameters}
 
@@ -115,7 +120,7 @@ class Structure(ABC):
     def shape(self, theta: Array) -> Shape:
         """(rows, columns) of the local parts in a part vector; ValueError if there is no such output."""
 
-    def fits(self, shape: Any) -> Any:
+    def fits(self, shape: Shape | Array) -> bool | Array:
         """Whether there are outputs of this shape: what compiled code may be asked about.
 
         `shape` is (rows, columns), or two arrays of them for many examples; then the answer is an array.
@@ -146,13 +151,14 @@ class Structure(ABC):
 
     def most_entries_many(self, shapes: Array) -> Array:
         """`most_entries` of every example; asked once for each shape that there is."""
-        if (shapes == shapes[:1]).all():
-            return np.full(len(shapes), self.most_entries(_shape(shapes[0])) if len(shapes) else 0)
-        kinds, inverse = np.unique(shapes, axis=0, return_inverse=True)
-        return np.array([self.most_entries(_shape(kind)) for kind in kinds])[inverse.ravel()]
+        kinds, inverse = shapes[:1], np.zeros(len(shapes), dtype=np.int64)
+        if (shapes != kinds).any():
+            kinds, inverse = np.unique(shapes, axis=0, return_inverse=True)
+        most = [self.most_entries((rows, columns)) for rows, columns in kinds.tolist()]
+        return np.array(most, dtype=np.int64)[inverse.ravel()]
 
     @abstractmethod
-    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+    def encode(self, y: object, shape: Shape | None = None) -> Array:
         """The part vector mu of the output y."""
 
     @abstractmethod
@@ -160,12 +166,14 @@ class Structure(ABC):
         """The output y of a part vector."""
 
     @abstractmethod
-    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+    def cost(
+        self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
+    ) -> Array:
         """C such that the task loss of the part vector z is Delta(z) = <c, z - mu> (Hamming, weighted)."""
 
-    def encode_many(self, ys: Any, shapes: Array) -> SparseVertices:
+    def encode_many(self, ys: Iterable[object], shapes: Array) -> SparseVertices:
         """`encode` for the outputs of many examples."""
-        mus = [self.encode(y, (int(rows), int(columns))).ravel() for y, (rows, columns) in zip(ys, shapes)]
+        mus = [self.encode(y, (rows, columns)).ravel() for y, (rows, columns) in zip(ys, shapes.tolist())]
         index = [np.flatnonzero(mu) for mu in mus]
         start = np.concatenate([[0], np.cumsum([len(one) for one in index])])
         return SparseVertices(
@@ -191,7 +199,7 @@ class Structure(ABC):
             return options
         return {**options, "nodes": one_each(nodes, n_examples, "nodes")[some]}
 
-    def maximize(self, theta: Any) -> Any:
+    def maximize(self, theta: ArrayLike) -> Any:
         """argmax_{z in M} <theta, z>, a vertex.
 
         Parameters
@@ -204,7 +212,7 @@ class Structure(ABC):
         """
         return self.respond(self.record, theta)[0]
 
-    def marginals(self, theta: Any) -> Marginals:
+    def marginals(self, theta: ArrayLike) -> Marginals:
         """argmax_{z in M} <theta, z> + H(z): the marginals of p(y) ~ exp <theta, y>, and log Z.
 
         `theta` as in `maximize`; log Z is a float, or an array for many.
@@ -213,46 +221,41 @@ class Structure(ABC):
             raise TypeError(f"{type(self).__name__} has no marginals{self.no_marginals}.")
         return Marginals(*self.respond(Entropic(self.record), theta))
 
-    def project(self, theta: Any) -> Any:
+    def project(self, theta: ArrayLike) -> Any:
         """argmin_{z in M} 1/2 ||z - theta||^2 over the local parts: a sparse mixture of vertices (SparseMAP).
 
         Shared parts and, in chains, pairs of labels enter by their scores alone. `theta` as in `maximize`.
         """
         return self.respond(Quadratic(self.record), theta)[0]
 
-    def respond(self, record: Any, theta: Any) -> tuple[Any, Any]:
+    def respond(self, record: Record, theta: ArrayLike) -> tuple[Any, Any]:
         """Vertices of `record` for one part vector, a list or a stack of them; and their values."""
         if is_list_of(theta, self.part_ndim):
-            return self._ask_list(record, theta)
-        theta = np.asarray(theta, dtype=np.float64)
-        if theta.ndim == self.part_ndim + 1:
-            return self._ask_stack(record, theta)
-        return self._ask_one(record, theta, "The score vector")
+            return self._ask_list(record, theta, "Output {}")
+        scores = np.asarray(theta, dtype=np.float64)
+        if scores.ndim == self.part_ndim + 1:
+            return self._ask_stack(record, scores)
+        found, values = self._ask_list(record, [scores], "The score vector")
+        return found[0], float(values[0])
 
-    def _ask_one(self, record: Any, theta: Any, name: str) -> tuple[Array, float]:
-        theta, shape = self._checked(theta)
-        z, values = self._ask(self._erased(record, shape), shape, theta.reshape(1, -1))
-        if values[0] == -np.inf:
-            raise nothing_allowed(name)
-        return z.reshape(theta.shape), float(values[0])
-
-    def _ask_list(self, record: Any, thetas: Any) -> tuple[list[Array], Array]:
-        """One scratch memory for all of them."""
+    def _ask_list(self, record: Record, thetas: Sequence[ArrayLike], name: str) -> tuple[list[Array], Array]:
+        """One scratch memory for all of them; `name` is what to call the i-th in an error."""
         given = [self._checked(theta) for theta in thetas]
-        largest = tuple(max((shape[k] for _, shape in given), default=1) for k in (0, 1))
-        erased = self._erased(record, (largest[0], largest[1])) if given else None
         found, best = [], np.empty(len(given))
+        if given:
+            rows, columns = zip(*(shape for _, shape in given))
+            erased = self._erased(record, (max(rows), max(columns)))
         for i, (theta, shape) in enumerate(given):
             z, values = self._ask(erased, shape, theta.reshape(1, -1))
             if values[0] == -np.inf:
-                raise nothing_allowed(f"Output {i}")
+                raise nothing_allowed(name.format(i))
             found.append(z.reshape(theta.shape))
             best[i] = values[0]
         return found, best
 
-    def _ask_stack(self, record: Any, theta: Array) -> tuple[Array, Array]:
-        shape = self._checked_shape(np.broadcast_to(0.0, theta.shape[1:]))
-        theta = _checked_scores(theta)
+    def _ask_stack(self, record: Record, given: Array) -> tuple[Array, Array]:
+        shape = self._checked_shape(np.broadcast_to(0.0, given.shape[1:]))
+        theta = _checked_scores(given)
         size = self.n_local(shape) + self.n_shared
         z, values = self._ask(self._erased(record, shape), shape, theta.reshape(-1, size))
         forbidden = np.flatnonzero(np.isneginf(values))
@@ -261,18 +264,18 @@ class Structure(ABC):
         return z.reshape(theta.shape), values
 
     @staticmethod
-    def _erased(record: Any, largest: Shape) -> tuple[Any, Any]:
+    def _erased(record: Record, largest: Shape) -> tuple[ErasedStructure, object]:
         return erase(record, largest, operations_of(maximize_rows))
 
-    def _ask(self, erased: Any, shape: Shape, theta: Array) -> tuple[Array, Array]:
+    def _ask(self, erased: tuple[ErasedStructure, object], shape: Shape, theta: Array) -> tuple[Array, Array]:
         """Equal shapes: one compiled call for all rows. `erased` is a record and what lives as long."""
         z, values = np.zeros(theta.shape), np.empty(len(theta))
         maximize_rows(erased[0], shape, self.n_local(shape), theta, z, values)
         self.raise_failure()
         return z, values
 
-    def _checked(self, theta: Any) -> tuple[Array, Shape]:
-        theta = _checked_scores(theta)
+    def _checked(self, given: ArrayLike) -> tuple[Array, Shape]:
+        theta = _checked_scores(given)
         if theta.ndim != self.part_ndim:
             raise ValueError(f"Scores of one output have {self.part_ndim} axes; got {theta.ndim}.")
         return theta, self._checked_shape(theta)
@@ -283,11 +286,11 @@ class Structure(ABC):
             raise ValueError(f"{type(self).__name__} has no output of {theta.size} parts.")
         return shape
 
-    def n_local(self, shape: Any) -> Any:
+    def n_local(self, shape: Shape | Array) -> Any:
         """How many local parts an example of a shape has; of many, as in `fits`."""
         return shape[0] * shape[1]
 
-    def n_curved(self, shape: Any) -> Any:
+    def n_curved(self, shape: Shape | Array) -> Any:
         """How many of them, the first ones, the squared norm covers: all unless overridden."""
         return self.n_local(shape)
 
@@ -297,19 +300,19 @@ class Structure(ABC):
         return parts[:n_local], parts[n_local:]
 
 
-def one_each(values: Any, n_examples: int, name: str) -> Any:
+def one_each(values: Sequence[Any] | None, n_examples: int, name: str) -> Sequence[Any]:
     """`values`, one per example, or as many None; ValueError for another number of them."""
     if values is not None and len(values) != n_examples:
         raise ValueError(f"{name} are a list with one entry an example: {n_examples}; got {len(values)}.")
     return [None] * n_examples if values is None else values
 
 
-def is_list_of(values: Any, ndim: int) -> bool:
+def is_list_of(values: object, ndim: int) -> TypeGuard[Sequence[ArrayLike]]:
     """Whether `values` is a list or tuple of arrays with `ndim` axes; an empty one is."""
     return isinstance(values, list | tuple) and (not values or np.ndim(values[0]) == ndim)
 
 
-def label_count(n_labels: Any, noun: str) -> int:
+def label_count(n_labels: SupportsIndex, noun: str) -> int:
     """`n_labels` as an integer of at least 1; ValueError if it is none."""
     if index(n_labels) < 1:
         raise ValueError(f"{noun} has at least 1 label; got n_labels={n_labels}.")
@@ -321,8 +324,8 @@ def nothing_allowed(name: str) -> ValueError:
     return ValueError(f"{name} forbids every output (each has a part with score -inf): no output is allowed.")
 
 
-def _checked_scores(theta: Any) -> Array:
-    theta = np.require(theta, dtype=np.float64, requirements=["C", "W"])  # one layout, one compilation
+def _checked_scores(given: ArrayLike) -> Array:
+    theta = np.require(given, dtype=np.float64, requirements=["C", "W"])  # one layout, one compilation
     if np.isnan(theta).any() or np.isposinf(theta).any():
         raise ValueError("Scores must be finite or -inf (a forbidden part); got NaN or +inf.")
     return theta
@@ -334,7 +337,3 @@ def maximize_rows(structure: Any, shape: Any, n_local: Any, theta: Any, z: Any, 
     work = workspace(structure, shape)
     for i in range(theta.shape[0]):
         values[i] = maximize(structure, shape, theta[i, :n_local], theta[i, n_local:], work, z[i])
-
-
-def _shape(row: Array) -> Shape:
-    return int(row[0]), int(row[1])

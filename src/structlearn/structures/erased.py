@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from structlearn.core import contract as of
 from structlearn.core.contract import Shape
@@ -29,7 +29,9 @@ class ErasedStructure(NamedTuple):
     n_shared: int = 0
 
 
-Rule = Callable[[Any, Shape, frozenset[str]], tuple[ErasedStructure, Any]]
+#: A NamedTuple of numbers, arrays and such records, for which operations are implemented.
+Record: TypeAlias = tuple[object, ...]
+Rule: TypeAlias = Callable[[Any, Shape, frozenset[str]], tuple[ErasedStructure, object]]
 _RULES: dict[type, Rule] = {}
 
 
@@ -43,7 +45,7 @@ def erases(record: type) -> Callable[[Rule], Rule]:
     return register
 
 
-def erase(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, Any]:
+def erase(record: Record, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, object]:
     """A structure's record behind addresses, and what must live as long.
 
     largest : a shape that scratch memory for every example fits
@@ -51,7 +53,7 @@ def erase(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[Eras
     return _RULES.get(type(record), _erase)(record, largest, operations)
 
 
-def erase_inner(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, Any]:
+def erase_inner(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, object]:
     """For a record around another: the inner one is erased first, so that the outer one compiles once."""
     inner, owner = erase(record.inner, largest, operations | {"maximize"})
     found, owners = _erase(record._replace(inner=inner), largest, operations)
@@ -59,16 +61,18 @@ def erase_inner(record: Any, largest: Shape, operations: frozenset[str]) -> tupl
 
 
 @erases(Quadratic)
-def _erase_quadratic(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, Any]:
+def _erase_quadratic(
+    record: Quadratic, largest: Shape, operations: frozenset[str]
+) -> tuple[ErasedStructure, object]:
     """Its maximum is the projection."""
     inner, owner = erase(record.inner, largest, frozenset({"project"}))
     words, found = inner.project_words, inner.project
     return ErasedStructure(words, found, found, 0, words, found, 1.0, inner.n_shared), owner
 
 
-def _erase(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, Any]:
+def _erase(record: Record, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, object]:
     erased = ErasedStructure(n_shared=of.shared_parts(record), strong_convexity=of.strong_convexity(record))
-    owners: list[Any] = []
+    owners: list[object] = []
     asked = {name: function for name, function in _LINEAR.items() if name in operations}
     if implementation(of.omega, record) is no_omega:
         asked.pop("omega", None)
@@ -87,7 +91,7 @@ def _erase(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[Era
     return erased, owners
 
 
-def _for_projections(record: Any, largest: Shape) -> tuple[Words, Any]:
+def _for_projections(record: Record, largest: Shape) -> tuple[Words, object]:
     """Record and scratch memory for `project`, and what must live as long.
 
     SparseMAP is compiled once for all structures, around the address of `maximize`.
@@ -133,14 +137,6 @@ _LINEAR = {"maximize": maximize, "max_value": max_value, "omega": omega}
 
 
 # ---- and back -------------------------------------------------------------------------------------------
-
-
-@implements(of.workspace, ErasedStructure)
-@implements(of.project_workspace, ErasedStructure)
-@jitable
-def nothing(structure: Any, shape: Any) -> Any:
-    """Scratch memory lies beside the record."""
-    return 0
 
 
 @implements(of.shared_parts, ErasedStructure)

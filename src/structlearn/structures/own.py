@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float64, njit
+from numpy.typing import ArrayLike
 
 from structlearn.core.callbacks import Callback
-from structlearn.core.contract import Array, Shape, max_value, maximize, shared_parts, workspace
+from structlearn.core.contract import Array, Shape, max_value, maximize, shared_parts
 from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.words import call, call_with_arrays
-from structlearn.structures.base import Structure
+from structlearn.structures.base import Structure, Weights
 from structlearn.structures.sparsemap import register
 
 
@@ -39,7 +40,7 @@ class Called(NamedTuple):
 class PythonOracle:
     """Answers for a structure through a plain `maximize(theta) -> vertex`."""
 
-    def __init__(self, maximize: Callable[[Array], Any], part_ndim: int) -> None:
+    def __init__(self, maximize: Callable[[Array], ArrayLike], part_ndim: int) -> None:
         self._maximize = maximize
         self._part_ndim = part_ndim
 
@@ -66,7 +67,7 @@ class OwnStructure(Structure):
     """
 
     def __init__(self, inner: Any) -> None:
-        self.inner = inner
+        self.inner: object = inner
         oracle = inner if _is_compiled(inner) else getattr(inner, "oracle", None)
         self._oracle = oracle if _is_compiled(oracle) else None
         self.exact = bool(getattr(inner, "exact", True))
@@ -79,11 +80,11 @@ class OwnStructure(Structure):
         return self._compiled[0] if self.python is None else Called(self.python.address)
 
     @property
-    def content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[object, ...]:
         return (self.inner, self.part_ndim)
 
     @cached_property
-    def _compiled(self) -> tuple[CompiledOracle, Any]:
+    def _compiled(self) -> tuple[CompiledOracle, object]:
         """The record of a compiled function, and what must live as long."""
         function = _guarded(self._oracle)
         vectors = (float64[::1], float64[::1])
@@ -92,7 +93,7 @@ class OwnStructure(Structure):
         address = found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name)
         return CompiledOracle(address, np.zeros(1, dtype=np.int64)), function
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
 
     def raise_failure(self) -> None:
@@ -109,23 +110,26 @@ class OwnStructure(Structure):
         rows, columns = theta.shape if theta.ndim == 2 else (theta.size, 1)
         return int(rows), int(columns)
 
-    def encode(self, y: Any, shape: Shape | None = None) -> Array:
-        if hasattr(self.inner, "encode"):
-            return np.asarray(self.inner.encode(y), dtype=np.float64)
+    def encode(self, y: object, shape: Shape | None = None) -> Array:
+        encode = getattr(self.inner, "encode", None)
+        if encode is not None:
+            return np.asarray(encode(y), dtype=np.float64)
         mu = np.asarray(y, dtype=np.float64)
         if not np.isin(mu, (0.0, 1.0)).all():
             raise ValueError("Without `encode`, an output is its 0/1 part vector; got other values.")
         return mu
 
     def decode(self, vertex: Array) -> Any:
-        if hasattr(self.inner, "decode"):
-            return self.inner.decode(vertex)
-        return np.rint(vertex).astype(np.int64)
+        decode = getattr(self.inner, "decode", None)
+        return np.rint(vertex).astype(np.int64) if decode is None else decode(vertex)
 
-    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+    def cost(
+        self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
+    ) -> Array:
         """The structure's own `cost(mu)` if it has one, else Hamming over parts."""
-        if hasattr(self.inner, "cost"):
-            return np.asarray(self.inner.cost(mu), dtype=np.float64)
+        cost = getattr(self.inner, "cost", None)
+        if cost is not None:
+            return np.asarray(cost(mu), dtype=np.float64)
         scale = np.ones(mu.shape)
         for factor in (weights, nodes):
             if factor is not None:
@@ -133,17 +137,16 @@ class OwnStructure(Structure):
         return (1.0 - 2.0 * mu) * scale / (mu.size if normalized else 1)
 
 
-def _is_compiled(candidate: Any) -> bool:
+def _is_compiled(candidate: object) -> bool:
     return hasattr(candidate, "py_func")
 
 
-def as_structure(candidate: Any) -> Structure:
+def as_structure(candidate: object) -> Structure:
     """`candidate` itself if it is one of ours, else wrapped; TypeError if it cannot maximise."""
     if isinstance(candidate, Structure):
         return candidate
-    if _is_compiled(candidate) or _is_compiled(getattr(candidate, "oracle", None)):
-        return OwnStructure(candidate)
-    if callable(getattr(candidate, "maximize", None)):
+    compiled = _is_compiled(candidate) or _is_compiled(getattr(candidate, "oracle", None))
+    if compiled or callable(getattr(candidate, "maximize", None)):
         return OwnStructure(candidate)
     raise TypeError(
         "A structure has `maximize(theta) -> vertex`, or a Numba function `oracle(theta, out) -> value`; "
@@ -162,13 +165,6 @@ def _guarded(oracle: Any) -> Any:
             return np.nan
 
     return answer
-
-
-@implements(workspace, Called)
-@implements(workspace, CompiledOracle)
-@jitable
-def oracle_workspace(structure: Any, shape: Any) -> Any:
-    return 0
 
 
 @implements(max_value, CompiledOracle)

@@ -7,15 +7,16 @@ is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from structlearn.core.registry import Registry
+from structlearn.structures.base import Structure
 
-Kind = TypeVar("Kind", bound=type)
+Kind = TypeVar("Kind", bound="type[Structure]")
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,9 @@ class StructureEntry:
     arguments : the forms of its constructor's arguments in a file (see `structlearn.storage.schema`)
     """
 
-    kind: type[Any]
+    kind: type[Structure]
     what: str
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, object]
 
     @property
     def name(self) -> str:
@@ -42,7 +43,7 @@ class StructureEntry:
 STRUCTURES: Registry[StructureEntry] = Registry("structure")
 
 
-def stored(what: str, arguments: Mapping[str, Any]) -> Callable[[Kind], Kind]:
+def stored(what: str, arguments: Mapping[str, object]) -> Callable[[Kind], Kind]:
     """Register a class of structures, which files may hold from then on."""
 
     def register(kind: Kind) -> Kind:
@@ -52,7 +53,7 @@ def stored(what: str, arguments: Mapping[str, Any]) -> Callable[[Kind], Kind]:
     return register
 
 
-def entry_of(structure: Any) -> StructureEntry | None:
+def entry_of(structure: object) -> StructureEntry | None:
     """The entry of a structure, which is known by its class: a user's own of the same name has none."""
     entry = STRUCTURES.get(type(structure).__name__)
     return entry if entry is not None and entry.kind is type(structure) else None
@@ -61,19 +62,19 @@ def entry_of(structure: Any) -> StructureEntry | None:
 # ---- forms of arguments ----------------------------------------------------------------------------
 
 
-def count(value: Any) -> bool:
+def count(value: object) -> bool:
     """a number of at least 0"""
     return type(value) is int and value >= 0
 
 
-def pairs(value: Any) -> bool:
+def pairs(value: object) -> bool:
     """an array of pairs of integers"""
     if not isinstance(value, np.ndarray) or not value.size:
         return isinstance(value, np.ndarray)
     return value.dtype.kind in "iu" and value.shape[1:] == (2,)
 
 
-def check_graph(n_nodes: int, edges: Any) -> None:
+def check_graph(n_nodes: int, edges: Sized) -> None:
     """ValueError for a graph of which hardly any node has an edge: each takes memory."""
     if n_nodes > (1 << 20) + 2 * len(edges):
         raise ValueError(f"its graph has {n_nodes} nodes but {len(edges)} edges")

@@ -30,13 +30,21 @@ from structlearn.core.rounding import UNIT
 class Entropic(NamedTuple):
     """Omega(z) = -H(z), the negative entropy of the distribution over outputs with marginals z."""
 
-    inner: Any
+    inner: tuple[object, ...]
 
 
 class Quadratic(NamedTuple):
     """Omega(z) = 1/2 ||z||^2 over local parts."""
 
-    inner: Any
+    inner: tuple[object, ...]
+
+
+@implements(workspace, object)
+@implements(marginals_workspace, object)
+@implements(project_workspace, object)
+@jitable
+def no_workspace(structure: Any, shape: Any) -> Any:
+    return 0
 
 
 @implements(shared_parts, object)

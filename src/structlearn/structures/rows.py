@@ -1,15 +1,33 @@
-"""Rows of labels: the code and the costs that `Simplex` (one row) and `Chain` (a row per position) share."""
+"""Rows of labels: what structures of one row share, and the costs of `Simplex` and `Chain` (many rows)."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from structlearn.core.contract import Array
+from structlearn.core.contract import Array, Shape
+from structlearn.structures.base import Structure, Weights, label_count
 
 
-def label_indices(y: Any, n_labels: int) -> Array:
+class LabelRow(Structure):
+    """Outputs whose local parts are one row: a part per label."""
+
+    #: What to call it in errors.
+    noun: str
+
+    def __init__(self, n_labels: int) -> None:
+        self.n_labels = label_count(n_labels, self.noun)
+
+    def shape(self, theta: Array) -> Shape:
+        if theta.size != self.n_labels:
+            raise ValueError(f"{self.noun} of {self.n_labels} labels has as many parts; got {theta.size}.")
+        return 1, self.n_labels
+
+    def fits(self, shape: Shape | Array) -> bool | Array:
+        return (shape[0] == 1) & (shape[1] == self.n_labels)
+
+
+def label_indices(y: object, n_labels: int) -> Array:
     """`y` as label numbers in 0 .. n_labels - 1; ValueError if it is anything else."""
     labels = np.asarray(y)
     if labels.ndim != 1 or labels.size == 0:
@@ -22,19 +40,7 @@ def label_indices(y: Any, n_labels: int) -> Array:
     return labels.astype(np.int64)
 
 
-def single_label(y: Any) -> Array:
-    return np.atleast_1d(np.asarray(y))
-
-
-def encode_rows(y: Any, n_labels: int) -> Array:
-    """0/1 table of shape (length, n_labels) with a one at each row's label."""
-    labels = label_indices(y, n_labels)
-    table = np.zeros((labels.size, n_labels))
-    table[np.arange(labels.size), labels] = 1.0
-    return table
-
-
-def row_costs(gold: Array, n_labels: int, weights: Any = None, nodes: Any = None) -> Array:
+def row_costs(gold: Array, n_labels: int, weights: Weights = None, nodes: Weights = None) -> Array:
     """Costs of shape (rows, n_labels): weights[gold, k] on row's label k, times the row's own weight.
 
     `weights` is None (Hamming: 1 on every wrong label), of shape (n_labels,) (the price of missing each gold
@@ -46,9 +52,9 @@ def row_costs(gold: Array, n_labels: int, weights: Any = None, nodes: Any = None
     return costs
 
 
-def node_weights(nodes: Any, size: int) -> Array:
+def node_weights(given: ArrayLike, size: int) -> Array:
     """Weights of the rows, one each; ValueError if they are not."""
-    nodes = np.ravel(np.asarray(nodes, dtype=np.float64))
+    nodes = np.ravel(np.asarray(given, dtype=np.float64))
     if nodes.size != size:
         raise ValueError(f"Node weights are one a row; got {nodes.size} for {size} rows.")
     if not np.isfinite(nodes).all() or nodes.min() < 0:
@@ -56,12 +62,12 @@ def node_weights(nodes: Any, size: int) -> Array:
     return nodes
 
 
-def cost_table(weights: Any, n_labels: int) -> Array:
-    """The (gold, predicted) table that `weights` stands for; ValueError if it is none."""
+def cost_table(given: Weights, n_labels: int) -> Array:
+    """The (gold, predicted) table that weights stand for; ValueError if it is none."""
     wrong = 1.0 - np.eye(n_labels)
-    if weights is None:
+    if given is None:
         return wrong
-    weights = np.asarray(weights, dtype=np.float64)
+    weights = np.asarray(given, dtype=np.float64)
     if weights.shape not in {(n_labels,), (n_labels, n_labels)}:
         raise ValueError(
             f"Cost weights have shape ({n_labels},), by gold label, or ({n_labels}, {n_labels}), "

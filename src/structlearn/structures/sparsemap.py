@@ -36,7 +36,7 @@ DEPENDENT = 1e-11
 NO_WEIGHT = 1e-14
 
 
-class Atoms(NamedTuple):
+class Mixture(NamedTuple):
     """A mixture of points of M. Atom i is in row slot[i] of `parts`; the other arrays are ordered by i."""
 
     parts: Array
@@ -52,13 +52,13 @@ class Atoms(NamedTuple):
     row: Array
 
 
-class ActiveSet(NamedTuple):
+class SparseMAPScratch(NamedTuple):
     """Scratch memory: the mixture; z and theta - z over local parts; that of the structure's own oracle."""
 
-    atoms: Atoms
+    atoms: Mixture
     mean: Array
     gradient: Array
-    oracle: Any
+    oracle: object
 
 
 def register(record: type) -> None:
@@ -70,23 +70,28 @@ def register(record: type) -> None:
 class SparseMAP(NamedTuple):
     """Any structure, to be projected onto in this way."""
 
-    inner: Any
+    inner: tuple[object, ...]
 
 
 @jitable
 def active_set_workspace(structure: Any, shape: Any) -> Any:
-    """Implements `project_workspace`. Independent atoms are at most one more than there are local parts."""
+    """Implements `project_workspace`."""
     n_local = shape[0] * shape[1]
-    most = min(n_local + 2, MOST_ATOMS)
-    atoms = make_atoms(most, n_local + shared_parts(structure))
-    return ActiveSet(atoms, np.empty(n_local), np.empty(n_local), workspace(structure, shape))
+    return sparsemap_scratch(n_local, n_local + shared_parts(structure), workspace(structure, shape))
+
+
+@jitable
+def sparsemap_scratch(n_curved: Any, n_parts: Any, oracle: Any) -> Any:
+    """For a norm over `n_curved` parts: independent atoms are at most one more."""
+    atoms = make_atoms(min(n_curved + 2, MOST_ATOMS), n_parts)
+    return SparseMAPScratch(atoms, np.empty(n_curved), np.empty(n_curved), oracle)
 
 
 @jitable
 def make_atoms(most: Any, n_parts: Any) -> Any:
+    parts, factor = np.empty((most, n_parts)), np.empty((most, most))
     rows = np.empty((4, most))
-    slot = np.arange(most)
-    return Atoms(np.empty((most, n_parts)), slot, rows[0], rows[1], np.empty((most, most)), rows[2], rows[3])
+    return Mixture(parts, np.arange(most), rows[0], rows[1], factor, rows[2], rows[3])
 
 
 @kernel
@@ -129,7 +134,9 @@ def active_set_project(structure: Any, shape: Any, theta: Any, shared: Any, work
         if not entered:
             if new_factor:
                 break
-            n, _ = _best_weights(atoms, _refactor(atoms, n, theta.size))
+            for i in range(n):
+                _grow(atoms, i, theta.size)
+            n, _ = _best_weights(atoms, n)
         new_factor = not entered
     atoms.weight[n:] = 0.0  # whoever reads the atoms finds those of the answer
     return first + _mix(atoms, n, theta.size, point) + missing
@@ -324,13 +331,6 @@ def _remove(atoms: Any, n: Any, i: Any) -> None:
         length = hypot(carried, factor[r, r + 1])
         cosine[r], sine[r] = carried / length, factor[r, r + 1] / length
         factor[r, r] = length
-
-
-@kernel
-def _refactor(atoms: Any, n: Any, n_local: Any) -> Any:
-    for i in range(n):
-        _grow(atoms, i, n_local)
-    return n
 
 
 @kernel

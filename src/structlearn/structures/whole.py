@@ -21,14 +21,14 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel
-from structlearn.structures.base import Structure
-from structlearn.structures.erased import erase_inner, erases
+from structlearn.structures.base import Structure, Weights
+from structlearn.structures.erased import Record, erase_inner, erases
 
 
 class WholeRecord(NamedTuple):
     """Compiled form: theta holds the inner structure's local and then its shared parts."""
 
-    inner: Any
+    inner: Record
 
 
 class Whole(Structure):
@@ -52,7 +52,7 @@ class Whole(Structure):
         return self.inner.has_linear_parts
 
     @property
-    def content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[object, ...]:
         return ("whole", *self.inner.content)
 
     @property
@@ -69,25 +69,27 @@ class Whole(Structure):
     def shape(self, theta: Array) -> Shape:
         return self.inner.shape(theta)
 
-    def fits(self, shape: Any) -> Any:
+    def fits(self, shape: Shape | Array) -> bool | Array:
         return self.inner.fits(shape)
 
-    def n_local(self, shape: Any) -> Any:
+    def n_local(self, shape: Shape | Array) -> Any:
         return self.inner.n_local(shape) + self.inner.n_shared
 
-    def n_curved(self, shape: Any) -> Any:
+    def n_curved(self, shape: Shape | Array) -> Any:
         return self.inner.n_curved(shape)
 
     def most_entries(self, shape: Shape) -> int:
         return self.inner.most_entries(shape)
 
-    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+    def encode(self, y: object, shape: Shape | None = None) -> Array:
         return self.inner.encode(y, shape)
 
     def decode(self, vertex: Array) -> Any:
         return self.inner.decode(vertex)
 
-    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+    def cost(
+        self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
+    ) -> Array:
         return self.inner.cost(mu, weights=weights, nodes=nodes, normalized=normalized)
 
 

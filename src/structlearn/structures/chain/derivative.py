@@ -9,7 +9,7 @@ one sum, which large scores, and masks of -inf or -1e9, leave exact.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -99,7 +99,7 @@ def _past(p: Posterior, tilt: _Tables) -> Array:
 
 def _future(p: Posterior, tilt: _Tables) -> Array:
     """E[what <v, z> gathers after t | y_t]."""
-    found: Any = np.zeros_like(tilt.unary)
+    found = np.zeros_like(tilt.unary)
     for t in range(len(found) - 1, 0, -1):
         after = _ratio(p.pairs[t], p.labels[t - 1][:, :, None])
         found[t - 1] = (after * (tilt.step + (tilt.unary[t] + found[t])[:, None, :])).sum(axis=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.structures.base import nothing_allowed
+from structlearn.structures.chain.paths import SequenceScores, best_prefixes
 
 
 def k_best(unary: Array, steps: Array, k: int) -> tuple[Array, Array]:
@@ -56,28 +58,20 @@ def _search(unary: Any, steps: Any, k: Any) -> Any:
     sequence offers the next best j at its own place, and the second best at each place before it. So every
     sequence is offered once, after a better one, and the heap holds at most k L candidates.
     """
-    length, n = unary.shape
-    best = np.empty((length, n))
-    for t in range(length):
-        for label in range(n):
-            reached = 0.0 if t == 0 else -np.inf
-            if t > 0:
-                for j in range(n):
-                    reached = max(reached, best[t - 1, j] + steps[t, j, label])
-            best[t, label] = reached + unary[t, label]
+    length = unary.shape[0]
+    best = np.empty(unary.shape)
+    none = unary[0, :0]
+    best_prefixes(SequenceScores(unary, steps, none, none), best)
     labels = np.empty((k, length), dtype=np.int64)
     suffix = np.empty(length + 1)  # score of what comes after a position, within one sequence
-    heap_score = np.empty(k * length + 1)
-    heap = np.empty((k * length + 1, 4), dtype=np.int64)  # parent, t, j, number in order of arrival
     through, j = _next(best, steps, length, 0, np.inf, -1)
-    size = arrivals = 0
-    if j >= 0:
-        size = _push(heap_score, heap, size, through, 0, length, j, arrivals)
-    found = 0
-    while found < k and size > 0:
+    found = arrivals = 0
+    if j < 0:
+        return labels, found
+    heap = [(-through, arrivals, 0, length, j)]  # of equal scores, what came first
+    while found < k and len(heap) > 0:
         # 1. The best candidate, written out.
-        parent, place, j = heap[0, 0], heap[0, 1], heap[0, 2]
-        size = _pop(heap_score, heap, size)
+        _, _, parent, place, j = heappop(heap)
         for t in range(place, length):
             labels[found, t] = labels[parent, t]
         labels[found, place - 1] = j
@@ -94,7 +88,7 @@ def _search(unary: Any, steps: Any, k: Any) -> Any:
             through, j = _next(best, steps, t, label, _through(best, steps, t, taken, label), taken)
             if j >= 0:
                 arrivals += 1
-                size = _push(heap_score, heap, size, through + suffix[t], found, t, j, arrivals)
+                heappush(heap, (-through - suffix[t], arrivals, found, t, j))
         found += 1
     return labels, found
 
@@ -114,46 +108,3 @@ def _next(best: Any, steps: Any, t: Any, label: Any, bound: Any, last: Any) -> A
         if through > value and (through < bound or (through == bound and j > last)):
             value, chosen = through, j
     return value, chosen
-
-
-@kernel
-def _before(heap_score: Any, heap: Any, a: Any, b: Any) -> Any:
-    return heap_score[a] > heap_score[b] or (heap_score[a] == heap_score[b] and heap[a, 3] < heap[b, 3])
-
-
-@kernel
-def _swap(heap_score: Any, heap: Any, a: Any, b: Any) -> None:
-    heap_score[a], heap_score[b] = heap_score[b], heap_score[a]
-    for field in range(4):
-        heap[a, field], heap[b, field] = heap[b, field], heap[a, field]
-
-
-@kernel
-def _push(
-    heap_score: Any, heap: Any, size: Any, score: Any, parent: Any, t: Any, j: Any, arrival: Any
-) -> Any:
-    heap_score[size] = score
-    heap[size, 0], heap[size, 1], heap[size, 2], heap[size, 3] = parent, t, j, arrival
-    i = size
-    while i > 0 and _before(heap_score, heap, i, (i - 1) // 2):
-        _swap(heap_score, heap, i, (i - 1) // 2)
-        i = (i - 1) // 2
-    return size + 1
-
-
-@kernel
-def _pop(heap_score: Any, heap: Any, size: Any) -> Any:
-    """Remove the first; returns the new size."""
-    size -= 1
-    _swap(heap_score, heap, 0, size)
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            return size
-        if child + 1 < size and _before(heap_score, heap, child + 1, child):
-            child += 1
-        if not _before(heap_score, heap, child, i):
-            return size
-        _swap(heap_score, heap, i, child)
-        i = child

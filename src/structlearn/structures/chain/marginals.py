@@ -2,12 +2,11 @@
 
 Two recursions. The fast one works with scaled probabilities and vectorises. It is exact as long as nothing
 that matters can underflow, which `_scaled_forward` establishes; otherwise it hands over to the other one,
-which works with logarithms, about 20 times slower, and is safe for all scores.
+which works with logarithms, several times slower, and is safe for all scores.
 """
 
 from __future__ import annotations
 
-from math import factorial
 from typing import Any, NamedTuple
 
 import numba
@@ -17,12 +16,13 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import jitable, kernel
 from structlearn.core.rounding import UNIT
 from structlearn.core.vectors import assign
+from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.logarithms import LOWEST, log_backward, log_forward
+from structlearn.structures.chain.paths import SequenceScores
 from structlearn.structures.regularized import clipped
 
 _LANES = 4  # rows are padded with zeros to a multiple, so that vector loops have no remainder
 _MORE = 7  # positions after the last, so that eight can be taken at a time
-_UNDERFLOW = -708.0  # exp of less is no normal number
 
 # With finite transition scores of a span S, exchanging one label changes a score by at most 2 S more than its
 # unary part. A label whose unary score underflows has a probability below exp(2 S - 708) < 1e-46.
@@ -31,29 +31,6 @@ _WIDEST_SPAN = 300.0
 # by less than exp(-300), and none may be below 1e-150: so none that is not zero ever becomes zero.
 _WIDEST_MASKED_SPAN = 150.0
 _SMALLEST_MASKED = 1e-150
-
-_LOG2_E = 1.4426950408889634
-_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # their sum: ln 2 to 85 bits
-_SHIFT = 6755399441055744.0  # 1.5 * 2^52: the low bits of k + _SHIFT are the integer k
-_C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = (1 / factorial(n) for n in range(2, 14))
-
-
-@numba.njit(nogil=True, error_model="numpy", fastmath={"contract"})  # reordered sums would lose _LN2_LOW
-def exponential(x: Any) -> Any:
-    """exp(x) for x <= 700 to 1.4 units in the last place, 0 below -708; without branches, so it vectorises.
-
-    exp(x) = 2^k exp(r) with k = round(x / ln 2), |r| <= ln(2) / 2, by a Taylor polynomial of degree 13.
-    """
-    k = np.rint(x * _LOG2_E)
-    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
-    r2 = r * r
-    r4 = r2 * r2
-    upper = (_C8 + _C9 * r) + r2 * (_C10 + _C11 * r) + r4 * (_C12 + _C13 * r)
-    middle = (_C4 + _C5 * r) + r2 * (_C6 + _C7 * r) + r4 * upper
-    lower = (1.0 + r) + r2 * (_C2 + _C3 * r) + r4 * middle
-    exponent = (np.float64(k + _SHIFT).view(np.int64) + np.int64(1023)) << np.int64(52)
-    power = np.int64(exponent).view(np.float64)
-    return lower * power if x > _UNDERFLOW else 0.0
 
 
 class ChainScratch(NamedTuple):
@@ -97,19 +74,30 @@ def chain_marginals_workspace(structure: Any, shape: Any) -> Any:
 
 
 @kernel
+def chain_scores(structure: Any, length: Any, theta: Any, shared: Any) -> Any:
+    """The scores as tables: all steps have the same."""
+    n = structure.n_labels
+    start = shared[n * n : n * n + (n if structure.start else 0)]
+    end = shared[shared.size - (n if structure.end else 0) :]
+    return SequenceScores(theta.reshape(length, n), shared[: n * n].reshape(1, n, n), start, end)
+
+
+@kernel
 def chain_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     length, n = shape[0], structure.n_labels
     n_local = length * n
     local = mean[:n_local].reshape(length, n)
-    transitions = mean[n_local : n_local + n * n].reshape(n, n)
+    transitions = mean[n_local : n_local + n * n].reshape(1, n, n)
     value = _scaled_forward(structure, length, theta, shared, work)
     if value > -np.inf:
-        _scaled_backward(n, length, work, local, transitions)
+        _scaled_backward(n, length, work, local, transitions[0])
     elif np.isnan(value):
-        value = log_forward(structure, length, theta, shared, work)
+        ahead, largest, total = work.ahead, work.back, work.unary
+        scores = chain_scores(structure, length, theta, shared)
+        value = log_forward(scores, ahead, largest, total)
         work.found[0] = np.nan
         if value > -np.inf:
-            work.found[1] = log_backward(n, length, shared, work, local, transitions)
+            work.found[1] = log_backward(scores.steps, ahead, largest, total, work.row, local, transitions)
     if value == -np.inf:
         mean[:] = 0.0
         return value
@@ -124,7 +112,8 @@ def chain_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: A
 def chain_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     value = _scaled_forward(structure, shape[0], theta, shared, work)
     if np.isnan(value):
-        value = log_forward(structure, shape[0], theta, shared, work)
+        scores = chain_scores(structure, shape[0], theta, shared)
+        value = log_forward(scores, work.ahead, work.back, work.unary)
     return value
 
 
@@ -132,7 +121,7 @@ def chain_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, wor
 def chain_entropy(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
 ) -> Any:
-    """H after `chain_gibbs`: log Z - <theta, mean> with every largest score taken off, or what it has left.
+    """H after `chain_marginals`: log Z - <theta, mean>, every largest score taken off, or what it has left.
 
     What is left of a score lies within [-708 - S, 0] wherever `mean` is not zero, so that the difference has
     an absolute error of some units in the last place of 708 L, which are subtracted.

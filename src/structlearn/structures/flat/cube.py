@@ -13,17 +13,15 @@ from structlearn.core.contract import (
     entropy,
     log_partition,
     marginals,
-    marginals_workspace,
     max_value,
     maximize,
     project,
-    project_workspace,
-    workspace,
 )
-from structlearn.core.kernels import implements, jitable, leaf
-from structlearn.structures.base import Structure, label_count
+from structlearn.core.kernels import implements, leaf
+from structlearn.structures.base import Weights
 from structlearn.structures.flat.switches import encode_switches, switch_costs
 from structlearn.structures.registry import count, stored
+from structlearn.structures.rows import LabelRow
 
 
 class CubeRecord(NamedTuple):
@@ -33,7 +31,7 @@ class CubeRecord(NamedTuple):
 
 
 @stored("labels that are on or off, independently", {"n_labels": count})
-class Cube(Structure):
+class Cube(LabelRow):
     """M = [0, 1]^K: each of `n_labels` labels is on or off, independently.
 
     Parameters
@@ -41,41 +39,25 @@ class Cube(Structure):
     n_labels : int
     """
 
+    noun = "A cube"
     threshold = 0.5
-
-    def __init__(self, n_labels: int) -> None:
-        self.n_labels = label_count(n_labels, "A cube")
 
     @property
     def record(self) -> CubeRecord:
         return CubeRecord(self.n_labels)
 
-    def shape(self, theta: Array) -> Shape:
-        if theta.size != self.n_labels:
-            raise ValueError(f"A cube of {self.n_labels} labels has as many parts; got {theta.size}.")
-        return 1, self.n_labels
-
-    def fits(self, shape: Any) -> Any:
-        return (shape[0] == 1) & (shape[1] == self.n_labels)
-
-    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+    def encode(self, y: object, shape: Shape | None = None) -> Array:
         """The 0/1 vector `y` itself, checked."""
         return encode_switches(y, self.n_labels)
 
     def decode(self, vertex: Array) -> Array:
         return (vertex > 0.5).astype(np.int64)
 
-    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+    def cost(
+        self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
+    ) -> Array:
         """+1 on labels that are off, -1 on labels that are on; over K where normalised."""
         return switch_costs(mu, weights, nodes, normalized)
-
-
-@implements(marginals_workspace, CubeRecord)
-@implements(project_workspace, CubeRecord)
-@implements(workspace, CubeRecord)
-@jitable
-def cube_workspace(structure: Any, shape: Any) -> Any:
-    return np.empty(0)
 
 
 @implements(maximize, CubeRecord)

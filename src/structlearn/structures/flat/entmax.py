@@ -6,6 +6,7 @@ from math import exp, expm1, log, log1p, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, entropy, marginals, max_value, maximize, omega, workspace
 from structlearn.core.kernels import implements, jitable, kernel
@@ -16,14 +17,14 @@ from structlearn.structures.flat.sparsemax import sparsemax
 MOST_STEPS = 100
 
 
-class Tsallis(NamedTuple):
+class TsallisRecord(NamedTuple):
     """Omega(z) = sum_k (z_k^alpha - z_k) / (alpha (alpha - 1)) on the simplex, alpha in [1, 2]."""
 
     inner: SimplexRecord
     alpha: float
 
 
-def entmax(theta: Any, alpha: float = 1.5) -> Array:
+def entmax(theta: ArrayLike, alpha: float = 1.5) -> Array:
     """argmax_{z in simplex} <theta, z> - Omega_alpha(z) (Peters, Niculae and Martins 2019).
 
     Parameters
@@ -37,24 +38,23 @@ def entmax(theta: Any, alpha: float = 1.5) -> Array:
     -------
     ndarray of the shape of `theta`, rows of non-negative numbers that sum to 1.
     """
-    theta = np.asarray(theta, dtype=np.float64)
-    if theta.ndim not in (1, 2) or theta.shape[-1] == 0:
-        raise ValueError(f"Entmax takes a row of scores or a stack of rows; got the shape {theta.shape}.")
-    simplex = Simplex(theta.shape[-1])
-    record = Tsallis(simplex.record, check_alpha(alpha))
-    return simplex.respond(record, theta)[0] if theta.size else theta.copy()
+    scores = np.asarray(theta, dtype=np.float64)
+    if scores.ndim not in (1, 2) or scores.shape[-1] == 0:
+        raise ValueError(f"Entmax takes a row of scores or a stack of rows; got the shape {scores.shape}.")
+    simplex = Simplex(scores.shape[-1])
+    record = TsallisRecord(simplex.record, check_alpha(alpha))
+    return simplex.respond(record, scores)[0] if scores.size else scores.copy()
 
 
-def tsallis(z: Any, alpha: float = 1.5) -> Any:
+def tsallis(z: ArrayLike, alpha: float = 1.5) -> Any:
     """Omega_alpha(z) = sum_k (z_k^alpha - z_k) / (alpha (alpha - 1)), over the last axis.
 
     The negative Tsallis entropy: sum_k z_k log z_k at alpha = 1, and (||z||^2 - 1)/2 at alpha = 2 on the
     simplex. 0 at the vertices of the simplex, negative inside.
     """
-    alpha, z = check_alpha(alpha), np.asarray(z, dtype=np.float64)
-    log_z = np.log(z, where=z > 0, out=np.zeros(z.shape))
-    rate = alpha - 1.0
-    terms = z * (np.expm1(rate * log_z) / rate if rate > 0.0 else log_z)
+    p, rate = np.asarray(z, dtype=np.float64), check_alpha(alpha) - 1.0
+    log_z = np.log(p, where=p > 0, out=np.zeros(p.shape))
+    terms = p * (np.expm1(rate * log_z) / rate if rate > 0.0 else log_z)
     return terms.sum(axis=-1) / alpha
 
 
@@ -65,14 +65,14 @@ def check_alpha(alpha: float) -> float:
     return float(alpha)
 
 
-@implements(workspace, Tsallis)
+@implements(workspace, TsallisRecord)
 @jitable
 def tsallis_workspace(structure: Any, shape: Any) -> Any:
     return np.empty(shape[0] * shape[1])
 
 
-@implements(max_value, Tsallis)
-@implements(maximize, Tsallis)
+@implements(max_value, TsallisRecord)
+@implements(maximize, TsallisRecord)
 @kernel
 def tsallis_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     alpha = structure.alpha
@@ -90,7 +90,7 @@ def tsallis_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: 
     return top + _written(theta, top, shift, rate, vertex)
 
 
-@implements(omega, Tsallis)
+@implements(omega, TsallisRecord)
 @kernel
 def tsallis_omega(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any) -> Any:
     """sum_k z_k (z_k^rate - 1) / (alpha rate): every term has one sign, so that nothing cancels."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import exp, log
 from typing import Any, NamedTuple
 
@@ -13,19 +14,16 @@ from structlearn.core.contract import (
     entropy,
     log_partition,
     marginals,
-    marginals_workspace,
     max_value,
     maximize,
     project,
-    project_workspace,
-    workspace,
 )
-from structlearn.core.kernels import implements, jitable, leaf
+from structlearn.core.kernels import implements, leaf
 from structlearn.core.vectors import max_of
-from structlearn.structures.base import SparseVertices, Structure, label_count
+from structlearn.structures.base import SparseVertices, Weights
 from structlearn.structures.flat.sparsemax import sparsemax
 from structlearn.structures.registry import count, stored
-from structlearn.structures.rows import encode_rows, label_indices, row_costs, single_label
+from structlearn.structures.rows import LabelRow, label_indices, row_costs
 
 
 class SimplexRecord(NamedTuple):
@@ -35,7 +33,7 @@ class SimplexRecord(NamedTuple):
 
 
 @stored("exactly one of several labels", {"n_labels": count})
-class Simplex(Structure):
+class Simplex(LabelRow):
     """M = {z >= 0, sum z = 1}: exactly one of `n_labels` labels (multiclass).
 
     Parameters
@@ -43,50 +41,38 @@ class Simplex(Structure):
     n_labels : int
     """
 
-    def __init__(self, n_labels: int) -> None:
-        self.n_labels = label_count(n_labels, "A simplex")
+    noun = "A simplex"
 
     @property
     def record(self) -> SimplexRecord:
         return SimplexRecord(self.n_labels)
 
-    def shape(self, theta: Array) -> Shape:
-        if theta.size != self.n_labels:
-            raise ValueError(f"A simplex of {self.n_labels} labels has as many parts; got {theta.size}.")
-        return 1, self.n_labels
-
-    def fits(self, shape: Any) -> Any:
-        return (shape[0] == 1) & (shape[1] == self.n_labels)
-
     def most_entries(self, shape: Shape) -> int:
         return 1
 
-    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+    def encode(self, y: object, shape: Shape | None = None) -> Array:
         """The unit vector of label number `y`."""
-        return encode_rows(single_label(y), self.n_labels).ravel()
+        labels = label_indices(np.atleast_1d(np.asarray(y)), self.n_labels)
+        mu = np.zeros((labels.size, self.n_labels))
+        mu[np.arange(labels.size), labels] = 1.0
+        return mu.ravel()
 
     def decode(self, vertex: Array) -> int:
         return int(np.argmax(vertex))
 
-    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+    def cost(
+        self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
+    ) -> Array:
         """c_k = 1 on wrong labels; `weights` of shape (K,) by gold label or (K, K) as [gold, predicted]."""
         return row_costs(np.array([self.decode(mu)]), self.n_labels, weights, nodes).ravel()
 
-    def encode_many(self, ys: Any, shapes: Array) -> SparseVertices:
+    def encode_many(self, ys: Iterable[object], shapes: Array) -> SparseVertices:
         labels = label_indices(ys, self.n_labels)
         return SparseVertices(np.arange(labels.size + 1), labels, np.ones(labels.size))
 
     def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
-        options.pop("normalized", None)  # one row: the count and the mean are the same
+        """One row: the count and the mean are the same."""
         return row_costs(gold.index, self.n_labels, options.get("weights"), options.get("nodes")).ravel()
-
-
-@implements(marginals_workspace, SimplexRecord)
-@implements(project_workspace, SimplexRecord)
-@implements(workspace, SimplexRecord)
-@jitable
-def simplex_workspace(structure: Any, shape: Any) -> Any:
-    return np.empty(0)
 
 
 @implements(maximize, SimplexRecord)
@@ -104,10 +90,7 @@ def simplex_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: 
 @implements(max_value, SimplexRecord)
 @leaf
 def simplex_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
-    best = theta[0]
-    for k in range(1, theta.size):
-        best = max(best, theta[k])
-    return best
+    return max_of(theta)
 
 
 @implements(marginals, SimplexRecord)

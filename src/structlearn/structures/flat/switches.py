@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.structures.base import Weights
 
 
-def encode_switches(y: Any, n_labels: int) -> Array:
+def encode_switches(y: object, n_labels: int) -> Array:
     """`y` as a 0/1 vector of floats; ValueError if it is anything else."""
     on = np.asarray(y, dtype=np.float64)
     if on.shape != (n_labels,):
@@ -19,17 +18,17 @@ def encode_switches(y: Any, n_labels: int) -> Array:
     return on
 
 
-def switch_costs(on: Array, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+def switch_costs(on: Array, weights: Weights = None, nodes: Weights = None, normalized: bool = True) -> Array:
     """C = +a_k where label k is off, -a_k where it is on, so that <c, z - on> = sum_k a_k |z_k - on_k|.
 
     a_k is 1 times the (K,) `weights` and `nodes` where given, over K where `normalized`. Works along the
     last axis of `on`.
     """
     scale = np.ones(on.shape[-1])
-    for factor in (weights, nodes):
-        if factor is None:
+    for given in (weights, nodes):
+        if given is None:
             continue
-        factor = np.asarray(factor, dtype=np.float64)
+        factor = np.asarray(given, dtype=np.float64)
         if factor.shape != scale.shape:
             raise ValueError(f"Cost weights have shape ({scale.size},), one a label; got {factor.shape}.")
         if not np.isfinite(factor).all() or factor.min() < 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,10 +19,13 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.logarithms import LOWEST
-from structlearn.structures.chain.marginals import exponential
 from structlearn.structures.regularized import clipped
 from structlearn.structures.sparsemap import register
+
+#: Scores of the labellings of all labels and of all but the last, by code, and the entropy.
+Tables: TypeAlias = tuple[Array, Array, Array]
 
 
 class EnumerationRecord(NamedTuple):
@@ -48,7 +51,7 @@ def enumeration_record(n_labels: int, edges: Array) -> EnumerationRecord:
 @implements(marginals_workspace, EnumerationRecord)
 @implements(workspace, EnumerationRecord)
 @jitable
-def enumeration_workspace(graph: EnumerationRecord, shape: Shape) -> tuple[Array, Array, Array]:
+def enumeration_workspace(graph: EnumerationRecord, shape: Shape) -> Tables:
     """Room for a score of each labelling of all labels, of all labels but the last, and for the entropy."""
     n_labels = shape[1]
     return np.empty(1 << n_labels), np.empty(1 << (n_labels - 1)), np.zeros(1)
@@ -57,12 +60,7 @@ def enumeration_workspace(graph: EnumerationRecord, shape: Shape) -> tuple[Array
 @implements(maximize, EnumerationRecord)
 @kernel
 def enumeration_maximize(
-    graph: EnumerationRecord,
-    shape: Shape,
-    theta: Array,
-    shared: Array,
-    work: tuple[Array, Array, Array],
-    vertex: Array,
+    graph: EnumerationRecord, shape: Shape, theta: Array, shared: Array, work: Tables, vertex: Array
 ) -> float:
     value = enumeration_max_value(graph, shape, theta, shared, work, vertex)
     n_labels = shape[1]
@@ -83,12 +81,7 @@ def enumeration_maximize(
 @implements(max_value, EnumerationRecord)
 @kernel
 def enumeration_max_value(
-    graph: EnumerationRecord,
-    shape: Shape,
-    theta: Array,
-    shared: Array,
-    work: tuple[Array, Array, Array],
-    vertex: Array,
+    graph: EnumerationRecord, shape: Shape, theta: Array, shared: Array, work: Tables, vertex: Array
 ) -> float:
     total = work[0]
     score_labellings(graph, theta, shared, total, work[1])
@@ -101,12 +94,7 @@ def enumeration_max_value(
 @implements(log_partition, EnumerationRecord)
 @kernel
 def enumeration_log_partition(
-    graph: EnumerationRecord,
-    shape: Shape,
-    theta: Array,
-    shared: Array,
-    work: tuple[Array, Array, Array],
-    mean: Array,
+    graph: EnumerationRecord, shape: Shape, theta: Array, shared: Array, work: Tables, mean: Array
 ) -> float:
     """log sum_y exp <theta, y>; leaves exp(<theta, y> - the largest) in work[0], by code.
 
@@ -137,12 +125,7 @@ def enumeration_entropy(
 @implements(marginals, EnumerationRecord)
 @kernel
 def enumeration_marginals(
-    graph: EnumerationRecord,
-    shape: Shape,
-    theta: Array,
-    shared: Array,
-    work: tuple[Array, Array, Array],
-    mean: Array,
+    graph: EnumerationRecord, shape: Shape, theta: Array, shared: Array, work: Tables, mean: Array
 ) -> float:
     """The doubling backwards: labels leave one by one, each with the weights of its pairs with those left.
 

@@ -10,13 +10,15 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.callbacks import Callback
 from structlearn.core.contract import Array, Shape
-from structlearn.structures.base import Structure, label_count
+from structlearn.structures.base import Weights
+from structlearn.structures.erased import Record
 from structlearn.structures.flat.switches import encode_switches, switch_costs
 from structlearn.structures.labels.enumeration import enumeration_record
 from structlearn.structures.labels.label_tree import chow_liu, is_forest, tree_record
 from structlearn.structures.labels.relaxation import LocalPolytope
 from structlearn.structures.own import Called
 from structlearn.structures.registry import check_graph, count, pairs, stored
+from structlearn.structures.rows import LabelRow
 
 MOST_LABELS_ENUMERATED = 15
 
@@ -26,7 +28,7 @@ _NO_MARGINALS = (
 
 
 @stored("sets of labels, of which pairs have scores", {"n_labels": count, "edges": pairs})
-class LabelGraph(Structure):
+class LabelGraph(LabelRow):
     """<theta, z(y)> = sum_k theta_k y_k + sum_{e = (a, b)} theta_e[y_a, y_b],   y in {0, 1}^K.
 
     A part vector has K + 4 E entries: the K labels (one where the label is on), which are local, then for
@@ -49,10 +51,11 @@ class LabelGraph(Structure):
 
     """
 
+    noun = "A label graph"
     threshold = 0.5
 
     def __init__(self, n_labels: int, edges: str | ArrayLike = "all") -> None:
-        self.n_labels = label_count(n_labels, "A label graph")
+        super().__init__(n_labels)
         self.edges = _checked_edges(self.n_labels, edges)
         self.n_shared = 4 * len(self.edges)
         self.forest = is_forest(self.n_labels, self.edges)
@@ -62,7 +65,7 @@ class LabelGraph(Structure):
             self.python = self._relaxed = Callback(LocalPolytope(self.n_labels, self.edges).maximize)
 
     @classmethod
-    def from_arguments(cls, arguments: dict[str, Any]) -> Structure:
+    def from_arguments(cls, arguments: dict[str, Any]) -> LabelGraph:
         check_graph(arguments["n_labels"], arguments["edges"])
         return cls(**arguments)
 
@@ -86,7 +89,7 @@ class LabelGraph(Structure):
         return 0.0 if self.exact else 1e-8
 
     @cached_property
-    def record(self) -> Any:
+    def record(self) -> Record:
         if self.forest:
             return tree_record(self.n_labels, self.edges)
         if self.exact:
@@ -94,7 +97,7 @@ class LabelGraph(Structure):
         return Called(self._relaxed.address, self.n_shared)
 
     @property
-    def content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[object, ...]:
         return (self.n_labels, self.edges)
 
     def shape(self, theta: Array) -> Shape:
@@ -106,13 +109,10 @@ class LabelGraph(Structure):
             )
         return 1, self.n_labels
 
-    def fits(self, shape: Any) -> Any:
-        return (shape[0] == 1) & (shape[1] == self.n_labels)
-
     def most_entries(self, shape: Shape) -> int:
         return self.n_labels + len(self.edges) * (1 if self.exact else 4)
 
-    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+    def encode(self, y: object, shape: Shape | None = None) -> Array:
         """(y_1, ..., y_K), then for each edge (a, b) its table with a one at (y_a, y_b).
 
         `y` is a 0/1 vector of length K. Every output has the shape (1, K), so `shape` says nothing new.
@@ -128,7 +128,9 @@ class LabelGraph(Structure):
         self.shape(vertex)
         return (vertex[: self.n_labels] > 0.5).astype(np.int64)
 
-    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+    def cost(
+        self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
+    ) -> Array:
         """c_k = a_k (1 - 2 mu_k) on the labels, 0 on the tables: <c, z - mu> = sum_k a_k |z_k - mu_k|.
 
         a is the product of `weights` and `nodes` (both (K,), at least 0, default ones), over K where

@@ -1,0 +1,99 @@
+"""What all chains share: the code between label sequences and part vectors, costs, the k best, samples."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+
+import numpy as np
+
+from structlearn.core.contract import Array, Shape
+from structlearn.structures.base import SparseVertices, Structure, Weights, label_count, nothing_allowed
+from structlearn.structures.chain.kbest import k_best
+from structlearn.structures.chain.logarithms import log_forward
+from structlearn.structures.chain.paths import SequenceScores
+from structlearn.structures.chain.sampling import sample_backward
+from structlearn.structures.rows import label_indices, row_costs
+
+
+class LabelSequences(Structure):
+    """Label sequences of any length; first of their parts are the labels' own, position by position."""
+
+    #: Whether the first and the last label have scores of their own.
+    start: bool = False
+    end: bool = False
+    #: Whether each step has scores of its own, not all the same.
+    conditioned: bool = False
+
+    def __init__(self, n_labels: int) -> None:
+        self.n_labels = label_count(n_labels, "A chain")
+
+    @property
+    def n_columns(self) -> int:
+        """Local parts of one position."""
+        return self.n_labels * (self.n_labels + 1 if self.conditioned else 1)
+
+    def fits(self, shape: Shape | Array) -> bool | Array:
+        return (shape[0] >= 1) & (shape[1] == self.n_columns)
+
+    def encode(self, y: object, shape: Shape | None = None) -> Array:
+        """Ones for the labels of the sequence `y` (integers), and how often each step is made."""
+        labels = label_indices(y, self.n_labels)
+        gold = self.encode_many([labels], np.array([[labels.size, self.n_columns]]))
+        return gold.dense(0, labels.size * self.n_columns + self.n_shared)
+
+    def encode_many(self, ys: Iterable[object], shapes: Array) -> SparseVertices:
+        k, lengths = self.n_labels, shapes[:, 0]
+        labels = label_indices(np.concatenate([np.asarray(y) for y in ys]), k)
+        examples = np.arange(lengths.size)
+        owner = np.repeat(examples, lengths)
+        last = np.cumsum(lengths) - 1
+        position = np.arange(labels.size) - np.repeat(last + 1 - lengths, lengths)
+        inner = position > 0
+        table = position[inner] * k * k if self.conditioned else 0
+        step = np.r_[0, labels[:-1]][inner] * k + labels[inner]
+        entries = [(owner, position * k + labels), (owner[inner], lengths[owner[inner]] * k + table + step)]
+        if self.start:
+            entries.append((examples, lengths * k + k * k + labels[position == 0]))
+        if self.end:
+            entries.append((examples, lengths * k + self.n_shared - k + labels[last]))
+        owners, indices = (np.concatenate(column) for column in zip(*entries))
+        return SparseVertices.gather(owners, indices, lengths.size)
+
+    def decode(self, vertex: Array) -> Array:
+        length, _ = self.shape(vertex)
+        return np.argmax(vertex[: length * self.n_labels].reshape(length, -1), axis=1)
+
+    def cost(
+        self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
+    ) -> Array:
+        """1 on each wrong label, over the length where normalised; zero on transitions.
+
+        `weights` of shape (K,) by gold label or (K, K) as [gold, predicted]; `nodes` of shape (L,).
+        """
+        gold = self.decode(mu)
+        labels = row_costs(gold, self.n_labels, weights, nodes) / (gold.size if normalized else 1)
+        return np.concatenate([labels.ravel(), np.zeros(mu.size - labels.size)])
+
+    @abstractmethod
+    def _scored(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
+        """Scores of the labels, (L, K), start and end included, and of the steps, (L, K, K)."""
+
+    def k_best(self, theta: Array, k: int) -> tuple[Array, Array]:
+        """The k best label sequences, (k', L), and their scores, (k',), best first.
+
+        k' < k where fewer are allowed. `theta` is one part vector of scores, as in `maximize`.
+        """
+        return k_best(*self._scored(*self._checked(theta)), k)
+
+    def sample(self, theta: Array, n: int, random_state: int | np.random.Generator | None = None) -> Array:
+        """`n` independent label sequences of p(y) ~ exp <theta, z(y)>, an (n, L) array of integers.
+
+        `theta` is one part vector of scores, as in `marginals`; `random_state` a seed or a Generator.
+        """
+        unary, steps = self._scored(*self._checked(theta))
+        ahead, largest, total = np.empty((3, *unary.shape))
+        none = np.empty(0)
+        if log_forward(SequenceScores(unary, steps, none, none), ahead, largest, total) == -np.inf:
+            raise nothing_allowed("The score vector")
+        return sample_backward(steps, ahead, n, np.random.default_rng(random_state))
