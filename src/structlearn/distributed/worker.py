@@ -27,7 +27,7 @@ from structlearn.core.threads import blas_threads
 from structlearn.data import DataError, Packed, open_packed
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.block_frank_wolfe import BlockFrankWolfe
-from structlearn.solvers.bcfw.blocks import State
+from structlearn.solvers.bcfw.blocks import BlockState
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit, run_round
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
@@ -150,7 +150,7 @@ class Proposal(NamedTuple):
     commit: Commit
 
 
-def propose(objective: Objective, state: State, order: Array, w: Array) -> Proposal:
+def propose(objective: Objective, state: BlockState, order: Array, w: Array) -> Proposal:
     """Visit distinct blocks at any w, not just w(z), by all threads.
 
     The state's w and totals stay; its blocks have moved until the proposal is committed or not. What threads

@@ -53,7 +53,7 @@ class Checkpoint:
     def path(self) -> Path:
         return Path(self.folder) / NAME
 
-    def open(self, objective: Objective, solver: Any, tol: float) -> Keeper:
+    def open(self, objective: Objective, solver: object, tol: float) -> Keeper:
         """What keeps the checkpoint of a run, and the folder from others until it is closed."""
         lock = self._lock()
         try:
@@ -64,7 +64,7 @@ class Checkpoint:
             raise
         return keeper
 
-    def open_shared(self, objective: Objective, solver: Any, tol: float) -> Keeper:
+    def open_shared(self, objective: Objective, solver: object, tol: float) -> Keeper:
         """As `open`, for one who writes on behalf of a run with a lock of its own, and may be replaced."""
         make_folder(self.folder)
         return Keeper(self, objective, digest(objective, solver, tol))
@@ -100,10 +100,7 @@ class Keeper:
     def __enter__(self) -> Keeper:
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Let others have the folder."""
         if self.lock is not None:
             self.lock.release()
@@ -126,7 +123,7 @@ class Keeper:
         wait = max(self.checkpoint.seconds, self.took / BUSY)
         return time.perf_counter() - self.last >= wait
 
-    def keep(self, value: Any) -> None:
+    def keep(self, value: object) -> None:
         """Write `value`; where that fails the last good checkpoint stays, and an OSError says so."""
         begin = time.perf_counter()
         path = self.checkpoint.path
@@ -148,7 +145,7 @@ class Keeper:
                 fragment.unlink()
 
 
-def digest(objective: Objective, solver: Any, tol: float) -> str:
+def digest(objective: Objective, solver: object, tol: float) -> str:
     """A hash of the data and of all that shapes the iterates; budgets and the seed are not in it."""
     found = hashlib.blake2b(digest_size=16)
     for value in (solver, tol, *objective.content):
@@ -156,7 +153,7 @@ def digest(objective: Objective, solver: Any, tol: float) -> str:
     return found.hexdigest()
 
 
-def _update(found: Any, value: Any) -> None:
+def _update(found: hashlib.blake2b, value: object) -> None:
     if isinstance(value, np.ndarray):
         found.update(f"{value.dtype} {value.shape}".encode())
         for piece in pieces(np.ascontiguousarray(value)):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,8 +18,11 @@ from structlearn.solvers.clock import Stopwatch
 from structlearn.solvers.needs import check_needs
 from structlearn.solvers.refutation import refutation
 from structlearn.solvers.saved_run import check_saved, check_weights, refusing
-from structlearn.solvers.solution import Certificate, History, Row, Solution
+from structlearn.solvers.solution import Certificate, DualPoint, History, Row, Solution
 from structlearn.solvers.solver import Candidate, Progress, Solver, State
+
+#: What NumPy makes a generator of.
+Seed: TypeAlias = int | Sequence[int] | np.random.SeedSequence | np.random.Generator | None
 
 
 @dataclass(frozen=True)
@@ -37,10 +40,10 @@ def solve(
     solver: Solver[State],
     stopping: Stopping | None = None,
     *,
-    seed: Any = None,
-    callback: Callable[[Row], Any] | None = None,
+    seed: Seed = None,
+    callback: Callable[[Row], object] | None = None,
     warm: Solution | None = None,
-    watch: Callable[[Row, Array], Any] | None = None,
+    watch: Callable[[Row, Array], object] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Solution:
     """Minimise `objective` with `solver` until the duality gap is at most `tol` or a budget is spent.
@@ -53,10 +56,7 @@ def solve(
     check_needs(solver, objective)
     if warm is not None and warm.content_hash != objective.content_hash:
         warm = replace(warm, state=None)
-    with (
-        blas_threads(1),
-        np.errstate(over="ignore", invalid="ignore"),
-    ):  # steps that diverge are never the best
+    with blas_threads(1), np.errstate(over="ignore", invalid="ignore"):  # what diverges is never the best
         stopping = stopping or Stopping()
         run = _Run(objective, solver, stopping, callback, watch)
         rng = np.random.default_rng(seed)
@@ -119,8 +119,8 @@ class _Run(Generic[State]):
         objective: Objective,
         solver: Solver[State],
         stopping: Stopping,
-        callback: Any,
-        watch: Any = None,
+        callback: Callable[[Row], object] | None,
+        watch: Callable[[Row, Array], object] | None,
     ) -> None:
         self.objective = objective
         self.solver = solver
@@ -135,9 +135,9 @@ class _Run(Generic[State]):
         self.called_off = False
         self.interrupted = False
         #: the last state that was settled, with its dual point
-        self.settled: tuple[State, Any] | None = None
+        self.settled: tuple[State, DualPoint | None] | None = None
 
-    def record(self, state: State, rng: np.random.Generator) -> dict[str, Any]:
+    def record(self, state: State, rng: np.random.Generator) -> dict[str, object]:
         """All that is needed to go on from here."""
         return {
             "state": self.solver.saved(self.objective, state),
@@ -200,7 +200,7 @@ class _Run(Generic[State]):
             return state
         return self._settle(state)[0]
 
-    def _settle(self, state: State) -> tuple[State, Any]:
+    def _settle(self, state: State) -> tuple[State, DualPoint | None]:
         """A state made consistent, and its dual point; certified by its values alone: they have no drift."""
         if self.settled is None or self.settled[0] is not state:
             self.settled = self.solver.settle(self.objective, state)

@@ -57,7 +57,7 @@ NEEDS = {
 }
 
 
-def check_needs(solver: Any, objective: Any) -> None:
+def check_needs(solver: object, objective: Any) -> None:
     """ValueError if the objective lacks what the solver's class needs."""
     for need in sorted(getattr(solver, "needs", ())):
         lack = NEEDS[need].lack(objective)
@@ -65,7 +65,7 @@ def check_needs(solver: Any, objective: Any) -> None:
             raise ValueError(f"Solver {_name_of(solver)!r} {lack}.")
 
 
-def _name_of(solver: Any) -> str:
+def _name_of(solver: object) -> str:
     """What users call it, or that of its class."""
     from structlearn.core.registry import located
     from structlearn.solvers.registry import SOLVERS

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from structlearn.core.registry import one_of
+from structlearn.solvers.extragradient.geometry import Geometry
 from structlearn.solvers.public import (
     ActiveBlocks,
     BlockFrankWolfe,
@@ -15,23 +16,25 @@ from structlearn.solvers.public import (
     EuclideanGeometry,
     Extragradient,
     GapSampling,
+    Order,
     PegasosStep,
     Permutation,
     PlainExtragradient,
+    StepRule,
     Steps,
     Uniform,
 )
 from structlearn.solvers.registry import SOLVERS
 from structlearn.solvers.solver import Solver
 
-ORDERS: dict[str, Callable[[], Any]] = {"permutation": Permutation, "uniform": Uniform, "gap": GapSampling}
+ORDERS: dict[str, Callable[[], Order]] = {"permutation": Permutation, "uniform": Uniform, "gap": GapSampling}
 DIRECTIONS = {kind.name.lower(): kind for kind in Steps}
-STEPS: dict[str, Callable[..., Any]] = {
+STEPS: dict[str, Callable[..., StepRule]] = {
     "constant": ConstantStep,
     "diminishing": DiminishingStep,
     "pegasos": PegasosStep,
 }
-GEOMETRIES: dict[str, Any] = {
+GEOMETRIES: dict[str, Geometry | None] = {
     "auto": None,
     "entropic": EntropicGeometry(),
     "euclidean": EuclideanGeometry(),
@@ -40,7 +43,7 @@ FORMS = {"auto": None, "full": True, "efficient": False}
 VARIANTS: dict[str, Callable[..., Solver]] = {"adaptive": Extragradient, "plain": PlainExtragradient}
 
 
-def with_objects(options: Mapping[str, Any]) -> dict[str, Any]:
+def with_objects(options: Mapping[str, object]) -> dict[str, object]:
     """The options, with objects for the orders, directions and step rules that they name."""
     found = dict(options)
     if isinstance(found.get("order"), str):
@@ -54,7 +57,7 @@ def with_objects(options: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _step_rule(options: dict[str, Any]) -> Any:
+def _step_rule(options: dict[str, object]) -> object:
     step = options.pop("step", "constant")
     eta = {"eta": options.pop("eta")} if "eta" in options else {}
     if not isinstance(step, str):
@@ -75,7 +78,7 @@ def block_frank_wolfe(form: str = "active-set", **options: Any) -> Solver:
 
 
 def extragradient(
-    geometry: str = "auto", variant: str = "adaptive", memory: str = "auto", radius: Any = None
+    geometry: str = "auto", variant: str = "adaptive", memory: str = "auto", radius: object = None
 ) -> Solver:
     """The radius is the problem's, not the solver's (see `ball_of` of the estimators)."""
     make = VARIANTS[one_of("variant", variant, VARIANTS)]

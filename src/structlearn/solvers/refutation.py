@@ -9,8 +9,6 @@ So below zero some z_i, a mixture of outputs that were seen, has a higher score 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from structlearn.core.contract import Array
@@ -18,7 +16,7 @@ from structlearn.core.rounding import MATERIAL
 from structlearn.problem.objective import Objective
 
 
-def refutation(objective: Any, w: Array, z: Array | None, gap: float) -> str:
+def refutation(objective: object, w: Array, z: Array | None, gap: float) -> str:
     """A sentence for a negative gap, which names an example if one is found.
 
     `z` is a dual point, examples end to end; without one, answers at other weights are compared.

@@ -40,7 +40,7 @@ def check_saved(record: Mapping[str, Any], best: type, n_weights: int) -> None:
     check_weights(record["best"], n_weights)
 
 
-def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _fields(name: str, value: object) -> Iterator[tuple[str, object]]:
     """What is in a state, in the records in it and in their tuples, by the names of the fields."""
     if isinstance(value, tuple):
         for inner, one in zip(getattr(value, "_fields", repeat(name)), value):
@@ -49,7 +49,7 @@ def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-def _is_kept(name: str, value: Any) -> bool:
+def _is_kept(name: str, value: object) -> bool:
     """Counts from zero on, or a budget would never be spent; numbers, or a search for a root may not end."""
     if isinstance(value, int):
         return 0 <= value < MOST
@@ -58,14 +58,14 @@ def _is_kept(name: str, value: Any) -> bool:
     return True
 
 
-def check_weights(record: Any, n_weights: int) -> None:
+def check_weights(record: object, n_weights: int) -> None:
     """ValueError if a record has weights of another size."""
     w = getattr(record, "w", None)
     if w is not None and w.shape != (n_weights,):
         raise misfit()
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

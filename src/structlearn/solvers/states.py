@@ -21,7 +21,7 @@ from structlearn.core.memory import Memory
 from structlearn.storage.tensors import TensorFile, write_tensors
 
 
-def save_state(path: str | Path, value: Any, **notes: Any) -> None:
+def save_state(path: str | Path, value: object, **notes: object) -> None:
     """Write a tree to a file, whole or not at all."""
     arrays: dict[str, Array] = {}
     tree = flatten(value, arrays)
@@ -50,7 +50,7 @@ def open_state(path: str | Path, memory: Memory | None = None) -> TensorFile:
     return TensorFile(path, memory, "checkpoint")
 
 
-def flatten(value: Any, arrays: dict[str, Array]) -> Any:
+def flatten(value: object, arrays: dict[str, Array]) -> object:
     """The JSON tree of a value, whose arrays are added to `arrays`."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -63,19 +63,19 @@ def flatten(value: Any, arrays: dict[str, Array]) -> Any:
         return {"array": name}
     if isinstance(value, Mapping):
         return {"mapping": {key: flatten(one, arrays) for key, one in value.items()}}
-    if hasattr(value, "_fields"):
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
         kind = type(value)
         fields = {name: flatten(one, arrays) for name, one in zip(value._fields, value)}
         return {"record": f"{kind.__module__}:{kind.__qualname__}", "fields": fields}
     if isinstance(value, tuple | list):
         return {"tuple": [flatten(one, arrays) for one in value]}
-    if sparse.issparse(value):
+    if isinstance(value, sparse.csr_matrix):
         parts = [value.data, value.indices, value.indptr]
         return {"csr": [flatten(one, arrays) for one in parts], "shape": list(value.shape)}
     raise TypeError(f"A state cannot hold a {type(value).__name__}.")
 
 
-def unflatten(tree: Any, load: Callable[[str], Array]) -> Any:
+def unflatten(tree: object, load: Callable[[str], Array]) -> object:
     """The value of a JSON tree; `load` gives an array by its name."""
     if not isinstance(tree, dict):
         return tree
@@ -85,46 +85,43 @@ def unflatten(tree: Any, load: Callable[[str], Array]) -> Any:
         return {key: unflatten(one, load) for key, one in tree["mapping"].items()}
     if "record" in tree:
         fields = {name: unflatten(one, load) for name, one in tree["fields"].items()}
-        return _checked(_record(tree["record"])(**fields))
+        return _record(tree["record"], fields)
     if "csr" in tree:
         return sparse.csr_matrix(tuple(unflatten(one, load) for one in tree["csr"]), shape=tree["shape"])
     return tuple(unflatten(one, load) for one in tree["tuple"])
 
 
-def _record(name: str) -> Any:
-    """A class of records by its name, among the modules that are imported; TypeError for anything else."""
-    module, _, kind = name.partition(":")
-    found = getattr(sys.modules[module], kind)
-    if not (isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields")):
+def _record(name: str, fields: Mapping[str, object]) -> object:
+    """A record by the name of its class, among the modules that are imported; TypeError for anything else."""
+    module, _, name = name.partition(":")
+    known = vars(sys.modules[module])
+    if name == "State" and name not in known:  # what all states were called in files of 0.1
+        name = next((one for one in known if one.endswith(name)), name)
+    kind = known[name]
+    if not (isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")):
         raise TypeError(name)
-    return found
-
-
-def _checked(record: Any) -> Any:
-    """A record whose fields are of their kinds; TypeError if not."""
-    kind: type = type(record)
     hints = _hints(kind)
-    for name, value in zip(record._fields, record):
-        if not _fits(value, hints.get(name)):
-            raise TypeError(name)
-    return record
+    for field, value in fields.items():
+        if not _fits(value, hints.get(field)):
+            raise TypeError(field)
+    return kind(**fields)
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def _hints(kind: type) -> dict[str, object]:
     try:
         return get_type_hints(kind)
     except NameError:  # a name that only the type checker imports
         return {}
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _fits(value: object, hint: object) -> bool:
     """Whether a value is of a kind that states can hold; other kinds are written in a form of their own."""
     if get_origin(hint) in (Union, UnionType):
         return any(_fits(value, one) for one in get_args(hint))
     kind = get_origin(hint) or hint
     if kind in (int, float):
-        return isinstance(value, int | kind) and not isinstance(value, bool)
+        return isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
     if isinstance(kind, type) and issubclass(kind, np.ndarray | tuple | str | bool | NoneType):
         return isinstance(value, kind)
     return True

@@ -17,17 +17,11 @@ from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.active_pass import Before, active_pass, room_before
 from structlearn.solvers.bcfw.active_set import ActiveSet
-from structlearn.solvers.bcfw.active_steps import Rules
+from structlearn.solvers.bcfw.active_steps import VisitRules
 from structlearn.solvers.bcfw.atom_rounds import ThreadState, commit_fraction, run_rounds
 from structlearn.solvers.bcfw.atoms import Store
-from structlearn.solvers.bcfw.blocks import Blocks, State
-from structlearn.solvers.bcfw.rounds import (
-    Accumulators,
-    Commit,
-    is_distinct,
-    round_size,
-    rounds_of,
-)
+from structlearn.solvers.bcfw.blocks import BlockState, Representation
+from structlearn.solvers.bcfw.rounds import Accumulators, Commit, is_distinct, round_size, rounds_of
 from structlearn.solvers.bcfw.saved_blocks import check_store
 from structlearn.solvers.bcfw.totals import CACHED_GAP
 from structlearn.solvers.solution import Solution
@@ -42,7 +36,7 @@ WEIGHTS_A_VISIT = 1000
 MOST_FULL = 0.02
 
 
-class ActiveSetBlocks(Blocks):
+class ActiveSetBlocks(Representation):
     """z_i as a mixture of few atoms; the passes that follow a full one are cached."""
 
     asks_again: ClassVar[bool] = False
@@ -78,7 +72,7 @@ class ActiveSetBlocks(Blocks):
     def repeats(self) -> int:
         return self.options.cached_passes
 
-    def next_pass(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
+    def next_pass(self, objective: Objective, state: BlockState, rng: np.random.Generator) -> Array:
         """Another pass over the blocks that have a choice, while the last one found enough to do."""
         found = np.inf if state.again == 0 else state.totals[CACHED_GAP]
         if state.again == self.repeats or found <= self.options.cached_accuracy * state.gaps.sum():
@@ -90,20 +84,20 @@ class ActiveSetBlocks(Blocks):
         """The blocks that have a choice."""
         return rng.permutation(objective.active[self.point.store.count[objective.active] > 1])
 
-    def visit(self, objective: Objective, state: State, order: Array, own: Accumulators) -> Commit:
+    def visit(self, objective: Objective, state: BlockState, order: Array, own: Accumulators) -> Commit:
         store = self.point.store
         before = room_before(store, order)
         self._pass(objective, state, order, own, before)
         return partial(commit_fraction, store, order, before)
 
-    def run(self, objective: Objective, state: State, order: Array) -> None:
+    def run(self, objective: Objective, state: BlockState, order: Array) -> None:
         if objective.n_jobs > 1:
             self._run_rounds(objective, state, order)
         else:
             self._pass(objective, state, order, state.sums, Before.nothing())
 
     def _pass(
-        self, objective: Objective, state: State, order: Array, own: Accumulators, before: Before
+        self, objective: Objective, state: BlockState, order: Array, own: Accumulators, before: Before
     ) -> None:
         """One visit for each block of `order`, here."""
         cached, now = state.again > 0, state.oracle_calls // objective.n_active
@@ -113,12 +107,14 @@ class ActiveSetBlocks(Blocks):
             *(own.w, self.point.store, state.gaps, own.totals, own.lag, before),
         )
 
-    def _problem(self, objective: Objective) -> tuple[Any, float, Rules]:
+    def _problem(self, objective: Objective) -> tuple[object, float, VisitRules]:
         options = self.options
-        rules = Rules(int(options.steps), options.inner_steps, options.inner_accuracy, options.forget_after)
+        rules = VisitRules(
+            int(options.steps), options.inner_steps, options.inner_accuracy, options.forget_after
+        )
         return objective.blocks, objective.regularization, rules
 
-    def _run_rounds(self, objective: Objective, state: State, order: Array) -> None:
+    def _run_rounds(self, objective: Objective, state: BlockState, order: Array) -> None:
         """Rounds of all threads: the first changes the accumulators of the state, the others their own."""
         n = objective.n_jobs
         least = self.least_visits + objective.n_weights // WEIGHTS_A_VISIT

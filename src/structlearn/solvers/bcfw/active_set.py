@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from structlearn.core.contract import Array, scoring_workspace
 from structlearn.core.kernels import kernel
@@ -20,7 +21,7 @@ from structlearn.core.memory import Memory
 from structlearn.core.vectors import sum_of
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.atoms import Store, add_to, append, atoms_of, connect, find, mark
-from structlearn.solvers.solution import Solution
+from structlearn.solvers.solution import DualPoint, Solution
 
 #: Blocks that are copied or mixed at a time.
 BLOCKS_AT_ONCE = 1 << 13
@@ -58,10 +59,6 @@ class ActiveSet:
         return cls(store, objective)
 
     @classmethod
-    def of_gold(cls, objective: Objective) -> ActiveSet:
-        return cls.of_points(objective, *objective.gold)
-
-    @classmethod
     def of_dense(cls, objective: Objective, z: Array) -> ActiveSet:
         """Every z_i itself is an atom."""
         entries = np.flatnonzero(z)
@@ -70,21 +67,20 @@ class ActiveSet:
         return cls.of_points(objective, start, entries - offset, z[entries])
 
     @classmethod
-    def of(cls, objective: Objective, point: Any) -> ActiveSet:
+    def of(cls, objective: Objective, point: DualPoint) -> ActiveSet:
         """`point` in this form, as a copy: an active set keeps its atoms, a dense one becomes an atom."""
-        store = getattr(point, "store", None)
-        if store is None:
+        if not isinstance(point, ActiveSet):
             return cls.of_dense(objective, np.asarray(point))
-        store = Store(*(_copy(array, objective.memory) for array in store))
+        store = Store(*(_copy(array, objective.memory) for array in point.store))
         store.last[:] = 0
         return cls(store, objective)
 
     @classmethod
     def start(cls, objective: Objective, warm: Solution | None) -> tuple[ActiveSet, Array, float]:
         """z, w(z) and the cost of z: mu, or from there towards another run's point."""
-        z, fraction = cls.of_gold(objective), 1.0
+        z, fraction = cls.of_points(objective, *objective.gold), 1.0
         w, cost = np.zeros(objective.n_weights), 0.0
-        if warm is not None and warm.fits(objective):
+        if warm is not None and warm.point is not None and warm.fits(objective):
             z = cls.of(objective, warm.point)
             w, cost = z.weights(objective)
             fraction = warm.fraction(objective, w, cost)
@@ -97,7 +93,7 @@ class ActiveSet:
     def shape(self) -> tuple[int]:
         return (int(self.point_start[-1]),)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         z = np.zeros(self.shape, dtype=np.float64)
         for first, last in _pieces(self.store.count.size):
             mix_blocks(self.store, self.point_start, z, first, last)
@@ -109,7 +105,7 @@ class ActiveSet:
 
     def weights(self, objective: Objective) -> tuple[Array, float]:
         """w(z) and the cost of z (see `Objective.weights_of`)."""
-        return objective.weights_from(lambda *chunk: spread(objective.blocks, self.store, *chunk))
+        return objective.weights_from(lambda *chunk: spread(objective, self.store, *chunk))
 
     def shrink(self, objective: Objective, fraction: float, most_entries: Array) -> None:
         """z <- mu + fraction (z - mu): the gold vertex is or becomes an atom; `connect` must follow."""
@@ -241,13 +237,13 @@ def mix_blocks(store: Store, point_start: Array, z: Array, first: int, last: int
     z[begin : point_start[last]] = np.bincount(where, entries.value, point_start[last] - begin)
 
 
-def spread(blocks: Any, store: Store, first: int, last: int, local: Array, shared: Array) -> None:
+def spread(objective: Objective, store: Store, first: int, last: int, local: Array, shared: Array) -> None:
     """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
-    entries = Entries.of(store, first, last)
-    value = blocks.weight[entries.block] * entries.value
-    size = np.diff(blocks.start)[entries.block]
+    entries, start = Entries.of(store, first, last), objective.scoring.start
+    value = objective.weight[entries.block] * entries.value
+    size = np.diff(start)[entries.block]
     inside = entries.index < size
-    where = blocks.start[entries.block] - blocks.start[first] + entries.index
+    where = start[entries.block] - start[first] + entries.index
     local[:] = np.bincount(where[inside], value[inside], local.size)
     shared -= np.bincount((entries.index - size)[~inside], value[~inside], shared.size)
 

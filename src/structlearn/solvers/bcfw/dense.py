@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
-from structlearn.solvers.bcfw.blocks import Blocks, State
+from structlearn.solvers.bcfw.blocks import BlockState, Representation
 from structlearn.solvers.bcfw.dense_point import DensePoint
 from structlearn.solvers.bcfw.plain_pass import plain_pass
 from structlearn.solvers.bcfw.rounds import (
@@ -35,7 +35,7 @@ class SavedDense(NamedTuple):
     h: Array
 
 
-class DenseBlocks(Blocks):
+class DenseBlocks(Representation):
     """z as one vector; with a smooth Omega, lower bounds of -Omega(z_i) beside it."""
 
     point: DensePoint
@@ -57,29 +57,29 @@ class DenseBlocks(Blocks):
         check_dense(objective, saved.z, saved.h)
         return cls(objective, options, DensePoint.of(objective, saved.z, saved.h))
 
-    def saved(self) -> tuple[Any, ...]:
+    def saved(self) -> tuple[object, ...]:
         return SavedDense(self.point.z, self.point.h)
 
-    def compile(self, objective: Objective, state: State) -> None:
+    def compile(self, objective: Objective, state: BlockState) -> None:
         nothing = objective.active[:0]
         self._pass(objective, state, nothing, state.sums)
         if objective.n_jobs > 1:
             compile_combine(state.sums)
             Snapshot.of(objective, self.point, nothing).commit(objective, self.point, 0.5)
 
-    def visit(self, objective: Objective, state: State, order: Array, own: Accumulators) -> Commit:
+    def visit(self, objective: Objective, state: BlockState, order: Array, own: Accumulators) -> Commit:
         before = Snapshot.of(objective, self.point, order)
         self._pass(objective, state, order, own)
         return partial(before.commit, objective, self.point)
 
-    def run(self, objective: Objective, state: State, order: Array) -> None:
+    def run(self, objective: Objective, state: BlockState, order: Array) -> None:
         if objective.n_jobs == 1:
             self._pass(objective, state, order, state.sums)
             return
         for now in rounds_of(order, round_size(objective, self.options.rounds, self.least_visits)):
             run_round(objective, state.sums, now, partial(self.visit, objective, state))
 
-    def _pass(self, objective: Objective, state: State, order: Array, own: Accumulators) -> None:
+    def _pass(self, objective: Objective, state: BlockState, order: Array, own: Accumulators) -> None:
         """One visit for each block of `order`, here."""
         z, h = self.point.z, self.point.h
         objective.run_pass(

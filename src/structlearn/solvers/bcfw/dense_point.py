@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from structlearn.core.contract import Array, strong_convexity
 from structlearn.problem.objective import Objective
@@ -35,7 +35,7 @@ class DensePoint:
     def shape(self) -> tuple[int, ...]:
         return self.z.shape
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         return np.array(self.z, dtype=dtype, copy=copy)
 
     @classmethod
@@ -86,11 +86,9 @@ class DensePoint:
         if strong_convexity(objective.oracle.record):
             return cls.of(objective, z, np.zeros(objective.scoring.n_examples))
         terms = objective.regularizer.terms(objective.structure, z)
-        return (
-            None
-            if terms is None
-            else cls.of(objective, z, -np.add.reduceat(terms, objective.point_start[:-1]))
-        )
+        if terms is None:
+            return None
+        return cls.of(objective, z, -np.add.reduceat(terms, objective.point_start[:-1]))
 
     def _shrink(self, objective: Objective, fraction: float) -> None:
         """z <- mu + fraction (z - mu), and h with it: -Omega is concave."""
