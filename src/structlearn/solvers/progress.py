@@ -53,7 +53,7 @@ class Watchable:
     """An estimator that can be looked at while it is trained."""
 
     #: Gets each row of the history, and the estimator as it would be if training had ended there.
-    _watch: Callable[[Row, Watchable], object] | None = None
+    _watch: Callable[..., object] | None = None
 
     def _shown(self, place: Callable[[Array], object]) -> Callable[[Row, Array], object] | None:
         """What `solve` shows its weights to: `place` gives them to the estimator."""

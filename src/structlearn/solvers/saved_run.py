@@ -35,7 +35,7 @@ def check_saved(record: Mapping[str, Any], best: type, n_weights: int) -> None:
     fits = fits and all(isinstance(row, Row) for row in record["rows"])
     fits = fits and all(_is_kept(name, value) for name, value in _fields("state", record["state"]))
     fits = fits and int(record["random"]["state"]["inc"]) % 2 == 1  # an even one may repeat a number for ever
-    if not fits or not isinstance(record["best"], best | None):
+    if not fits or not isinstance(record["best"], best):
         raise misfit()
     check_weights(record["best"], n_weights)
 

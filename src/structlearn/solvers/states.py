@@ -93,11 +93,11 @@ def unflatten(tree: object, load: Callable[[str], Array]) -> object:
 
 def _record(name: str, fields: Mapping[str, object]) -> object:
     """A record by the name of its class, among the modules that are imported; TypeError for anything else."""
-    module, _, name = name.partition(":")
+    module, _, own = name.partition(":")
     known = vars(sys.modules[module])
-    if name == "State" and name not in known:  # what all states were called in files of 0.1
-        name = next((one for one in known if one.endswith(name)), name)
-    kind = known[name]
+    if own == "State" and own not in known:  # what all states were called in files of 0.1
+        own = next((one for one in known if one.endswith(own)), own)
+    kind = known[own]
     if not (isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")):
         raise TypeError(name)
     hints = _hints(kind)

@@ -10,7 +10,7 @@ before the next pass.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -59,18 +59,14 @@ class ActiveSet:
         return cls(store, objective)
 
     @classmethod
-    def of_dense(cls, objective: Objective, z: Array) -> ActiveSet:
-        """Every z_i itself is an atom."""
-        entries = np.flatnonzero(z)
-        start = np.searchsorted(entries, objective.point_start)
-        offset = np.repeat(objective.point_start[:-1], np.diff(start))
-        return cls.of_points(objective, start, entries - offset, z[entries])
-
-    @classmethod
     def of(cls, objective: Objective, point: DualPoint) -> ActiveSet:
-        """`point` in this form, as a copy: an active set keeps its atoms, a dense one becomes an atom."""
+        """`point` in this form, as a copy: an active set keeps its atoms, else every z_i itself is one."""
         if not isinstance(point, ActiveSet):
-            return cls.of_dense(objective, np.asarray(point))
+            z = np.asarray(point)
+            entries = np.flatnonzero(z)
+            start = np.searchsorted(entries, objective.point_start)
+            offset = np.repeat(objective.point_start[:-1], np.diff(start))
+            return cls.of_points(objective, start, entries - offset, z[entries])
         store = Store(*(_copy(array, objective.memory) for array in point.store))
         store.last[:] = 0
         return cls(store, objective)
@@ -85,7 +81,7 @@ class ActiveSet:
             w, cost = z.weights(objective)
             fraction = warm.fraction(objective, w, cost)
         if fraction < 1.0:
-            z.shrink(objective, fraction, objective.most_entries)
+            z.shrink(objective, fraction)
         z.connect(objective)
         return z, fraction * w, fraction * cost
 
@@ -107,10 +103,10 @@ class ActiveSet:
         """w(z) and the cost of z (see `Objective.weights_of`)."""
         return objective.weights_from(lambda *chunk: spread(objective, self.store, *chunk))
 
-    def shrink(self, objective: Objective, fraction: float, most_entries: Array) -> None:
+    def shrink(self, objective: Objective, fraction: float) -> None:
         """z <- mu + fraction (z - mu): the gold vertex is or becomes an atom; `connect` must follow."""
         every = np.arange(objective.scoring.n_examples)
-        self.make_room(every, most_entries, int(self.store.count.max()) + 1)
+        self.make_room(every, objective.most_entries, int(self.store.count.max()) + 1)
         mix_gold(objective.blocks, self.store, objective.scoring.n_shared, fraction)
 
     def make_room(self, order: Array, most_entries: Array, most_atoms: int, most_full: float = 0.0) -> None:
@@ -211,41 +207,35 @@ def _gram_rows(store: Store, blocks: Array, count: Array) -> Array:
     return np.repeat(store.gram_first[blocks], count) + row * np.repeat(room, count)
 
 
-class Entries(NamedTuple):
-    """The non-zero parts of some blocks' atoms, with the weights of the atoms."""
-
-    block: Array
-    index: Array  # type: ignore[assignment]
-    value: Array
-
-    @classmethod
-    def of(cls, store: Store, first: int, last: int) -> Entries:
-        blocks = np.arange(first, last)
-        count = store.count[first:last]
-        owner = np.repeat(blocks, count)
-        edge = ranges(store.atom_first[blocks] + blocks, count)
-        length = store.edge[edge + 1] - store.edge[edge]
-        where = ranges(store.entry_first[owner] + store.edge[edge], length)
-        weight = np.repeat(store.weight[ranges(store.atom_first[blocks], count)], length)
-        return cls(np.repeat(owner, length), store.index[where], weight * store.value[where])
+def entries_between(store: Store, first: int, last: int) -> tuple[Array, Array, Array]:
+    """The non-zero parts of some blocks' atoms: block, part, and value times the weight of the atom."""
+    blocks = np.arange(first, last)
+    count = store.count[first:last]
+    owner = np.repeat(blocks, count)
+    edge = ranges(store.atom_first[blocks] + blocks, count)
+    length = store.edge[edge + 1] - store.edge[edge]
+    where = ranges(store.entry_first[owner] + store.edge[edge], length)
+    weight = np.repeat(store.weight[ranges(store.atom_first[blocks], count)], length)
+    return np.repeat(owner, length), store.index[where], weight * store.value[where]
 
 
 def mix_blocks(store: Store, point_start: Array, z: Array, first: int, last: int) -> None:
     """z <- the dense form of blocks first .. last - 1."""
-    entries, begin = Entries.of(store, first, last), point_start[first]
-    where = point_start[entries.block] - begin + entries.index
-    z[begin : point_start[last]] = np.bincount(where, entries.value, point_start[last] - begin)
+    block, index, value = entries_between(store, first, last)
+    begin, end = point_start[first], point_start[last]
+    z[begin:end] = np.bincount(point_start[block] - begin + index, value, end - begin)
 
 
 def spread(objective: Objective, store: Store, first: int, last: int, local: Array, shared: Array) -> None:
     """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
-    entries, start = Entries.of(store, first, last), objective.scoring.start
-    value = objective.weight[entries.block] * entries.value
-    size = np.diff(start)[entries.block]
-    inside = entries.index < size
-    where = start[entries.block] - start[first] + entries.index
+    start = objective.scoring.start
+    block, index, value = entries_between(store, first, last)
+    value *= objective.weight[block]
+    size = np.diff(start)[block]
+    inside = index < size
+    where = start[block] - start[first] + index
     local[:] = np.bincount(where[inside], value[inside], local.size)
-    shared -= np.bincount((entries.index - size)[~inside], value[~inside], shared.size)
+    shared -= np.bincount((index - size)[~inside], value[~inside], shared.size)
 
 
 @kernel

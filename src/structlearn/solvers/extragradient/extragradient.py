@@ -78,16 +78,6 @@ class ExtragradientState(NamedTuple):
     found: tuple[Candidate, ...]
 
 
-class TrialStep(NamedTuple):
-    """An iteration from v: u, v+, and <G(u) - G(v), u - v+> over the distances travelled."""
-
-    u_w: Array
-    u: Point
-    w: Array
-    v: Point
-    ratio: float
-
-
 @dataclass(frozen=True)
 class Extragradient(SaddleSolver[ExtragradientState]):
     """Adaptive dual extragradient for the hinge.
@@ -117,8 +107,7 @@ class Extragradient(SaddleSolver[ExtragradientState]):
     def step(
         self, objective: Objective, state: ExtragradientState, rng: np.random.Generator
     ) -> ExtragradientState:
-        penalty = radial(objective.penalty, "extragradient")
-        state = _advance(penalty, state)
+        state = _advance(radial(objective.penalty, "extragradient"), state)
         if state.iterations < state.next_check:
             return state
         found = self._certified(objective, state)
@@ -157,20 +146,15 @@ def _advance(penalty: RadialPenalty, state: ExtragradientState) -> Extragradient
     """One iteration, as often as it takes to be accepted."""
     eta, oracle_calls = state.eta, state.oracle_calls
     while True:
-        trial = _try(penalty, state, eta)
+        after, ratio = _try(penalty, state, eta)
         oracle_calls += 2 * state.saddle.objective.n_active
-        if trial.ratio <= 1.0:
+        if ratio <= 1.0:
             break
-        eta *= max(SHRINKAGE, 0.9 / trial.ratio)
+        eta *= max(SHRINKAGE, 0.9 / ratio)
     epoch = state.epoch
-    average = epoch.average.with_point(trial.u_w, trial.u, eta)
-    growth = min(GROWTH, max(1.0, 0.9 / max(trial.ratio, 1e-9)))
-    return state._replace(
-        w=trial.w,
-        v=trial.v,
-        u_w=trial.u_w,
-        u=trial.u,
-        eta=eta * growth,
+    average = epoch.average.with_point(after.u_w, after.u, eta)
+    return after._replace(
+        eta=eta * min(GROWTH, max(1.0, 0.9 / max(ratio, 1e-9))),
         epoch=epoch._replace(average=average, steps=epoch.steps + 1),
         iterations=state.iterations + 1,
         oracle_calls=oracle_calls,
@@ -178,21 +162,20 @@ def _advance(penalty: RadialPenalty, state: ExtragradientState) -> Extragradient
     )
 
 
-def _try(penalty: RadialPenalty, state: ExtragradientState, eta: float) -> TrialStep:
+def _try(penalty: RadialPenalty, state: ExtragradientState, eta: float) -> tuple[ExtragradientState, float]:
+    """An iteration from v: u and v+, and <G(u) - G(v), u - v+> over the distances travelled."""
     saddle, w, v = state.saddle, state.w, state.v
     tau_w, tau_z = eta / state.omega, eta * state.omega
     u_w = penalty.prox(w + tau_w * v.dual_map, tau_w)
-    u, v_next = saddle.moved(
-        v, [ScoreTarget(v.a + tau_z * w, v.b + tau_z), ScoreTarget(v.a + tau_z * u_w, v.b + tau_z)]
-    )
+    targets = [ScoreTarget(v.a + tau_z * at, v.b + tau_z) for at in (w, u_w)]
+    u, v_next = saddle.moved(v, targets)
     w_next = penalty.prox(w + tau_w * u.dual_map, tau_w)
-    gain = float((u.dual_map - v.dual_map) @ (w_next - u_w)) + float(
-        (u_w - w) @ (u.dual_map - v_next.dual_map)
-    )
+    gain = float((u.dual_map - v.dual_map) @ (w_next - u_w))
+    gain += float((u_w - w) @ (u.dual_map - v_next.dual_map))
     travel = (_square(u_w - w) + _square(w_next - u_w)) / (2 * tau_w)
     travel += (saddle.divergence(u, v) + saddle.divergence(v_next, u)) / tau_z
     noise = 1e-14 * (1.0 + abs(v.value)) / tau_z
-    return TrialStep(u_w, u, w_next, v_next, gain / travel if travel > noise else 0.0)
+    return state._replace(w=w_next, v=v_next, u_w=u_w, u=u), gain / travel if travel > noise else 0.0
 
 
 def _square(x: Array) -> float:

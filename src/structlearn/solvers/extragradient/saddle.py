@@ -159,7 +159,8 @@ class Saddle:
         before = np.empty(0)
         for target, point in zip(targets, found):
             theta = self._scores(base, target, before, chunk)
-            answer, weighted = self._ask(theta, self._shared_scores(target), chunk)
+            shared = target.a[:0] if self.apart else self.objective.scoring.shared(target.a)
+            answer, weighted = self._ask(theta, shared, chunk)
             answers.append(answer)
             if point.scores is not None and point.z is not None:
                 point.scores[parts] = theta
@@ -197,9 +198,6 @@ class Saddle:
         if self.kappa:
             gold, h = self.objective.gold, self.geometry.centre
             add_gold(gold, sizes, self.layout.start, first, last, self.kappa, h, theta)
-
-    def _shared_scores(self, target: ScoreTarget) -> Array:
-        return target.a[:0] if self.apart else self.objective.scoring.shared(target.a)
 
     def _ask(self, theta: Array, shared: Array, chunk: tuple[int, int]) -> tuple[ChunkAnswer, Array]:
         """The answer to scores, and p_i z_i as the layout has it."""
