@@ -31,7 +31,7 @@ from structlearn.solvers.bcfw.blocks import BlockState
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit, run_round
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
-from structlearn.solvers.saved_run import refusing
+from structlearn.solvers.states import refusing
 
 F = TypeVar("F", bound=Callable[..., Any])
 #: What a user can do something about; anything else is a bug, whose traceback is wanted.

@@ -11,10 +11,13 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    if name.startswith("__") and name != "__all__":
+    if name == "__all__":
+        return __dir__()
+    if name.startswith("__"):
         raise AttributeError(name)
     return getattr(import_module("structlearn.solvers.public"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(import_module("structlearn.solvers.public").__all__)
+    public = vars(import_module("structlearn.solvers.public"))
+    return sorted(name for name in public if not name.startswith("_"))

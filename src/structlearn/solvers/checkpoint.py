@@ -57,12 +57,14 @@ class Checkpoint:
         """What keeps the checkpoint of a run, and the folder from others until it is closed."""
         lock = self._lock()
         try:
-            keeper = Keeper(self, objective, digest(objective, solver, tol), lock)
-            keeper.remove_fragments()
+            if lock.held:  # nobody else is writing: these are of a run that was killed while it wrote
+                for fragment in Path(self.folder).glob(f".{NAME}.*.part"):
+                    with suppress(OSError):
+                        fragment.unlink()
+            return Keeper(self, objective, digest(objective, solver, tol), lock)
         except BaseException:
             lock.release()
             raise
-        return keeper
 
     def open_shared(self, objective: Objective, solver: object, tol: float) -> Keeper:
         """As `open`, for one who writes on behalf of a run with a lock of its own, and may be replaced."""
@@ -135,14 +137,6 @@ class Keeper:
             raise OSError(error.errno, why, str(path)) from error
         self.last = time.perf_counter()
         self.took = self.last - begin
-
-    def remove_fragments(self) -> None:
-        """Remove what a run that was killed while it wrote has left, if nobody else can be writing."""
-        if self.lock is None or not self.lock.held:
-            return
-        for fragment in Path(self.checkpoint.folder).glob(f".{NAME}.*.part"):
-            with suppress(OSError):
-                fragment.unlink()
 
 
 def digest(objective: Objective, solver: object, tol: float) -> str:

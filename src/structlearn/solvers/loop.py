@@ -18,9 +18,9 @@ from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.clock import Stopwatch
 from structlearn.solvers.needs import check_needs
 from structlearn.solvers.refutation import refutation
-from structlearn.solvers.saved_run import check_saved, check_weights, refusing
 from structlearn.solvers.solution import Certificate, DualPoint, History, Row, Solution
 from structlearn.solvers.solver import Candidate, Progress, Solver, State
+from structlearn.solvers.states import check_saved, check_weights, refusing
 
 #: What NumPy makes a generator of.
 Seed: TypeAlias = int | Sequence[int] | np.random.SeedSequence | np.random.Generator | None

@@ -15,10 +15,16 @@ import numpy as np
 from structlearn.core.barrier import GONE, make_cells
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
-from structlearn.solvers.bcfw.active_pass import Before, active_pass, room_before
+from structlearn.solvers.bcfw.active_pass import (
+    Before,
+    ThreadState,
+    active_pass,
+    commit_fraction,
+    room_before,
+    run_rounds,
+)
 from structlearn.solvers.bcfw.active_set import ActiveSet
 from structlearn.solvers.bcfw.active_steps import VisitRules
-from structlearn.solvers.bcfw.atom_rounds import ThreadState, commit_fraction, run_rounds
 from structlearn.solvers.bcfw.atoms import Store
 from structlearn.solvers.bcfw.blocks import BlockState, Representation
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit, is_distinct, round_size, rounds_of
@@ -100,19 +106,19 @@ class ActiveSetBlocks(Representation):
         self, objective: Objective, state: BlockState, order: Array, own: Accumulators, before: Before
     ) -> None:
         """One visit for each block of `order`, here."""
-        cached, now = state.again > 0, state.oracle_calls // objective.n_active
-        objective.run_pass(
-            active_pass,
-            *(*self._problem(objective), order, cached, now),
-            *(own.w, self.point.store, state.gaps, own.totals, own.lag, before),
-        )
+        problem = self._problem(objective, state)
+        objective.run_pass(active_pass, problem, order, own, self.point.store, state.gaps, before)
 
-    def _problem(self, objective: Objective) -> tuple[object, float, VisitRules]:
+    def _problem(
+        self, objective: Objective, state: BlockState
+    ) -> tuple[object, float, VisitRules, bool, int]:
+        """What `active_pass` visits blocks by."""
         options = self.options
         rules = VisitRules(
             int(options.steps), options.inner_steps, options.inner_accuracy, options.forget_after
         )
-        return objective.blocks, objective.regularization, rules
+        now = state.oracle_calls // objective.n_active
+        return objective.blocks, objective.regularization, rules, state.again > 0, now
 
     def _run_rounds(self, objective: Objective, state: BlockState, order: Array) -> None:
         """Rounds of all threads: the first changes the accumulators of the state, the others their own."""
@@ -129,10 +135,10 @@ class ActiveSetBlocks(Representation):
             np.empty((2, n, state.w.size)),
             np.empty((2, n, state.totals.size)),
         )
-        problem = *self._problem(objective), state.again > 0, state.oracle_calls // objective.n_active
+        problem = self._problem(objective, state)
 
         def part(k: int) -> None:
             known = objective.oracle.for_pass(run_rounds), objective.scoring.for_pass(run_rounds)
-            run_rounds(k, threads, *known, *problem, self.point.store, state.gaps, *sums[k])
+            run_rounds(k, threads, *known, problem, self.point.store, state.gaps, sums[k])
 
         objective.team.together([partial(part, k) for k in range(n)], stop=lambda: cells.fill(GONE))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.blocks import BlockState, Representation
-from structlearn.solvers.bcfw.dense_point import DensePoint
+from structlearn.solvers.bcfw.dense_point import DensePoint, Snapshot
 from structlearn.solvers.bcfw.plain_pass import plain_pass
 from structlearn.solvers.bcfw.rounds import (
     Accumulators,
@@ -19,7 +19,6 @@ from structlearn.solvers.bcfw.rounds import (
     run_round,
 )
 from structlearn.solvers.bcfw.saved_blocks import check_dense
-from structlearn.solvers.bcfw.snapshot import Snapshot
 from structlearn.solvers.solution import Solution
 
 if TYPE_CHECKING:
@@ -81,9 +80,5 @@ class DenseBlocks(Representation):
 
     def _pass(self, objective: Objective, state: BlockState, order: Array, own: Accumulators) -> None:
         """One visit for each block of `order`, here."""
-        z, h = self.point.z, self.point.h
-        objective.run_pass(
-            plain_pass,
-            *(objective.blocks, objective.regularization),
-            *(order, own.w, z, state.gaps, own.totals, h, own.lag),
-        )
+        problem = objective.blocks, objective.regularization
+        objective.run_pass(plain_pass, problem, order, own, (self.point.z, self.point.h, state.gaps))

@@ -7,7 +7,7 @@ no gap, and the next full pass takes it up again where that was wrong.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,8 @@ FEW_ACTIVE = 0.5
 ENOUGH = 0.1
 #: Passes over active blocks between two full ones, where each of them is a pass of its own.
 MOST_REPEATS = 10
+#: Of `exact_pass`: at most so many visits, until this gap, shuffled by this seed.
+Limits: TypeAlias = tuple[int, float, int]
 
 
 class SavedExact(NamedTuple):
@@ -103,7 +105,8 @@ class ExactDenseBlocks(DenseBlocks):
         """
         active = state.order
         if objective.n_jobs == 1 or active.size < self.least_visits * objective.n_jobs:
-            visits, n_active = self.maximize(objective, state, active, state.sums, most, self.goal, seed)
+            limits = most, self.goal, seed
+            visits, n_active = self._maximize(objective, state, active, state.sums, limits)
             return visits, active[:n_active]
         now, later = active[:most], active[most:]
         self.run(objective, state, now)
@@ -113,25 +116,15 @@ class ExactDenseBlocks(DenseBlocks):
         return now.size, np.concatenate([later, np.random.default_rng(seed).permutation(found)])
 
     def _pass(self, objective: Objective, state: BlockState, order: Array, own: Accumulators) -> None:
-        self.maximize(objective, state, order.copy(), own, order.size, np.inf, 0)
+        self._maximize(objective, state, order.copy(), own, (order.size, np.inf, 0))
 
-    def maximize(
-        self,
-        objective: Objective,
-        state: BlockState,
-        order: Array,
-        own: Accumulators,
-        most: int,
-        goal: float,
-        seed: int,
+    def _maximize(
+        self, objective: Objective, state: BlockState, order: Array, own: Accumulators, limits: Limits
     ) -> tuple[int, int]:
         """Visits made and blocks left active by `exact_pass`; one round unless there is a finite goal."""
-        z, h = self.point.z, self.point.h
-        return objective.run_pass(
-            exact_pass,
-            *(objective.blocks, objective.regularization, self.steep),
-            *(order, most, goal, seed, own.w, z, state.gaps, own.totals, h, own.lag),
-        )
+        problem = objective.blocks, objective.regularization, self.steep
+        point = self.point.z, self.point.h, state.gaps
+        return objective.run_pass(exact_pass, problem, order, limits, own, point)
 
 
 def steepness(objective: Objective) -> Array:

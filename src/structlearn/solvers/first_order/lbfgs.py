@@ -9,9 +9,9 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective, Predictions
-from structlearn.solvers.saved_run import misfit
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
+from structlearn.solvers.states import misfit
 
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9  # the constants of the weak Wolfe conditions
 MOST_TRIALS = 120  # of step lengths, each at least half of the one before: features may have any scale

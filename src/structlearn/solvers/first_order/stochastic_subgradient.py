@@ -98,16 +98,9 @@ class StochasticSubgradient(SolverBase[StochasticState]):
         return state._replace(dual_average=average, passes=passes)
 
     def _visit(self, objective: Objective, state: StochasticState, order: Array) -> None:
-        objective.run_pass(
-            subgradient_pass,
-            objective.blocks,
-            objective.regularization,
-            self.step_rule.schedule(objective),
-            self.uniform_average,
-            objective.n_active,
-            order,
-            *state[:5],
-        )
+        problem = objective.blocks, objective.regularization, objective.n_active
+        schedule = self.step_rule.schedule(objective)
+        objective.run_pass(subgradient_pass, problem, schedule, self.uniform_average, order, state[:5])
 
     def candidates(self, objective: Objective, state: StochasticState) -> list[Candidate]:
         totals = state.totals
@@ -154,20 +147,11 @@ def _rescale(x: Any, scale: Any) -> None:
 
 @kernel
 def subgradient_pass(
-    structure: Any,
-    scoring: Any,
-    blocks: Any,
-    regularization: Any,
-    schedule: Any,
-    uniform_average: Any,
-    n_active: Any,
-    order: Any,
-    u: Any,
-    b: Any,
-    dual_map: Any,
-    totals: Any,
-    visits: Any,
+    structure: Any, scoring: Any, problem: Any, schedule: Any, uniform_average: Any, order: Any, sums: Any
 ) -> None:
+    """Steps on the examples of `order`; `problem` is the blocks, lambda and n, `sums` what they change."""
+    blocks, regularization, n_active = problem
+    u, b, dual_map, totals, visits = sums
     work = workspace(structure, blocks.largest)
     tools = scoring_workspace(scoring)
     n_shared = scoring.n_shared
