@@ -156,7 +156,7 @@ def test_unused_corners_are_forgotten_and_used_ones_kept():
 
 def atoms_of_one_block(vertices):
     objective = problem("chain").objective
-    point = ActiveSet.of_gold(objective)
+    point = ActiveSet.of_points(objective, *objective.gold)
     point.make_room(np.zeros(len(vertices), dtype=int), np.full(objective.n_active, 50), 256)
     store = point.store
     atoms = atoms_of(store, 0)

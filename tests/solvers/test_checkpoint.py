@@ -128,7 +128,7 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path):
         (whole[: len(whole) // 9], NAME),
         (b"", NAME),
         (b"\xff" * 64, NAME),
-        (whole.replace(b"blocks:State", b"blocks:Focus"), "hash of its header"),
+        (whole.replace(b"blocks:BlockState", b"blocks:FocusState"), "hash of its header"),
         (whole.replace(b"seconds", b"secomds", 1), "hash of its header"),
         (len(whole).to_bytes(8, "little") + whole[8:], "header is not as long"),
     ):
@@ -137,16 +137,30 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path):
             run(objective, solver, 2, tmp_path, resume=True)
 
 
-@pytest.mark.parametrize("name", ["Blocks", "COST", "nowhere", "os:system"])
+@pytest.mark.parametrize("name", ["Representation", "COST", "nowhere", "os:system"])
 def test_a_checkpoint_of_another_version_is_refused(tmp_path, name):
     objective, solver = problem("simplex").objective, BlockFrankWolfe()
     run(objective, solver, 2, tmp_path)
-    file = open_state(tmp_path / NAME)
-    text = json.dumps(file.notes).replace("blocks:State", f"blocks:{name}")
-    arrays = {one: file.load(one) for one in file.entries}
-    tensors.write_tensors(tmp_path / NAME, arrays, json.loads(text))
+    rename_in(tmp_path / NAME, "blocks:BlockState", f"blocks:{name}")
     with pytest.raises(ValueError, match="another version"):
         run(objective, solver, 2, tmp_path, resume=True)
+
+
+def rename_in(path, old, new):
+    file = open_state(path)
+    text = json.dumps(file.notes)
+    assert old in text
+    arrays = {one: file.load(one) for one in file.entries}
+    tensors.write_tensors(path, arrays, json.loads(text.replace(old, new)))
+
+
+@each_solver
+def test_a_checkpoint_in_which_states_had_one_name_is_read(solver, tmp_path):
+    objective = problem("simplex").objective
+    run(objective, solver, 2, tmp_path)
+    kind = type(load_state(open_state(tmp_path / NAME))["state"])
+    rename_in(tmp_path / NAME, f"{kind.__module__}:{kind.__name__}", f"{kind.__module__}:State")
+    assert_same(run(objective, solver, 4, tmp_path, resume=True), run(objective, solver, 4))
 
 
 # ---- a folder is one run's ------------------------------------------------------------------------------

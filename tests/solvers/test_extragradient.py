@@ -23,7 +23,7 @@ from structlearn.solvers import (
     solve,
 )
 from structlearn.solvers.extragradient.plain import farthest
-from structlearn.solvers.extragradient.saddle import Saddle, Target
+from structlearn.solvers.extragradient.saddle import Saddle, ScoreTarget
 from structlearn.structures import Simplex
 
 ENTROPIC, EUCLIDEAN = EntropicGeometry(), EuclideanGeometry()
@@ -231,7 +231,7 @@ def test_distances_are_the_divergences_of_the_geometry(name):
     rng = np.random.default_rng(1)
     a, b = (rng.normal(size=known.objective.n_weights) for _ in range(2))
     saddle = Saddle(known.objective, ENTROPIC, full=False)
-    x, y = saddle.moved(saddle.first_point(), [Target(a, 0.3), Target(b, 1.0)])
+    x, y = saddle.moved(saddle.first_point(), [ScoreTarget(a, 0.3), ScoreTarget(b, 1.0)])
     expected = 0.0
     for i, (p, Phi, V, _, c) in enumerate(known.examples):
         start = saddle_start(known, i)
@@ -239,7 +239,7 @@ def test_distances_are_the_divergences_of_the_geometry(name):
         expected += p * np.exp(one) @ (one - two)
     assert saddle.divergence(x, y) == pytest.approx(expected, abs=1e-10)
     saddle = Saddle(known.objective, EUCLIDEAN, full=True)
-    x, y = saddle.moved(saddle.first_point(), [Target(a, 0.3), Target(b, 1.0)])
+    x, y = saddle.moved(saddle.first_point(), [ScoreTarget(a, 0.3), ScoreTarget(b, 1.0)])
     p = np.repeat(known.weight, [mu.size for mu in known.mu])
     square = p @ (x.z - y.z) ** 2 / 2
     bregman = p @ ((x.z**2 - y.z**2) / 2 - y.scores * (x.z - y.z))

@@ -6,8 +6,7 @@ import pytest
 from brute import STRUCTURES, build, problem
 from structlearn.problem.regularizers import Shannon, SquaredNorm, Zero
 from structlearn.solvers import LBFGS, ActiveBlocks, BlockFrankWolfe, Checkpoint, Stopping, solve
-from structlearn.solvers.saved_run import refusing
-from structlearn.solvers.states import load_state, open_state, save_state
+from structlearn.solvers.states import load_state, open_state, refusing, save_state
 
 WHOLE = ("count", "atom_first", "entry_first", "gram_first")
 

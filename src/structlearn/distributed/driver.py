@@ -49,6 +49,10 @@ class JoinedState(NamedTuple):
     #: the fractions of the last round, which the workers commit with the next call
     fractions: Array
 
+    @property
+    def oracle_calls(self) -> int:
+        return int(self.counts[CALLS])
+
 
 #: The cost of z; what the gap may be; what the current pass has found of it; seconds of a pass, of overhead.
 COST, ESTIMATE, FOUND, WORK, OVERHEAD = range(5)
@@ -156,7 +160,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
     def progress(self, state: JoinedState) -> Progress:
         whole = not state.counts[PART]
         estimate = float(state.values[ESTIMATE]) if whole else np.inf
-        return Progress(int(state.counts[CALLS]), estimate, pending=bool(state.counts[AGAIN]))
+        return Progress(state.oracle_calls, estimate, pending=bool(state.counts[AGAIN]))
 
     def candidates(self, objective: SpreadObjective, state: JoinedState) -> list[Candidate]:
         for _ in range(2):

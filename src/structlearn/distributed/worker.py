@@ -27,11 +27,11 @@ from structlearn.core.threads import blas_threads
 from structlearn.data import DataError, Packed, open_packed
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.block_frank_wolfe import BlockFrankWolfe
-from structlearn.solvers.bcfw.blocks import State
+from structlearn.solvers.bcfw.blocks import BlockState
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit, run_round
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
-from structlearn.solvers.saved_run import refusing
+from structlearn.solvers.states import refusing
 
 F = TypeVar("F", bound=Callable[..., object])
 #: What a user can do something about; anything else is a bug, whose traceback is wanted.
@@ -149,7 +149,7 @@ class Proposal(NamedTuple):
     commit: Commit
 
 
-def propose(objective: Objective, state: State, order: Array, w: Array) -> Proposal:
+def propose(objective: Objective, state: BlockState, order: Array, w: Array) -> Proposal:
     """Visit distinct blocks at any w, not just w(z), by all threads.
 
     The state's w and totals stay; its blocks have moved until the proposal is committed or not. What threads

@@ -4,17 +4,20 @@ The names of `public` are imported when the first of them is used: the registry 
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from structlearn.solvers.public import *  # noqa: F403
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__") and name != "__all__":
+def __getattr__(name: str) -> object:
+    if name == "__all__":
+        return __dir__()
+    if name.startswith("__"):
         raise AttributeError(name)
     return getattr(import_module("structlearn.solvers.public"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(import_module("structlearn.solvers.public").__all__)
+    public = vars(import_module("structlearn.solvers.public"))
+    return sorted(name for name in public if not name.startswith("_"))

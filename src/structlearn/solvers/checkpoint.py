@@ -53,18 +53,20 @@ class Checkpoint:
     def path(self) -> Path:
         return Path(self.folder) / NAME
 
-    def open(self, objective: Problem, solver: Any, tol: float) -> Keeper:
+    def open(self, objective: Problem, solver: object, tol: float) -> Keeper:
         """What keeps the checkpoint of a run, and the folder from others until it is closed."""
         lock = self._lock()
         try:
-            keeper = Keeper(self, objective, digest(objective, solver, tol), lock)
-            keeper.remove_fragments()
+            if lock.held:  # nobody else is writing: these are of a run that was killed while it wrote
+                for fragment in Path(self.folder).glob(f".{NAME}.*.part"):
+                    with suppress(OSError):
+                        fragment.unlink()
+            return Keeper(self, objective, digest(objective, solver, tol), lock)
         except BaseException:
             lock.release()
             raise
-        return keeper
 
-    def open_shared(self, objective: Problem, solver: Any, tol: float) -> Keeper:
+    def open_shared(self, objective: Problem, solver: object, tol: float) -> Keeper:
         """As `open`, for one who writes on behalf of a run with a lock of its own, and may be replaced."""
         make_folder(self.folder)
         return Keeper(self, objective, digest(objective, solver, tol))
@@ -100,10 +102,7 @@ class Keeper:
     def __enter__(self) -> Keeper:
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Let others have the folder."""
         if self.lock is not None:
             self.lock.release()
@@ -126,7 +125,7 @@ class Keeper:
         wait = max(self.checkpoint.seconds, self.took / BUSY)
         return time.perf_counter() - self.last >= wait
 
-    def keep(self, value: Any) -> None:
+    def keep(self, value: object) -> None:
         """Write `value`; where that fails the last good checkpoint stays, and an OSError says so."""
         begin = time.perf_counter()
         path = self.checkpoint.path
@@ -139,16 +138,8 @@ class Keeper:
         self.last = time.perf_counter()
         self.took = self.last - begin
 
-    def remove_fragments(self) -> None:
-        """Remove what a run that was killed while it wrote has left, if nobody else can be writing."""
-        if self.lock is None or not self.lock.held:
-            return
-        for fragment in Path(self.checkpoint.folder).glob(f".{NAME}.*.part"):
-            with suppress(OSError):
-                fragment.unlink()
 
-
-def digest(objective: Problem, solver: Any, tol: float) -> str:
+def digest(objective: Problem, solver: object, tol: float) -> str:
     """A hash of the data and of all that shapes the iterates; budgets and the seed are not in it."""
     found = hashlib.blake2b(digest_size=16)
     for value in (solver, tol, *objective.content):
@@ -156,7 +147,7 @@ def digest(objective: Problem, solver: Any, tol: float) -> str:
     return found.hexdigest()
 
 
-def _update(found: Any, value: Any) -> None:
+def _update(found: hashlib.blake2b, value: object) -> None:
     if isinstance(value, np.ndarray):
         found.update(f"{value.dtype} {value.shape}".encode())
         for piece in pieces(np.ascontiguousarray(value)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from numba.core import event
 
@@ -16,12 +15,12 @@ class _Compilations(event.Listener):
         self._depth = 0
         self._begin = 0.0
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, event: event.Event) -> None:
         if self._depth == 0:
             self._begin = time.perf_counter()
         self._depth += 1
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, event: event.Event) -> None:
         self._depth -= 1
         if self._depth == 0:
             self.total += time.perf_counter() - self._begin

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Generic, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,9 +17,12 @@ from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.clock import Stopwatch
 from structlearn.solvers.needs import check_needs
 from structlearn.solvers.refutation import refutation
-from structlearn.solvers.saved_run import check_saved, check_weights, refusing
-from structlearn.solvers.solution import Certificate, History, Row, Solution
+from structlearn.solvers.solution import Certificate, DualPoint, History, Row, Solution
 from structlearn.solvers.solver import Candidate, Kind, Progress, Solver, State
+from structlearn.solvers.states import check_saved, check_weights, refusing
+
+#: What NumPy makes a generator of.
+Seed: TypeAlias = int | Sequence[int] | np.random.SeedSequence | np.random.Generator | None
 
 
 @dataclass(frozen=True)
@@ -36,10 +40,10 @@ def solve(
     solver: Solver[Kind, State],
     stopping: Stopping | None = None,
     *,
-    seed: Any = None,
-    callback: Callable[[Row], Any] | None = None,
+    seed: Seed = None,
+    callback: Callable[[Row], object] | None = None,
     warm: Solution | None = None,
-    watch: Callable[[Row, Array], Any] | None = None,
+    watch: Callable[[Row, Array], object] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Solution:
     """Minimise `objective` with `solver` until the duality gap is at most `tol` or a budget is spent.
@@ -52,16 +56,12 @@ def solve(
     check_needs(solver, objective)
     if warm is not None and warm.content_hash != objective.content_hash:
         warm = replace(warm, state=None)
-    with (
-        blas_threads(1),
-        np.errstate(over="ignore", invalid="ignore"),
-    ):  # steps that diverge are never the best
+    with blas_threads(1), np.errstate(over="ignore", invalid="ignore"):  # what diverges is never the best
         stopping = stopping or Stopping()
         run = _Run(objective, solver, stopping, callback, watch)
         rng = np.random.default_rng(seed)
-        if checkpoint is None:
-            return _solve(run, rng, warm, None)
-        with checkpoint.open(objective, solver, stopping.tol) as keeper:
+        opened = nullcontext() if checkpoint is None else checkpoint.open(objective, solver, stopping.tol)
+        with opened as keeper:
             return _solve(run, rng, warm, keeper)
 
 
@@ -90,10 +90,11 @@ def _solve(
 class Best(NamedTuple):
     """The best of each side so far."""
 
-    w: Array
-    primal: float
+    #: empty until there is one
+    w: Array = np.empty(0)
+    primal: float = np.inf
     #: at least the rounding error of `primal`
-    rounding: float
+    rounding: float = 0.0
     #: z = mu is feasible, D(mu) = 0 and w(mu) = 0
     dual: Bound = Bound(0.0)
     dual_norm: float = 0.0
@@ -110,33 +111,26 @@ class Best(NamedTuple):
         return self.primal - self.bound
 
 
+@dataclass
 class _Run(Generic[Kind, State]):
     """What one training run has found so far."""
 
-    def __init__(
-        self,
-        objective: Kind,
-        solver: Solver[Kind, State],
-        stopping: Stopping,
-        callback: Any,
-        watch: Any = None,
-    ) -> None:
-        self.objective = objective
-        self.solver = solver
-        self.stopping = stopping
-        self.callback = callback
-        self.watch = watch
-        self.history = History()
-        self.best: Best | None = None
-        self.extra: dict[str, float] = {}
-        self.next_check = 0.0
-        self.clock = Stopwatch()
-        self.called_off = False
-        self.interrupted = False
-        #: the last state that was settled, with its dual point
-        self.settled: tuple[State, Any] | None = None
+    objective: Kind
+    solver: Solver[Kind, State]
+    stopping: Stopping
+    callback: Callable[[Row], object] | None
+    watch: Callable[[Row, Array], object] | None
+    history: History = field(default_factory=History)
+    best: Best = field(default_factory=Best)
+    extra: dict[str, float] = field(default_factory=dict)
+    next_check: float = 0.0
+    clock: Stopwatch = field(default_factory=Stopwatch)
+    called_off: bool = False
+    interrupted: bool = False
+    #: the last state that was settled, with its dual point
+    settled: tuple[State, DualPoint | None] | None = None
 
-    def record(self, state: State, rng: np.random.Generator) -> dict[str, Any]:
+    def record(self, state: State, rng: np.random.Generator) -> dict[str, object]:
         """All that is needed to go on from here."""
         return {
             "state": self.solver.saved(self.objective, state),
@@ -194,16 +188,14 @@ class _Run(Generic[Kind, State]):
 
         If it is open then, training goes on from there.
         """
-        best = self.best
-        if best is None or not (self.solver.certifies and best.gap <= self.stopping.tol):
-            return state
-        return self._settle(state)[0]
+        closed = self.solver.certifies and self.best.gap <= self.stopping.tol
+        return self._settle(state)[0] if closed else state
 
-    def _settle(self, state: State) -> tuple[State, Any]:
+    def _settle(self, state: State) -> tuple[State, DualPoint | None]:
         """A state made consistent, and its dual point; certified by its values alone: they have no drift."""
         if self.settled is None or self.settled[0] is not state:
             self.settled = self.solver.settle(self.objective, state)
-            if self.best is not None and self.solver.accumulates:
+            if self.solver.accumulates:
                 self.best = self.best._replace(dual=Bound(0.0), dual_norm=0.0, rough_dual=0.0)
             self._evaluate(self.settled[0])
         return self.settled
@@ -215,27 +207,22 @@ class _Run(Generic[Kind, State]):
 
     def _evaluate(self, state: State) -> Best:
         """Keep the best of each side among the candidates; w = 0 is always one where P means something."""
-        candidates = self.solver.candidates(self.objective, state)
-        if self.best is None and self.solver.certifies and candidates[0].w.any():
+        candidates, best = self.solver.candidates(self.objective, state), self.best
+        certifies = self.solver.certifies
+        if not best.w.size and certifies and candidates[0].w.any():
             candidates = [Candidate(np.zeros_like(candidates[0].w)), *candidates]
-        best = self.best
         for candidate in candidates:
-            known = candidate.primal
-            primal = self.objective.primal(candidate.w) if known is None else known
-            if best is None or primal < best.primal or not self.solver.certifies:
-                kept = (best.dual, best.dual_norm, best.rough_dual) if best is not None else ()
-                rounding = (
-                    self.objective.primal_rounding(candidate.w, primal) if self.solver.certifies else 0.0
-                )
-                best = Best(candidate.w.copy(), float(primal), rounding, *kept)
+            w, known = candidate.w, candidate.primal
+            primal = self.objective.primal(w) if known is None else known
+            if not best.w.size or primal < best.primal or not certifies:
+                rounding = self.objective.primal_rounding(w, primal) if certifies else 0.0
+                best = best._replace(w=w.copy(), primal=float(primal), rounding=rounding)
             if candidate.dual is not None:
-                rough = max(best.rough_dual, sum(candidate.dual))
-                best = best._replace(rough_dual=rough)
+                best = best._replace(rough_dual=max(best.rough_dual, sum(candidate.dual)))
                 if candidate.dual.value > best.dual.value:
                     best = best._replace(dual=candidate.dual, dual_norm=candidate.dual_norm)
             self.extra.update(candidate.extra)
-        assert best is not None  # noqa: S101  (there is a candidate)
-        self.best = self._trusted(best, state) if self.solver.certifies else best
+        self.best = self._trusted(best, state) if certifies else best
         return self.best
 
     def _trusted(self, best: Best, state: State) -> Best:
@@ -260,7 +247,6 @@ class _Run(Generic[Kind, State]):
     def reason(self, state: State) -> str:
         """Why to stop now, as a sentence; empty to go on."""
         stop, best = self.stopping, self.best
-        assert best is not None  # noqa: S101  (`certify` comes first)
         progress = self.solver.progress(state)
         if best.gap <= stop.tol and self.solver.certifies:
             return f"Converged: the duality gap {best.gap:.3g} is within tol={stop.tol:g}."
@@ -295,7 +281,6 @@ class _Run(Generic[Kind, State]):
         seconds = self.clock.seconds
         state, point = self._settle(state)
         best = self.best
-        assert best is not None  # noqa: S101  (`_settle` has evaluated)
         last = self._row(state, best)
         if len(self.history) and self.history.rows[-1].passes == last.passes:
             last = last._replace(iteration=last.iteration - 1, seconds=self.history.pop().seconds)

@@ -6,41 +6,35 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from structlearn.core.registry import one_of
-from structlearn.solvers.public import (
-    ActiveBlocks,
-    BlockFrankWolfe,
-    ConstantStep,
-    DiminishingStep,
-    EntropicGeometry,
-    EuclideanGeometry,
-    Extragradient,
-    GapSampling,
-    PegasosStep,
-    Permutation,
-    PlainExtragradient,
-    Steps,
-    Uniform,
-)
+from structlearn.solvers import public
+from structlearn.solvers.extragradient.geometry import Geometry
 from structlearn.solvers.registry import SOLVERS
 from structlearn.solvers.solver import Solver
 
-ORDERS: dict[str, Callable[[], Any]] = {"permutation": Permutation, "uniform": Uniform, "gap": GapSampling}
-DIRECTIONS = {kind.name.lower(): kind for kind in Steps}
-STEPS: dict[str, Callable[..., Any]] = {
-    "constant": ConstantStep,
-    "diminishing": DiminishingStep,
-    "pegasos": PegasosStep,
+ORDERS: dict[str, Callable[[], public.Order]] = {
+    "permutation": public.Permutation,
+    "uniform": public.Uniform,
+    "gap": public.GapSampling,
 }
-GEOMETRIES: dict[str, Any] = {
+DIRECTIONS = {kind.name.lower(): kind for kind in public.Steps}
+STEPS: dict[str, Callable[..., public.StepRule]] = {
+    "constant": public.ConstantStep,
+    "diminishing": public.DiminishingStep,
+    "pegasos": public.PegasosStep,
+}
+GEOMETRIES: dict[str, Geometry | None] = {
     "auto": None,
-    "entropic": EntropicGeometry(),
-    "euclidean": EuclideanGeometry(),
+    "entropic": public.EntropicGeometry(),
+    "euclidean": public.EuclideanGeometry(),
 }
 FORMS = {"auto": None, "full": True, "efficient": False}
-VARIANTS: dict[str, Callable[..., Solver]] = {"adaptive": Extragradient, "plain": PlainExtragradient}
+VARIANTS: dict[str, Callable[..., Solver]] = {
+    "adaptive": public.Extragradient,
+    "plain": public.PlainExtragradient,
+}
 
 
-def with_objects(options: Mapping[str, Any]) -> dict[str, Any]:
+def with_objects(options: Mapping[str, object]) -> dict[str, object]:
     """The options, with objects for the orders, directions and step rules that they name."""
     found = dict(options)
     if isinstance(found.get("order"), str):
@@ -54,28 +48,28 @@ def with_objects(options: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _step_rule(options: dict[str, Any]) -> Any:
+def _step_rule(options: dict[str, object]) -> object:
     step = options.pop("step", "constant")
     eta = {"eta": options.pop("eta")} if "eta" in options else {}
     if not isinstance(step, str):
         return step
     if eta and step == "pegasos":
-        raise ValueError("Steps 'pegasos' are 1/(lambda t): they take no eta.")
+        raise ValueError("public.Steps 'pegasos' are 1/(lambda t): they take no eta.")
     return STEPS[one_of("step", step, STEPS)](**eta)
 
 
 def block_frank_wolfe(form: str = "active-set", **options: Any) -> Solver:
     """By the form in which z is kept."""
     if one_of("form", form, ("active-set", "dense")) == "active-set":
-        return ActiveBlocks(**options)
+        return public.ActiveBlocks(**options)
     dense = [name for name in SOLVERS["sdca"].options if name != "smoothing"]
     for name in options:
         one_of("option of solver 'bcfw' with form='dense'", name, dense)
-    return BlockFrankWolfe(**options)
+    return public.BlockFrankWolfe(**options)
 
 
 def extragradient(
-    geometry: str = "auto", variant: str = "adaptive", memory: str = "auto", radius: Any = None
+    geometry: str = "auto", variant: str = "adaptive", memory: str = "auto", radius: object = None
 ) -> Solver:
     """The radius is the problem's, not the solver's (see `ball_of` of the estimators)."""
     make = VARIANTS[one_of("variant", variant, VARIANTS)]

@@ -1,61 +1,41 @@
 """The public names of the room, imported when one of them is asked for."""
 
-from structlearn.solvers.bcfw.active_steps import Steps
-from structlearn.solvers.bcfw.block_frank_wolfe import ActiveBlocks, BlockFrankWolfe, ExactBlocks
-from structlearn.solvers.bcfw.orders import GapSampling, Order, Permutation, Uniform
-from structlearn.solvers.checkpoint import Checkpoint
-from structlearn.solvers.cutting_plane.n_slack import NSlack
-from structlearn.solvers.cutting_plane.one_slack import CuttingPlane
-from structlearn.solvers.extragradient.extragradient import Extragradient
-from structlearn.solvers.extragradient.geometry import EntropicGeometry, EuclideanGeometry
-from structlearn.solvers.extragradient.plain import PlainExtragradient
-from structlearn.solvers.first_order.frank_wolfe import FrankWolfe
-from structlearn.solvers.first_order.gradient import GradientDescent, Proximal
-from structlearn.solvers.first_order.lbfgs import LBFGS
-from structlearn.solvers.first_order.projected_gradient import ProjectedGradient
-from structlearn.solvers.first_order.steps import ConstantStep, DiminishingStep, PegasosStep, StepRule
-from structlearn.solvers.first_order.stochastic_subgradient import Perceptron, StochasticSubgradient
-from structlearn.solvers.first_order.subgradient import Subgradient
-from structlearn.solvers.loop import Stopping, solve
-from structlearn.solvers.solution import Certificate, History, Row, Solution
-from structlearn.solvers.solver import Candidate, Progress, Solver, SolverBase
-
-__all__ = [
-    "LBFGS",
-    "ActiveBlocks",
-    "BlockFrankWolfe",
-    "Candidate",
-    "Certificate",
-    "Checkpoint",
-    "ConstantStep",
-    "CuttingPlane",
-    "DiminishingStep",
-    "EntropicGeometry",
-    "EuclideanGeometry",
-    "ExactBlocks",
-    "Extragradient",
-    "FrankWolfe",
-    "GapSampling",
-    "GradientDescent",
-    "History",
-    "NSlack",
-    "Order",
-    "PegasosStep",
-    "Perceptron",
-    "Permutation",
-    "PlainExtragradient",
-    "Progress",
-    "ProjectedGradient",
-    "Proximal",
-    "Row",
-    "Solution",
-    "Solver",
-    "SolverBase",
-    "StepRule",
-    "Steps",
-    "StochasticSubgradient",
-    "Stopping",
-    "Subgradient",
-    "Uniform",
-    "solve",
-]
+from structlearn.solvers.bcfw.active_steps import Steps as Steps
+from structlearn.solvers.bcfw.block_frank_wolfe import ActiveBlocks as ActiveBlocks
+from structlearn.solvers.bcfw.block_frank_wolfe import BlockFrankWolfe as BlockFrankWolfe
+from structlearn.solvers.bcfw.block_frank_wolfe import ExactBlocks as ExactBlocks
+from structlearn.solvers.bcfw.orders import GapSampling as GapSampling
+from structlearn.solvers.bcfw.orders import Order as Order
+from structlearn.solvers.bcfw.orders import Permutation as Permutation
+from structlearn.solvers.bcfw.orders import Uniform as Uniform
+from structlearn.solvers.checkpoint import Checkpoint as Checkpoint
+from structlearn.solvers.cutting_plane.n_slack import NSlack as NSlack
+from structlearn.solvers.cutting_plane.one_slack import CuttingPlane as CuttingPlane
+from structlearn.solvers.extragradient.extragradient import Extragradient as Extragradient
+from structlearn.solvers.extragradient.geometry import EntropicGeometry as EntropicGeometry
+from structlearn.solvers.extragradient.geometry import EuclideanGeometry as EuclideanGeometry
+from structlearn.solvers.extragradient.plain import PlainExtragradient as PlainExtragradient
+from structlearn.solvers.first_order.frank_wolfe import FrankWolfe as FrankWolfe
+from structlearn.solvers.first_order.gradient import GradientDescent as GradientDescent
+from structlearn.solvers.first_order.gradient import Proximal as Proximal
+from structlearn.solvers.first_order.lbfgs import LBFGS as LBFGS
+from structlearn.solvers.first_order.projected_gradient import ProjectedGradient as ProjectedGradient
+from structlearn.solvers.first_order.steps import ConstantStep as ConstantStep
+from structlearn.solvers.first_order.steps import DiminishingStep as DiminishingStep
+from structlearn.solvers.first_order.steps import PegasosStep as PegasosStep
+from structlearn.solvers.first_order.steps import StepRule as StepRule
+from structlearn.solvers.first_order.stochastic_subgradient import Perceptron as Perceptron
+from structlearn.solvers.first_order.stochastic_subgradient import (
+    StochasticSubgradient as StochasticSubgradient,
+)
+from structlearn.solvers.first_order.subgradient import Subgradient as Subgradient
+from structlearn.solvers.loop import Stopping as Stopping
+from structlearn.solvers.loop import solve as solve
+from structlearn.solvers.solution import Certificate as Certificate
+from structlearn.solvers.solution import History as History
+from structlearn.solvers.solution import Row as Row
+from structlearn.solvers.solution import Solution as Solution
+from structlearn.solvers.solver import Candidate as Candidate
+from structlearn.solvers.solver import Progress as Progress
+from structlearn.solvers.solver import Solver as Solver
+from structlearn.solvers.solver import SolverBase as SolverBase

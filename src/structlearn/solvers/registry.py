@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from structlearn.core.registry import Registry, located
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HINGE, SMOOTH, PERCEPTRON, SQUARES = "hinge", "smooth", "perceptron", "squares"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class SolverEntry:
     """A solver by name.
 
@@ -48,7 +48,7 @@ class SolverEntry:
     any_penalty: bool = False
     compared: int | None = None
 
-    def made(self, options: Mapping[str, Any]) -> Solver:
+    def made(self, options: Mapping[str, object]) -> Solver:
         """The solver with these options, which must be its own."""
         from structlearn.solvers.options import with_objects
 
@@ -87,9 +87,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
     "solver",
     [
         SolverEntry(
-            name="bcfw",
-            make="structlearn.solvers.options:block_frank_wolfe",
-            trains=(HINGE,),
+            *("bcfw", "structlearn.solvers.options:block_frank_wolfe", (HINGE,)),
             default="the hinge",
             when="nearly always",
             step="one oracle call an example, then steps among the vertices seen so far; exact step lengths",
@@ -98,9 +96,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
             compared=1,
         ),
         SolverEntry(
-            name="sdca",
-            make="structlearn.solvers:BlockFrankWolfe",
-            trains=(SMOOTH,),
+            *("sdca", "structlearn.solvers:BlockFrankWolfe", (SMOOTH,)),
             default="smooth losses on structures",
             when="softmax, sparsemax",
             step="the same pass as bcfw, towards the marginals or the projection",
@@ -112,26 +108,20 @@ SOLVERS: Registry[SolverEntry] = Registry(
             compared=2,
         ),
         SolverEntry(
-            name="coordinate-ascent",
-            make="structlearn.solvers:ExactBlocks",
-            trains=(HINGE,),
+            *("coordinate-ascent", "structlearn.solvers:ExactBlocks", (HINGE,)),
             when="the dual of the binary and multiclass hinge",
             step="exact block steps",
             options={**_ORDER, **_AVERAGING, **_FOCUS, **_AT_ONCE, **_ROUNDS},
             needs=_DUAL | {"exact blocks"},
         ),
         SolverEntry(
-            name="projected-gradient",
-            make="structlearn.solvers.first_order.projected_gradient:ProjectedGradient",
-            trains=(HINGE,),
+            *("projected-gradient", "structlearn.solvers:ProjectedGradient", (HINGE,)),
             when="a baseline for the dual of the binary and multiclass hinge",
             step="projected steps on all blocks",
             needs=_DUAL | {"hinge", "local parts"},
         ),
         SolverEntry(
-            name="fw",
-            make="structlearn.solvers.first_order.frank_wolfe:FrankWolfe",
-            trains=(HINGE,),
+            *("fw", "structlearn.solvers:FrankWolfe", (HINGE,)),
             when="few, very expensive oracle calls that you run as a batch",
             step="all blocks at once; exact line search or 2/(k+2)",
             options={"line_search": "True, or False for 2/(k+2)"},
@@ -139,9 +129,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
             compared=5,
         ),
         SolverEntry(
-            name="extragradient",
-            make="structlearn.solvers.options:extragradient",
-            trains=(HINGE,),
+            *("extragradient", "structlearn.solvers.options:extragradient", (HINGE,)),
             when="a batch of marginals or projections is cheap, or w within a radius is wanted; "
             "[more](extragradient.md)",
             step="all blocks at once, adaptive",
@@ -155,9 +143,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
             compared=3,
         ),
         SolverEntry(
-            name="cutting-plane",
-            make="structlearn.solvers.cutting_plane.one_slack:CuttingPlane",
-            trains=(HINGE, SMOOTH),
+            *("cutting-plane", "structlearn.solvers:CuttingPlane", (HINGE, SMOOTH)),
             when="few weights, a cheap oracle; smooth losses too",
             step="one plane a pass, mixed by a small quadratic program (1-slack)",
             options={
@@ -169,9 +155,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
             compared=4,
         ),
         SolverEntry(
-            name="n-slack",
-            make="structlearn.solvers.cutting_plane.n_slack:NSlack",
-            trains=(HINGE,),
+            *("n-slack", "structlearn.solvers:NSlack", (HINGE,)),
             when="oracle calls so dear that few passes matter most; at most a few thousand examples",
             step="a working set for each example, mixed by a large quadratic program",
             options={
@@ -183,17 +167,13 @@ SOLVERS: Registry[SolverEntry] = Registry(
             needs=_DUAL,
         ),
         SolverEntry(
-            name="subgradient",
-            make="structlearn.solvers.first_order.subgradient:Subgradient",
-            trains=(HINGE, SMOOTH),
+            *("subgradient", "structlearn.solvers:Subgradient", (HINGE, SMOOTH)),
             when="a baseline",
             step="1/(lambda t), constant or diminishing steps on all examples",
             options=_STEPS,
         ),
         SolverEntry(
-            name="stochastic-subgradient",
-            make="structlearn.solvers.first_order.stochastic_subgradient:StochasticSubgradient",
-            trains=(HINGE,),
+            *("stochastic-subgradient", "structlearn.solvers:StochasticSubgradient", (HINGE,)),
             when="`regularization=0`, or a quick approximate model",
             step="1/(lambda t), constant or diminishing steps on one example; averaged",
             options={
@@ -205,9 +185,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
             compared=6,
         ),
         SolverEntry(
-            name="lbfgs",
-            make="structlearn.solvers.first_order.lbfgs:LBFGS",
-            trains=(SMOOTH,),
+            *("lbfgs", "structlearn.solvers:LBFGS", (SMOOTH,)),
             default="flat smooth losses",
             when="softmax; sparsemax without pairs or transitions",
             step="quasi-Newton on all examples",
@@ -216,9 +194,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
             compared=7,
         ),
         SolverEntry(
-            name="gradient",
-            make="structlearn.solvers.first_order.gradient:GradientDescent",
-            trains=(SMOOTH,),
+            *("gradient", "structlearn.solvers:GradientDescent", (SMOOTH,)),
             when="a baseline for smooth losses",
             step="backtracking, constant or diminishing steps",
             options={
@@ -229,9 +205,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
             compared=8,
         ),
         SolverEntry(
-            name="proximal",
-            make="structlearn.solvers.first_order.gradient:Proximal",
-            trains=(SMOOTH, SQUARES),
+            *("proximal", "structlearn.solvers:Proximal", (SMOOTH, SQUARES)),
             default="sparse penalties on smooth losses",
             when='penalties "l1" and "group"',
             step="accelerated proximal gradient",
@@ -240,9 +214,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
             compared=12,
         ),
         SolverEntry(
-            name="perceptron",
-            make="structlearn.solvers.first_order.stochastic_subgradient:Perceptron",
-            trains=(PERCEPTRON,),
+            *("perceptron", "structlearn.solvers:Perceptron", (PERCEPTRON,)),
             default="the perceptron",
             when='`loss="perceptron"`',
             step="w moves by the difference of features at each mistake",
@@ -250,18 +222,18 @@ SOLVERS: Registry[SolverEntry] = Registry(
             compared=9,
         ),
         SolverEntry(
-            name="direct",
-            make="",
-            trains=(SQUARES,),
+            *("direct", "", (SQUARES,)),
             default='`LinearRegressor` with penalty "l2"',
             when='`LinearRegressor` with penalty "l2"',
             step="a factorisation, or conjugate gradients",
             compared=10,
         ),
         SolverEntry(
-            name="coordinate-descent",
-            make="structlearn.solvers.first_order.coordinate_descent:CoordinateDescent",
-            trains=(SQUARES,),
+            *(
+                "coordinate-descent",
+                "structlearn.solvers.first_order.coordinate_descent:CoordinateDescent",
+                (SQUARES,),
+            ),
             default="`LinearRegressor` with sparse penalties",
             when="`LinearRegressor` with many weights zero",
             step="one weight at a time, on working sets",

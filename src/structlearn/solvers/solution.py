@@ -6,12 +6,17 @@ import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.storage.atomic import atomic_write
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from structlearn.problem.objective import Objective
 
 
 class Row(NamedTuple):
@@ -47,7 +52,7 @@ class History:
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: str | int | slice) -> Any:
         """A column by name, a row by number."""
         if isinstance(key, str):
             if key in self.extra:
@@ -56,7 +61,7 @@ class History:
             return np.array([row[position] for row in self.rows])
         return self.rows[key]
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Array:
         if name in Row._fields or name in self.__dict__.get("extra", ()):
             return self[name]
         raise AttributeError(f"History has the columns {', '.join(Row._fields)}; got {name!r}.")
@@ -89,7 +94,7 @@ class History:
             writer.writerow(self.columns)
             writer.writerows(self._table())
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """The trace as a pandas DataFrame (pandas is optional)."""
         import pandas as pd
 
@@ -120,15 +125,24 @@ class Certificate:
     converged: bool = True
     rounding: float = 0.0
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, float | str]:
         return asdict(self)
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {_plain(value)}" for name, value in self.as_dict().items())
 
 
-def _plain(value: Any) -> str:
+def _plain(value: float | str) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+class DualPoint(Protocol):
+    """z as a solver keeps it: a dense array, or what NumPy makes one of."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __array__(self) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -145,21 +159,20 @@ class Solution:
     w: Array
     certificate: Certificate
     history: History = field(default_factory=History)
-    point: Any = None
-    state: Any = None
+    point: DualPoint | None = None
+    state: object = None
     content_hash: tuple[float, ...] = ()
     dual_norm: float = np.nan
 
-    def fits(self, objective: Any) -> bool:
+    def fits(self, objective: Objective) -> bool:
         """Whether there is a dual point laid out as those of an objective."""
         if self.point is None:
             return False
         start = objective.point_start
-        return self.point.shape == (start[-1],) and np.array_equal(
-            getattr(self.point, "point_start", start), start
-        )
+        own = getattr(self.point, "point_start", start)
+        return self.point.shape == (start[-1],) and np.array_equal(own, start)
 
-    def fraction(self, objective: Any, w: Array, cost: float) -> float:
+    def fraction(self, objective: Objective, w: Array, cost: float) -> float:
         """How far from mu towards the point to start: all the way; on another objective, the best share."""
         return 1.0 if self.content_hash == objective.content_hash else objective.best_fraction(w, cost)
 

@@ -11,9 +11,18 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.rounding import Bound
 from structlearn.problem.problem import Problem
-from structlearn.solvers.solution import Solution
+from structlearn.solvers.solution import DualPoint, Solution
 
-State = TypeVar("State")
+
+class Counting(Protocol):
+    """What every state tells."""
+
+    @property
+    def oracle_calls(self) -> int:
+        """Oracle answers used for steps so far."""
+
+
+State = TypeVar("State", bound=Counting)
 #: The problems that a solver is made for.
 Kind = TypeVar("Kind", bound=Problem, contravariant=True)
 
@@ -69,28 +78,31 @@ class Solver(Protocol[Kind, State]):
     def candidates(self, objective: Kind, state: State) -> list[Candidate]:
         """What may be certified now."""
 
-    def settle(self, objective: Kind, state: State) -> tuple[State, Any]:
-        """Make a state consistent again after the last step (or an interruption); its dual point, if kept.
+    def settle(self, objective: Kind, state: State) -> tuple[State, DualPoint | None]:
+        """Make a state consistent again after the last step (or an interruption); its dual point, if kept."""
 
-        The point is a dense array, or an object that NumPy can make one of.
-        """
-
-    def saved(self, objective: Kind, state: State) -> Any:
+    def saved(self, objective: Kind, state: State) -> State:
         """The state as it is written to a checkpoint: a record of arrays and plain values (see `states`)."""
 
-    def restored(self, objective: Kind, saved: Any) -> State:
+    def restored(self, objective: Kind, saved: State) -> State:
         """The state that was `saved`; ValueError if it is not one of this objective."""
 
 
 class SolverBase(Generic[State]):
-    """What most solvers have in common: they certify, and their states are written as they are."""
+    """What most solvers have in common: they certify, keep no z, and their states are written as they are."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
     certifies: ClassVar[bool] = True
     accumulates: ClassVar[bool] = False
 
-    def saved(self, objective: Any, state: State) -> Any:
+    def progress(self, state: State) -> Progress:
+        return Progress(state.oracle_calls)
+
+    def settle(self, objective: Any, state: State) -> tuple[State, DualPoint | None]:
+        return state, None
+
+    def saved(self, objective: Any, state: State) -> State:
         return state
 
-    def restored(self, objective: Any, saved: Any) -> State:
+    def restored(self, objective: Any, saved: State) -> State:
         return saved

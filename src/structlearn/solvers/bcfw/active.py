@@ -15,19 +15,19 @@ import numpy as np
 from structlearn.core.barrier import GONE, make_cells
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
-from structlearn.solvers.bcfw.active_pass import Before, active_pass, room_before
-from structlearn.solvers.bcfw.active_set import ActiveSet
-from structlearn.solvers.bcfw.active_steps import Rules
-from structlearn.solvers.bcfw.atom_rounds import ThreadState, commit_fraction, run_rounds
-from structlearn.solvers.bcfw.atoms import Store
-from structlearn.solvers.bcfw.blocks import Blocks, State
-from structlearn.solvers.bcfw.rounds import (
-    Accumulators,
-    Commit,
-    is_distinct,
-    round_size,
-    rounds_of,
+from structlearn.solvers.bcfw.active_pass import (
+    Before,
+    ThreadState,
+    active_pass,
+    commit_fraction,
+    room_before,
+    run_rounds,
 )
+from structlearn.solvers.bcfw.active_set import ActiveSet
+from structlearn.solvers.bcfw.active_steps import VisitRules
+from structlearn.solvers.bcfw.atoms import Store
+from structlearn.solvers.bcfw.blocks import BlockState, Representation
+from structlearn.solvers.bcfw.rounds import Accumulators, Commit, is_distinct, round_size, rounds_of
 from structlearn.solvers.bcfw.saved_blocks import check_store
 from structlearn.solvers.bcfw.totals import CACHED_GAP
 from structlearn.solvers.solution import Solution
@@ -42,7 +42,7 @@ WEIGHTS_A_VISIT = 1000
 MOST_FULL = 0.02
 
 
-class ActiveSetBlocks(Blocks):
+class ActiveSetBlocks(Representation):
     """z_i as a mixture of few atoms; the passes that follow a full one are cached."""
 
     asks_again: ClassVar[bool] = False
@@ -78,7 +78,7 @@ class ActiveSetBlocks(Blocks):
     def repeats(self) -> int:
         return self.options.cached_passes
 
-    def next_pass(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
+    def next_pass(self, objective: Objective, state: BlockState, rng: np.random.Generator) -> Array:
         """Another pass over the blocks that have a choice, while the last one found enough to do."""
         found = np.inf if state.again == 0 else state.totals[CACHED_GAP]
         if state.again == self.repeats or found <= self.options.cached_accuracy * state.gaps.sum():
@@ -90,35 +90,37 @@ class ActiveSetBlocks(Blocks):
         """The blocks that have a choice."""
         return rng.permutation(objective.active[self.point.store.count[objective.active] > 1])
 
-    def visit(self, objective: Objective, state: State, order: Array, own: Accumulators) -> Commit:
+    def visit(self, objective: Objective, state: BlockState, order: Array, own: Accumulators) -> Commit:
         store = self.point.store
         before = room_before(store, order)
         self._pass(objective, state, order, own, before)
         return partial(commit_fraction, store, order, before)
 
-    def run(self, objective: Objective, state: State, order: Array) -> None:
+    def run(self, objective: Objective, state: BlockState, order: Array) -> None:
         if objective.n_jobs > 1:
             self._run_rounds(objective, state, order)
         else:
             self._pass(objective, state, order, state.sums, Before.nothing())
 
     def _pass(
-        self, objective: Objective, state: State, order: Array, own: Accumulators, before: Before
+        self, objective: Objective, state: BlockState, order: Array, own: Accumulators, before: Before
     ) -> None:
         """One visit for each block of `order`, here."""
-        cached, now = state.again > 0, state.oracle_calls // objective.n_active
-        objective.run_pass(
-            active_pass,
-            *(*self._problem(objective), order, cached, now),
-            *(own.w, self.point.store, state.gaps, own.totals, own.lag, before),
-        )
+        problem = self._problem(objective, state)
+        objective.run_pass(active_pass, problem, order, own, self.point.store, state.gaps, before)
 
-    def _problem(self, objective: Objective) -> tuple[Any, float, Rules]:
+    def _problem(
+        self, objective: Objective, state: BlockState
+    ) -> tuple[object, float, VisitRules, bool, int]:
+        """What `active_pass` visits blocks by."""
         options = self.options
-        rules = Rules(int(options.steps), options.inner_steps, options.inner_accuracy, options.forget_after)
-        return objective.blocks, objective.regularization, rules
+        rules = VisitRules(
+            int(options.steps), options.inner_steps, options.inner_accuracy, options.forget_after
+        )
+        now = state.oracle_calls // objective.n_active
+        return objective.blocks, objective.regularization, rules, state.again > 0, now
 
-    def _run_rounds(self, objective: Objective, state: State, order: Array) -> None:
+    def _run_rounds(self, objective: Objective, state: BlockState, order: Array) -> None:
         """Rounds of all threads: the first changes the accumulators of the state, the others their own."""
         n = objective.n_jobs
         least = self.least_visits + objective.n_weights // WEIGHTS_A_VISIT
@@ -133,10 +135,10 @@ class ActiveSetBlocks(Blocks):
             np.empty((2, n, state.w.size)),
             np.empty((2, n, state.totals.size)),
         )
-        problem = *self._problem(objective), state.again > 0, state.oracle_calls // objective.n_active
+        problem = self._problem(objective, state)
 
         def part(k: int) -> None:
             known = objective.oracle.for_pass(run_rounds), objective.scoring.for_pass(run_rounds)
-            run_rounds(k, threads, *known, *problem, self.point.store, state.gaps, *sums[k])
+            run_rounds(k, threads, *known, problem, self.point.store, state.gaps, sums[k])
 
         objective.team.together([partial(part, k) for k in range(n)], stop=lambda: cells.fill(GONE))

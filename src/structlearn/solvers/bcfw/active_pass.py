@@ -1,4 +1,4 @@
-"""One compiled pass of visits to blocks in active-set form, with the oracle or without."""
+"""Compiled visits to blocks in active-set form, with the oracle or without: a pass, or rounds of threads."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structlearn.core.barrier import meet
 from structlearn.core.contract import (
     Array,
     add_pullback,
@@ -17,6 +18,7 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import kernel
+from structlearn.core.vectors import assign
 from structlearn.solvers.bcfw.active_steps import best_atom, commit, make_bench, score_atoms, step_within
 from structlearn.solvers.bcfw.atoms import (
     append,
@@ -30,6 +32,7 @@ from structlearn.solvers.bcfw.atoms import (
     most_room,
     prefetch_atoms,
 )
+from structlearn.solvers.bcfw.rounds import Accumulators, combine
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
 
@@ -55,25 +58,15 @@ def room_before(store: Any, order: Any) -> Any:
 
 @kernel
 def active_pass(
-    structure: Any,
-    scoring: Any,
-    blocks: Any,
-    regularization: Any,
-    rules: Any,
-    order: Any,
-    cached: Any,
-    now: Any,
-    w: Any,
-    store: Any,
-    gaps: Any,
-    totals: Any,
-    lag: Any,
-    before: Any,
+    structure: Any, scoring: Any, problem: Any, order: Any, own: Any, store: Any, gaps: Any, before: Any
 ) -> None:
     """One visit for each block of `order`, with the oracle or, where `cached`, without.
 
-    Where `before` has room, it takes the weights of the atoms as they are before the visit.
+    problem : the blocks, lambda, `VisitRules`, whether all is cached, and which pass this is. Where `before`
+    has room, it takes the weights of the atoms as they are before the visit.
     """
+    blocks, regularization, rules, cached, now = problem
+    w, totals, lag = own
     work = workspace(structure, blocks.largest)
     tools = scoring_workspace(scoring)
     n_shared = scoring.n_shared
@@ -145,3 +138,64 @@ def active_pass(
             age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
             add_pullback(scoring, i, s, -age * p / regularization, lag, tools)
             totals[LAG_COST] += age * p * paid
+
+
+# ---- rounds (see `rounds`), too short to come back to Python after each ----------------------------
+
+
+class ThreadState(NamedTuple):
+    """What the threads of some rounds share (see `run_rounds`)."""
+
+    #: where they meet (see `structlearn.core.barrier`)
+    cells: Array
+    #: the blocks of round r are order[edges[r] : edges[r + 1]]
+    order: Array
+    edges: Array
+    #: whether a block may come again in a later round
+    repeats: bool
+    #: what each thread brings to a round, of shape (2, n_threads, ...), used in turn (see `rounds`)
+    changes: Array
+    scalars: Array
+
+
+@kernel
+def commit_fraction(store: Any, order: Any, before: Any, fraction: Any) -> Any:
+    """z_i <- old + fraction (z_i - old) for these blocks; the cost is linear in z: no further gain."""
+    for q in range(order.size):
+        atoms = atoms_of(store, order[q])
+        for a in range(store.count[order[q]]):
+            old = before.weight[before.first[q] + a]
+            atoms.weight[a] = old + fraction * (atoms.weight[a] - old)
+    return 0.0
+
+
+@kernel
+def run_rounds(
+    k: Any, threads: Any, structure: Any, scoring: Any, problem: Any, store: Any, gaps: Any, sums: Any
+) -> None:
+    """The part of thread k.
+
+    Every thread settles every round by itself, on a w of its own: they come to the same, bit for bit. A
+    thread may be one round ahead of those who still settle the last, unless blocks come again.
+    """
+    w, totals, lag = sums
+    n = threads.cells.shape[0]
+    for r in range(threads.edges.size - 1):
+        first, size = threads.edges[r], threads.edges[r + 1] - threads.edges[r]
+        order = threads.order[first + size * k // n : first + size * (k + 1) // n]
+        changes, scalars = threads.changes[r % 2], threads.scalars[r % 2]
+        own, scalar = changes[k], scalars[k]
+        assign(own, w)
+        scalar[:] = 0.0
+        before = room_before(store, order)
+        sums_here = Accumulators(own, scalar, w[:0])
+        active_pass(structure, scoring, problem, order, sums_here, store, gaps, before)
+        for j in range(w.size):
+            own[j] -= w[j]
+        if not meet(threads.cells, k, 2 * r + 1):
+            return
+        fractions = combine(changes, scalars, problem[1], w, totals, lag)
+        if fractions[k] < 1.0:
+            commit_fraction(store, order, before, fractions[k])
+        if threads.repeats:
+            meet(threads.cells, k, 2 * r + 2)

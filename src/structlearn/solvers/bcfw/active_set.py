@@ -10,9 +10,10 @@ before the next pass.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from structlearn.core.contract import Array, scoring_workspace
 from structlearn.core.kernels import kernel
@@ -20,7 +21,7 @@ from structlearn.core.memory import Memory
 from structlearn.core.vectors import sum_of
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.atoms import Store, add_to, append, atoms_of, connect, find, mark
-from structlearn.solvers.solution import Solution
+from structlearn.solvers.solution import DualPoint, Solution
 
 #: Blocks that are copied or mixed at a time.
 BLOCKS_AT_ONCE = 1 << 13
@@ -58,38 +59,29 @@ class ActiveSet:
         return cls(store, objective)
 
     @classmethod
-    def of_gold(cls, objective: Objective) -> ActiveSet:
-        return cls.of_points(objective, *objective.gold)
-
-    @classmethod
-    def of_dense(cls, objective: Objective, z: Array) -> ActiveSet:
-        """Every z_i itself is an atom."""
-        entries = np.flatnonzero(z)
-        start = np.searchsorted(entries, objective.point_start)
-        offset = np.repeat(objective.point_start[:-1], np.diff(start))
-        return cls.of_points(objective, start, entries - offset, z[entries])
-
-    @classmethod
-    def of(cls, objective: Objective, point: Any) -> ActiveSet:
-        """`point` in this form, as a copy: an active set keeps its atoms, a dense one becomes an atom."""
-        store = getattr(point, "store", None)
-        if store is None:
-            return cls.of_dense(objective, np.asarray(point))
-        store = Store(*(_copy(array, objective.memory) for array in store))
+    def of(cls, objective: Objective, point: DualPoint) -> ActiveSet:
+        """`point` in this form, as a copy: an active set keeps its atoms, else every z_i itself is one."""
+        if not isinstance(point, ActiveSet):
+            z = np.asarray(point)
+            entries = np.flatnonzero(z)
+            start = np.searchsorted(entries, objective.point_start)
+            offset = np.repeat(objective.point_start[:-1], np.diff(start))
+            return cls.of_points(objective, start, entries - offset, z[entries])
+        store = Store(*(_copy(array, objective.memory) for array in point.store))
         store.last[:] = 0
         return cls(store, objective)
 
     @classmethod
     def start(cls, objective: Objective, warm: Solution | None) -> tuple[ActiveSet, Array, float]:
         """z, w(z) and the cost of z: mu, or from there towards another run's point."""
-        z, fraction = cls.of_gold(objective), 1.0
+        z, fraction = cls.of_points(objective, *objective.gold), 1.0
         w, cost = np.zeros(objective.n_weights), 0.0
-        if warm is not None and warm.fits(objective):
+        if warm is not None and warm.point is not None and warm.fits(objective):
             z = cls.of(objective, warm.point)
             w, cost = z.weights(objective)
             fraction = warm.fraction(objective, w, cost)
         if fraction < 1.0:
-            z.shrink(objective, fraction, objective.most_entries)
+            z.shrink(objective, fraction)
         z.connect(objective)
         return z, fraction * w, fraction * cost
 
@@ -97,7 +89,7 @@ class ActiveSet:
     def shape(self) -> tuple[int]:
         return (int(self.point_start[-1]),)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         z = np.zeros(self.shape, dtype=np.float64)
         for first, last in _pieces(self.store.count.size):
             mix_blocks(self.store, self.point_start, z, first, last)
@@ -109,12 +101,12 @@ class ActiveSet:
 
     def weights(self, objective: Objective) -> tuple[Array, float]:
         """w(z) and the cost of z (see `Objective.weights_of`)."""
-        return objective.weights_from(lambda *chunk: spread(objective.blocks, self.store, *chunk))
+        return objective.weights_from(lambda *chunk: spread(objective, self.store, *chunk))
 
-    def shrink(self, objective: Objective, fraction: float, most_entries: Array) -> None:
+    def shrink(self, objective: Objective, fraction: float) -> None:
         """z <- mu + fraction (z - mu): the gold vertex is or becomes an atom; `connect` must follow."""
         every = np.arange(objective.scoring.n_examples)
-        self.make_room(every, most_entries, int(self.store.count.max()) + 1)
+        self.make_room(every, objective.most_entries, int(self.store.count.max()) + 1)
         mix_gold(objective.blocks, self.store, objective.scoring.n_shared, fraction)
 
     def make_room(self, order: Array, most_entries: Array, most_atoms: int, most_full: float = 0.0) -> None:
@@ -215,41 +207,35 @@ def _gram_rows(store: Store, blocks: Array, count: Array) -> Array:
     return np.repeat(store.gram_first[blocks], count) + row * np.repeat(room, count)
 
 
-class Entries(NamedTuple):
-    """The non-zero parts of some blocks' atoms, with the weights of the atoms."""
-
-    block: Array
-    index: Array  # type: ignore[assignment]
-    value: Array
-
-    @classmethod
-    def of(cls, store: Store, first: int, last: int) -> Entries:
-        blocks = np.arange(first, last)
-        count = store.count[first:last]
-        owner = np.repeat(blocks, count)
-        edge = ranges(store.atom_first[blocks] + blocks, count)
-        length = store.edge[edge + 1] - store.edge[edge]
-        where = ranges(store.entry_first[owner] + store.edge[edge], length)
-        weight = np.repeat(store.weight[ranges(store.atom_first[blocks], count)], length)
-        return cls(np.repeat(owner, length), store.index[where], weight * store.value[where])
+def entries_between(store: Store, first: int, last: int) -> tuple[Array, Array, Array]:
+    """The non-zero parts of some blocks' atoms: block, part, and value times the weight of the atom."""
+    blocks = np.arange(first, last)
+    count = store.count[first:last]
+    owner = np.repeat(blocks, count)
+    edge = ranges(store.atom_first[blocks] + blocks, count)
+    length = store.edge[edge + 1] - store.edge[edge]
+    where = ranges(store.entry_first[owner] + store.edge[edge], length)
+    weight = np.repeat(store.weight[ranges(store.atom_first[blocks], count)], length)
+    return np.repeat(owner, length), store.index[where], weight * store.value[where]
 
 
 def mix_blocks(store: Store, point_start: Array, z: Array, first: int, last: int) -> None:
     """z <- the dense form of blocks first .. last - 1."""
-    entries, begin = Entries.of(store, first, last), point_start[first]
-    where = point_start[entries.block] - begin + entries.index
-    z[begin : point_start[last]] = np.bincount(where, entries.value, point_start[last] - begin)
+    block, index, value = entries_between(store, first, last)
+    begin, end = point_start[first], point_start[last]
+    z[begin:end] = np.bincount(point_start[block] - begin + index, value, end - begin)
 
 
-def spread(blocks: Any, store: Store, first: int, last: int, local: Array, shared: Array) -> None:
+def spread(objective: Objective, store: Store, first: int, last: int, local: Array, shared: Array) -> None:
     """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
-    entries = Entries.of(store, first, last)
-    value = blocks.weight[entries.block] * entries.value
-    size = np.diff(blocks.start)[entries.block]
-    inside = entries.index < size
-    where = blocks.start[entries.block] - blocks.start[first] + entries.index
+    start = objective.scoring.start
+    block, index, value = entries_between(store, first, last)
+    value *= objective.weight[block]
+    size = np.diff(start)[block]
+    inside = index < size
+    where = start[block] - start[first] + index
     local[:] = np.bincount(where[inside], value[inside], local.size)
-    shared -= np.bincount((entries.index - size)[~inside], value[~inside], shared.size)
+    shared -= np.bincount((index - size)[~inside], value[~inside], shared.size)
 
 
 @kernel

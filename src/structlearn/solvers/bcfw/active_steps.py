@@ -34,7 +34,7 @@ class Steps(IntEnum):
 PLAIN, AWAY, PAIRWISE = (int(kind) for kind in Steps)
 
 
-class Rules(NamedTuple):
+class VisitRules(NamedTuple):
     """How a block is visited."""
 
     steps: int

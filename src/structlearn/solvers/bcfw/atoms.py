@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 from structlearn.core.contract import Array, gram
@@ -29,16 +30,8 @@ class Store(NamedTuple):
     gram: Array
 
 
-class Atoms(NamedTuple):
-    """The atoms of one block, as views."""
-
-    weight: Array
-    cost: Array
-    last: Array
-    edge: Array
-    index: Array  # type: ignore[assignment]
-    value: Array
-    gram: Array
+#: The atoms of one block, as views of what a store has of each atom.
+Atoms = namedtuple("Atoms", ("weight", "cost", "last", "edge", "index", "value", "gram"))
 
 
 @kernel

@@ -7,7 +7,7 @@ CRFs Le Priol et al. 2018): the vertex becomes the marginals or the projection.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,18 +15,19 @@ from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.active import ActiveSetBlocks
 from structlearn.solvers.bcfw.active_steps import Steps
-from structlearn.solvers.bcfw.blocks import Blocks, State
+from structlearn.solvers.bcfw.blocks import BlockState, Representation
 from structlearn.solvers.bcfw.dense import DenseBlocks
 from structlearn.solvers.bcfw.exact import ExactDenseBlocks
 from structlearn.solvers.bcfw.orders import Order, Permutation
 from structlearn.solvers.bcfw.saved_blocks import check_state
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
-from structlearn.solvers.solution import Solution
+from structlearn.solvers.needs import check_needs
+from structlearn.solvers.solution import DualPoint, Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 
 @dataclass(frozen=True)
-class BlockFrankWolfe(SolverBase[State]):
+class BlockFrankWolfe(SolverBase[BlockState]):
     """For one block at a time, a step towards the oracle's vertex, with the exact step length.
 
     Parameters
@@ -58,37 +59,37 @@ class BlockFrankWolfe(SolverBase[State]):
     rounds: int = 80
     accumulates: ClassVar[bool] = True
 
-    def _representation(self, objective: Objective) -> type[Blocks]:
+    def _representation(self, objective: Objective) -> type[Representation]:
         """How z is kept; chosen where a run starts or goes on."""
         return ExactDenseBlocks if self.exact and objective.has_exact_blocks else DenseBlocks
 
-    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> BlockState:
         blocks, w, cost = self._representation(objective).start(objective, self, warm)
         gaps = np.zeros(objective.scoring.n_examples)
         gaps[objective.active] = np.inf
         totals, lag = np.array([cost, 0.0, 0.0, 0.0]), np.zeros(w.size if self.averaging else 0)
-        state = State(w, totals, lag, gaps, objective.active[:0], blocks)
+        state = BlockState(w, totals, lag, gaps, objective.active[:0], blocks)
         blocks.compile(objective, state)
         return state
 
-    def saved(self, objective: Objective, state: State) -> Any:
+    def saved(self, objective: Objective, state: BlockState) -> BlockState:
         return state._replace(blocks=state.blocks.saved())  # type: ignore[arg-type]
 
-    def restored(self, objective: Objective, saved: Any) -> State:
+    def restored(self, objective: Objective, saved: BlockState) -> BlockState:
         """The state as it was, checked; what `step` needs is compiled."""
         check_state(objective, saved)
         blocks = self._representation(objective).restored(objective, self, saved.blocks)
-        state: State = saved._replace(blocks=blocks)
+        state = saved._replace(blocks=blocks)
         blocks.compile(objective, state)
         return state
 
-    def draw(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
+    def draw(self, objective: Objective, state: BlockState, rng: np.random.Generator) -> Array:
         """The blocks of a full pass, which are ready for it."""
         order = self.order.draw(rng, objective.active, state.gaps)
         state.blocks.begin_pass(objective, order)
         return order
 
-    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+    def step(self, objective: Objective, state: BlockState, rng: np.random.Generator) -> BlockState:
         blocks = state.blocks
         if not state.order.size:
             state = state._replace(order=self.draw(objective, state, rng))
@@ -100,13 +101,13 @@ class BlockFrankWolfe(SolverBase[State]):
         order = blocks.next_pass(objective, state, rng)
         return state._replace(order=order, again=state.again + 1 if order.size else 0)
 
-    def progress(self, state: State) -> Progress:
+    def progress(self, state: BlockState) -> Progress:
         whole = state.again or not state.order.size
         estimate = float(state.gaps.sum()) if whole else np.inf
         pending = state.again > 0 and not state.blocks.asks_again
         return Progress(state.oracle_calls, estimate, pending=pending)
 
-    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+    def candidates(self, objective: Objective, state: BlockState) -> list[Candidate]:
         pairs = [(state.w, state.totals[COST])]
         steps = state.totals[STEPS]
         if self.averaging and steps:
@@ -115,7 +116,7 @@ class BlockFrankWolfe(SolverBase[State]):
             pairs.append((w, state.totals[COST] - scale * state.totals[LAG_COST]))
         return [Candidate(w, None, objective.dual(w, cost, steps), float(w @ w)) for w, cost in pairs]
 
-    def settle(self, objective: Objective, state: State) -> tuple[State, Any]:
+    def settle(self, objective: Objective, state: BlockState) -> tuple[BlockState, DualPoint]:
         """w and the cost afresh from z: no drift of rounding, no half-made step."""
         w, state.totals[COST] = state.blocks.point.weights(objective)
         return state._replace(w=w, order=state.order[:0], again=0), state.blocks.point
@@ -156,7 +157,7 @@ class ActiveBlocks(BlockFrankWolfe):
     most_atoms: int = 256
     rounds: int = 1000
 
-    def _representation(self, objective: Objective) -> type[Blocks]:
+    def _representation(self, objective: Objective) -> type[Representation]:
         for name, least in (("most_atoms", 2), ("inner_steps", 1), ("cached_passes", 0), ("forget_after", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}; got {getattr(self, name)}.")
@@ -173,10 +174,8 @@ class ExactBlocks(BlockFrankWolfe):
     For one switch an example (`Cube(1)`) a block is a box: the coordinate descent of Hsieh et al. 2008.
     """
 
-    def _representation(self, objective: Objective) -> type[Blocks]:
-        if not objective.has_exact_blocks:
-            raise ValueError(
-                "Solver 'coordinate-ascent' needs one row of features an example and no shared parts (binary "
-                "and multiclass problems); use solver='bcfw'."
-            )
+    needs: ClassVar[frozenset[str]] = frozenset({"exact blocks"})
+
+    def _representation(self, objective: Objective) -> type[Representation]:
+        check_needs(self, objective)  # a worker of a cluster has no other door
         return super()._representation(objective)

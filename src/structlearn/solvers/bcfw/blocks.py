@@ -9,10 +9,10 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit
-from structlearn.solvers.solution import Solution
+from structlearn.solvers.solution import DualPoint, Solution
 
 
-class State(NamedTuple):
+class BlockState(NamedTuple):
     """w = w(z) throughout. Arrays are changed in place, so that an interruption loses nothing."""
 
     w: Array
@@ -25,7 +25,7 @@ class State(NamedTuple):
     #: what is left of the current pass
     order: Array
     #: z in its representation; in a checkpoint, what that saves
-    blocks: Blocks
+    blocks: Representation
     oracle_calls: int = 0
     #: which of the passes that follow a full one this is; zero in a full one
     again: int = 0
@@ -35,41 +35,40 @@ class State(NamedTuple):
         return Accumulators(self.w, self.totals, self.lag)
 
 
-class DualPoint(Protocol):
-    """z, as a solution keeps it: NumPy makes a dense one of it."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
+class BlockPoint(DualPoint, Protocol):
+    """z by blocks."""
 
     def weights(self, objective: Objective) -> tuple[Array, float]:
         """w(z) and the cost of z, without what rounding has added up."""
 
 
-class Blocks(Protocol):
+class Representation(Protocol):
     """A dual point by blocks, with the steps in them; unless said otherwise, all passes are full ones."""
 
     #: whether the passes that follow a full one ask the oracle
     asks_again: ClassVar[bool] = True
-    point: DualPoint
+    point: BlockPoint
 
     @classmethod
-    def start(cls, objective: Objective, options: Any, warm: Solution | None) -> tuple[Blocks, Array, float]:
+    def start(
+        cls, objective: Objective, options: Any, warm: Solution | None
+    ) -> tuple[Representation, Array, float]:
         """The first z, with w(z) and the cost of z; `options` are those of the solver."""
 
     @classmethod
-    def restored(cls, objective: Objective, options: Any, saved: Any) -> Blocks:
+    def restored(cls, objective: Objective, options: Any, saved: Any) -> Representation:
         """The blocks that were `saved`; ValueError if they are not those of this objective."""
 
-    def saved(self) -> tuple[Any, ...]:
+    def saved(self) -> tuple[object, ...]:
         """What a checkpoint needs to know, as a record of arrays and plain values."""
 
-    def visit(self, objective: Objective, state: State, order: Array, own: Accumulators) -> Commit:
+    def visit(self, objective: Objective, state: BlockState, order: Array, own: Accumulators) -> Commit:
         """Visit distinct blocks at the w of `own`; then any fraction of their way can be committed."""
 
-    def run(self, objective: Objective, state: State, order: Array) -> None:
+    def run(self, objective: Objective, state: BlockState, order: Array) -> None:
         """One visit for each block of `order`, by all threads."""
 
-    def compile(self, objective: Objective, state: State) -> None:
+    def compile(self, objective: Objective, state: BlockState) -> None:
         """Compile what `advance` will need."""
         self.run(objective, state, objective.active[:0])
 
@@ -77,14 +76,14 @@ class Blocks(Protocol):
         """Get ready for a full pass."""
 
     def advance(
-        self, objective: Objective, state: State, most: int, rng: np.random.Generator
+        self, objective: Objective, state: BlockState, most: int, rng: np.random.Generator
     ) -> tuple[int, Array]:
         """At most so many visits of the current pass: how many they were, and what is left of it."""
         now, later = state.order[:most], state.order[most:]
         self.run(objective, state, now)
         return now.size, later
 
-    def next_pass(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
+    def next_pass(self, objective: Objective, state: BlockState, rng: np.random.Generator) -> Array:
         """The pass that follows the one that has just ended; nothing where a full one is due."""
         return state.order[:0]
 

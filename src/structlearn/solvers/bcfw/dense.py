@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
-from structlearn.solvers.bcfw.blocks import Blocks, State
-from structlearn.solvers.bcfw.dense_point import DensePoint
+from structlearn.solvers.bcfw.blocks import BlockState, Representation
+from structlearn.solvers.bcfw.dense_point import DensePoint, Snapshot
 from structlearn.solvers.bcfw.plain_pass import plain_pass
 from structlearn.solvers.bcfw.rounds import (
     Accumulators,
@@ -19,7 +19,6 @@ from structlearn.solvers.bcfw.rounds import (
     run_round,
 )
 from structlearn.solvers.bcfw.saved_blocks import check_dense
-from structlearn.solvers.bcfw.snapshot import Snapshot
 from structlearn.solvers.solution import Solution
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class SavedDense(NamedTuple):
     h: Array
 
 
-class DenseBlocks(Blocks):
+class DenseBlocks(Representation):
     """z as one vector; with a smooth Omega, lower bounds of -Omega(z_i) beside it."""
 
     point: DensePoint
@@ -57,33 +56,29 @@ class DenseBlocks(Blocks):
         check_dense(objective, saved.z, saved.h)
         return cls(objective, options, DensePoint.of(objective, saved.z, saved.h))
 
-    def saved(self) -> tuple[Any, ...]:
+    def saved(self) -> tuple[object, ...]:
         return SavedDense(self.point.z, self.point.h)
 
-    def compile(self, objective: Objective, state: State) -> None:
+    def compile(self, objective: Objective, state: BlockState) -> None:
         nothing = objective.active[:0]
         self._pass(objective, state, nothing, state.sums)
         if objective.n_jobs > 1:
             compile_combine(state.sums)
             Snapshot.of(objective, self.point, nothing).commit(objective, self.point, 0.5)
 
-    def visit(self, objective: Objective, state: State, order: Array, own: Accumulators) -> Commit:
+    def visit(self, objective: Objective, state: BlockState, order: Array, own: Accumulators) -> Commit:
         before = Snapshot.of(objective, self.point, order)
         self._pass(objective, state, order, own)
         return partial(before.commit, objective, self.point)
 
-    def run(self, objective: Objective, state: State, order: Array) -> None:
+    def run(self, objective: Objective, state: BlockState, order: Array) -> None:
         if objective.n_jobs == 1:
             self._pass(objective, state, order, state.sums)
             return
         for now in rounds_of(order, round_size(objective, self.options.rounds, self.least_visits)):
             run_round(objective, state.sums, now, partial(self.visit, objective, state))
 
-    def _pass(self, objective: Objective, state: State, order: Array, own: Accumulators) -> None:
+    def _pass(self, objective: Objective, state: BlockState, order: Array, own: Accumulators) -> None:
         """One visit for each block of `order`, here."""
-        z, h = self.point.z, self.point.h
-        objective.run_pass(
-            plain_pass,
-            *(objective.blocks, objective.regularization),
-            *(order, own.w, z, state.gaps, own.totals, h, own.lag),
-        )
+        problem = objective.blocks, objective.regularization
+        objective.run_pass(plain_pass, problem, order, own, (self.point.z, self.point.h, state.gaps))

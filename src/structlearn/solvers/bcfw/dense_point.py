@@ -1,13 +1,15 @@
-"""A dense dual point, and where to start from."""
+"""A dense dual point: where to start from, and what it was before a round."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from structlearn.core.contract import Array, strong_convexity
+from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
 from structlearn.problem.regularizers import Regularizer
 from structlearn.solvers.bcfw.plain_pass import smooth_start
@@ -35,7 +37,7 @@ class DensePoint:
     def shape(self) -> tuple[int, ...]:
         return self.z.shape
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         return np.array(self.z, dtype=dtype, copy=copy)
 
     @classmethod
@@ -86,11 +88,9 @@ class DensePoint:
         if strong_convexity(objective.oracle.record):
             return cls.of(objective, z, np.zeros(objective.scoring.n_examples))
         terms = objective.regularizer.terms(objective.structure, z)
-        return (
-            None
-            if terms is None
-            else cls.of(objective, z, -np.add.reduceat(terms, objective.point_start[:-1]))
-        )
+        if terms is None:
+            return None
+        return cls.of(objective, z, -np.add.reduceat(terms, objective.point_start[:-1]))
 
     def _shrink(self, objective: Objective, fraction: float) -> None:
         """z <- mu + fraction (z - mu), and h with it: -Omega is concave."""
@@ -117,3 +117,68 @@ class DensePoint:
             self.h[:] = 0.0
             self._fill(objective, 0.0)
         return w, cost + (float(objective.weight @ self.h) + objective.gold_omega)
+
+
+# ---- a dense point as it was before a round --------------------------------------------------------
+
+
+class Snapshot(NamedTuple):
+    """z_i and h_i of some blocks before a round (see `rounds`); those of the q-th begin at first[q]."""
+
+    order: Array
+    first: Array
+    z: Array
+    h: Array
+
+    @classmethod
+    def of(cls, objective: Objective, point: DensePoint, order: Array) -> Snapshot:
+        begin, h = objective.point_start, point.h
+        first = np.zeros(order.size + 1, dtype=np.int64)
+        np.cumsum(begin[order + 1] - begin[order], out=first[1:])
+        snapshot = cls(order, first, np.empty(first[-1]), h[order] if h.size else h)
+        take(snapshot, begin, point.z)
+        return snapshot
+
+    def commit(self, objective: Objective, point: DensePoint, fraction: float) -> float:
+        """z_i <- old + fraction (z_i - old); what the cost of z gains beyond that fraction.
+
+        -Omega is concave, so that its bound h may go with z. The squared norm is known from z itself: there
+        the bound is taken afresh.
+        """
+        z, h = point.z, point.h
+        go_back(self, objective.point_start, fraction, z)
+        if not h.size:
+            return 0.0
+        mixed = self.h + fraction * (h[self.order] - self.h)
+        h[self.order] = mixed
+        if strong_convexity(objective.oracle.record):
+            square(self, objective.point_start, objective.blocks.curved, z, h)
+        return float(objective.weight[self.order] @ (h[self.order] - mixed))
+
+
+@kernel
+def take(snapshot: Any, begin: Any, z: Any) -> None:
+    """The blocks' entries, end to end."""
+    for q in range(snapshot.order.size):
+        at = begin[snapshot.order[q]]
+        for j in range(snapshot.first[q], snapshot.first[q + 1]):
+            snapshot.z[j] = z[at + j - snapshot.first[q]]
+
+
+@kernel
+def go_back(snapshot: Any, begin: Any, fraction: Any, z: Any) -> None:
+    for q in range(snapshot.order.size):
+        at = begin[snapshot.order[q]] - snapshot.first[q]
+        for j in range(snapshot.first[q], snapshot.first[q + 1]):
+            z[at + j] = snapshot.z[j] + fraction * (z[at + j] - snapshot.z[j])
+
+
+@kernel
+def square(snapshot: Any, begin: Any, curved: Any, z: Any, h: Any) -> None:
+    """h_i <- -1/2 ||z_i||^2, without the parts that enter linearly."""
+    for q in range(snapshot.order.size):
+        i = snapshot.order[q]
+        total = 0.0
+        for j in range(begin[i], begin[i] + curved[i]):
+            total += z[j] * z[j]
+        h[i] = -total / 2.0

@@ -7,13 +7,13 @@ no gap, and the next full pass takes it up again where that was wrong.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
-from structlearn.solvers.bcfw.blocks import State
+from structlearn.solvers.bcfw.blocks import BlockState
 from structlearn.solvers.bcfw.dense import DenseBlocks
 from structlearn.solvers.bcfw.dense_point import DensePoint
 from structlearn.solvers.bcfw.exact_pass import exact_pass
@@ -30,6 +30,8 @@ FEW_ACTIVE = 0.5
 ENOUGH = 0.1
 #: Passes over active blocks between two full ones, where each of them is a pass of its own.
 MOST_REPEATS = 10
+#: Of `exact_pass`: at most so many visits, until this gap, shuffled by this seed.
+Limits: TypeAlias = tuple[int, float, int]
 
 
 class SavedExact(NamedTuple):
@@ -67,7 +69,7 @@ class ExactDenseBlocks(DenseBlocks):
         blocks.goal, blocks.left = float(saved.goal), int(saved.left)
         return blocks
 
-    def saved(self) -> tuple[Any, ...]:
+    def saved(self) -> tuple[object, ...]:
         return SavedExact(self.point.z, self.point.h, self.goal, self.left)
 
     @property
@@ -75,7 +77,7 @@ class ExactDenseBlocks(DenseBlocks):
         return MOST_REPEATS if self.options.focus else 0
 
     def advance(
-        self, objective: Objective, state: State, most: int, rng: np.random.Generator
+        self, objective: Objective, state: BlockState, most: int, rng: np.random.Generator
     ) -> tuple[int, Array]:
         """A piece of a full pass, or of the rounds that follow it; it ends where a whole pass does."""
         most = min(most, objective.n_active - state.oracle_calls % objective.n_active)
@@ -86,7 +88,7 @@ class ExactDenseBlocks(DenseBlocks):
         self.left -= visits
         return visits, active if self.left else active[:0]
 
-    def next_pass(self, objective: Objective, state: State, rng: np.random.Generator) -> Array:
+    def next_pass(self, objective: Objective, state: BlockState, rng: np.random.Generator) -> Array:
         if state.again:
             return state.order[:0]
         active, self.goal = active_blocks(objective.active, state.gaps, rng)
@@ -96,14 +98,15 @@ class ExactDenseBlocks(DenseBlocks):
     def draw_again(self, objective: Objective, gaps: Array, rng: np.random.Generator) -> Array:
         return active_blocks(objective.active, gaps, rng)[0]
 
-    def _run_active(self, objective: Objective, state: State, most: int, seed: int) -> tuple[int, Array]:
+    def _run_active(self, objective: Objective, state: BlockState, most: int, seed: int) -> tuple[int, Array]:
         """At most so many visits to active blocks: how many were made, and what is active after them.
 
         Several threads go over them once, sharing out what is worth it.
         """
         active = state.order
         if objective.n_jobs == 1 or active.size < self.least_visits * objective.n_jobs:
-            visits, n_active = self.maximize(objective, state, active, state.sums, most, self.goal, seed)
+            limits = most, self.goal, seed
+            visits, n_active = self._maximize(objective, state, active, state.sums, limits)
             return visits, active[:n_active]
         now, later = active[:most], active[most:]
         self.run(objective, state, now)
@@ -112,26 +115,16 @@ class ExactDenseBlocks(DenseBlocks):
             return now.size, now[:0]
         return now.size, np.concatenate([later, np.random.default_rng(seed).permutation(found)])
 
-    def _pass(self, objective: Objective, state: State, order: Array, own: Accumulators) -> None:
-        self.maximize(objective, state, order.copy(), own, order.size, np.inf, 0)
+    def _pass(self, objective: Objective, state: BlockState, order: Array, own: Accumulators) -> None:
+        self._maximize(objective, state, order.copy(), own, (order.size, np.inf, 0))
 
-    def maximize(
-        self,
-        objective: Objective,
-        state: State,
-        order: Array,
-        own: Accumulators,
-        most: int,
-        goal: float,
-        seed: int,
+    def _maximize(
+        self, objective: Objective, state: BlockState, order: Array, own: Accumulators, limits: Limits
     ) -> tuple[int, int]:
         """Visits made and blocks left active by `exact_pass`; one round unless there is a finite goal."""
-        z, h = self.point.z, self.point.h
-        return objective.run_pass(
-            exact_pass,
-            *(objective.blocks, objective.regularization, self.steep),
-            *(order, most, goal, seed, own.w, z, state.gaps, own.totals, h, own.lag),
-        )
+        problem = objective.blocks, objective.regularization, self.steep
+        point = self.point.z, self.point.h, state.gaps
+        return objective.run_pass(exact_pass, problem, order, limits, own, point)
 
 
 def steepness(objective: Objective) -> Array:

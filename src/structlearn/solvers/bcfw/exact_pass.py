@@ -47,21 +47,7 @@ def shuffle(order: Any, size: Any, seed: Any) -> Any:
 
 @kernel
 def exact_pass(
-    structure: Any,
-    scoring: Any,
-    blocks: Any,
-    regularization: Any,
-    steep: Any,
-    order: Any,
-    room: Any,
-    goal: Any,
-    seed: Any,
-    w: Any,
-    z: Any,
-    gaps: Any,
-    totals: Any,
-    h: Any,
-    lag: Any,
+    structure: Any, scoring: Any, problem: Any, order: Any, limits: Any, own: Any, point: Any
 ) -> Any:
     """Exact maximisations of the dual over one block each, round after round, at most `room` of them.
 
@@ -69,10 +55,17 @@ def exact_pass(
     had no gap in the round before; `order` is changed in place. A round whose gaps add up to at most `goal`
     is the last. Blocks have one shape and no shared parts.
 
+    problem : the blocks, lambda, and p ||x_i||^2 of each block; limits : room, goal, seed of the shuffles
+    own : `Accumulators`; point : z, the bounds h and the gaps
+
     Returns
     -------
     visits made, and how many blocks at the front of `order` are left for the next round (0 at the goal).
     """
+    blocks, regularization, steep = problem
+    room, goal, seed = limits
+    w, totals, lag = own
+    z, h, gaps = point
     convexity = strong_convexity(structure)
     work = workspace(structure, blocks.largest)
     tools = scoring_workspace(scoring)

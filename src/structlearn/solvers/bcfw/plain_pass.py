@@ -29,20 +29,14 @@ def advance(z: Any, gamma: Any, delta: Any) -> None:
 
 
 @kernel
-def plain_pass(
-    structure: Any,
-    scoring: Any,
-    blocks: Any,
-    regularization: Any,
-    order: Any,
-    w: Any,
-    z: Any,
-    gaps: Any,
-    totals: Any,
-    h: Any,
-    lag: Any,
-) -> None:
-    """Algorithm 4 of the paper, for the blocks of `order`; the comments number its lines."""
+def plain_pass(structure: Any, scoring: Any, problem: Any, order: Any, own: Any, point: Any) -> None:
+    """Algorithm 4 of the paper, for the blocks of `order`; the comments number its lines.
+
+    problem : the blocks and lambda; own : `Accumulators`; point : z, the bounds h and the gaps
+    """
+    blocks, regularization = problem
+    w, totals, lag = own
+    z, h, gaps = point
     convexity = strong_convexity(structure)
     work = workspace(structure, blocks.largest)
     tools = scoring_workspace(scoring)

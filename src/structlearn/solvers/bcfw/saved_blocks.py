@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,29 +13,31 @@ from structlearn.solvers.bcfw.atoms import Store
 from structlearn.solvers.bcfw.totals import CACHED_GAP
 
 if TYPE_CHECKING:
-    from structlearn.solvers.bcfw.blocks import State
+    from structlearn.solvers.bcfw.blocks import BlockState
 
 
-def check_state(objective: Objective, state: State) -> None:
+def check_state(objective: Objective, state: BlockState) -> None:
     """ValueError if the arrays that all representations share are of other sizes, or have other blocks."""
     n, d = objective.scoring.n_examples, objective.n_weights
     sizes = {"w": {d}, "gaps": {n}, "totals": {CACHED_GAP + 1}, "lag": {0, d}}
     for name, known in sizes.items():
-        _check(_is_vector(getattr(state, name), np.float64) and getattr(state, name).size in known, name)
-    _check(_is_vector(state.order, np.int64) and _are_below(state.order, n), "blocks")
+        _check(_is_vector(getattr(state, name), "f8") and getattr(state, name).size in known, name)
+    _check(_is_vector(state.order, "i8") and _are_between(state.order, n), "blocks")
 
 
-def check_dense(objective: Objective, z: Any, h: Any) -> None:
+def check_dense(objective: Objective, z: Array, h: Array) -> None:
     """ValueError if z or the bounds h are of other sizes."""
     n = objective.scoring.n_examples if objective.regularizer.smooth else 0
-    _check(_is_vector(z, np.float64) and z.size == objective.point_start[-1], "z")
-    _check(_is_vector(h, np.float64) and h.size == n, "bounds")
+    _check(_is_vector(z, "f8") and z.size == objective.point_start[-1], "z")
+    _check(_is_vector(h, "f8") and h.size == n, "bounds")
 
 
-def check_store(store: Any, n_parts: Array) -> None:
+def check_store(store: Store, n_parts: Array) -> None:
     """ValueError unless this is a store of atoms in their blocks' regions, with entries below `n_parts`."""
     _check(isinstance(store, Store), "atoms")
-    _check_kinds(store)
+    kinds = dict.fromkeys(store._fields, "i8") | dict.fromkeys(("weight", "cost", "value", "gram"), "f8")
+    kinds["index"] = "i4"
+    _check(all(_is_vector(array, kinds[name]) for name, array in store._asdict().items()), "atoms")
     n, n_atoms, n_entries = len(n_parts), store.weight.size, store.index.size
     for first, size in ((store.atom_first, n_atoms), (store.entry_first, n_entries)):
         _check(first.size == n + 1 and first[0] == 0 and first[-1] == size and _increases(first), "atoms")
@@ -44,16 +46,10 @@ def check_store(store: Any, n_parts: Array) -> None:
     _check(store.gram.size == store.gram_first[-1], "products")
     _check(store.cost.size == store.last.size == n_atoms and store.edge.size == n_atoms + n, "atoms")
     _check(store.value.size == n_entries and store.count.size == n, "atoms")
-    _check(bool((store.count >= 0).all() and (store.count <= atoms).all()), "atoms")
+    _check(_are_between(store.count, atoms + 1), "atoms")
     used = _used(store, entries)
     index = store.index[ranges(store.entry_first[:-1], used)]
-    _check(bool((index >= 0).all() and (index < np.repeat(n_parts, used)).all()), "parts")
-
-
-def _check_kinds(store: Store) -> None:
-    kinds: dict[str, Any] = dict.fromkeys(store._fields, np.int64) | {"index": np.int32}
-    kinds |= dict.fromkeys(("weight", "cost", "value", "gram"), np.float64)
-    _check(all(_is_vector(array, kinds[name]) for name, array in store._asdict().items()), "atoms")
+    _check(_are_between(index, np.repeat(n_parts, used)), "parts")
 
 
 def _used(store: Store, entries: Array) -> Array:
@@ -69,12 +65,13 @@ def _used(store: Store, entries: Array) -> Array:
     return used
 
 
-def _is_vector(array: Any, kind: Any) -> bool:
-    return isinstance(array, np.ndarray) and array.ndim == 1 and (kind is None or array.dtype == kind)
+def _is_vector(array: object, kind: str) -> bool:
+    return isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype == kind
 
 
-def _are_below(numbers: Array, n: int) -> bool:
-    return numbers.size == 0 or bool(numbers.min() >= 0 and numbers.max() < n)
+def _are_between(numbers: Array, most: int | Array) -> bool:
+    """Whether all are at least zero and below `most`."""
+    return bool(((numbers >= 0) & (numbers < most)).all())
 
 
 def _increases(numbers: Array) -> bool:

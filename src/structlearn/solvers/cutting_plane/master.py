@@ -10,8 +10,6 @@ accuracy of the solver, what is returned is feasible, so that its dual value is 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import piqp
 from scipy import sparse
@@ -29,7 +27,7 @@ def mixture_of_gram(gram: Array, cost: Array) -> Array:
     return feasible(solver.result.x, np.zeros(cost.size, dtype=np.int64))
 
 
-def mixture_of_rows(rows: Any, cost: Array, owner: Array, regularization: float) -> Array:
+def mixture_of_rows(rows: sparse.csr_matrix, cost: Array, owner: Array, regularization: float) -> Array:
     """Alpha for the groups `owner`, from the u_k as rows of a CSR matrix.
 
     A sparse program over (alpha, w) with lambda w = sum_k alpha_k u_k: no Gram matrix of all planes, and the

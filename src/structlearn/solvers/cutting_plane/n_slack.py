@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,7 @@ from structlearn.core.rounding import Bound
 from structlearn.problem.objective import Objective
 from structlearn.solvers.cutting_plane.master import idle_for, mixture_of_rows
 from structlearn.solvers.solution import Solution
-from structlearn.solvers.solver import Candidate, Progress, SolverBase
+from structlearn.solvers.solver import Candidate, SolverBase
 
 CONSTRAINTS_AN_EXAMPLE = 3  # about as many as are kept at once while they are many
 BYTES_AN_ENTRY = 12  # of a sparse row: a number and its column
@@ -27,10 +27,10 @@ BYTES_AN_ENTRY = 12  # of a sparse row: a number and its column
 class Constraints(NamedTuple):
     """The working sets of all examples, end to end."""
 
-    #: CSR of shape (n_constraints, n_weights): p_i Phi_i^T (mu_i - s)
-    dual_maps: Any
-    #: CSR over dense dual points: mu_i - s, in the place of example i
-    moves: Any
+    #: of shape (n_constraints, n_weights): p_i Phi_i^T (mu_i - s)
+    dual_maps: sparse.csr_matrix
+    #: over dense dual points: mu_i - s, in the place of example i
+    moves: sparse.csr_matrix
     #: p_i <c_i, s - mu_i>
     cost: Array
     owner: Array
@@ -50,7 +50,7 @@ class Constraints(NamedTuple):
         return Constraints(*matrices, *(np.concatenate(pair) for pair in zip(self[2:], other[2:])))
 
 
-class State(NamedTuple):
+class NSlackState(NamedTuple):
     """The weights and dual value of the last master problem, and its constraints."""
 
     w: Array
@@ -62,7 +62,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NSlack(SolverBase[State]):
+class NSlack(SolverBase[NSlackState]):
     """Ask a batch of examples, add the constraints that are violated, solve the master problem over all.
 
     Parameters
@@ -82,12 +82,12 @@ class NSlack(SolverBase[State]):
     forget_after: int = 10
     max_bytes: float = 1e9
 
-    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> NSlackState:
         self._refuse_large(objective)
-        if warm is not None and isinstance(warm.state, State):
+        if warm is not None and isinstance(warm.state, NSlackState):
             return warm.state._replace(oracle_calls=0)
         nothing = objective.active[:0]
-        state = State(np.zeros(objective.n_weights), Bound(0.0), gather(objective, []), nothing, 0)
+        state = NSlackState(np.zeros(objective.n_weights), Bound(0.0), gather(objective, []), nothing, 0)
         if warm is None:
             return state
         if warm.z is not None and warm.z.size == objective.point_start[-1]:
@@ -108,7 +108,7 @@ class NSlack(SolverBase[State]):
                 f"more than max_bytes={self.max_bytes:g}; use solver='bcfw'."
             )
 
-    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+    def step(self, objective: Objective, state: NSlackState, rng: np.random.Generator) -> NSlackState:
         order = state.order if state.order.size else rng.permutation(objective.active)
         now, later = order[: self.examples_at_once], order[self.examples_at_once :]
         asked = gather(objective, objective.each_prediction(state.w, now))
@@ -118,14 +118,14 @@ class NSlack(SolverBase[State]):
             return state
         return self._mix(objective, state._replace(constraints=state.constraints.join(asked.take(violated))))
 
-    def _violated(self, state: State, asked: Constraints) -> Array:
+    def _violated(self, state: NSlackState, asked: Constraints) -> Array:
         """Which answers say more of their example's loss than its working set does."""
         known = np.zeros(int(max(asked.owner.max(), state.constraints.owner.max(initial=0))) + 1)
         np.maximum.at(known, state.constraints.owner, state.constraints.loss(state.w))
         excess = asked.loss(state.w) - known[asked.owner]
         return np.flatnonzero(excess > max(self.violation * float(excess.mean()), 0.0))
 
-    def _mix(self, objective: Objective, state: State) -> State:
+    def _mix(self, objective: Objective, state: NSlackState) -> NSlackState:
         """Solve the master problem; forget what has been idle for long."""
         lam, known = objective.regularization, state.constraints
         alpha = mixture_of_rows(known.dual_maps, known.cost, known.owner, lam)
@@ -135,13 +135,10 @@ class NSlack(SolverBase[State]):
         constraints = known._replace(alpha=alpha, idle=idle).take(kept)
         return state._replace(w=w, dual=objective.dual(w, float(alpha @ known.cost)), constraints=constraints)
 
-    def progress(self, state: State) -> Progress:
-        return Progress(state.oracle_calls)
-
-    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+    def candidates(self, objective: Objective, state: NSlackState) -> list[Candidate]:
         return [Candidate(state.w, dual=state.dual)]
 
-    def settle(self, objective: Objective, state: State) -> tuple[State, Array]:
+    def settle(self, objective: Objective, state: NSlackState) -> tuple[NSlackState, Array]:
         """The dual point mu_i - sum_k alpha_k (mu_i - s_k)."""
         z = objective.gold_point() - state.constraints.moves.T @ state.constraints.alpha
         return state._replace(order=state.order[:0]), z
@@ -172,7 +169,7 @@ def _entries(vector: Array, offset: int) -> tuple[Array, Array]:
     return column + offset, vector[column]
 
 
-def _stack(rows: list[tuple[Array, Array]], width: int) -> Any:
+def _stack(rows: list[tuple[Array, Array]], width: int) -> sparse.csr_matrix:
     first = np.cumsum([0, *(column.size for column, _ in rows)])
     columns = np.concatenate([np.empty(0, dtype=np.int64), *(column for column, _ in rows)])
     values = np.concatenate([np.empty(0), *(value for _, value in rows)])

@@ -61,7 +61,7 @@ class Mixture(NamedTuple):
     dual: Bound
 
 
-class State(NamedTuple):
+class CuttingPlaneState(NamedTuple):
     """The weights last asked about, the best ones so far, the planes and the best bound they gave."""
 
     w: Array
@@ -74,7 +74,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CuttingPlane(SolverBase[State]):
+class CuttingPlane(SolverBase[CuttingPlaneState]):
     """Add the plane at w; w <- best + share (master's minimiser - best).
 
     Each plane is a dense vector of the size of w, and up to some hundred are kept: with millions of weights
@@ -93,13 +93,15 @@ class CuttingPlane(SolverBase[State]):
     share: float = 0.2
     forget_after: int = 20
 
-    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        if warm is not None and isinstance(warm.state, State):
+    def start(
+        self, objective: Objective, rng: np.random.Generator, warm: Solution | None
+    ) -> CuttingPlaneState:
+        if warm is not None and isinstance(warm.state, CuttingPlaneState):
             return warm.state._replace(oracle_calls=0)
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         planes, dual = self._first_planes(objective, warm)
         here = objective.predictions(w)
-        return State(w, here, w, here.primal, planes, dual, 0)
+        return CuttingPlaneState(w, here, w, here.primal, planes, dual, 0)
 
     @staticmethod
     def _first_planes(objective: Objective, warm: Solution | None) -> tuple[Planes, Bound]:
@@ -112,13 +114,15 @@ class CuttingPlane(SolverBase[State]):
         planes = Planes().add(objective.regularization * w, cost)
         return planes, solve_master(objective, planes).dual
 
-    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+    def step(
+        self, objective: Objective, state: CuttingPlaneState, rng: np.random.Generator
+    ) -> CuttingPlaneState:
         planes = state.planes.add(state.here.dual_map, state.here.cost)
         master = solve_master(objective, planes)
         w = state.best + self.share * (master.w - state.best)
         here = objective.predictions(w)
         better = here.primal < state.best_primal
-        return State(
+        return CuttingPlaneState(
             w,
             here,
             w if better else state.best,
@@ -128,14 +132,11 @@ class CuttingPlane(SolverBase[State]):
             state.oracle_calls + objective.n_active,
         )
 
-    def progress(self, state: State) -> Progress:
+    def progress(self, state: CuttingPlaneState) -> Progress:
         return Progress(state.oracle_calls, state.best_primal - state.dual.value)
 
-    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+    def candidates(self, objective: Objective, state: CuttingPlaneState) -> list[Candidate]:
         return [Candidate(state.best, state.best_primal, state.dual)]
-
-    def settle(self, objective: Objective, state: State) -> tuple[State, None]:
-        return state, None
 
 
 def solve_master(objective: Objective, planes: Planes) -> Mixture:

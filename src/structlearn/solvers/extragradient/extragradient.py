@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -27,14 +27,12 @@ from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.problem.penalties import RadialPenalty, radial
 from structlearn.solvers.extragradient.average import Average
-from structlearn.solvers.extragradient.geometry import Geometry, geometry_for
-from structlearn.solvers.extragradient.saddle import Point, Saddle, Target
+from structlearn.solvers.extragradient.saddle import Point, Saddle, ScoreTarget
+from structlearn.solvers.extragradient.saddle_solver import SaddleSolver, first_iterate
 from structlearn.solvers.extragradient.spectral import spectral_norm
 from structlearn.solvers.solution import Solution
-from structlearn.solvers.solver import Candidate, Progress, SolverBase
+from structlearn.solvers.solver import Candidate
 
-#: No entropic start is nearer to the vertex mu than with this kappa.
-STEEPEST = 40.0
 #: After a step that was accepted with room to spare, eta grows by at most this.
 GROWTH = 1.2
 #: A step that was refused shrinks eta by at least .9 and at most this.
@@ -60,7 +58,7 @@ class Epoch(NamedTuple):
     last_gap: float = np.inf
 
 
-class State(NamedTuple):
+class ExtragradientState(NamedTuple):
     """v = (w, v), the last u, step lengths, and counts. Nothing is changed in place."""
 
     saddle: Saddle
@@ -80,36 +78,8 @@ class State(NamedTuple):
     found: tuple[Candidate, ...]
 
 
-class Trial(NamedTuple):
-    """An iteration from v: u, v+, and <G(u) - G(v), u - v+> over the distances travelled."""
-
-    u_w: Array
-    u: Point
-    w: Array
-    v: Point
-    ratio: float
-
-
 @dataclass(frozen=True)
-class SaddleSolver(SolverBase[Any]):
-    """What both forms of the extragradient share: the saddle, and how a state that knows it is written."""
-
-    geometry: Geometry | None = None
-    full: bool | None = None
-    needs: ClassVar[frozenset[str]] = frozenset({"hinge"})
-
-    def saved(self, objective: Objective, state: Any) -> Any:
-        """Of the saddle, only what the objective does not tell."""
-        return state._replace(saddle=state.saddle.kappa)
-
-    def restored(self, objective: Objective, state: Any) -> Any:
-        saddle = make_saddle(objective, self.geometry, self.full)
-        saddle.kappa = state.saddle
-        return state._replace(saddle=saddle)
-
-
-@dataclass(frozen=True)
-class Extragradient(SaddleSolver):
+class Extragradient(SaddleSolver[ExtragradientState]):
     """Adaptive dual extragradient for the hinge.
 
     Parameters
@@ -121,45 +91,34 @@ class Extragradient(SaddleSolver):
         no larger than w.
     """
 
-    # ---- start -------------------------------------------------------------------------------------
+    kind: ClassVar[type[ExtragradientState]] = ExtragradientState
 
-    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        penalty = radial(objective.penalty, "extragradient")
-        saddle = make_saddle(objective, self.geometry, self.full)
-        if warm is not None and isinstance(warm.state, State) and warm.state.saddle.goes_on(saddle):
-            saddle.kappa = warm.state.saddle.kappa
-            return warm.state._replace(saddle=saddle, oracle_calls=0)
-        nothing = np.zeros(objective.n_weights)
-        at_zero = objective.primal(nothing)
+    def _begin(
+        self, saddle: Saddle, at_zero: float, radius: float, rng: np.random.Generator, warm: Solution | None
+    ) -> ExtragradientState:
+        objective = saddle.objective
         w, point = first_iterate(saddle, at_zero, warm)
-        radius = penalty.reach(at_zero)
         omega = sqrt(2 * _gold_size(objective)) / radius if radius > 0 else 1.0
         norm = spectral_norm(objective, rng)
         eta = 1 / norm if norm > 0 else 1.0
         epoch = Epoch(Average.empty(w.size), w, point)
-        return State(saddle, w, point, w, point, eta, omega, radius, epoch, 0, 0.0, 0, ())
+        return ExtragradientState(saddle, w, point, w, point, eta, omega, radius, epoch, 0, 0.0, 0, ())
 
-    # ---- step --------------------------------------------------------------------------------------
-
-    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
-        penalty = radial(objective.penalty, "extragradient")
-        state = _advance(penalty, state)
+    def step(
+        self, objective: Objective, state: ExtragradientState, rng: np.random.Generator
+    ) -> ExtragradientState:
+        state = _advance(radial(objective.penalty, "extragradient"), state)
         if state.iterations < state.next_check:
             return state
         found = self._certified(objective, state)
         next_check = max(state.iterations + 1, 1.1 * state.iterations)
         return _begun_afresh(state._replace(found=found, next_check=next_check))
 
-    # ---- the contract ------------------------------------------------------------------------------
-
-    def progress(self, state: State) -> Progress:
-        return Progress(state.oracle_calls)
-
-    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+    def candidates(self, objective: Objective, state: ExtragradientState) -> list[Candidate]:
         return list(state.found or self._certified(objective, state))
 
     @staticmethod
-    def _certified(objective: Objective, state: State) -> tuple[Candidate, ...]:
+    def _certified(objective: Objective, state: ExtragradientState) -> tuple[Candidate, ...]:
         """The average and the last u; before the first step the start."""
         penalty = radial(objective.penalty, "extragradient")
         dual = objective.dual_of_map(state.u.dual_map, state.u.cost)
@@ -169,40 +128,10 @@ class Extragradient(SaddleSolver):
         assert found.dual is not None  # noqa: S101
         return (found._replace(dual=max(found.dual, dual)),)
 
-    def settle(self, objective: Objective, state: State) -> tuple[State, Array | None]:
+    def settle(
+        self, objective: Objective, state: ExtragradientState
+    ) -> tuple[ExtragradientState, Array | None]:
         return state, state.epoch.average.z if state.epoch.steps else state.u.z
-
-
-def make_saddle(objective: Objective, geometry: Geometry | None, full: bool | None) -> Saddle:
-    """The saddle of an objective, in the geometry and form given or, where not, chosen."""
-    structure, scoring = objective.structure, objective.scoring
-    geometry = geometry or geometry_for(structure)
-    geometry.require(structure)
-    size = scoring.start[-1] + scoring.n_examples * scoring.n_shared
-    return Saddle(objective, geometry, full=bool(size <= scoring.n_weights) if full is None else full)
-
-
-def first_iterate(saddle: Saddle, at_zero: float, warm: Solution | None) -> tuple[Array, Point]:
-    """w and z to start from: those of `warm` where they can be used, else w = 0 and z near mu.
-
-    Entropic scores are kappa (mu - 1/2), kappa the least of 0, 1, 2, ... for which D >= -P(0): near the
-    vertices the geometry is slow, and the uniform point may be far below any use.
-    """
-    objective = saddle.objective
-    w = np.zeros(objective.n_weights)
-    if warm is not None and warm.w.size == w.size:
-        w = objective.penalty.prox(warm.w.copy(), 0.0)
-    if not saddle.geometry.keeps_scores:
-        point = saddle.first_point()
-        z = None if warm is None else warm.z
-        usable = z is not None and point.z is not None and z.shape == point.z.shape
-        return w, saddle.point_at(z) if usable and z is not None else point
-    saddle.kappa = 0.0
-    point = saddle.first_point()
-    while objective.dual_of_map(point.dual_map, point.cost).value < -at_zero and saddle.kappa < STEEPEST:
-        saddle.kappa += 1.0
-        point = saddle.first_point()
-    return w, point
 
 
 def _gold_size(objective: Objective) -> float:
@@ -213,24 +142,19 @@ def _gold_size(objective: Objective) -> float:
     return max(1.0, float(objective.weight[owner[local]] @ gold.value[local]))
 
 
-def _advance(penalty: RadialPenalty, state: State) -> State:
+def _advance(penalty: RadialPenalty, state: ExtragradientState) -> ExtragradientState:
     """One iteration, as often as it takes to be accepted."""
     eta, oracle_calls = state.eta, state.oracle_calls
     while True:
-        trial = _try(penalty, state, eta)
+        after, ratio = _try(penalty, state, eta)
         oracle_calls += 2 * state.saddle.objective.n_active
-        if trial.ratio <= 1.0:
+        if ratio <= 1.0:
             break
-        eta *= max(SHRINKAGE, 0.9 / trial.ratio)
+        eta *= max(SHRINKAGE, 0.9 / ratio)
     epoch = state.epoch
-    average = epoch.average.with_point(trial.u_w, trial.u, eta)
-    growth = min(GROWTH, max(1.0, 0.9 / max(trial.ratio, 1e-9)))
-    return state._replace(
-        w=trial.w,
-        v=trial.v,
-        u_w=trial.u_w,
-        u=trial.u,
-        eta=eta * growth,
+    average = epoch.average.with_point(after.u_w, after.u, eta)
+    return after._replace(
+        eta=eta * min(GROWTH, max(1.0, 0.9 / max(ratio, 1e-9))),
         epoch=epoch._replace(average=average, steps=epoch.steps + 1),
         iterations=state.iterations + 1,
         oracle_calls=oracle_calls,
@@ -238,28 +162,27 @@ def _advance(penalty: RadialPenalty, state: State) -> State:
     )
 
 
-def _try(penalty: RadialPenalty, state: State, eta: float) -> Trial:
+def _try(penalty: RadialPenalty, state: ExtragradientState, eta: float) -> tuple[ExtragradientState, float]:
+    """An iteration from v: u and v+, and <G(u) - G(v), u - v+> over the distances travelled."""
     saddle, w, v = state.saddle, state.w, state.v
     tau_w, tau_z = eta / state.omega, eta * state.omega
     u_w = penalty.prox(w + tau_w * v.dual_map, tau_w)
-    u, v_next = saddle.moved(
-        v, [Target(v.a + tau_z * w, v.b + tau_z), Target(v.a + tau_z * u_w, v.b + tau_z)]
-    )
+    targets = [ScoreTarget(v.a + tau_z * at, v.b + tau_z) for at in (w, u_w)]
+    u, v_next = saddle.moved(v, targets)
     w_next = penalty.prox(w + tau_w * u.dual_map, tau_w)
-    gain = float((u.dual_map - v.dual_map) @ (w_next - u_w)) + float(
-        (u_w - w) @ (u.dual_map - v_next.dual_map)
-    )
+    gain = float((u.dual_map - v.dual_map) @ (w_next - u_w))
+    gain += float((u_w - w) @ (u.dual_map - v_next.dual_map))
     travel = (_square(u_w - w) + _square(w_next - u_w)) / (2 * tau_w)
     travel += (saddle.divergence(u, v) + saddle.divergence(v_next, u)) / tau_z
     noise = 1e-14 * (1.0 + abs(v.value)) / tau_z
-    return Trial(u_w, u, w_next, v_next, gain / travel if travel > noise else 0.0)
+    return state._replace(w=w_next, v=v_next, u_w=u_w, u=u), gain / travel if travel > noise else 0.0
 
 
 def _square(x: Array) -> float:
     return float(x @ x)
 
 
-def _begun_afresh(state: State) -> State:
+def _begun_afresh(state: ExtragradientState) -> ExtragradientState:
     """A new balance and empty averages, where the evaluation just made says that it is time."""
     (found,) = state.found
     assert found.primal is not None  # noqa: S101

@@ -12,7 +12,7 @@ parts, z is a projection, and B >= 1/2 ||x - y||^2, with equality inside the pol
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Geometry(Protocol):
     def require(self, structure: Structure) -> None:
         """ValueError unless the structure can answer argmax <theta, z> - F(z)."""
 
-    def record(self, structure: Structure, apart: bool) -> Any:
+    def record(self, structure: Structure, apart: bool) -> tuple[object, ...]:
         """What answers it; `apart` where each example scores its shared parts itself, after its own."""
 
     def coupling(self, objective: Objective, rng: np.random.Generator) -> float:
@@ -64,7 +64,7 @@ class EntropicGeometry:
                 f"{type(structure).__name__} has no marginals for geometry='entropic'; use 'euclidean'."
             )
 
-    def record(self, structure: Structure, apart: bool) -> Any:
+    def record(self, structure: Structure, apart: bool) -> tuple[object, ...]:
         return Entropic(WholeRecord(structure.record) if apart else structure.record)
 
     def coupling(self, objective: Objective, rng: np.random.Generator) -> float:
@@ -89,7 +89,7 @@ class EuclideanGeometry:
                 f"{type(structure).__name__} has no projection for geometry='euclidean'; use 'entropic'."
             )
 
-    def record(self, structure: Structure, apart: bool) -> Any:
+    def record(self, structure: Structure, apart: bool) -> tuple[object, ...]:
         return squared_norm_record(structure)
 
     def coupling(self, objective: Objective, rng: np.random.Generator) -> float:

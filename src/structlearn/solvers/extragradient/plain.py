@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -40,13 +40,13 @@ from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import loss_chunk
 from structlearn.problem.penalties import radial
 from structlearn.solvers.extragradient.average import Average
-from structlearn.solvers.extragradient.extragradient import SaddleSolver, first_iterate, make_saddle
-from structlearn.solvers.extragradient.saddle import Point, Saddle, Target, add_gold
+from structlearn.solvers.extragradient.saddle import Point, Saddle, ScoreTarget, add_gold
+from structlearn.solvers.extragradient.saddle_solver import SaddleSolver, first_iterate
 from structlearn.solvers.solution import Solution
-from structlearn.solvers.solver import Candidate, Progress
+from structlearn.solvers.solver import Candidate
 
 
-class State(NamedTuple):
+class PlainState(NamedTuple):
     """The accumulated gradient: s_w itself, and s_z as the last lookahead v with what was added since."""
 
     saddle: Saddle
@@ -66,7 +66,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PlainExtragradient(SaddleSolver):
+class PlainExtragradient(SaddleSolver[PlainState]):
     """Dual extragradient with a fixed step, as in the papers, with their bound on the restricted gap.
 
     Parameters
@@ -74,31 +74,29 @@ class PlainExtragradient(SaddleSolver):
     geometry, full : as for `Extragradient`
     """
 
-    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        penalty = radial(objective.penalty, "extragradient")
-        saddle = make_saddle(objective, self.geometry, self.full)
-        if warm is not None and isinstance(warm.state, State) and warm.state.saddle.goes_on(saddle):
-            saddle.kappa = warm.state.saddle.kappa
-            return warm.state._replace(saddle=saddle, oracle_calls=0)
-        nothing = np.zeros(objective.n_weights)
-        at_zero = objective.primal(nothing)
+    kind: ClassVar[type[PlainState]] = PlainState
+
+    def _begin(
+        self, saddle: Saddle, at_zero: float, radius: float, rng: np.random.Generator, warm: Solution | None
+    ) -> PlainState:
+        objective = saddle.objective
         _, point = first_iterate(saddle, at_zero, None)
         lam, sigma = objective.regularization, saddle.geometry.coupling(objective, rng)
         lipschitz = (lam + sqrt(lam**2 + 4 * sigma**2 / objective.n_active)) / 2 or 1.0
-        radius = penalty.reach(at_zero)
         distance = radius**2 / 2 + objective.n_active * farthest(saddle, point)
+        nothing = np.zeros(objective.n_weights)
         average = Average.empty(nothing.size)
-        return State(saddle, nothing, point, nothing, 0.0, average, lipschitz, radius, distance, 0, 0)
+        return PlainState(saddle, nothing, point, nothing, 0.0, average, lipschitz, radius, distance, 0, 0)
 
-    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+    def step(self, objective: Objective, state: PlainState, rng: np.random.Generator) -> PlainState:
         lam, prox = objective.regularization, objective.penalty.prox
         eta, old = 1 / state.lipschitz, state.v
         eta_z = eta / objective.n_active
         v_w = prox(eta * state.s_w, 0.0)
-        first = Target(old.a + state.a, old.b + state.b)
-        second = Target(eta_z * v_w, eta_z, after=True)  # from the point v itself
+        first = ScoreTarget(old.a + state.a, old.b + state.b)
+        second = ScoreTarget(eta_z * v_w, eta_z, after=True)  # from the point v itself
         if state.saddle.geometry.keeps_scores:
-            second = Target(first.a + eta_z * v_w, first.b + eta_z)
+            second = ScoreTarget(first.a + eta_z * v_w, first.b + eta_z)
         v, u = state.saddle.moved(old, [first, second])
         u_w = prox(v_w - eta * (lam * v_w - v.dual_map), 0.0)
         return state._replace(
@@ -111,10 +109,7 @@ class PlainExtragradient(SaddleSolver):
             oracle_calls=state.oracle_calls + 2 * objective.n_active,
         )
 
-    def progress(self, state: State) -> Progress:
-        return Progress(state.oracle_calls)
-
-    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+    def candidates(self, objective: Objective, state: PlainState) -> list[Candidate]:
         penalty, average = radial(objective.penalty, "extragradient"), state.average
         if not state.iterations:
             average = average.with_point(np.zeros(objective.n_weights), state.v, 1.0)
@@ -122,7 +117,7 @@ class PlainExtragradient(SaddleSolver):
         limit = state.distance * state.lipschitz / state.iterations if state.iterations else np.inf
         return [found._replace(extra={**found.extra, "bound": limit})]
 
-    def settle(self, objective: Objective, state: State) -> tuple[State, Array | None]:
+    def settle(self, objective: Objective, state: PlainState) -> tuple[PlainState, Array | None]:
         return state, state.average.z if state.iterations else state.v.z
 
 

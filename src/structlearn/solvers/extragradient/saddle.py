@@ -45,7 +45,7 @@ class Point(NamedTuple):
     z: Array | None = None
 
 
-class Target(NamedTuple):
+class ScoreTarget(NamedTuple):
     """Scores to be mapped: those of a point's base, moved to (a, b).
 
     With `after`, for the last one, the base is the z of the target before it, and (a, b) is the move alone.
@@ -56,7 +56,7 @@ class Target(NamedTuple):
     after: bool = False
 
 
-class Answer(NamedTuple):
+class ChunkAnswer(NamedTuple):
     """Of a range of examples: p_i z_i over local parts, the sum over shared parts, sum_i p_i F*(theta_i)."""
 
     local: Array
@@ -106,9 +106,9 @@ class Saddle:
         nothing = np.zeros(self.objective.n_weights)
         point = Point(nothing, 0.0, nothing, 0.0, 0.0, *kept)
         if self.geometry.keeps_scores:
-            return self.moved(point, [Target(nothing, 0.0)])[0]
+            return self.moved(point, [ScoreTarget(nothing, 0.0)])[0]
         # the nearest point to mu is mu: nothing to ask, but the maps are compiled
-        self._map(point, [Target(nothing, 0.0)], [point], (0, 0))
+        self._map(point, [ScoreTarget(nothing, 0.0)], [point], (0, 0))
         gold = self.objective.gold
         owner = np.repeat(np.arange(n_examples), np.diff(gold.start))
         return point._replace(value=float(self.objective.weight[owner] @ gold.value**2) / 2)
@@ -116,9 +116,9 @@ class Saddle:
     def point_at(self, z: Array) -> Point:
         """The dense point z itself, in the full Euclidean form."""
         nothing = np.zeros(self.objective.n_weights)
-        return self.moved(Point(nothing, 0.0, nothing, 0.0, 0.0, z, z), [Target(nothing, 0.0)])[0]
+        return self.moved(Point(nothing, 0.0, nothing, 0.0, 0.0, z, z), [ScoreTarget(nothing, 0.0)])[0]
 
-    def moved(self, base: Point, targets: list[Target]) -> list[Point]:
+    def moved(self, base: Point, targets: list[ScoreTarget]) -> list[Point]:
         """T of each target, in one pass over the data."""
         objective, scoring = self.objective, self.objective.scoring
         found = [self._room(base, target) for target in targets]
@@ -134,7 +134,7 @@ class Saddle:
                 scoring.pullback(np.negative(answer.local, out=answer.local), first, last, found[k].dual_map)
         return [point._replace(cost=c, value=f) for point, c, f in zip(found, costs, values)]
 
-    def _room(self, base: Point, target: Target) -> Point:
+    def _room(self, base: Point, target: ScoreTarget) -> Point:
         """A point to be filled in. Examples of weight zero keep their z."""
         kept = (np.empty_like(base.scores), base.z.copy()) if self.full and base.z is not None else ()
         return Point(target.a, target.b, self.objective.gold_map.copy(), 0.0, 0.0, *kept)
@@ -152,15 +152,16 @@ class Saddle:
     # ---- one range of examples ---------------------------------------------------------------------
 
     def _map(
-        self, base: Point, targets: list[Target], found: list[Point], chunk: tuple[int, int]
-    ) -> list[Answer]:
+        self, base: Point, targets: list[ScoreTarget], found: list[Point], chunk: tuple[int, int]
+    ) -> list[ChunkAnswer]:
         """Answers to the targets; in the full form their scores and z are filled in."""
         parts = slice(self.layout.start[chunk[0]], self.layout.start[chunk[1]])
-        answers: list[Answer] = []
+        answers: list[ChunkAnswer] = []
         before = np.empty(0)
         for target, point in zip(targets, found):
             theta = self._scores(base, target, before, chunk)
-            answer, weighted = self._ask(theta, self._shared_scores(target), chunk)
+            shared = target.a[:0] if self.apart else self.objective.scoring.shared(target.a)
+            answer, weighted = self._ask(theta, shared, chunk)
             answers.append(answer)
             if point.scores is not None and point.z is not None:
                 point.scores[parts] = theta
@@ -169,7 +170,7 @@ class Saddle:
                 before = self._unweighted(weighted, chunk, np.zeros(weighted.size))
         return answers
 
-    def _scores(self, base: Point, target: Target, before: Array, chunk: tuple[int, int]) -> Array:
+    def _scores(self, base: Point, target: ScoreTarget, before: Array, chunk: tuple[int, int]) -> Array:
         first, last = chunk
         if target.after:
             return self._rise(target.a, target.b, chunk) + before
@@ -199,10 +200,7 @@ class Saddle:
             gold, h = self.objective.gold, self.geometry.centre
             add_gold(gold, sizes, self.layout.start, first, last, self.kappa, h, theta)
 
-    def _shared_scores(self, target: Target) -> Array:
-        return target.a[:0] if self.apart else self.objective.scoring.shared(target.a)
-
-    def _ask(self, theta: Array, shared: Array, chunk: tuple[int, int]) -> tuple[Answer, Array]:
+    def _ask(self, theta: Array, shared: Array, chunk: tuple[int, int]) -> tuple[ChunkAnswer, Array]:
         """The answer to scores, and p_i z_i as the layout has it."""
         weighted, shared_sum = np.empty(theta.size), np.zeros(shared.size)
         known = (self.layout, self.oracle.no_gold, self.objective.weight)
@@ -213,7 +211,7 @@ class Saddle:
             local = np.empty(start[chunk[1]] - start[chunk[0]])
             shared_sum = np.zeros(self.objective.scoring.n_shared)
             part(start, *chunk, weighted, local, shared_sum)
-        return Answer(local, shared_sum, float(value)), weighted
+        return ChunkAnswer(local, shared_sum, float(value)), weighted
 
     def _unweighted(self, weighted: Array, chunk: tuple[int, int], out: Array) -> Array:
         """Out <- z_i of the examples that have a weight."""

@@ -76,19 +76,20 @@ def _descend(problem: Squares, work: Array, at: Iterate, aim: float, max_sweeps:
 # ---- the solver ------------------------------------------------------------------------------------
 
 
-class DescentState(NamedTuple):
+class CoordinateState(NamedTuple):
     """The iterate, its values, and how many sweeps it took."""
 
     at: Iterate
     values: Values
     #: blocks that may be non-zero, here or at the optimum
     alive: Array
-    sweeps: int
+    #: a sweep counts as one
+    oracle_calls: int
     work_size: int
 
 
 @dataclass(frozen=True)
-class CoordinateDescent(SolverBase[DescentState]):
+class CoordinateDescent(SolverBase[CoordinateState]):
     """Cyclic block coordinate descent on growing working sets, with gap-safe screening.
 
     1. the gap of the whole problem; blocks that a safe sphere around the dual point excludes are dropped for
@@ -107,7 +108,9 @@ class CoordinateDescent(SolverBase[DescentState]):
     tol: float = 0.0
     max_sweeps: float = np.inf
 
-    def start(self, objective: LeastSquares, rng: np.random.Generator, warm: Solution | None) -> DescentState:
+    def start(
+        self, objective: LeastSquares, rng: np.random.Generator, warm: Solution | None
+    ) -> CoordinateState:
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         start, members, bound, _ = objective.problem.blocks
         w[members[np.repeat(bound == 0, np.diff(start))]] = 0.0  # no step moves them
@@ -116,38 +119,37 @@ class CoordinateDescent(SolverBase[DescentState]):
         _descend(objective.problem, alive[:0], at, 0.0, 0)  # compiles
         return _look(objective, at, alive, 0, max(SMALLEST, int(SHARE * bound.size)))
 
-    def step(self, objective: LeastSquares, state: DescentState, rng: np.random.Generator) -> DescentState:
+    def step(
+        self, objective: LeastSquares, state: CoordinateState, rng: np.random.Generator
+    ) -> CoordinateState:
         problem = objective.problem
         work = _working_set(problem, state)
         gap = state.values.primal - state.values.dual
         aim = max(INNER * gap, 0.8 * self.tol * problem.n)
-        most = int(min(SWEEPS_AT_ONCE, max(1, self.max_sweeps - state.sweeps)))
+        most = int(min(SWEEPS_AT_ONCE, max(1, self.max_sweeps - state.oracle_calls)))
         at = state.at._replace(w=state.at.w.copy(), r=state.at.r.copy())  # an interruption finds the old ones
         sweeps = _descend(problem, work, at, aim, most)
-        return _look(objective, at, state.alive, state.sweeps + sweeps, work.size)
+        return _look(objective, at, state.alive, state.oracle_calls + sweeps, work.size)
 
-    def progress(self, state: DescentState) -> Progress:
-        return Progress(state.sweeps, 0.0)
+    def progress(self, state: CoordinateState) -> Progress:
+        return Progress(state.oracle_calls, 0.0)
 
-    def candidates(self, objective: LeastSquares, state: DescentState) -> list[Candidate]:
+    def candidates(self, objective: LeastSquares, state: CoordinateState) -> list[Candidate]:
         n, values = objective.n, state.values
         return [Candidate(state.at.w, values.primal / n, Bound(values.dual / n))]
 
-    def settle(self, objective: LeastSquares, state: DescentState) -> tuple[DescentState, None]:
-        return state, None
 
-
-def _look(objective: LeastSquares, at: Iterate, alive: Array, sweeps: int, work_size: int) -> DescentState:
+def _look(objective: LeastSquares, at: Iterate, alive: Array, sweeps: int, work_size: int) -> CoordinateState:
     """The values of the whole problem at a fresh residual, and the blocks that they leave."""
     problem, at = objective.problem, at._replace(r=objective.residual(at.w))
     values = evaluate(problem, alive, at)
     # 1/2 ||.||^2 is 1-strongly convex, so that the dual optimum is within this radius of s r
     radius = np.sqrt(2 * max(values.primal + values.rounding - values.dual_of_fraction, 0.0))
     alive = _screened(problem, alive, at, values.fraction, radius)
-    return DescentState(at, values, alive, sweeps, work_size)
+    return CoordinateState(at, values, alive, sweeps, work_size)
 
 
-def _working_set(problem: Squares, state: DescentState) -> Array:
+def _working_set(problem: Squares, state: CoordinateState) -> Array:
     """The non-zero blocks, and more of those that are nearest to their bound."""
     alive = state.alive
     distance = np.empty(alive.size)

@@ -13,7 +13,7 @@ from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
 
-class State(NamedTuple):
+class FrankWolfeState(NamedTuple):
     """w = w(z) and the cost of z stand for z itself, which is not needed."""
 
     w: Array
@@ -26,7 +26,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FrankWolfe(SolverBase[State]):
+class FrankWolfe(SolverBase[FrankWolfeState]):
     """z <- z + gamma (s - z), s_i = argmax <theta_i + c_i, s_i> for every i.
 
     Parameters
@@ -37,17 +37,17 @@ class FrankWolfe(SolverBase[State]):
 
     line_search: bool = True
 
-    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        if warm is not None and isinstance(warm.state, State):
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> FrankWolfeState:
+        if warm is not None and isinstance(warm.state, FrankWolfeState):
             return warm.state._replace(oracle_calls=0)
         w, cost = np.zeros(objective.n_weights), 0.0
         if warm is not None and warm.fits(objective):
             w, cost = objective.weights_of(np.asarray(warm.point))
             fraction = warm.fraction(objective, w, cost)
             w, cost = fraction * w, fraction * cost
-        return State(w, cost, objective.predictions(w), 0, 0, np.inf)
+        return FrankWolfeState(w, cost, objective.predictions(w), 0, 0, np.inf)
 
-    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+    def step(self, objective: Objective, state: FrankWolfeState, rng: np.random.Generator) -> FrankWolfeState:
         lam = objective.regularization
         vertex_w = state.predictions.dual_map / lam
         away = state.w - vertex_w
@@ -59,14 +59,11 @@ class FrankWolfe(SolverBase[State]):
         w = state.w - gamma * away
         cost = state.cost + gamma * (state.predictions.cost - state.cost)
         oracle_calls = state.oracle_calls + objective.n_active
-        return State(w, cost, objective.predictions(w), state.steps + 1, oracle_calls, gap)
+        return FrankWolfeState(w, cost, objective.predictions(w), state.steps + 1, oracle_calls, gap)
 
-    def progress(self, state: State) -> Progress:
+    def progress(self, state: FrankWolfeState) -> Progress:
         return Progress(state.oracle_calls, state.estimate)
 
-    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+    def candidates(self, objective: Objective, state: FrankWolfeState) -> list[Candidate]:
         dual = objective.dual(state.w, state.cost)
         return [Candidate(state.w, state.predictions.primal, dual, float(state.w @ state.w))]
-
-    def settle(self, objective: Objective, state: State) -> tuple[State, None]:
-        return state, None

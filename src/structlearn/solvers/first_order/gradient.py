@@ -67,9 +67,6 @@ class GradientDescent(SolverBase[DescentState]):
     def candidates(self, objective: Objective, state: DescentState) -> list[Candidate]:
         return [answered(objective, state.w, state.here)]
 
-    def settle(self, objective: Objective, state: DescentState) -> tuple[DescentState, None]:
-        return state, None
-
 
 class ProximalState(NamedTuple):
     """The iterate, the point ahead of it where the gradient is taken, and what is known there."""
@@ -128,6 +125,3 @@ class Proximal(SolverBase[ProximalState]):
 
     def candidates(self, objective: Composite, state: ProximalState) -> list[Candidate]:
         return [Candidate(state.w, state.primal, state.dual)]
-
-    def settle(self, objective: Composite, state: ProximalState) -> tuple[ProximalState, None]:
-        return state, None

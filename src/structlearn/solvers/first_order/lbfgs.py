@@ -9,15 +9,15 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective, Predictions
-from structlearn.solvers.saved_run import misfit
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
+from structlearn.solvers.states import misfit
 
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9  # the constants of the weak Wolfe conditions
 MOST_TRIALS = 120  # of step lengths, each at least half of the one before: features may have any scale
 
 
-class State(NamedTuple):
+class LBFGSState(NamedTuple):
     """An iterate, what is known there, and the last steps with their changes of gradient."""
 
     w: Array
@@ -29,7 +29,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LBFGS(SolverBase[State]):
+class LBFGS(SolverBase[LBFGSState]):
     """Quasi-Newton steps with a weak Wolfe line search by bisection.
 
     The certificate is free: the predictions z at w form a dual point, whose gap is sum_i p_i times the
@@ -44,11 +44,11 @@ class LBFGS(SolverBase[State]):
     memory: int = 10
     needs: ClassVar[frozenset[str]] = frozenset({"gradient"})
 
-    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> LBFGSState:
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
-        return State(w, objective.predictions(w), (), (), objective.n_active)
+        return LBFGSState(w, objective.predictions(w), (), (), objective.n_active)
 
-    def restored(self, objective: Objective, state: State) -> State:
+    def restored(self, objective: Objective, state: LBFGSState) -> LBFGSState:
         """The state as it was; the pairs that shape the next step must show a curvature above zero."""
         sizes = {array.shape for array in (*state.steps, *state.changes)}
         if len(state.steps) != len(state.changes) or sizes - {state.w.shape}:
@@ -57,7 +57,7 @@ class LBFGS(SolverBase[State]):
             raise misfit()
         return state
 
-    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+    def step(self, objective: Objective, state: LBFGSState, rng: np.random.Generator) -> LBFGSState:
         gradient = _gradient(objective, state.w, state.here)
         direction = -_apply_inverse(gradient, state.steps, state.changes)
         slope = float(gradient @ direction)
@@ -87,20 +87,17 @@ class LBFGS(SolverBase[State]):
             return state._replace(oracle_calls=oracle_calls, finished=done)
         step, change = w - state.w, after - gradient
         if float(step @ change) <= 1e-16 * float(change @ change):
-            return State(w, here, state.steps, state.changes, oracle_calls)
+            return LBFGSState(w, here, state.steps, state.changes, oracle_calls)
         keep = self.memory - 1
         steps = (*state.steps[-keep:], step) if keep else (step,)
         changes = (*state.changes[-keep:], change) if keep else (change,)
-        return State(w, here, steps, changes, oracle_calls)
+        return LBFGSState(w, here, steps, changes, oracle_calls)
 
-    def progress(self, state: State) -> Progress:
+    def progress(self, state: LBFGSState) -> Progress:
         return Progress(state.oracle_calls, 0.0, state.finished)
 
-    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+    def candidates(self, objective: Objective, state: LBFGSState) -> list[Candidate]:
         return [answered(objective, state.w, state.here)]
-
-    def settle(self, objective: Objective, state: State) -> tuple[State, None]:
-        return state, None
 
 
 def answered(objective: Objective, w: Array, here: Predictions) -> Candidate:

@@ -11,11 +11,11 @@ from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle
 from structlearn.solvers.solution import Solution
-from structlearn.solvers.solver import Candidate, Progress, SolverBase
+from structlearn.solvers.solver import Candidate, SolverBase
 from structlearn.structures.regularized import Quadratic
 
 
-class State(NamedTuple):
+class ProjectedState(NamedTuple):
     """A dual point with its weights and cost, and the length of the next step."""
 
     z: Array
@@ -26,7 +26,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ProjectedGradient(SolverBase[State]):
+class ProjectedGradient(SolverBase[ProjectedState]):
     """z <- z + gamma (project(z + eta (theta + c)) - z).
 
     gamma is the exact line search, so that the dual never decreases; eta follows Barzilai and Borwein (1988),
@@ -37,15 +37,15 @@ class ProjectedGradient(SolverBase[State]):
     needs: ClassVar[frozenset[str]] = frozenset({"hinge", "local parts"})
     accumulates: ClassVar[bool] = True
 
-    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> ProjectedState:
         z, w, cost = objective.gold_point(), np.zeros(objective.n_weights), 0.0
         if warm is not None and warm.fits(objective):
             w, cost = objective.weights_of(np.asarray(warm.point))
             fraction = warm.fraction(objective, w, cost)
             z, w, cost = z + fraction * (np.asarray(warm.point) - z), fraction * w, fraction * cost
-        return State(z, w, cost, 1.0, 0)
+        return ProjectedState(z, w, cost, 1.0, 0)
 
-    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+    def step(self, objective: Objective, state: ProjectedState, rng: np.random.Generator) -> ProjectedState:
         lam = objective.regularization
         target = self._project(objective, state)
         w, cost = objective.weights_of(target)
@@ -57,7 +57,7 @@ class ProjectedGradient(SolverBase[State]):
         sizes = np.diff(objective.scoring.start)
         travel = float(np.repeat(objective.weight, sizes) @ (moved * moved))
         eta = travel / curvature if curvature > 0 and travel > 0 else 2 * state.eta
-        return State(
+        return ProjectedState(
             state.z + gamma * moved,
             state.w - gamma * away,
             state.cost + gamma * (cost - state.cost),
@@ -66,7 +66,7 @@ class ProjectedGradient(SolverBase[State]):
         )
 
     @staticmethod
-    def _project(objective: Objective, state: State) -> Array:
+    def _project(objective: Objective, state: ProjectedState) -> Array:
         """project(z_i + eta (theta_i + c_i)) of every example."""
         structure, n_jobs = objective.structure, objective.oracle.n_jobs
         record = Quadratic(structure.record)
@@ -75,13 +75,10 @@ class ProjectedGradient(SolverBase[State]):
         scores = state.z + state.eta * objective.cost
         return np.concatenate([one.vertices for one in oracle.maximizers(state.eta * state.w, scores, ones)])
 
-    def progress(self, state: State) -> Progress:
-        return Progress(state.oracle_calls)
-
-    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+    def candidates(self, objective: Objective, state: ProjectedState) -> list[Candidate]:
         dual = objective.dual(state.w, state.cost)
         return [Candidate(state.w, dual=dual, dual_norm=float(state.w @ state.w))]
 
-    def settle(self, objective: Objective, state: State) -> tuple[State, Array]:
+    def settle(self, objective: Objective, state: ProjectedState) -> tuple[ProjectedState, Array]:
         w, cost = objective.weights_of(state.z)
         return state._replace(w=w, cost=cost), state.z

@@ -16,12 +16,12 @@ from structlearn.solvers.first_order.subgradient import DualAverage
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
-# entries of State.totals; MISTAKES are of this pass, FEWEST of any, BEST_PASS had them first
+# entries of StochasticState.totals; MISTAKES are of this pass, FEWEST of any, BEST_PASS had them first
 SCALE, AVERAGE_SCALE, AVERAGE_SHARE, STEPS, COST, MISTAKES, FEWEST, BEST_PASS = range(8)
 SMALLEST_SCALE = 1e-9
 
 
-class State(NamedTuple):
+class StochasticState(NamedTuple):
     """w = SCALE u, average = AVERAGE_SCALE b + AVERAGE_SHARE u: a step only touches its own features."""
 
     u: Array
@@ -38,7 +38,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StochasticSubgradient(SolverBase[State]):
+class StochasticSubgradient(SolverBase[StochasticState]):
     """w <- w - eta_t (lambda w - n p_i Phi_i^T (mu_i - s_i)) for one example i at a time.
 
     The certificate: a pass's answers, each example's total weight filled up with its gold vertex to the
@@ -61,8 +61,8 @@ class StochasticSubgradient(SolverBase[State]):
     uniform_average: bool = False
     examples_at_once: int = 16384
 
-    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
-        if warm is not None and isinstance(warm.state, State):
+    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> StochasticState:
+        if warm is not None and isinstance(warm.state, StochasticState):
             return warm.state._replace(oracle_calls=0, order=warm.state.order[:0])
         u = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
         b = u.copy() if self.averaging else np.zeros(0)
@@ -70,11 +70,11 @@ class StochasticSubgradient(SolverBase[State]):
         visits = np.zeros(objective.scoring.n_examples, dtype=np.int64)
         nothing = objective.active[:0]
         totals = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0, np.inf, 0.0])
-        state = State(u, b, dual_map, totals, visits, DualAverage(np.zeros(u.size)), nothing, 0, 0)
+        state = StochasticState(u, b, dual_map, totals, visits, DualAverage(np.zeros(u.size)), nothing, 0, 0)
         self._visit(objective, state, nothing)  # compiles
         return state
 
-    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+    def step(self, objective: Objective, state: StochasticState, rng: np.random.Generator) -> StochasticState:
         order = state.order
         if not order.size:
             order = self.order.draw(rng, objective.active, np.ones(state.visits.size))
@@ -85,7 +85,7 @@ class StochasticSubgradient(SolverBase[State]):
         return state if later.size else self._close_pass(state)
 
     @staticmethod
-    def _close_pass(state: State) -> State:
+    def _close_pass(state: StochasticState) -> StochasticState:
         """Fold the pass's answers into the dual average, later passes with larger weights."""
         most = float(state.visits.max())
         passes = state.passes + 1
@@ -97,31 +97,18 @@ class StochasticSubgradient(SolverBase[State]):
             state.totals[[FEWEST, BEST_PASS]] = state.totals[MISTAKES], passes
         return state._replace(dual_average=average, passes=passes)
 
-    def _visit(self, objective: Objective, state: State, order: Array) -> None:
-        objective.run_pass(
-            subgradient_pass,
-            objective.blocks,
-            objective.regularization,
-            self.step_rule.schedule(objective),
-            self.uniform_average,
-            objective.n_active,
-            order,
-            *state[:5],
-        )
+    def _visit(self, objective: Objective, state: StochasticState, order: Array) -> None:
+        problem = objective.blocks, objective.regularization, objective.n_active
+        schedule = self.step_rule.schedule(objective)
+        objective.run_pass(subgradient_pass, problem, schedule, self.uniform_average, order, state[:5])
 
-    def progress(self, state: State) -> Progress:
-        return Progress(state.oracle_calls)
-
-    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+    def candidates(self, objective: Objective, state: StochasticState) -> list[Candidate]:
         totals = state.totals
         found = [Candidate(totals[SCALE] * state.u, dual=state.dual_average.value(objective))]
         if self.averaging and totals[STEPS]:
             average = totals[AVERAGE_SCALE] * state.b + totals[AVERAGE_SHARE] * state.u
             found.append(Candidate(average))
         return found
-
-    def settle(self, objective: Objective, state: State) -> tuple[State, None]:
-        return state, None
 
 
 @dataclass(frozen=True)
@@ -137,7 +124,7 @@ class Perceptron(StochasticSubgradient):
     patience: int = 10
     certifies: ClassVar[bool] = False
 
-    def progress(self, state: State) -> Progress:
+    def progress(self, state: StochasticState) -> Progress:
         if state.passes == 0 or state.order.size:
             return Progress(state.oracle_calls)
         if state.totals[MISTAKES] == 0:
@@ -148,7 +135,7 @@ class Perceptron(StochasticSubgradient):
             return Progress(state.oracle_calls, finished=done)
         return Progress(state.oracle_calls)
 
-    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+    def candidates(self, objective: Objective, state: StochasticState) -> list[Candidate]:
         return super().candidates(objective, state)[-1:]
 
 
@@ -160,20 +147,11 @@ def _rescale(x: Any, scale: Any) -> None:
 
 @kernel
 def subgradient_pass(
-    structure: Any,
-    scoring: Any,
-    blocks: Any,
-    regularization: Any,
-    schedule: Any,
-    uniform_average: Any,
-    n_active: Any,
-    order: Any,
-    u: Any,
-    b: Any,
-    dual_map: Any,
-    totals: Any,
-    visits: Any,
+    structure: Any, scoring: Any, problem: Any, schedule: Any, uniform_average: Any, order: Any, sums: Any
 ) -> None:
+    """Steps on the examples of `order`; `problem` is the blocks, lambda and n, `sums` what they change."""
+    blocks, regularization, n_active = problem
+    u, b, dual_map, totals, visits = sums
     work = workspace(structure, blocks.largest)
     tools = scoring_workspace(scoring)
     n_shared = scoring.n_shared

@@ -16,7 +16,7 @@ from structlearn.core.rounding import Bound
 from structlearn.problem.objective import Objective, Predictions
 from structlearn.solvers.first_order.steps import PegasosStep, StepRule
 from structlearn.solvers.solution import Solution
-from structlearn.solvers.solver import Candidate, Progress, SolverBase
+from structlearn.solvers.solver import Candidate, SolverBase
 
 
 class DualAverage(NamedTuple):
@@ -40,7 +40,7 @@ class DualAverage(NamedTuple):
         return objective.dual_of_map(self.dual_map, self.cost)
 
 
-class State(NamedTuple):
+class SubgradientState(NamedTuple):
     """The iterate, the oracle's answers there, and the running averages."""
 
     w: Array
@@ -52,7 +52,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Subgradient(SolverBase[State]):
+class Subgradient(SolverBase[SubgradientState]):
     """w <- w - eta_t (lambda w - sum_i p_i Phi_i^T (mu_i - s_i)).
 
     Parameters
@@ -66,32 +66,30 @@ class Subgradient(SolverBase[State]):
     step_rule: StepRule = field(default_factory=PegasosStep)
     averaging: bool = True
 
-    def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> State:
+    def start(
+        self, objective: Objective, rng: np.random.Generator, warm: Solution | None
+    ) -> SubgradientState:
         self.step_rule.schedule(objective)  # refuses here what it cannot do
-        if warm is not None and isinstance(warm.state, State):
+        if warm is not None and isinstance(warm.state, SubgradientState):
             return warm.state._replace(oracle_calls=0)
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
-        return State(w, objective.predictions(w), w, DualAverage(np.zeros(w.size)), 0, 0)
+        return SubgradientState(w, objective.predictions(w), w, DualAverage(np.zeros(w.size)), 0, 0)
 
-    def step(self, objective: Objective, state: State, rng: np.random.Generator) -> State:
+    def step(
+        self, objective: Objective, state: SubgradientState, rng: np.random.Generator
+    ) -> SubgradientState:
         t = state.steps + 1
         eta = self.step_rule.schedule(objective).length(t)
         here = state.predictions
         w = state.w - eta * (objective.regularization * state.w - here.dual_map)
         average = state.average + 2.0 / (t + 1) * (w - state.average) if self.averaging else w
         dual_average = state.dual_average.add(here.dual_map, here.cost, t)
-        return State(
+        return SubgradientState(
             w, objective.predictions(w), average, dual_average, t, state.oracle_calls + objective.n_active
         )
 
-    def progress(self, state: State) -> Progress:
-        return Progress(state.oracle_calls)
-
-    def candidates(self, objective: Objective, state: State) -> list[Candidate]:
+    def candidates(self, objective: Objective, state: SubgradientState) -> list[Candidate]:
         found = [Candidate(state.w, state.predictions.primal, state.dual_average.value(objective))]
         if self.averaging and state.steps:
             found.append(Candidate(state.average))
         return found
-
-    def settle(self, objective: Objective, state: State) -> tuple[State, None]:
-        return state, None
