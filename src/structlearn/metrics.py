@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 
+#: Outputs of examples, one each.
+Outputs: TypeAlias = Sequence[object] | Array
 
-def _paired(y_true: Sequence[Any], y_pred: Sequence[Any]) -> list[tuple[Array, Array]]:
+
+def _paired(y_true: Outputs, y_pred: Outputs) -> list[tuple[Array, Array]]:
     if len(y_true) != len(y_pred):
         raise ValueError(f"{len(y_true)} outputs were given but {len(y_pred)} predicted.")
     if not len(y_true):
@@ -22,34 +26,41 @@ def _paired(y_true: Sequence[Any], y_pred: Sequence[Any]) -> list[tuple[Array, A
     return pairs
 
 
-def _average(values: Any, weight: Any) -> float:
-    return float(np.average(values, weights=weight))
+def _average(values: Array, sample_weight: ArrayLike | None) -> float:
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    return float(np.average(values, weights=weights))
 
 
-def sequence_accuracy(y_true: Sequence[Any], y_pred: Sequence[Any], sample_weight: Any = None) -> float:
+def _weights(sample_weight: ArrayLike | None, n: int) -> Array:
+    return np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+
+
+def sequence_accuracy(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | None = None) -> float:
     """Share of positions with the right label, over all sequences."""
     pairs = _paired(y_true, y_pred)
     right = np.array([np.sum(a == b) for a, b in pairs])
     size = np.array([a.size for a, _ in pairs])
-    weight = np.ones(len(pairs)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weight = _weights(sample_weight, len(pairs))
     if not weight @ size:
         raise ValueError("There are no outputs to compare: all are empty, or of weight zero.")
     return float(weight @ right / (weight @ size))
 
 
-def exact_match(y_true: Sequence[Any], y_pred: Sequence[Any], sample_weight: Any = None) -> float:
+def exact_match(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | None = None) -> float:
     """Share of outputs that are right as a whole."""
-    return _average([bool(np.array_equal(a, b)) for a, b in _paired(y_true, y_pred)], sample_weight)
+    right = [np.array_equal(a, b) for a, b in _paired(y_true, y_pred)]
+    return _average(np.array(right), sample_weight)
 
 
-def subset_accuracy(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+def subset_accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Share of rows of a 0/1 matrix that are right as a whole."""
     return _average((np.asarray(y_true) == np.asarray(y_pred)).all(axis=1), sample_weight)
 
 
-def hamming_loss(y_true: Sequence[Any], y_pred: Sequence[Any], sample_weight: Any = None) -> float:
+def hamming_loss(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | None = None) -> float:
     """Mean over outputs of the share of wrong entries."""
-    return _average([np.mean(a != b) for a, b in _paired(y_true, y_pred)], sample_weight)
+    wrong = [np.mean(a != b) for a, b in _paired(y_true, y_pred)]
+    return _average(np.array(wrong), sample_weight)
 
 
 class LinkScores(NamedTuple):
@@ -60,11 +71,11 @@ class LinkScores(NamedTuple):
     f1: float
 
 
-def link_scores(y_true: Sequence[Any], y_pred: Sequence[Any], sample_weight: Any = None) -> LinkScores:
+def link_scores(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | None = None) -> LinkScores:
     """Precision, recall and F1 of 0/1 tables of links. Where nothing is predicted, precision is 1."""
     pairs = _paired(y_true, y_pred)
     counts = np.array([[np.sum((a == 1) & (b == 1)), np.sum(a == 1), np.sum(b == 1)] for a, b in pairs])
-    weight = np.ones(len(pairs)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weight = _weights(sample_weight, len(pairs))
     both, gold, found = (float(total) for total in weight @ counts)
     precision = both / found if found else 1.0
     recall = both / gold if gold else 1.0
@@ -72,7 +83,7 @@ def link_scores(y_true: Sequence[Any], y_pred: Sequence[Any], sample_weight: Any
     return LinkScores(precision, recall, f1)
 
 
-def r2(y_true: Any, y_pred: Any) -> float:
+def r2(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """1 - sum (y - p)^2 / sum (y - mean)^2, the share of the variance that predictions p explain.
 
     Where all y are equal it is 1 if they are met exactly, else 0, as scikit-learn has it.

@@ -6,9 +6,10 @@ Everything works on the weighted, centred rows of a `Design`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from structlearn.core.contract import Array
@@ -127,7 +128,7 @@ class GaussianPrediction:
         """The central intervals that hold `level` of the probability, of shape (n, 2)."""
         return central_interval(self.mean, self.std, level)
 
-    def logpdf(self, y: Any) -> Array:
+    def logpdf(self, y: ArrayLike) -> Array:
         """log p(y_i), of shape (n,)."""
         return stats.norm(self.mean, self.std).logpdf(np.asarray(y, dtype=np.float64))
 

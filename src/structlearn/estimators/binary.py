@@ -4,33 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
+from structlearn.core.memory import Memory
+from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import check_number
 from structlearn.estimators.forms import StoredForm, count, label_array
-from structlearn.estimators.inputs import canonical_examples, check_weights, summed_duplicates
-from structlearn.estimators.scikit import (
-    ClassifierMixin,
-    available_if,
-    check_classes,
-    check_is_fitted,
-    checked_examples,
-    checked_rows,
-    sample_weights,
-)
-from structlearn.problem.objective import Objective
+from structlearn.estimators.inputs import canonical_examples
+from structlearn.estimators.rows import ClassEstimator, one_row_each
+from structlearn.estimators.scikit import Table, available_if
+from structlearn.metrics import Outputs
 from structlearn.problem.registry import BINARY
-from structlearn.scoring import RowScoring
-from structlearn.solvers.solution import Solution
 from structlearn.structures import Cube
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
+class BinaryClassifier(ClassEstimator[Cube]):
     """One weight vector: the second class is predicted where <w, x> + b > 0.
 
     With y = +1 for the second class and -1 for the first, the losses are max(0, m - y score) ("hinge", with
@@ -70,55 +66,36 @@ class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
     _outputs: ClassVar[str] = BINARY
     _auto: ClassVar[str] = "lbfgs"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BinaryClassifier:
+    def fit(self, X: Table, y: Outputs, sample_weight: ArrayLike | None = None) -> BinaryClassifier:
         """Train on X of shape (n, d), dense or CSR, and n labels of two classes."""
-        X, y = checked_examples(self, X, y, accept_sparse="csr", order="C")
-        X = summed_duplicates(X)
-        check_classes(y)
         check_number("margin", self.margin, strict=True)
-        weight = check_weights(sample_weight, X.shape[0])
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has only one class, {self.classes_[0]}; a classifier needs at least two.")
+        rows, codes, weight = self._read(X, y, sample_weight)
         if len(self.classes_) > 2:
-            from sklearn.utils.multiclass import type_of_target
-
-            kind = type_of_target(y)
             raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}, with "
+                "Only binary classification is supported. The type of the target is multiclass, with "
                 f"{len(self.classes_)} classes; use MulticlassClassifier."
             )
-        if self.class_weight is not None:
-            by_class = sample_weights(self.class_weight, y)
-            weight = by_class if weight is None else weight * by_class
-        structure = Cube(1)
-        ones, memory = np.ones(X.shape[0], dtype=np.int64), self._memory()
-        small = memory.limit is None
-        scoring = RowScoring(X, ones, 1, intercept=self.fit_intercept, sparsify=small, memory=memory)
+        structure, memory = Cube(1), Memory(self.memory)
+        scoring = self._training_scoring(structure, rows, one_row_each(rows), memory)
         gold = structure.encode_many(codes[:, None], scoring.shapes)
         cost = self.margin * (1.0 - 2.0 * codes)
-        active, weight = canonical_examples(X, codes, weight)
-        self._train(Task(structure, scoring, gold, cost, weight, active, memory=memory))
-        return self
-
-    def _store(self, objective: Objective, solution: Solution) -> None:
-        super()._store(objective, solution)
+        active, weight = canonical_examples(rows, codes, weight)
+        objective, solution = self._train(
+            TrainingProblem(structure, scoring, gold, cost, weight, active, memory=memory)
+        )
         for name in ("dual_coef_", "support_"):
             self.__dict__.pop(name, None)
-        if (
-            solution.z is not None and objective.regularization > 0
-        ):  # w(z) = 1/lambda sum_i p_i (mu_i - z_i) x_i
-            distance = objective.gold_point() - solution.z
+        if solution.z is not None and objective.regularization > 0:
+            distance = objective.gold_point() - solution.z  # w(z) = 1/lambda sum_i p_i (mu_i - z_i) x_i
             self.dual_coef_ = (objective.weight * distance / objective.regularization)[None]
             self.support_ = np.flatnonzero(self.dual_coef_)
+        return self
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Table) -> Array:
         """<w, x> + b of each row."""
-        check_is_fitted(self, "weights_")
-        X = checked_rows(self, X)
-        return self._row_scoring(X, np.ones(X.shape[0], dtype=np.int64)).scores(self.weights_, 0, X.shape[0])
+        return self._scores(X)[:, 0]
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """The second class where the decision function is positive, else the first."""
         positive = (self.decision_function(X) > 0).astype(np.int64)
         return self.classes_[positive]
@@ -129,7 +106,7 @@ class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
         return True
 
     @available_if(_logistic)
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Table) -> Array:
         """Probabilities of the two classes, of shape (n, 2)."""
         from scipy.special import expit
 
@@ -140,8 +117,7 @@ class BinaryClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
         if len(self.classes_) != 2:
             raise ValueError(f"it has {len(self.classes_)} classes, not 2")
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags

@@ -5,33 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
-from structlearn.estimators.choices import class_weights, cost_options
+from structlearn.core.memory import Memory
+from structlearn.estimators.base import TrainingProblem
+from structlearn.estimators.choices import class_costs
 from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import (
+    Tables,
     check_feature_count,
     check_same_length,
+    check_two_classes,
     check_weights,
     for_no_examples,
     label_codes,
     stack_examples,
 )
 from structlearn.estimators.layout import Pieces, gold_and_cost
+from structlearn.estimators.rows import RowEstimator
 from structlearn.estimators.scikit import balanced_weights, check_is_fitted
-from structlearn.metrics import sequence_accuracy
+from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.problem.oracle import Oracle
 from structlearn.scoring import JointScoring, RowScoring, Scoring
 from structlearn.structures import Chain, ConditionedChain
 
+if TYPE_CHECKING:
+    from structlearn.estimators.cluster import Cluster
+
+T = TypeVar("T")
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ChainClassifier(RowWeights, StructuredEstimator):
+class ChainClassifier(RowEstimator[Chain | ConditionedChain]):
     """Sequence labelling over the `Chain`: theta = <w_k, x_t> for labels, one weight for each transition.
 
     The parameters are those of `StructuredEstimator`, and two more. `cost` may be an array of shape (K,), by
@@ -59,22 +69,36 @@ class ChainClassifier(RowWeights, StructuredEstimator):
 
     start: bool = False
     end: bool = False
-    transition_features: Any = None
+    transition_features: ArrayLike | None = None
 
     _stored: ClassVar[StoredForm] = StoredForm(
         {"classes_": label_array, "n_features_in_": count}, ("Chain", "ConditionedChain")
     )
     _packed = "chain"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> ChainClassifier:
+    def fit(
+        self,
+        X: Tables,
+        y: Outputs,
+        sample_weight: ArrayLike | None = None,
+        *,
+        client: Cluster | None = None,
+    ) -> ChainClassifier:
         """Train on sequences: X a list of (length, d) arrays or CSR matrices, y a list of label arrays.
 
         With a `distributed.Client` training runs on its cluster (see `structlearn.distributed`).
         """
-        self._fit(X, y, sample_weight, client)
+        if client is None:
+            self._train(self._lay_out(X, y, sample_weight))
+        else:
+            from structlearn.estimators.cluster import train_on
+
+            train_on(client, self, X, y, sample_weight)
         return self
 
-    def _lay_out(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Task:
+    def _lay_out(
+        self, X: Tables, y: Outputs, sample_weight: ArrayLike | None, classes: Array | None = None
+    ) -> TrainingProblem[Chain | ConditionedChain]:
         rows, shapes = stack_examples(X, ndim=2, noun="Sequence")
         lengths = shapes[:, 0]
         self.classes_, codes, n_labels = label_codes(y, "sequence", classes)
@@ -84,23 +108,18 @@ class ChainClassifier(RowWeights, StructuredEstimator):
             i = odd[0]
             raise ValueError(f"Sequence {i} has {lengths[i]} rows of features but {n_labels[i]} labels.")
         weight = check_weights(sample_weight, len(lengths))
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has only one class, {self.classes_[0]}; a classifier needs at least two.")
+        check_two_classes(self.classes_)
         self.n_features_in_ = rows.shape[1]
-        structure, memory = self._new_structure(), self._memory()
-        local = RowScoring(
-            rows,
-            lengths,
-            structure.n_labels,
-            n_shared=structure.n_shared,
-            intercept=self.fit_intercept,
-            sparsify=memory.limit is None,
-            memory=memory,
+        structure, memory = self._new_structure(), Memory(self.memory)
+        scoring = self._with_pairs(self._training_scoring(structure, rows, lengths, memory), structure)
+        options = class_costs(
+            self.cost,
+            self.class_weight,
+            self.classes_,
+            lambda: balanced_weights(codes, len(self.classes_)),
         )
-        scoring = self._with_pairs(local, structure)
-        outputs = Pieces(codes, lengths)
-        gold, cost = gold_and_cost(structure, outputs, scoring, memory, **self._cost_options(codes))
-        return Task(structure, scoring, gold, cost, weight, memory=memory)
+        gold, cost = gold_and_cost(structure, Pieces(codes, lengths), scoring, memory, **options)
+        return TrainingProblem(structure, scoring, gold, cost, weight, memory=memory)
 
     def _new_structure(self) -> Chain | ConditionedChain:
         if self.transition_features is None:
@@ -128,31 +147,18 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         pairs = RowScoring(chosen, np.diff(local.first), structure.n_labels**2, intercept=True)
         return JointScoring(local, pairs)
 
-    def _cost_options(self, codes: Array) -> dict[str, Any]:
-        options = cost_options(self.cost, self.classes_)
-        if self.class_weight is None:
-            return options
-        by_class = class_weights(
-            self.class_weight,
-            self.classes_,
-            lambda: balanced_weights(codes, len(self.classes_)),
-        )
-        weights = np.asarray(options.get("weights", np.ones(len(by_class))))
-        return {**options, "weights": weights * (by_class if weights.ndim == 1 else by_class[:, None])}
-
     # ---- prediction: an empty sequence has one labelling, which is empty ------------------------------
 
     @for_no_examples
-    def predict(self, X: Any) -> list[Array]:
+    def predict(self, X: Tables) -> list[Array]:
         """The best label sequence of each example; an empty one of an empty sequence."""
         scoring, filled = self._scoring(X)
         return _with_empty(self._decoded(scoring), filled, lambda: self.classes_[:0])
 
     def _decoded(self, scoring: Scoring) -> list[Array]:
-        if self._n_pair_weights:
-            answers = self._decide(scoring)
-            return [self._labels(parts) for _, parts in answers]
         structure = self.structure_
+        if self._n_pair_weights:
+            return [self._labels(parts) for _, parts in self._decide(scoring, structure)]
         oracle = Oracle(structure.record, scoring, structure=structure, n_jobs=self._threads())
         found: list[Array] = []
         for first, last, labels in oracle.read(self.weights_, self._labels):
@@ -164,10 +170,10 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         return self.classes_[np.argmax(self._unary(parts), axis=1)]
 
     @for_no_examples
-    def predict_marginals(self, X: Any) -> list[Array]:
+    def predict_marginals(self, X: Tables) -> list[Array]:
         """Probabilities of the labels, of shape (length, n_classes) each; sparse after sparsemax."""
         scoring, filled = self._scoring(X)
-        found = [self._unary(parts) for _, parts in self._soft(scoring)]
+        found = [self._unary(parts) for _, parts in self._soft(scoring, self.structure_)]
         return _with_empty(found, filled, self._no_rows)
 
     def _no_rows(self) -> Array:
@@ -179,7 +185,7 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         return parts[: parts.size // self.structure_.n_columns * k].reshape(-1, k)
 
     @for_no_examples
-    def predict_kbest(self, X: Any, k: int = 5) -> list[list[tuple[Array, float]]]:
+    def predict_kbest(self, X: Tables, k: int = 5) -> list[list[tuple[Array, float]]]:
         """The k best label sequences of each example with their scores, best first."""
         scores, filled = self._part_scores(X)
         found = (self.structure_.k_best(theta, k) for theta in scores)
@@ -187,7 +193,9 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         return _with_empty(best, filled, lambda: [(self.classes_[:0], 0.0)])
 
     @for_no_examples
-    def sample(self, X: Any, n: int = 1, random_state: Any = None) -> list[Array]:
+    def sample(
+        self, X: Tables, n: int = 1, random_state: int | np.random.Generator | None = None
+    ) -> list[Array]:
         """n label sequences of each example, of shape (n, length), from the model's distribution."""
         if self.loss != "softmax":
             raise AttributeError(
@@ -203,22 +211,22 @@ class ChainClassifier(RowWeights, StructuredEstimator):
             theta = scoring.scores(self.weights_, first, last)
             yield from np.split(theta, scoring.start[first + 1 : last] - scoring.start[first])
 
-    def _part_scores(self, X: Any) -> tuple[Iterator[Array], Array]:
+    def _part_scores(self, X: Tables) -> tuple[Iterator[Array], Array]:
         scoring, filled = self._scoring(X)
         scores = (np.concatenate([theta, self._shared_weights]) for theta in self._local_scores(scoring))
         return scores, filled
 
     @for_no_examples
-    def decision_function(self, X: Any) -> list[Array]:
+    def decision_function(self, X: Tables) -> list[Array]:
         """Label scores of each example, of shape (length, n_classes), without the transitions."""
         scoring, filled = self._scoring(X)
         return _with_empty(map(self._unary, self._local_scores(scoring)), filled, self._no_rows)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
         """The share of positions labelled right."""
         return sequence_accuracy(y, self.predict(X), sample_weight)
 
-    def _scoring(self, X: Any) -> tuple[Scoring, Array]:
+    def _scoring(self, X: Tables) -> tuple[Scoring, Array]:
         """The scoring of all sequences that are not empty, and which of them are not."""
         check_is_fitted(self, "weights_")
         rows, shapes = stack_examples(X, ndim=2, noun="Sequence", n_features=self.n_features_in_)
@@ -230,7 +238,7 @@ class ChainClassifier(RowWeights, StructuredEstimator):
     @property
     def transition_coef_(self) -> Array:
         """Weights of the transitions, of shape (n_classes, n_classes): from, to."""
-        if self._n_pair_weights:
+        if isinstance(self.structure_, ConditionedChain):
             return self._pair_weights[-1]
         return self.structure_.shared_tables(self._shared_weights)["transitions"]
 
@@ -256,7 +264,7 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         """Weights of features and of the constant for transitions, the last of all weights."""
         if self.transition_features is None:
             return 0
-        return (len(self.transition_features) + 1) * len(self.classes_) ** 2
+        return (np.size(self.transition_features) + 1) * len(self.classes_) ** 2
 
     @property
     def _pair_weights(self) -> Array:
@@ -274,13 +282,14 @@ class ChainClassifier(RowWeights, StructuredEstimator):
         return self._boundary("end")
 
     def _boundary(self, name: str) -> Array:
-        tables = {} if self._n_pair_weights else self.structure_.shared_tables(self._shared_weights)
-        if name not in tables:
-            raise AttributeError(f"{name}_coef_ exists only where the estimator was made with {name}=True.")
-        return tables[name]
+        if isinstance(self.structure_, Chain):
+            tables = self.structure_.shared_tables(self._shared_weights)
+            if name in tables:
+                return tables[name]
+        raise AttributeError(f"{name}_coef_ exists only where the estimator was made with {name}=True.")
 
 
-def _with_empty(found: Iterable[Any], filled: Array, nothing: Callable[[], Any]) -> list[Any]:
+def _with_empty(found: Iterable[T], filled: Array, nothing: Callable[[], T]) -> list[T]:
     """The answers for examples that are not empty, in their places, and `nothing` for those that are."""
     answers = iter(found)
     return [next(answers) if one else nothing() for one in filled.tolist()]

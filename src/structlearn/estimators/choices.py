@@ -6,10 +6,12 @@ import numbers
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from structlearn.core.contract import Array
 from structlearn.core.registry import one_of as one_of
 from structlearn.problem.penalties import Ball
 from structlearn.problem.registry import LOSSES
@@ -17,17 +19,20 @@ from structlearn.solvers.checkpoint import Checkpoint
 from structlearn.solvers.registry import SOLVERS, SolverEntry, structured_solvers
 from structlearn.solvers.solver import Solver
 
+#: Weights of labels, by class or by name, or the name of a rule for them.
+Weights: TypeAlias = str | ArrayLike | Mapping[str, object] | Mapping[int, object]
 
-def ball_of(options: Mapping[str, Any] | None) -> Ball | None:
+
+def ball_of(options: Mapping[str, object] | None) -> Ball | None:
     """The constraint ||w|| <= radius in place of the penalty, where the solver's options have a radius."""
     radius = (options or {}).get("radius")
     return None if radius is None else Ball(check_number("radius", radius, strict=True))
 
 
 def make_solver(
-    solver: Any,
+    solver: str | Solver,
     loss: str,
-    options: Mapping[str, Any] | None,
+    options: Mapping[str, object] | None,
     *,
     regularization: float,
     penalty: str = "l2",
@@ -54,7 +59,7 @@ def make_solver(
     return entry.made(options)
 
 
-def make_checkpoint(checkpoint: Any) -> Checkpoint | None:
+def make_checkpoint(checkpoint: str | PathLike[str] | Checkpoint | None) -> Checkpoint | None:
     """A folder stands for a checkpoint in it; None for none."""
     if checkpoint is None or isinstance(checkpoint, Checkpoint):
         return checkpoint
@@ -97,7 +102,7 @@ def _refuse_what_it_cannot(entry: SolverEntry, loss: str, penalty: str, regulari
         )
 
 
-def check_number(name: str, value: Any, *, minimum: float = 0.0, strict: bool = False) -> float:
+def check_number(name: str, value: object, *, minimum: float = 0.0, strict: bool = False) -> float:
     """`value` as a finite float of at least (strictly: above) `minimum`."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool) or not np.isfinite(float(value)):
         raise ValueError(f"{name} must be a finite number; got {value!r}.")
@@ -107,36 +112,61 @@ def check_number(name: str, value: Any, *, minimum: float = 0.0, strict: bool = 
     return float(value)
 
 
-def class_weights(class_weight: Any, classes: Any, balanced: Callable[[], Any]) -> Any:
-    """An array of weights by class from a mapping, an array, or "balanced", which calls `balanced`."""
-    if isinstance(class_weight, str):
-        one_of("class_weight", class_weight, ["balanced"])
-        return balanced()
-    return label_weights(class_weight, classes, "class_weight")
+def check_run(tol: object, max_passes: object, max_seconds: object, callback: object) -> None:
+    """Refuse what cannot end, or watch, a run."""
+    check_number("tol", tol)
+    check_number("max_passes", max_passes, strict=True)
+    if max_seconds is not None:
+        check_number("max_seconds", max_seconds, strict=True)
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable or None; got {type(callback).__name__}.")
 
 
-def cost_options(cost: Any, classes: Any = None) -> dict[str, Any]:
+# ---- costs and weights of labels -------------------------------------------------------------------
+
+
+def cost_options(cost: Weights | None, classes: Array | None = None) -> dict[str, Any]:
     """Options of a structure's `cost`: "hamming", "count", an array of weights, or a mapping of them.
 
     A mapping is from labels to weights (others weigh 1) where there are classes, and passed on where not.
     """
     if isinstance(cost, str):
         return {"normalized": one_of("cost", cost, ("hamming", "count")) == "hamming"}
-    if isinstance(cost, Mapping) and classes is not None:
-        return {"weights": label_weights(cost, classes, "cost")}
+    if isinstance(cost, Mapping):
+        return {"weights": cost if classes is None else label_weights(cost, classes, "cost")}
     if cost is None:
         raise ValueError("Unknown cost None; valid are 'hamming', 'count', an array or a mapping of weights.")
-    return {"weights": cost if isinstance(cost, Mapping) else np.asarray(cost, dtype=np.float64)}
+    return {"weights": np.asarray(cost, dtype=np.float64)}
 
 
-def label_weights(weights: Any, classes: Any, what: str) -> Any:
+def class_costs(
+    cost: Weights, class_weight: Weights | None, classes: Array, balanced: Callable[[], Array]
+) -> dict[str, Any]:
+    """`cost_options`, with the cost of missing each true label times its class weight.
+
+    `balanced` gives the weights by class that class_weight="balanced" stands for.
+    """
+    options = cost_options(cost, classes)
+    if class_weight is None:
+        return options
+    if isinstance(class_weight, str):
+        one_of("class_weight", class_weight, ["balanced"])
+        by_class = balanced()
+    else:
+        by_class = label_weights(class_weight, classes, "class_weight")
+    weights = np.asarray(options.get("weights", 1.0))
+    by_pair = weights.shape == (len(classes), len(classes))
+    return {**options, "weights": weights * (by_class[:, None] if by_pair else by_class)}
+
+
+def label_weights(weights: Weights, classes: Array, what: str) -> Array:
     """An array of weights by class from an array or a mapping; classes that are not named weigh 1."""
     if not isinstance(weights, Mapping):
         found = np.asarray(weights, dtype=np.float64)
         if found.shape != (len(classes),):
             raise ValueError(f"{what} has shape {found.shape}; there are {len(classes)} classes.")
         return found
-    position = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
+    position = {label: k for k, label in enumerate(classes.tolist())}
     found = np.ones(len(position))
     for label, weight in weights.items():
         key = label.item() if isinstance(label, np.generic) else label

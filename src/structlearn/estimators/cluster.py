@@ -8,18 +8,35 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.distributed import JoinedBlocks, Partitions, WorkerSpec, aggregation_of, split, spread_out
+from structlearn.distributed import (
+    Engine,
+    JoinedBlocks,
+    Partitions,
+    WorkerSpec,
+    aggregation_of,
+    split,
+    spread_out,
+)
 from structlearn.distributed.dask_engine import DaskEngine
-from structlearn.estimators.base import Task
+from structlearn.estimators.base import S, StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import make_checkpoint
-from structlearn.estimators.inputs import check_weights
+from structlearn.estimators.inputs import Tables, check_weights
+from structlearn.estimators.scikit import Table, drawn_seed
+from structlearn.metrics import Outputs
 from structlearn.problem.objective import Objective
 from structlearn.solvers import BlockFrankWolfe, Checkpoint
+from structlearn.solvers.solver import Solver
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    Cluster: TypeAlias = Client | Engine
 
 #: Parameters that are the driver's alone, and what workers have in their place.
 _DRIVERS = {"verbose": 0, "callback": None, "checkpoint": None, "warm_start": False, "random_state": 0}
@@ -27,24 +44,23 @@ _WORKERS = "workers"
 
 
 @dataclass
-class Laid:
+class Laid(Generic[S]):
     """A partition's data, laid out by an estimator."""
 
-    estimator: Any
-    task: Task
+    estimator: StructuredEstimator[S]
+    problem: TrainingProblem[S]
 
     @property
     def weight(self) -> float:
         """The sum of the example weights, of repeated rows once."""
-        weight, active = self.task.sample_weight, self.task.active
+        weight, active = self.problem.sample_weight, self.problem.active
         if weight is None:
-            return float(self.task.scoring.n_examples)
+            return float(self.problem.scoring.n_examples)
         return float(weight.sum() if active is None else weight[active].sum())
 
     def objective(self, fraction: float) -> Objective:
-        estimator = self.estimator
-        estimator.regularization /= fraction
-        return estimator._objective(self.task)
+        self.estimator.regularization /= fraction
+        return self.estimator._objective(self.problem)
 
 
 @dataclass(frozen=True)
@@ -52,30 +68,40 @@ class LayOut:
     """Lays out a partition as the estimator of a name does, with these parameters."""
 
     name: str
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, object]
 
-    def __call__(self, data: Any, weight: Array | None) -> Laid:
+    def __call__(self, data: Any, weight: Array | None) -> Laid[Any]:
         from structlearn import estimators
 
         estimator = getattr(estimators, self.name)(**self.parameters)
         return Laid(estimator, estimator._lay_out(data.X, data.y, weight, classes=data.classes))
 
 
-def train_on(client: Any, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
+def train_on(
+    client: Cluster,
+    estimator: StructuredEstimator[S],
+    X: Table | Tables | Partitions,
+    y: Outputs,
+    sample_weight: ArrayLike | None,
+) -> None:
     """Fit `estimator` on a cluster: a `distributed.Client`, or any `structlearn.distributed.Engine`.
 
     X and y are as for `fit`, or X is a `Partitions` that the workers see and y is None.
     """
-    solver, stopping = estimator._checked_parameters(auto="sdca")
-    _refuse(estimator, solver)
+    chosen, stopping = estimator._checked_parameters(auto="sdca")
+    solver = _block_solver(estimator, chosen)
     engine = client if hasattr(client, "revive") else DaskEngine(client)
     if y is not None:
         check_weights(sample_weight, len(y))
     checkpoint = make_checkpoint(estimator.checkpoint)
-    seed = estimator._seed()
+    seed = drawn_seed(estimator.random_state)
     with _folder(checkpoint) as (folder, kept):
-        before = len(list(kept.folder.glob("*")))  # a run goes on with the partitions it had
-        partitions = _split(estimator, X, y, folder, before or engine.size, seed)
+        before = len(list(Path(kept.folder).glob("*")))  # a run goes on with the partitions it had
+        if isinstance(X, Partitions):
+            partitions = X
+        else:
+            parts = min(before or engine.size, len(y))
+            partitions = split(folder, estimator._packed, X, y, parts=parts, seed=seed)
         first = partitions.first()
         structure = estimator._lay_out(first.X[:1], first.y[:1], None, classes=first.classes).structure
         weights = partitions.weights(None if sample_weight is None else np.asarray(sample_weight))
@@ -84,17 +110,17 @@ def train_on(client: Any, estimator: Any, X: Any, y: Any, sample_weight: Any) ->
         posts = [
             WorkerSpec(k, str(path), lay_out, weight, solver, seed, own, stopping.tol, aggregation)
             for k, (path, weight) in enumerate(zip(partitions.paths, weights))
-            for own in [replace(kept, folder=kept.folder / f"{k:04d}")]
+            for own in [replace(kept, folder=Path(kept.folder) / f"{k:04d}")]
         ]
         objective = spread_out(engine, posts, structure, estimator.regularization)
         try:
-            estimator._minimise(objective, JoinedBlocks(), stopping, seed)
+            estimator._minimise(objective, structure, JoinedBlocks(), stopping, seed)
         finally:
             objective.close()
 
 
-def _refuse(estimator: Any, solver: Any) -> None:
-    """ValueError for what a cluster cannot do."""
+def _block_solver(estimator: StructuredEstimator[S], solver: Solver) -> BlockFrankWolfe:
+    """The solver itself; ValueError for what a cluster cannot do."""
     if not isinstance(solver, BlockFrankWolfe):
         raise ValueError("A cluster trains with solver='bcfw' (hinge) or 'sdca' (smooth losses), or 'auto'.")
     if solver.averaging:
@@ -105,10 +131,11 @@ def _refuse(estimator: Any, solver: Any) -> None:
         raise ValueError("Masks of possible links are not split over a cluster; leave out cost['possible'].")
     if estimator.warm_start:
         raise ValueError("warm_start does not work on a cluster; use checkpoint to go on from a run.")
+    return solver
 
 
 @contextmanager
-def _folder(checkpoint: Checkpoint | None) -> Iterator[tuple[Path, Any]]:
+def _folder(checkpoint: Checkpoint | None) -> Iterator[tuple[Path, Checkpoint]]:
     """Where partitions go, and how workers write their blocks: beside the driver's checkpoint, if any."""
     scratch = Path(tempfile.mkdtemp(prefix="structlearn-"))
     try:
@@ -122,10 +149,3 @@ def _folder(checkpoint: Checkpoint | None) -> Iterator[tuple[Path, Any]]:
         yield scratch / "parts", replace(checkpoint, folder=folder, resume=True)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _split(estimator: Any, X: Any, y: Any, folder: Path, parts: int, seed: int) -> Partitions:
-    """The partitions that are given, or a split of the data."""
-    if hasattr(X, "paths"):
-        return X
-    return split(folder, estimator._packed, X, y, parts=min(parts, len(y)), seed=seed)

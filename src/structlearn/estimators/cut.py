@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.estimators.base import StructuredEstimator, Task
-from structlearn.estimators.choices import class_weights, cost_options, one_of
+from structlearn.core.memory import Memory
+from structlearn.estimators.base import StructuredEstimator, TrainingProblem
+from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.forms import StoredForm, count, label_array, number
-from structlearn.estimators.graphs import Examples, edge_lengths, read_examples, squared_contrasts
+from structlearn.estimators.graphs import Examples, Images, edge_lengths, read_examples, squared_contrasts
 from structlearn.estimators.inputs import (
     as_list,
     check_feature_count,
@@ -22,7 +24,7 @@ from structlearn.estimators.inputs import (
     label_arrays,
 )
 from structlearn.estimators.scikit import balanced_weights, check_is_fitted
-from structlearn.metrics import sequence_accuracy
+from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.scoring import GraphScoring
 from structlearn.structures.cut.cut import Cuts
 
@@ -31,7 +33,7 @@ _TOLERATED = 0.05
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CutSegmenter(StructuredEstimator):
+class CutSegmenter(StructuredEstimator[Cuts]):
     """Two labels on a graph: theta_i = <w, x_i> + b for each node, theta_ij = -<v, f_ij> for each edge.
 
     A cut edge (unlike labels at its ends) costs <v, f_ij>, so that a positive weight in v smooths. Outputs
@@ -81,7 +83,7 @@ class CutSegmenter(StructuredEstimator):
     def _weight_counts(self) -> set[int]:
         return {self.n_features_in_ + intercept + self._n_edge_features for intercept in (0, 1)}
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CutSegmenter:
+    def fit(self, X: Images, y: Outputs, sample_weight: ArrayLike | None = None) -> CutSegmenter:
         """Train on images or graphs.
 
         Parameters
@@ -103,13 +105,14 @@ class CutSegmenter(StructuredEstimator):
         self._n_edge_features = scoring.F.shape[1]
         ends = np.cumsum(examples.n_nodes)[:-1]
         gold = structure.encode_many(np.split(codes, ends), scoring.shapes)
-        cost = structure.cost_many(gold, scoring.shapes, **self._cost_options(codes))
-        self._train(Task(structure, scoring, gold, cost, weight, memory=self._memory()))
-        self.structure_ = None
+        options = class_costs(self.cost, self.class_weight, self.classes_, lambda: balanced_weights(codes, 2))
+        cost = structure.cost_many(gold, scoring.shapes, **options)
+        self._train(TrainingProblem(structure, scoring, gold, cost, weight, memory=Memory(self.memory)))
+        self.structure_ = None  # type: ignore[assignment]
         self._warn_of_positive_edges(scoring, examples.ends, codes)
         return self
 
-    def _codes(self, examples: Examples, y: Any) -> Array:
+    def _codes(self, examples: Examples, y: Outputs) -> Array:
         """Labels of all nodes, end to end, as 0 and 1; sets `classes_`."""
         outputs = [np.asarray(one) for one in as_list(y, "y")]
         check_same_length(examples.shapes, outputs)
@@ -144,17 +147,6 @@ class CutSegmenter(StructuredEstimator):
         sizes = examples.n_nodes, examples.n_edges
         return GraphScoring(examples.nodes, rows, *sizes, shapes, intercept=self.fit_intercept)
 
-    def _cost_options(self, codes: Array) -> dict[str, Any]:
-        options = cost_options(self.cost, self.classes_)
-        if self.class_weight is None:
-            return options
-        by_class = class_weights(
-            self.class_weight,
-            self.classes_,
-            lambda: balanced_weights(codes, 2),
-        )
-        return {**options, "weights": np.asarray(options.get("weights", np.ones(2))) * by_class}
-
     def _warn_of_positive_edges(self, scoring: GraphScoring, ends: Array, codes: Array) -> None:
         like = codes[ends[:, 0]] == codes[ends[:, 1]]
         bound = Cuts.threshold if self.loss == "sparsemax" else 0.0
@@ -170,14 +162,14 @@ class CutSegmenter(StructuredEstimator):
     # ---- prediction --------------------------------------------------------------------------------
 
     @for_no_examples
-    def predict(self, X: Any) -> list[Array]:
+    def predict(self, X: Images) -> list[Array]:
         """The best labels of each image or graph, in the shape of its pixels or nodes."""
         examples, structure, scoring = self._read(X)
         answers = self._decide(scoring, structure)
         return [self.classes_[_nodes(parts, examples.shapes[i]).astype(np.int64)] for i, parts in answers]
 
     @for_no_examples
-    def predict_marginals(self, X: Any) -> list[Array]:
+    def predict_marginals(self, X: Images) -> list[Array]:
         """How much each node is of the second class, in [0, 1], mostly exactly 0 or 1; after sparsemax."""
         examples, structure, scoring = self._read(X)
         if self.loss != "sparsemax":
@@ -185,18 +177,18 @@ class CutSegmenter(StructuredEstimator):
         return [_nodes(parts, examples.shapes[i]).copy() for i, parts in self._soft(scoring, structure)]
 
     @for_no_examples
-    def decision_function(self, X: Any) -> list[Array]:
+    def decision_function(self, X: Images) -> list[Array]:
         """<w, x_i> + b of each node: what speaks for the second class, without the edges."""
         examples, _, scoring = self._read(X)
         return [
             _nodes(scoring.scores(self.weights_, i, i + 1), shape) for i, shape in enumerate(examples.shapes)
         ]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Images, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
         """The share of pixels or nodes labelled right."""
         return sequence_accuracy(y, self.predict(X), sample_weight)
 
-    def _read(self, X: Any) -> tuple[Examples, Cuts, GraphScoring]:
+    def _read(self, X: Images) -> tuple[Examples, Cuts, GraphScoring]:
         check_is_fitted(self, "weights_")
         examples = read_examples(X, self.connectivity)
         check_feature_count(examples.nodes.shape[1], self.n_features_in_, type(self).__name__)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.estimators.scikit import Rows
 
 #: Rows (or columns) of X that are turned into centred float64 at once.
 AT_ONCE = 2048
@@ -36,7 +36,7 @@ class Design:
     means : ndarray of shape (d,), the weighted means; zeros unless centred
     """
 
-    def __init__(self, X: Any, p: Array, centred: bool) -> None:
+    def __init__(self, X: Rows, p: Array, centred: bool) -> None:
         self.X = X
         self.root = np.sqrt(p)
         self.shape = X.shape
@@ -45,16 +45,14 @@ class Design:
         self.means = np.zeros(X.shape[1])
         #: dense: what rounding of the means has left; sparse: what is subtracted from products, not entries
         self._left = np.zeros(X.shape[1])
-        if not centred:
-            return
-        if self.is_sparse:
-            self._centre_sparse(p)
-        else:
-            self._centre_dense(p)
+        if centred and isinstance(X, np.ndarray):
+            self._centre_dense(X, p)
+        elif centred:
+            self._centre_sparse(X, p)
 
-    def _centre_dense(self, p: Array) -> None:
+    def _centre_dense(self, X: Array, p: Array) -> None:
         """The nearest float64 to each mean, and what that leaves."""
-        near = weighted_mean(self.X, p)
+        near = weighted_mean(X, p)
         self.means = near
         beyond = np.sum([p[rows] @ self._block(rows) for rows in chunks(self.shape[0])], axis=0)
         self.means = near + beyond
@@ -64,13 +62,14 @@ class Design:
 
     def _block(self, rows: slice = slice(None), columns: slice = slice(None)) -> Array:
         """x_i - mean, laid out."""
-        if self.is_sparse:
-            return self.X[rows, columns].toarray() - self._left[columns]
-        return (_float64(self.X[rows, columns]) - self.means[columns]) - self._left[columns]
+        block = self.X[rows, columns]
+        if isinstance(block, np.ndarray):
+            return (_float64(block) - self.means[columns]) - self._left[columns]
+        return block.toarray() - self._left[columns]
 
-    def _centre_sparse(self, p: Array) -> None:
+    def _centre_sparse(self, given: sparse.csr_matrix, p: Array) -> None:
         n, d = self.shape
-        X = self.X.tocsc()
+        X = given.tocsc()
         self.means = self._left = X.T @ p
         filled = np.flatnonzero(2 * np.diff(X.indptr) > n)
         if not filled.size:
@@ -78,7 +77,7 @@ class Design:
         rest = np.setdiff1d(np.arange(d), filled)
         inner = Design(X[:, filled].toarray(), p, True)
         both = sparse.hstack([X[:, rest].astype(np.float64), sparse.csc_matrix(inner._block())], format="csc")
-        self.X = both[:, np.argsort(np.concatenate([rest, filled]))].asformat(self.X.format)
+        self.X = both[:, np.argsort(np.concatenate([rest, filled]))].asformat(given.format)
         self.means[filled] = inner.means
         self._left = self.means.copy()
         self._left[filled] = 0.0
@@ -87,11 +86,11 @@ class Design:
     def sizes(self) -> Array:
         """The norms of the columns as they are stored, of shape (d,), to which rounding is proportional."""
         squares = np.zeros(self.shape[1])
-        if self.is_sparse:
-            squares += self.X.astype(np.float64).power(2).T @ self.root**2
-        else:
+        if isinstance(self.X, np.ndarray):
             for rows in chunks(self.shape[0]):
                 squares += self.root[rows] ** 2 @ self._block(rows) ** 2
+        else:
+            squares += self.X.astype(np.float64).power(2).T @ self.root**2
         return np.sqrt(squares)
 
     def times(self, w: Array) -> Array:
@@ -158,22 +157,22 @@ class Design:
             R = linalg.qr(np.concatenate([R, block]), mode="r", check_finite=False)[0][: R.shape[1]]
         return R
 
-    def columns(self, weighted: bool) -> tuple[Any, Array]:
+    def columns(self, weighted: bool) -> tuple[Rows, Array]:
         """Columns for coordinate descent, sqrt(n) A without and with what is to be subtracted along sqrt(p).
 
         Float32 is kept where the values stay as they are: where X is neither centred entrywise nor weighted.
         """
         root = np.sqrt(self.shape[0]) * self.root
-        if self.is_sparse:
-            X = self.X.tocsc()
-            if weighted:
-                X = sparse.csc_matrix((X.data * root[X.indices], X.indices, X.indptr), shape=X.shape)
-            return X, np.sqrt(self.shape[0]) * self._left
-        X = self._block() if self.centred else self.X
-        return np.asfortranarray(X * root[:, None] if weighted else X), np.zeros(self.shape[1])
+        if isinstance(self.X, np.ndarray):
+            dense = self._block() if self.centred else self.X
+            return np.asfortranarray(dense * root[:, None] if weighted else dense), np.zeros(self.shape[1])
+        X = self.X.tocsc()
+        if weighted:
+            X = sparse.csc_matrix((X.data * root[X.indices], X.indices, X.indptr), shape=X.shape)
+        return X, np.sqrt(self.shape[0]) * self._left
 
 
-def times(X: Any, w: Array) -> Array:
+def times(X: Rows, w: Array) -> Array:
     """X w in float64, without a float64 copy of all of X."""
     if sparse.issparse(X) or X.dtype == np.float64:
         return X @ w
@@ -201,10 +200,11 @@ def _float64(block: Array) -> Array:
     return block.astype(np.float64, copy=False)
 
 
-def quadratic_forms(X: Any, means: Array, matrix: Array) -> Array:
+def quadratic_forms(X: Rows, means: Array, matrix: Array) -> Array:
     """(x - means)^T M (x - means) of each row x, with a positive semidefinite M: what is below zero is 0."""
     found = np.empty(X.shape[0])
     for rows in chunks(X.shape[0]):
-        block = (X[rows].toarray() if sparse.issparse(X) else X[rows]) - means
+        block = X[rows]
+        block = (block if isinstance(block, np.ndarray) else block.toarray()) - means
         found[rows] = np.maximum(np.einsum("ij,ij->i", block @ matrix, block), 0.0)
     return found

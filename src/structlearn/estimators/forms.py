@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import MISSING, fields
 from functools import cache
 from math import isfinite
@@ -16,27 +16,27 @@ from structlearn.storage.schema import check_form
 from structlearn.structures.registry import count as count
 
 
-def number(value: Any) -> bool:
+def number(value: object) -> bool:
     """a finite number"""
     return isinstance(value, int | float) and isfinite(value)
 
 
-def label_array(value: Any) -> bool:
+def label_array(value: object) -> bool:
     """an array of labels"""
     return isinstance(value, np.ndarray) and value.ndim == 1 and value.size > 0
 
 
-def labels_if_any(value: Any) -> bool:
+def labels_if_any(value: object) -> bool:
     """an array of labels, or nothing"""
     return value is None or label_array(value)
 
 
-def numbers(value: Any) -> bool:
+def numbers(value: object) -> bool:
     """an array of finite numbers"""
     return isinstance(value, np.ndarray) and value.dtype.kind in "iuf" and bool(np.isfinite(value).all())
 
 
-def codes(value: Any) -> bool:
+def codes(value: object) -> bool:
     """an array of codes"""
     return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iu"
 
@@ -49,9 +49,9 @@ class StoredForm(NamedTuple):
     n_labels : from the classes to the number of the structure's labels
     """
 
-    fitted: Mapping[str, Any]
+    fitted: Mapping[str, object]
     structures: tuple[str | None, ...] = ()
-    n_labels: Callable[[Any], int] = len
+    n_labels: Callable[[Sized], int] = len
 
 
 class Storable(Protocol):
@@ -71,13 +71,13 @@ class Storable(Protocol):
 
 
 @cache
-def _parameter_forms(kind: type[Storable]) -> dict[str, Any]:
+def _parameter_forms(kind: type[Storable]) -> dict[str, object]:
     """The hints of an estimator's parameters are their forms."""
     hints = get_type_hints(kind)
     return {f"{name}?": hints[name] for name in kind._get_param_names()}
 
 
-def check_parameters(kind: type[Storable], parameters: Mapping[str, Any]) -> None:
+def check_parameters(kind: type[Storable], parameters: Mapping[str, object]) -> None:
     """ValueError for parameters that an estimator does not have, or of another type."""
     forms = _parameter_forms(kind)
     for name in parameters:
@@ -88,7 +88,7 @@ def check_parameters(kind: type[Storable], parameters: Mapping[str, Any]) -> Non
         raise ValueError(f"parameters.loss is none of {kind.__name__}")
 
 
-def check_fitted(kind: type[Storable], fitted: Mapping[str, Any]) -> None:
+def check_fitted(kind: type[Storable], fitted: Mapping[str, object]) -> None:
     """ValueError for what `fit` would not have set."""
     for name in fitted:
         if not name.isidentifier() or name.startswith("__") or hasattr(kind, name):

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.estimators.inputs import as_list, stack_examples
 from structlearn.structures.cut.graphs import Graph, grid_graph, make_graph
+
+#: An image, or the nodes, the edges, and perhaps the edges' features, of a graph.
+Image: TypeAlias = ArrayLike | tuple[ArrayLike, ...]
+Images: TypeAlias = Sequence[Image] | Array
 
 
 class Example(NamedTuple):
@@ -51,7 +56,7 @@ class Examples(NamedTuple):
         return np.concatenate([self.graphs[g].edges + first[i] for i, g in enumerate(self.which)])
 
 
-def read_examples(X: Any, connectivity: int) -> Examples:
+def read_examples(X: Images, connectivity: int) -> Examples:
     """A list of images, (rows, columns, d) arrays, and of graphs, tuples (nodes, edges[, edge features])."""
     grids: dict[tuple[int, int], Graph] = {}
     read = [_read_one(x, connectivity, grids, f"Image {i}") for i, x in enumerate(as_list(X, "X"))]
@@ -61,7 +66,7 @@ def read_examples(X: Any, connectivity: int) -> Examples:
     return Examples(nodes, graphs, which, given, [one.shape for one in read])
 
 
-def _read_one(x: Any, connectivity: int, grids: dict[tuple[int, int], Graph], name: str) -> Example:
+def _read_one(x: Image, connectivity: int, grids: dict[tuple[int, int], Graph], name: str) -> Example:
     if isinstance(x, tuple):
         return _read_graph(x, name)
     if sparse.issparse(x) or np.ndim(x) != 3:
@@ -78,7 +83,7 @@ def _read_one(x: Any, connectivity: int, grids: dict[tuple[int, int], Graph], na
     return Example(pixels.reshape(-1, pixels.shape[2]), grids[shape], None, shape)
 
 
-def _read_graph(x: tuple[Any, ...], name: str) -> Example:
+def _read_graph(x: tuple[ArrayLike, ...], name: str) -> Example:
     if len(x) not in (2, 3):
         raise ValueError(f"{name} is a tuple of {len(x)}; a graph is (nodes, edges[, edge features]).")
     nodes = np.asarray(x[0])
@@ -107,7 +112,7 @@ def _distinct(graphs: Sequence[Graph]) -> tuple[list[Graph], Array]:
     return [graphs[i] for i in first], np.array(which)
 
 
-def _stack_edge_features(given: Sequence[Array | None], dtype: Any) -> Array | None:
+def _stack_edge_features(given: Sequence[Array | None], dtype: DTypeLike) -> Array | None:
     have = [one is not None for one in given]
     if not any(have):
         return None

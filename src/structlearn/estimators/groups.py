@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from structlearn.core.contract import Array
 
 
-def group_ids(groups: Any, n_features: int) -> Array:
+def group_ids(groups: Sequence[object] | Array, n_features: int) -> Array:
     """The group of each feature, 0 .. n_groups - 1, from ids or from lists of feature indices."""
     if all(isinstance(group, Sequence | np.ndarray) and not isinstance(group, str) for group in groups):
         return _ids_of_lists([np.asarray(group) for group in groups], n_features)

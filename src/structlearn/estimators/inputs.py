@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.estimators.scikit import check_is_fitted
+from structlearn.estimators.scikit import Rows, Table, check_is_fitted
+from structlearn.metrics import Outputs
 from structlearn.scoring.base import check_csr
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
+#: What users pass where each example has rows of its own.
+Tables: TypeAlias = Sequence[Table] | Array
 
 #: Rows that are checked at a time, where all are too many.
 ROWS_AT_ONCE = 1 << 16
 
 
-def check_weights(sample_weight: Any, n_examples: int) -> Array | None:
+def check_weights(sample_weight: ArrayLike | None, n_examples: int) -> Array | None:
     """Sample weights as an array of n finite numbers >= 0, not all zero; None stays None."""
     if sample_weight is None:
         return None
@@ -36,9 +40,9 @@ def check_weights(sample_weight: Any, n_examples: int) -> Array | None:
     return weight
 
 
-def summed_duplicates(X: Any) -> Any:
+def summed_duplicates(X: Rows) -> Rows:
     """`X` itself, or a copy in which repeated entries of a sparse matrix are added up."""
-    if sparse.issparse(X):
+    if not isinstance(X, np.ndarray):
         check_csr(X)
         if not X.has_canonical_format:
             X = X.copy()
@@ -50,7 +54,7 @@ def for_no_examples(method: F) -> F:
     """Let a method of a fitted estimator answer a list of no examples with an empty list."""
 
     @wraps(method)
-    def ask(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+    def ask(self: object, X: Tables, *args: object, **options: object) -> object:
         if _is_list(X) and len(X) == 0:
             check_is_fitted(self)
             return []
@@ -59,7 +63,7 @@ def for_no_examples(method: F) -> F:
     return ask  # type: ignore[return-value]
 
 
-def _is_list(data: Any) -> bool:
+def _is_list(data: object) -> bool:
     unordered = isinstance(data, str | bytes | dict | set | frozenset)
     return hasattr(data, "__len__") and not unordered and not sparse.issparse(data)
 
@@ -73,26 +77,55 @@ def as_list(data: Any, name: str) -> Sequence[Any]:
     return data
 
 
-def check_same_length(X: Sequence[Any], y: Sequence[Any]) -> None:
+def check_same_length(X: Sized, y: Sized) -> None:
     if len(X) != len(y):
         raise ValueError(f"X has {len(X)} examples but y has {len(y)}: give one output an example.")
 
 
+@runtime_checkable
+class LaidOut(Protocol):
+    """Data that is laid out already: the rows of all examples, and each one's shape without the features."""
+
+    @property
+    def rows(self) -> Rows: ...
+
+    @property
+    def shapes(self) -> Array: ...
+
+
+@runtime_checkable
+class Coded(Protocol):
+    """Labels that are positions in sorted classes already, those of all examples end to end."""
+
+    @property
+    def classes(self) -> Array: ...
+
+    @property
+    def codes(self) -> Array: ...
+
+    @property
+    def lengths(self) -> Array: ...
+
+
 @dataclass(frozen=True, eq=False)
-class Stacked:
+class Stacked(Sequence[Rows]):
     """Examples end to end, as applications make them: the rows of all in one matrix, and their numbers.
 
     rows : CSR matrix in canonical form, or array, of finite float32 or float64 numbers
     lengths : int array of shape (n_examples,)
     """
 
-    rows: Any
+    rows: Rows
     lengths: Array
 
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def __getitem__(self, key: int | slice) -> Any:
+    @overload
+    def __getitem__(self, key: int) -> Rows: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Rows]: ...
+    def __getitem__(self, key: int | slice) -> Rows | list[Rows]:
         """The rows of an example; of a slice, a list of them."""
         ends, lengths = self.ends[key], self.lengths[key]
         if not isinstance(key, slice):
@@ -110,7 +143,7 @@ class Stacked:
         return self.lengths[:, None]
 
 
-def stack_examples(X: Any, *, ndim: int, noun: str, n_features: int | None = None) -> tuple[Any, Array]:
+def stack_examples(X: Tables, *, ndim: int, noun: str, n_features: int | None = None) -> tuple[Rows, Array]:
     """All examples' feature rows in one matrix, and each example's shape without the feature axis.
 
     `X` is a list of arrays with `ndim` axes, the last of which is the features, or (for ndim = 2) of sparse
@@ -118,7 +151,7 @@ def stack_examples(X: Any, *, ndim: int, noun: str, n_features: int | None = Non
     `structlearn.data.open_packed`) says so by its `rows` and `shapes`, and is not copied. With `n_features`,
     those of a fitted model, an example may have no rows: there is something to predict, if not to learn.
     """
-    if hasattr(X, "rows") and hasattr(X, "shapes"):
+    if isinstance(X, LaidOut):
         return _laid_out(X, ndim, noun, n_features is not None)
     examples = [_one_example(x, ndim, f"{noun} {i}", n_features) for i, x in enumerate(as_list(X, "X"))]
     widths = np.array([x.shape[-1] for x in examples])
@@ -140,19 +173,19 @@ def stack_examples(X: Any, *, ndim: int, noun: str, n_features: int | None = Non
     return rows, shapes
 
 
-def _laid_out(X: Any, ndim: int, noun: str, may_be_empty: bool) -> tuple[Any, Array]:
+def _laid_out(X: LaidOut, ndim: int, noun: str, may_be_empty: bool) -> tuple[Rows, Array]:
     if X.shapes.shape[1] != ndim - 1:
         raise ValueError(f"{noun} 0 must have {ndim} axes, the last of them the features.")
     empty = np.flatnonzero((np.asarray(X.shapes) <= 0).any(axis=1))
     if empty.size and not may_be_empty:
         raise ValueError(f"{noun} {empty[0]} is empty.")
-    values = X.rows.data if sparse.issparse(X.rows) else X.rows
+    values = X.rows if isinstance(X.rows, np.ndarray) else X.rows.data
     if not all(np.isfinite(values[a : a + ROWS_AT_ONCE]).all() for a in range(0, len(values), ROWS_AT_ONCE)):
         raise ValueError("X contains NaN or infinity in its features.")
     return X.rows, np.asarray(X.shapes, dtype=np.int64)
 
 
-def _one_example(x: Any, ndim: int, name: str, n_features: int | None) -> Any:
+def _one_example(x: Any, ndim: int, name: str, n_features: int | None) -> Rows:
     if type(x) is np.ndarray and x.ndim == ndim and x.size and x.dtype.char in "df":
         return x  # the usual case, of which there may be a million
     if sparse.issparse(x) and ndim == 2:
@@ -193,7 +226,7 @@ def check_feature_count(got: int, expected: int, name: str) -> None:
         raise ValueError(f"X has {got} features, but {name} is expecting {expected} features as input.")
 
 
-def label_arrays(y: Any, noun: str) -> tuple[list[Array], Array]:
+def label_arrays(y: Outputs, noun: str) -> tuple[list[Array], Array]:
     """`y` as a list of 1-D label arrays of one kind (strings, integers ...), and all of them end to end."""
     arrays = []
     for i, one in enumerate(as_list(y, "y")):
@@ -211,19 +244,19 @@ def label_arrays(y: Any, noun: str) -> tuple[list[Array], Array]:
     return arrays, np.concatenate(arrays)
 
 
-def label_codes(y: Any, noun: str, classes: Any = None) -> tuple[Array, Array, Array]:
+def label_codes(y: Outputs, noun: str, classes: Array | None = None) -> tuple[Array, Array, Array]:
     """Classes, all labels end to end as positions in them, and how many labels each example has.
 
     `classes` are all that there are, sorted, where y may lack some.
     """
-    if hasattr(y, "codes") and hasattr(y, "classes"):
+    if isinstance(y, Coded):
         return y.classes, y.codes, y.lengths
     arrays, labels = label_arrays(y, noun)
     classes, codes = coded(labels, classes)
     return classes, codes, np.array([len(one) for one in arrays])
 
 
-def coded(labels: Array, classes: Any) -> tuple[Array, Array]:
+def coded(labels: Array, classes: Array | None) -> tuple[Array, Array]:
     """Classes, those of the labels unless given, and the labels as positions in them."""
     if classes is None:
         found, codes = np.unique(labels, return_inverse=True)
@@ -231,7 +264,12 @@ def coded(labels: Array, classes: Any) -> tuple[Array, Array]:
     return classes, np.searchsorted(classes, labels)
 
 
-def canonical_examples(X: Any, codes: Array, weight: Array | None) -> tuple[Array, Array]:
+def check_two_classes(classes: Array) -> None:
+    if len(classes) < 2:
+        raise ValueError(f"y has only one class, {classes[0]}; a classifier needs at least two.")
+
+
+def canonical_examples(X: Rows, codes: Array, weight: Array | None) -> tuple[Array, Array]:
     """Distinct examples in an order that does not depend on how they came, and all examples' weights.
 
     Equal rows with equal outputs become one example of their summed weight: a weight of 2 then is the same
@@ -267,9 +305,9 @@ def _mix(x: Array) -> Array:
     return x ^ (x >> np.uint64(31))
 
 
-def _row_hashes(X: Any, rows_at_once: int = 4096) -> Array:
+def _row_hashes(X: Rows, rows_at_once: int = 4096) -> Array:
     """A 64-bit hash of each row: the sum over its non-zeros of a mixing of column and value."""
-    if sparse.issparse(X):
+    if not isinstance(X, np.ndarray):
         salt = _mix(X.indices.astype(np.uint64) + np.uint64(1))
         mixed = _mix(_bits(X.data) + salt)
         sums = np.concatenate([[np.uint64(0)], np.cumsum(mixed, dtype=np.uint64)])
@@ -287,7 +325,7 @@ def _bits(values: Array) -> Array:
     return np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
 
 
-def _same(X: Any, i: int, j: int) -> bool:
-    if sparse.issparse(X):
-        return (X[i] != X[j]).nnz == 0
-    return np.array_equal(X[i], X[j])
+def _same(X: Rows, i: int, j: int) -> bool:
+    if isinstance(X, np.ndarray):
+        return np.array_equal(X[i], X[j])
+    return (X[i] != X[j]).nnz == 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -11,6 +12,12 @@ from structlearn.core.memory import Memory
 from structlearn.scoring import Scoring
 from structlearn.structures import Structure
 from structlearn.structures.base import SparseVertices
+
+
+class Sliceable(Protocol):
+    """Outputs that a slice gives a list of."""
+
+    def __getitem__(self, key: slice, /) -> Sequence[object] | Array: ...
 
 
 class Pieces:
@@ -26,7 +33,7 @@ class Pieces:
 
 
 def gold_and_cost(
-    structure: Structure, outputs: Any, scoring: Scoring, memory: Memory, **options: Any
+    structure: Structure, outputs: Sliceable, scoring: Scoring, memory: Memory, **options: object
 ) -> tuple[SparseVertices, Array]:
     """`encode_many` and `cost_many` of all examples. `outputs` gives lists of outputs by slices.
 

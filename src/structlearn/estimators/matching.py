@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.estimators.base import Task
+from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.forms import StoredForm, count
+from structlearn.estimators.inputs import Tables
 from structlearn.estimators.parts import PartEstimator
 from structlearn.estimators.scikit import check_is_fitted
-from structlearn.metrics import link_scores
-from structlearn.structures import Matching, Structure
+from structlearn.metrics import Outputs, link_scores
+from structlearn.structures import Matching
+
+if TYPE_CHECKING:
+    from structlearn.estimators.cluster import Cluster
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MatchingClassifier(PartEstimator):
+class MatchingClassifier(PartEstimator[Matching]):
     """Bipartite matching with features of edges: theta_ij = <w, x_ij>.
 
     The parameters are those of `StructuredEstimator`, and two more. `cost` may be a mapping with the weights
@@ -48,32 +53,44 @@ class MatchingClassifier(PartEstimator):
     )
     _packed = "matching"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> MatchingClassifier:
+    def fit(
+        self,
+        X: Tables,
+        y: Outputs,
+        sample_weight: ArrayLike | None = None,
+        *,
+        client: Cluster | None = None,
+    ) -> MatchingClassifier:
         """Train on X a list of (m, n, d) arrays of edge features, and y a list of matchings.
 
         A matching is an (m, n) 0/1 table, or a vector of m column numbers with -1 for none; `predict` answers
         in the form of y. With a `distributed.Client` training runs on its cluster (see
         `structlearn.distributed`).
         """
-        self._fit(X, y, sample_weight, client)
+        if client is None:
+            self._train(self._lay_out(X, y, sample_weight))
+        else:
+            from structlearn.estimators.cluster import train_on
+
+            train_on(client, self, X, y, sample_weight)
         return self
 
-    def _lay_out(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Task:
-        task = super()._lay_out(X, y, sample_weight)
-        self._answers_vectors = all(np.ndim(one) == 1 for one in y)
-        return task
+    def _lay_out(
+        self, X: Tables, y: Outputs, sample_weight: ArrayLike | None, classes: Array | None = None
+    ) -> TrainingProblem[Matching]:
+        structure = Matching(unmatched=self.unmatched, capacities=self.capacities)
+        problem = self._problem(structure, X, y, sample_weight)
+        self._answers_vectors = all(np.asarray(one).ndim == 1 for one in y)
+        return problem
 
-    def _make_structure(self) -> Structure:
-        return Matching(unmatched=self.unmatched, capacities=self.capacities)
-
-    def predict(self, X: Any) -> list[Array]:
+    def predict(self, X: Tables) -> list[Array]:
         """The best matching of each pair."""
         found = self._predict_parts(X)
         if self._answers_vectors and self.capacities[0] == 1:
             return [self.structure_.columns(vertex) for vertex in found]
         return [self.structure_.decode(vertex) for vertex in found]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
         """F1 of the links, over all pairs."""
         check_is_fitted(self, "weights_")
         found = [self.structure_.decode(vertex) for vertex in self._predict_parts(X)]

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
+from structlearn.core.memory import Memory
+from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import cost_options, one_of
 from structlearn.estimators.forms import StoredForm, count, label_array
-from structlearn.estimators.inputs import canonical_examples, check_weights, coded, summed_duplicates
+from structlearn.estimators.inputs import canonical_examples
 from structlearn.estimators.layout import gold_and_cost
-from structlearn.estimators.scikit import (
-    ClassifierMixin,
-    available_if,
-    check_classes,
-    check_is_fitted,
-    checked_examples,
-    checked_rows,
-    sample_weights,
-)
+from structlearn.estimators.rows import ClassEstimator, one_row_each
+from structlearn.estimators.scikit import Table, available_if
+from structlearn.metrics import Outputs
 from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
 from structlearn.problem.registry import CLASSES, LOSSES
 from structlearn.scoring import RowScoring
 from structlearn.structures import Simplex
 
+if TYPE_CHECKING:
+    from structlearn.estimators.cluster import Cluster
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
+class MulticlassClassifier(ClassEstimator[Simplex]):
     """Linear classifier over the `Simplex`: theta_k = <w_k, x>.
 
     With the hinge this is the multiclass SVM of Crammer and Singer, with "softmax" multinomial logistic
@@ -60,42 +59,36 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
 
     _packed = "classes"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, client: Any = None) -> MulticlassClassifier:
+    def fit(
+        self,
+        X: Table,
+        y: Outputs,
+        sample_weight: ArrayLike | None = None,
+        *,
+        client: Cluster | None = None,
+    ) -> MulticlassClassifier:
         """Train on X of shape (n, d), dense or CSR, and n labels.
 
         With a `distributed.Client` training runs on its cluster (see `structlearn.distributed`).
         """
-        self._fit(X, y, sample_weight, client)
+        if client is None:
+            self._train(self._lay_out(X, y, sample_weight))
+        else:
+            from structlearn.estimators.cluster import train_on
+
+            train_on(client, self, X, y, sample_weight)
         return self
 
-    def _lay_out(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Task:
-        X, y = checked_examples(self, X, y, accept_sparse="csr", order="C")
-        X = summed_duplicates(X)
-        check_classes(y)
-        weight = check_weights(sample_weight, X.shape[0])
-        self.classes_, codes = coded(y, classes)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has only one class, {self.classes_[0]}; a classifier needs at least two.")
-        if self.class_weight is not None:
-            by_class = sample_weights(self.class_weight, y)
-            weight = by_class if weight is None else weight * by_class
-        return self._task(X, codes, weight)
-
-    def _task(self, X: Any, codes: Array, weight: Array | None) -> Task:
-        structure, memory = Simplex(len(self.classes_)), self._memory()
-        ones = np.ones(X.shape[0], dtype=np.int64)
-        scoring = RowScoring(
-            X,
-            ones,
-            structure.n_labels,
-            intercept=self.fit_intercept,
-            sparsify=memory.limit is None,
-            memory=memory,
-        )
+    def _lay_out(
+        self, X: Table, y: Outputs, sample_weight: ArrayLike | None, classes: Array | None = None
+    ) -> TrainingProblem[Simplex]:
+        rows, codes, weight = self._read(X, y, sample_weight, classes)
+        structure, memory = Simplex(len(self.classes_)), Memory(self.memory)
+        scoring = self._training_scoring(structure, rows, one_row_each(rows), memory)
         options = cost_options(self.cost, self.classes_)
         gold, cost = gold_and_cost(structure, codes, scoring, memory, **options)
-        active, weight = canonical_examples(X, codes, weight)
-        return Task(structure, scoring, gold, cost, weight, active, self._penalty(scoring), memory)
+        active, weight = canonical_examples(rows, codes, weight)
+        return TrainingProblem(structure, scoring, gold, cost, weight, active, self._penalty(scoring), memory)
 
     def _penalty(self, scoring: RowScoring) -> Penalty | None:
         kind = one_of("penalty", self.penalty, ("l2", "l1", "group"))
@@ -105,12 +98,12 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
             return ElasticNet(self.regularization)
         return GroupNorm(self.regularization, np.arange(scoring.n_weights) // scoring.n_labels)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Table) -> Array:
         """Scores of shape (n, K); for two classes (n,), the second's minus the first's."""
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """The class with the highest score."""
         best = np.argmax(self._scores(X), axis=1)
         return self.classes_[best]
@@ -123,18 +116,7 @@ class MulticlassClassifier(ClassifierMixin, RowWeights, StructuredEstimator):
         return True
 
     @available_if(_smooth)
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Table) -> Array:
         """Probabilities of shape (n, K): the prediction function of the loss, sparse if that is."""
         scores = self._scores(X)
         return self.structure_.respond(LOSSES[self.loss].regularizer.record(self.structure_), scores)[0]
-
-    def _scores(self, X: Any) -> Array:
-        check_is_fitted(self, "weights_")
-        X = checked_rows(self, X)
-        scoring = self._row_scoring(X, np.ones(X.shape[0], dtype=np.int64))
-        return scoring.scores(self.weights_, 0, X.shape[0]).reshape(-1, len(self.classes_))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

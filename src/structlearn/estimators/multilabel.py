@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.estimators.base import RowWeights, StructuredEstimator, Task
-from structlearn.estimators.choices import class_weights, cost_options, one_of
+from structlearn.core.memory import Memory
+from structlearn.estimators.base import TrainingProblem
+from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import as_list, canonical_examples, check_weights, summed_duplicates
 from structlearn.estimators.layout import gold_and_cost
-from structlearn.estimators.scikit import check_is_fitted, checked_examples, checked_rows
+from structlearn.estimators.rows import FlatEstimator, one_row_each
+from structlearn.estimators.scikit import Table, checked_examples
 from structlearn.metrics import subset_accuracy
-from structlearn.scoring import RowScoring
 from structlearn.structures import Cube, LabelGraph
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+#: A 0/1 matrix, sets of labels, or a vector of labels.
+LabelSets: TypeAlias = Table | Sequence[Iterable[object]]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MultiLabelClassifier(RowWeights, StructuredEstimator):
+class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
     """Any subset of K labels: theta_k = <w_k, x> for each label that is on, and a 2x2 table for each pair.
 
     The parameters are those of `StructuredEstimator`, and one more. `cost` may be an array of shape (K,) or a
@@ -43,59 +52,53 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
     classes_, n_features_in_, weights_, certificate_, history_
     """
 
-    edges: Any = "all"
+    edges: str | ArrayLike = "all"
 
     _stored: ClassVar[StoredForm] = StoredForm(
         {"classes_": label_array, "n_features_in_": count, "_form": Literal["matrix", "vector", "sets"]},
         ("Cube", "LabelGraph"),
     )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MultiLabelClassifier:
+    def fit(self, X: Table, y: LabelSets, sample_weight: ArrayLike | None = None) -> MultiLabelClassifier:
         """Train on X of shape (n, d), dense or CSR.
 
         y is a 0/1 matrix of shape (n, K), a list of sets (lists, tuples) of labels, or a vector of labels,
         one per example; `predict` answers in the same form.
         """
-        X = summed_duplicates(checked_examples(self, X, accept_sparse="csr", order="C"))
+        rows = summed_duplicates(checked_examples(self, X, accept_sparse="csr", order="C"))
         on = self._read_labels(y)
-        if len(on) != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} examples but y has {len(on)}: give one output an example.")
-        weight = check_weights(sample_weight, X.shape[0])
-        structure = self._make_structure(on)
-        ones = np.ones(X.shape[0], dtype=np.int64)
-        memory = self._memory()
-        scoring = RowScoring(
-            X,
-            ones,
-            structure.n_labels,
-            n_shared=structure.n_shared,
-            intercept=self.fit_intercept,
-            sparsify=memory.limit is None,
-            memory=memory,
+        if len(on) != rows.shape[0]:
+            raise ValueError(
+                f"X has {rows.shape[0]} examples but y has {len(on)}: give one output an example."
+            )
+        weight = check_weights(sample_weight, rows.shape[0])
+        structure, memory = self._make_structure(on), Memory(self.memory)
+        scoring = self._training_scoring(structure, rows, one_row_each(rows), memory)
+        options = class_costs(
+            self.cost,
+            self.class_weight,
+            self.classes_,
+            lambda: on.size / (on.shape[1] * np.maximum(on.sum(axis=0), 1)),
         )
-        gold, cost = gold_and_cost(structure, on, scoring, memory, **self._cost_options(on))
-        active, weight = canonical_examples(X, on, weight)
-        self._train(Task(structure, scoring, gold, cost, weight, active, memory=memory))
+        gold, cost = gold_and_cost(structure, on, scoring, memory, **options)
+        active, weight = canonical_examples(rows, on, weight)
+        self._train(TrainingProblem(structure, scoring, gold, cost, weight, active, memory=memory))
         return self
 
-    def _read_labels(self, y: Any) -> Array:
+    def _read_labels(self, y: LabelSets) -> Array:
         """The 0/1 matrix of `y`; sets `classes_` and the form of the answers."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        if sparse.issparse(y):
-            y = y.toarray()
-        self._form = form = label_form(y)
-        if form == "matrix":
-            on = np.asarray(y)
-            if not np.isin(on, (0, 1)).all():
-                raise ValueError(
-                    "y of shape (n, K) must hold 0 and 1 only; got other values (continuous or NaN?)."
-                )
-            self.classes_ = np.arange(on.shape[1])
-            return on.astype(np.int64)
-        sets = [{label} for label in _plain_labels(y)] if form == "vector" else [set(one) for one in y]
-        self.classes_ = _sorted_labels(sets)
-        return membership(sets, self.classes_)
+        self._form, found = read_labels(y)
+        if isinstance(found, list):
+            self.classes_ = _sorted_labels(found)
+            return membership(found, self.classes_)
+        if not np.isin(found, (0, 1)).all():
+            raise ValueError(
+                "y of shape (n, K) must hold 0 and 1 only; got other values (continuous or NaN?)."
+            )
+        self.classes_ = np.arange(found.shape[1])
+        return found.astype(np.int64)
 
     def _make_structure(self, on: Array) -> Cube | LabelGraph:
         n_labels = on.shape[1]
@@ -109,25 +112,14 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
     def _edge_positions(self) -> Array:
         position = {label: k for k, label in enumerate(self.classes_.tolist())}
         pairs = []
-        for pair in as_list(self.edges, "edges"):
-            pair = [label.item() if isinstance(label, np.generic) else label for label in pair]
+        for labels in as_list(self.edges, "edges"):
+            pair = [label.item() if isinstance(label, np.generic) else label for label in labels]
             if len(pair) != 2 or any(label not in position for label in pair):
                 raise ValueError(f"edges has {tuple(pair)!r}, which is not a pair of labels of y.")
             pairs.append([position[label] for label in pair])
         return np.array(pairs, dtype=np.int64)
 
-    def _cost_options(self, on: Array) -> dict[str, Any]:
-        options = cost_options(self.cost, self.classes_)
-        if self.class_weight is None:
-            return options
-        by_class = class_weights(
-            self.class_weight,
-            self.classes_,
-            lambda: on.size / (on.shape[1] * np.maximum(on.sum(axis=0), 1)),
-        )
-        return {**options, "weights": options.get("weights", 1.0) * by_class}
-
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Table) -> Array | list[tuple[object, ...]]:
         """The best label set of each row, in the form that y had: a 0/1 matrix or a list of tuples.
 
         Where y was a vector of labels, one per example, the best single label.
@@ -136,14 +128,11 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
         if self._form == "vector":
             best = np.argmax(self.decision_function(X) + self._single_scores(), axis=1)
             return self.classes_[best]
-        on = self._predict_matrix(scoring)
+        parts = [part for _, part in self._decide(scoring, self.structure_)]
+        on = (np.stack(parts) > 0.5).astype(np.int64)
         if self._form == "matrix":
             return on
         return [tuple(self.classes_[row.astype(bool)].tolist()) for row in on]
-
-    def _predict_matrix(self, scoring: RowScoring) -> Array:
-        parts = [part for _, part in self._decide(scoring)]
-        return (np.stack(parts) > 0.5).astype(np.int64)
 
     def _single_scores(self) -> Array:
         """What the pairs add to the score of each label if it is the only one."""
@@ -151,38 +140,29 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
         tables = [structure.encode(one)[structure.n_labels :] for one in np.eye(structure.n_labels)]
         return np.array(tables) @ self._shared_weights
 
-    def predict_marginals(self, X: Any) -> Array:
+    def predict_marginals(self, X: Table) -> Array:
         """Probability of each label, of shape (n, K); 0 or 1 exactly for many after sparsemax."""
-        return np.stack([parts for _, parts in self._soft(self._scoring(X))])
+        return np.stack([parts for _, parts in self._soft(self._scoring(X), self.structure_)])
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Table) -> Array:
         """Score of each label by itself, of shape (n, K), without the pairs."""
-        scoring = self._scoring(X)
-        return scoring.scores(self.weights_, 0, scoring.n_examples).reshape(-1, len(self.classes_))
+        return self._scores(X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Table, y: LabelSets, sample_weight: ArrayLike | None = None) -> float:
         """The share of examples whose whole label set is right."""
         return subset_accuracy(self.indicator(y), self.indicator(self.predict(X)), sample_weight)
 
-    def indicator(self, y: Any) -> Array:
+    def indicator(self, y: LabelSets) -> Array:
         """Outputs in any accepted form as a 0/1 matrix over `classes_` and, last, any unknown label."""
-        if sparse.issparse(y):
-            y = y.toarray()
-        form = label_form(y)
-        if form == "matrix":
-            on = np.asarray(y, dtype=np.int64)
-            if on.ndim != 2 or on.shape[1] != len(self.classes_):
-                raise ValueError(f"y has {on.shape[1]} labels but the model has {len(self.classes_)}.")
-            return np.column_stack([on, np.zeros(len(on), dtype=np.int64)])
-        sets = [{label} for label in _plain_labels(y)] if form == "vector" else [set(one) for one in y]
-        known = set(self.classes_.tolist())
-        unknown = np.array([bool(one - known) for one in sets], dtype=np.int64)
-        return np.column_stack([membership([one & known for one in sets], self.classes_), unknown])
-
-    def _scoring(self, X: Any) -> RowScoring:
-        check_is_fitted(self, "weights_")
-        X = checked_rows(self, X)
-        return self._row_scoring(X, np.ones(X.shape[0], dtype=np.int64))
+        _, found = read_labels(y)
+        if isinstance(found, list):
+            known = set(self.classes_.tolist())
+            unknown = np.array([bool(one - known) for one in found], dtype=np.int64)
+            return np.column_stack([membership([one & known for one in found], self.classes_), unknown])
+        on = found.astype(np.int64)
+        if on.ndim != 2 or on.shape[1] != len(self.classes_):
+            raise ValueError(f"y has {on.shape[1]} labels but the model has {len(self.classes_)}.")
+        return np.column_stack([on, np.zeros(len(on), dtype=np.int64)])
 
     @property
     def edges_(self) -> Array:
@@ -194,39 +174,45 @@ class MultiLabelClassifier(RowWeights, StructuredEstimator):
         """Weights of the pairs' tables, of shape (n_edges, 2, 2)."""
         return self._shared_weights.reshape(-1, 2, 2)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
 
 
-def label_form(y: Any) -> str:
-    """Whether outputs are a 0/1 "matrix", a "vector" of labels, or "sets"."""
+def read_labels(y: LabelSets) -> tuple[str, Array | list[set[str | int]]]:
+    """The form of outputs, "matrix", "vector" or "sets", and the matrix, or the set of each example."""
+    form = _label_form(y)
+    if form == "matrix":
+        return form, sparse.csr_array(y).toarray() if sparse.issparse(y) else np.asarray(y)
+    if form == "sets":
+        return form, [set(one) for one in as_list(y, "y")]
+    values = np.asarray(y)
+    if values.dtype.kind == "f" and not (np.isfinite(values).all() and (values == np.rint(values)).all()):
+        raise ValueError("y is continuous or has NaN; labels are integers or strings.")
+    return form, [{label} for label in values.tolist()]
+
+
+def _label_form(y: LabelSets) -> str:
+    if sparse.issparse(y):
+        return "matrix"
     if not isinstance(y, np.ndarray) and hasattr(y, "__array__"):
         y = np.asarray(y)
     if isinstance(y, np.ndarray) and y.dtype != object:
         return "matrix" if y.ndim == 2 else "vector"
-    y = as_list(y, "y")
-    if all(np.ndim(one) == 0 and not isinstance(one, set | frozenset) for one in y):
+    examples = as_list(y, "y")
+    if all(np.ndim(one) == 0 and not isinstance(one, set | frozenset) for one in examples):
         return "vector"
-    if any(isinstance(one, set | frozenset | tuple) for one in y):
+    if any(isinstance(one, set | frozenset | tuple) for one in examples):
         return "sets"
-    lengths = {len(one) for one in y}
+    lengths = {len(one) for one in examples}
     looks_binary = len(lengths) == 1 and all(
-        isinstance(v, int | float | bool | np.number) and v in (0, 1) for one in y for v in one
+        isinstance(v, int | float | bool | np.number) and v in (0, 1) for one in examples for v in one
     )
     return "matrix" if looks_binary and lengths != {0} else "sets"
 
 
-def _plain_labels(y: Any) -> list[Any]:
-    values = np.asarray(y)
-    if values.dtype.kind == "f" and not (np.isfinite(values).all() and (values == np.rint(values)).all()):
-        raise ValueError("y is continuous or has NaN; labels are integers or strings.")
-    return values.tolist()
-
-
-def _sorted_labels(sets: list[set[Any]]) -> Array:
+def _sorted_labels(sets: list[set[str | int]]) -> Array:
     labels = set().union(*sets)
     if not labels:
         raise ValueError("y names no label at all.")
@@ -235,7 +221,7 @@ def _sorted_labels(sets: list[set[Any]]) -> Array:
     return np.array(sorted(labels))
 
 
-def membership(sets: list[set[Any]], classes: Array) -> Array:
+def membership(sets: list[set[str | int]], classes: Array) -> Array:
     """0/1 matrix of which classes each set holds."""
     position = {label: k for k, label in enumerate(classes.tolist())}
     on = np.zeros((len(sets), len(position)), dtype=np.int64)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape
-from structlearn.estimators.base import StructuredEstimator, Task
+from structlearn.core.memory import Memory
+from structlearn.estimators.base import S, StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import cost_options
 from structlearn.estimators.inputs import (
+    Tables,
     as_list,
     check_feature_count,
     check_same_length,
@@ -20,17 +24,16 @@ from structlearn.estimators.inputs import (
 )
 from structlearn.estimators.layout import gold_and_cost
 from structlearn.estimators.scikit import check_is_fitted
+from structlearn.metrics import Outputs
 from structlearn.scoring import PartScoring
 from structlearn.structures import Structure
-from structlearn.structures.whole import Whole
 
 
-class PartWeights:
-    """The weights of an estimator whose parts have features of their own, by name."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class PartEstimator(StructuredEstimator[S]):
+    """Features for each part, weights for each feature."""
 
-    weights_: Array
-    n_features_in_: int
-    structure_: Any
+    _noun: ClassVar[str] = "Example"
 
     @property
     def coef_(self) -> Array:
@@ -42,34 +45,24 @@ class PartWeights:
         """Weight of the constant feature; zero where there is none."""
         return float(self.weights_[-1]) if self.weights_.size > self.n_features_in_ else 0.0
 
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class PartEstimator(PartWeights, StructuredEstimator):
-    """Features for each part, weights for each feature."""
-
-    _noun: ClassVar[str] = "Example"
-
-    def _make_structure(self) -> Structure:
-        raise NotImplementedError
-
-    def _lay_out(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Task:
+    def _problem(
+        self, structure: S, X: Tables, y: Outputs, sample_weight: ArrayLike | None
+    ) -> TrainingProblem[S]:
+        """Check the data and lay it out."""
         if self.class_weight is not None:
             raise ValueError(f"{type(self).__name__} has no classes to weigh; use cost or sample_weight.")
-        structure = self._make_structure()
-        if structure.n_shared:
-            structure = Whole(structure)
         scoring = self._read(X, structure)
         outputs = as_list(y, "y")
         check_same_length(X, outputs)
         weight = check_weights(sample_weight, scoring.n_examples)
         for i, (one, size) in enumerate(zip(outputs, np.diff(scoring.start))):
             self._check_output(structure, i, one, scoring.shapes[i], int(size))
-        memory = self._memory()
+        memory = Memory(self.memory)
         gold, cost = gold_and_cost(structure, outputs, scoring, memory, **cost_options(self.cost))
         self.n_features_in_ = scoring.n_features
-        return Task(structure, scoring, gold, cost, weight, memory=memory)
+        return TrainingProblem(structure, scoring, gold, cost, weight, memory=memory)
 
-    def _check_output(self, structure: Structure, i: int, y: Any, shape: Array, size: int) -> None:
+    def _check_output(self, structure: Structure, i: int, y: object, shape: Array, size: int) -> None:
         """Name the example whose output does not fit; the structure's own sentence says why."""
         try:
             parts = structure.encode(y, (int(shape[0]), int(shape[1])))
@@ -81,38 +74,36 @@ class PartEstimator(PartWeights, StructuredEstimator):
             )
 
     @for_no_examples
-    def _predict_parts(self, X: Any) -> list[Array]:
-        check_is_fitted(self, "weights_")
+    def _predict_parts(self, X: Tables) -> list[Array]:
         scoring = self._scoring(X)
-        answers = self._decide(scoring)
-        return [self._shaped(parts.copy(), scoring.shapes[i]) for i, parts in answers]
+        return self._each_shaped(scoring, self._decide(scoring, self.structure_))
 
     @for_no_examples
-    def predict_marginals(self, X: Any) -> list[Array]:
+    def predict_marginals(self, X: Tables) -> list[Array]:
         """The prediction function of the loss: marginals, or a sparse mixture after sparsemax."""
-        check_is_fitted(self, "weights_")
         scoring = self._scoring(X)
-        return [self._shaped(parts.copy(), scoring.shapes[i]) for i, parts in self._soft(scoring)]
+        return self._each_shaped(scoring, self._soft(scoring, self.structure_))
 
     @for_no_examples
-    def decision_function(self, X: Any) -> list[Array]:
+    def decision_function(self, X: Tables) -> list[Array]:
         """Score of each part, example by example."""
-        check_is_fitted(self, "weights_")
         scoring = self._scoring(X)
-        return [
-            self._shaped(scoring.scores(self.weights_, i, i + 1), scoring.shapes[i])
-            for i in range(scoring.n_examples)
-        ]
+        scores = ((i, scoring.scores(self.weights_, i, i + 1)) for i in range(scoring.n_examples))
+        return self._each_shaped(scoring, scores)
 
-    def _shaped(self, parts: Array, shape: Array) -> Array:
-        return parts.reshape(shape) if self.structure_.part_ndim == 2 else parts
+    def _each_shaped(self, scoring: PartScoring, answers: Iterable[tuple[int, Array]]) -> list[Array]:
+        """Copies of part vectors, as tables where parts form one."""
+        if self.structure_.part_ndim == 2:
+            return [parts.reshape(scoring.shapes[i]).copy() for i, parts in answers]
+        return [parts.copy() for _, parts in answers]
 
-    def _scoring(self, X: Any) -> PartScoring:
+    def _scoring(self, X: Tables) -> PartScoring:
+        check_is_fitted(self, "weights_")
         scoring = self._read(X, self.structure_)
         check_feature_count(scoring.n_features, self.n_features_in_, type(self).__name__)
         return scoring
 
-    def _read(self, X: Any, structure: Structure) -> PartScoring:
+    def _read(self, X: Tables, structure: Structure) -> PartScoring:
         F, axes = stack_examples(X, ndim=structure.part_ndim + 1, noun=self._noun)
         shapes = [self._shape(structure, i, tuple(one)) for i, one in enumerate(axes)]
         return PartScoring(F, np.array(shapes), sizes=axes.prod(axis=1), intercept=self.fit_intercept)

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from math import inf, isnan, sqrt
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import check_number
+from structlearn.estimators.inputs import Tables
+from structlearn.estimators.scikit import Table
+from structlearn.metrics import Outputs
 from structlearn.solvers import Solution
+
+E = TypeVar("E", bound=StructuredEstimator[Any])
 
 
 def regularization_path(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    regularizations: Any,
+    estimator: E,
+    X: Table | Tables,
+    y: Outputs,
+    regularizations: Iterable[float],
     *,
     gap: float | None = None,
-    sample_weight: Any = None,
-) -> list[Any]:
+    sample_weight: ArrayLike | None = None,
+) -> list[E]:
     """Fitted copies of `estimator` along decreasing lambda, each started from the one before.
 
     Parameters
@@ -58,58 +64,42 @@ def regularization_path(
     values = np.sort([check_number("regularizations", float(one), strict=True) for one in regularizations])
     if not values.size:
         raise ValueError("regularizations is empty; give at least one value of lambda.")
-    if gap is None:
-        found = _along(estimator, X, y, values[::-1], sample_weight)
-    else:
+    tol, rest = estimator.tol, iter(values[::-1].tolist())
+    if gap is not None:
         if getattr(estimator, "penalty", "l2") != "l2":
             raise ValueError("gap is for penalty='l2'; give all regularizations instead.")
-        gap = check_number("gap", gap, strict=True)
-        found = _within(estimator, X, y, float(values[-1]), float(values[0]), gap, sample_weight)
-    return [_finished(model, estimator) for model in found]
+        tol = min(tol, check_number("gap", gap, strict=True) / 2)
+    models: list[E] = []
+    value = next(rest)
+    while value is not None:
+        model = clone(estimator).set_params(warm_start=True, regularization=value, tol=tol)
+        if models:
+            model._solution = models[-1]._solution
+        models.append(model.fit(X, y, sample_weight))
+        for finished in models[-2:-1]:
+            _finish(finished, estimator.warm_start)
+        value = next(rest, None) if gap is None else _next_value(model, float(values[0]), gap)
+    _finish(models[-1], estimator.warm_start)
+    return models
 
 
-def _finished(model: Any, estimator: Any) -> Any:
-    """A model without what only the next one needed."""
+def _finish(model: StructuredEstimator[Any], warm_start: bool) -> None:
+    """Without what only the next model needed."""
     del model._solution
-    return model.set_params(warm_start=estimator.warm_start)
+    model.set_params(warm_start=warm_start)
 
 
-def _fitted(estimator: Any, X: Any, y: Any, sample_weight: Any, before: Any, **parameters: Any) -> Any:
-    model = clone(estimator).set_params(warm_start=True, **parameters)
-    if before is not None:
-        model._solution = before._solution
-    return model.fit(X, y, sample_weight)
-
-
-def _along(estimator: Any, X: Any, y: Any, values: Any, sample_weight: Any) -> Iterator[Any]:
-    before = None
-    for value in values:
-        model = _fitted(estimator, X, y, sample_weight, before, regularization=float(value))
-        if before is not None:
-            yield before
-        before = model
-    yield before
-
-
-def _within(
-    estimator: Any, X: Any, y: Any, largest: float, smallest: float, gap: float, sample_weight: Any
-) -> Iterator[Any]:
-    """Models whose ranges, each within `gap` of the optimum, meet."""
-    value, before, tol = largest, None, min(estimator.tol, gap / 2)
-    while True:
-        model = _fitted(estimator, X, y, sample_weight, before, regularization=value, tol=tol)
-        if model.certificate_.gap > gap:
-            raise RuntimeError(
-                f"Training at regularization={value:g} ended with gap {model.certificate_.gap:.3g}, above "
-                f"{gap:g}: raise max_passes or gap."
-            )
-        if before is not None:
-            yield before
-        before = model
-        if gap_at(smallest, value, model._solution) <= gap:
-            break
-        value = max(reach(value, model._solution, gap), smallest)
-    yield before
+def _next_value(model: StructuredEstimator[Any], smallest: float, gap: float) -> float | None:
+    """Down to which lambda a model is within `gap` of the optimum; None where that is all of the range."""
+    value, solution = model.regularization, model._solution
+    if solution.certificate.gap > gap:
+        raise RuntimeError(
+            f"Training at regularization={value:g} ended with gap {solution.certificate.gap:.3g}, above "
+            f"{gap:g}: raise max_passes or gap."
+        )
+    if gap_at(smallest, value, solution) <= gap:
+        return None
+    return max(reach(value, solution, gap), smallest)
 
 
 def gap_at(other: float, regularization: float, solution: Solution) -> float:

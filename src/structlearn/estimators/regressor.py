@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.threads import blas_threads
-from structlearn.estimators.choices import check_number, one_of
+from structlearn.estimators.choices import check_number, check_run, one_of
 from structlearn.estimators.design import Design, centred, quadratic_forms, times
 from structlearn.estimators.forms import StoredForm, check_shape, count, number, numbers
 from structlearn.estimators.groups import group_ids
@@ -21,6 +22,8 @@ from structlearn.estimators.inputs import check_weights
 from structlearn.estimators.scikit import (
     BaseEstimator,
     RegressorMixin,
+    Rows,
+    Table,
     check_is_fitted,
     checked_examples,
     checked_rows,
@@ -28,13 +31,15 @@ from structlearn.estimators.scikit import (
     warn_of_convergence,
 )
 from structlearn.problem.least_squares import LeastSquares
-from structlearn.problem.penalties import ElasticNet, GroupNorm
+from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
 from structlearn.solvers.loop import Stopping, solve
 from structlearn.solvers.progress import Watchable, watched
 from structlearn.solvers.registry import SQUARES, solvers_for
 from structlearn.solvers.solution import Certificate, History, Row, Solution
 
 if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
     from structlearn.estimators.bayes import GaussianPrediction
     from structlearn.estimators.ridge import Ridge
 
@@ -128,17 +133,17 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
     penalty: str = "l2"
     regularization: float = 0.01
     l1_ratio: float = 0.5
-    groups: Any = None
+    groups: Sequence[object] | Array | None = None
     solver: str = "auto"
     tol: float = 1e-3
     max_passes: float = 1000
     max_seconds: float | None = None
     fit_intercept: bool = True
     posterior: str | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
     verbose: int = 0
     warm_start: bool = False
-    callback: Any = None
+    callback: Callable[[Row], object] | None = None
 
     _stored: ClassVar[StoredForm] = StoredForm(
         {
@@ -154,18 +159,18 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
 
     # ---- training ----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegressor:
+    def fit(self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LinearRegressor:
         """Train on X of shape (n, d), dense or sparse, and n numbers."""
         self.check_parameters()
         solver = self._solver()
         for name in OF_POSTERIOR:
             self.__dict__.pop(name, None)
         layout = {"accept_sparse": "csr"} if solver == "direct" else {"accept_sparse": "csc", "order": "F"}
-        X, y = checked_examples(self, X, y, y_numeric=True, **layout)
-        if sparse.issparse(X) and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        data = self._data(X, y.astype(np.float64), check_weights(sample_weight, X.shape[0]))
+        rows, targets = checked_examples(self, X, y, y_numeric=True, **layout)
+        if sparse.issparse(rows) and not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        data = self._data(rows, targets.astype(np.float64), check_weights(sample_weight, rows.shape[0]))
         if self.posterior is not None:
             self._fit_posterior(data)
         elif solver == "direct":
@@ -181,7 +186,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         self.weights_ = w
         self.intercept_ = data.intercept - float(data.A.means @ w)
 
-    def _data(self, X: Any, y: Array, weight: Array | None) -> Data:
+    def _data(self, X: Rows, y: Array, weight: Array | None) -> Data:
         n = X.shape[0]
         p = np.full(n, 1 / n) if weight is None else weight / weight.sum()
         total = float(n) if weight is None else float(weight.sum())
@@ -268,9 +273,9 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         y = np.sqrt(X.shape[0]) * data.y
         return LeastSquares(X, y, penalty, l1, l2, means=means, axis=axis, groups=groups)
 
-    def _penalty(self, n_features: int) -> tuple[Any, float, float, Any]:
+    def _penalty(self, n_features: int) -> tuple[Penalty, float, float, tuple[Array, Array] | None]:
         strength = float(self.regularization)
-        if self.penalty == "group":
+        if self.penalty == "group" and self.groups is not None:
             group = group_ids(self.groups, n_features)
             start = np.concatenate([[0], np.cumsum(np.bincount(group))])
             members = np.argsort(group, kind="stable")
@@ -292,12 +297,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         check_number("regularization", self.regularization)
         if check_number("l1_ratio", self.l1_ratio) > 1:
             raise ValueError(f"l1_ratio must be at most 1; got {self.l1_ratio!r}.")
-        check_number("tol", self.tol)
-        check_number("max_passes", self.max_passes, strict=True)
-        if self.max_seconds is not None:
-            check_number("max_seconds", self.max_seconds, strict=True)
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"callback must be callable or None; got {type(self.callback).__name__}.")
+        check_run(self.tol, self.max_passes, self.max_seconds, self.callback)
         if self.penalty == "group" and self.groups is None:
             raise ValueError(
                 "penalty='group' needs groups: the group of each feature, or lists of feature indices."
@@ -340,13 +340,13 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         self._check_posterior("posterior_mean_")
         return self.weights_
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Table, return_std: bool = False) -> Array | tuple[Array, Array]:
         """<w, x> + b; with `return_std` also the standard deviations of `predictive_distribution`."""
-        X = self._checked(X)
-        mean = times(X, self.weights_) + self.intercept_
-        return (mean, np.sqrt(self._variance(X))) if return_std else mean
+        if return_std:
+            return self._mean_and_std(X)
+        return times(self._checked(X), self.weights_) + self.intercept_
 
-    def predictive_distribution(self, X: Any) -> GaussianPrediction:
+    def predictive_distribution(self, X: Table) -> GaussianPrediction:
         """The normal distribution of y given each x, with `mean`, `std`, `interval(level)` and `logpdf(y)`.
 
         Its variance is `noise_variance_`; with posterior="gaussian" what is not known of w and b adds to it,
@@ -354,7 +354,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         """
         from structlearn.estimators.bayes import GaussianPrediction
 
-        return GaussianPrediction(*self.predict(X, return_std=True))
+        return GaussianPrediction(*self._mean_and_std(X))
 
     def credible_interval(self, level: float = 0.95) -> Array:
         """Central intervals of the weights' posterior, of shape (n_features, 2)."""
@@ -379,7 +379,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
 
         save(self, path)
 
-    def _checked(self, X: Any) -> Any:
+    def _checked(self, X: Table) -> Rows:
         check_is_fitted(self, "weights_")
         return checked_rows(self, X, order=None)
 
@@ -387,13 +387,16 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         if not hasattr(self, "posterior_covariance_"):
             raise AttributeError(f"{name} needs a posterior: fit with posterior='gaussian'.")
 
-    def _variance(self, X: Any) -> Array:
+    def _mean_and_std(self, X: Table) -> tuple[Array, Array]:
+        rows = self._checked(X)
+        mean = times(rows, self.weights_) + self.intercept_
         if not hasattr(self, "posterior_covariance_"):
-            return np.full(X.shape[0], self.noise_variance_)
+            return mean, np.full(rows.shape[0], np.sqrt(self.noise_variance_))
         noise = self.noise_variance_ * (1.0 + (1.0 / self._n_examples if self.fit_intercept else 0.0))
-        return noise + quadratic_forms(X, self._feature_means, self.posterior_covariance_)
+        spread = quadratic_forms(rows, self._feature_means, self.posterior_covariance_)
+        return mean, np.sqrt(noise + spread)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

@@ -11,7 +11,7 @@ gap of the dual point r; the second serves lambda = 0, where only r with A^T r =
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
@@ -67,7 +67,7 @@ class Factors(NamedTuple):
     curvature: float = 0.0
 
 
-def ridge(A: Design, y: Array, regularization: float, *, max_iterations: int, seed: Any) -> Ridge:
+def ridge(A: Design, y: Array, regularization: float, *, max_iterations: int, seed: int) -> Ridge:
     """By Cholesky factors of the smaller Gram matrix; by orthogonal factors where lambda is (almost) 0.
 
     For lambda = 0 the least squares solution of least norm; its trace is the rank. Large sparse problems are
@@ -268,7 +268,7 @@ def _singular_factors(A: Design, regularization: float) -> Factors:
 # ---- LSQR ------------------------------------------------------------------------------------------
 
 
-def _iterative(A: Design, y: Array, regularization: float, max_iterations: int, seed: Any) -> Ridge:
+def _iterative(A: Design, y: Array, regularization: float, max_iterations: int, seed: int) -> Ridge:
     """LSQR, and Hutchinson's estimate of the trace: the mean of <v, A (A^T A + lambda I)^-1 A^T v>.
 
     Columns are scaled to unit norm, except where lambda = 0 leaves many solutions, of which the one of least

@@ -8,9 +8,10 @@ for its classes.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
@@ -27,6 +28,8 @@ __all__ = [
     "BaseEstimator",
     "ClassifierMixin",
     "RegressorMixin",
+    "Rows",
+    "Table",
     "available_if",
     "balanced_weights",
     "check_classes",
@@ -39,12 +42,15 @@ __all__ = [
 ]
 
 FLOATS = (np.float64, np.float32)
+#: Rows of features as users pass them, and as they are once they are checked.
+Table: TypeAlias = ArrayLike | sparse.spmatrix | sparse.sparray
+Rows: TypeAlias = Array | sparse.csr_matrix
 
 
 # ---- prediction -----------------------------------------------------------------------------------
 
 
-def check_is_fitted(estimator: Any, attribute: str | None = None) -> None:
+def check_is_fitted(estimator: object, attribute: str | None = None) -> None:
     """NotFittedError if `fit` has not set the attribute (without one: any)."""
     if attribute in vars(estimator):
         return
@@ -53,7 +59,7 @@ def check_is_fitted(estimator: Any, attribute: str | None = None) -> None:
     validation.check_is_fitted(estimator, attribute)
 
 
-def checked_rows(estimator: Any, X: Any, *, order: str | None = "C") -> Any:
+def checked_rows(estimator: object, X: Table, *, order: str | None = "C") -> Rows:
     """X as `validate_data` gives it for a fitted estimator: finite floats, dense or CSR.
 
     What needs no change is looked through here; all else, and every refusal, is scikit-learn's.
@@ -79,21 +85,21 @@ def _is_fine(estimator: Any, X: Any, order: str | None) -> bool:
 # ---- training -------------------------------------------------------------------------------------
 
 
-def checked_examples(estimator: Any, *data: Any, **options: Any) -> Any:
+def checked_examples(estimator: object, *data: object, **options: object) -> Any:
     """X, or X and y, as `validate_data` gives them, as floats."""
     from sklearn.utils.validation import validate_data
 
     return validate_data(estimator, *data, dtype=FLOATS, **options)
 
 
-def check_classes(y: Any) -> None:
+def check_classes(y: Array) -> None:
     """ValueError if y is no target of a classifier."""
     from sklearn.utils.multiclass import check_classification_targets
 
     check_classification_targets(y)
 
 
-def sample_weights(class_weight: Any, y: Any) -> Array:
+def sample_weights(class_weight: object, y: Array) -> Array:
     """The weight of each example's class; "balanced" weighs classes alike."""
     from sklearn.utils.class_weight import compute_sample_weight
 
@@ -107,7 +113,7 @@ def balanced_weights(codes: Array, n_classes: int) -> Array:
     return compute_class_weight("balanced", classes=np.arange(n_classes), y=codes)
 
 
-def drawn_seed(random_state: Any) -> int:
+def drawn_seed(random_state: int | np.random.RandomState | None) -> int:
     """A seed that a `random_state` of scikit-learn's kinds gives."""
     from sklearn.utils import check_random_state
 

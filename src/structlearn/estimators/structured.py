@@ -6,14 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from structlearn.estimators.inputs import as_list
+from numpy.typing import ArrayLike
+
+from structlearn.estimators.inputs import Tables, as_list
 from structlearn.estimators.parts import PartEstimator
-from structlearn.metrics import exact_match
+from structlearn.metrics import Outputs, exact_match
+from structlearn.scoring import PartScoring
 from structlearn.structures import Structure, as_structure
+from structlearn.structures.whole import Whole
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class StructuredPredictor(PartEstimator):
+class StructuredPredictor(PartEstimator[Structure]):
     """Linear prediction over any structure: theta = F w, with features for each part.
 
     The parameters are those of `StructuredEstimator`, and two more.
@@ -35,28 +39,28 @@ class StructuredPredictor(PartEstimator):
     n_features_in_, weights_, certificate_, history_
     """
 
-    structure: Any = field(default=None, kw_only=False)
-    scoring: Callable[[Any], Any] | None = field(default=None, kw_only=False)
+    structure: object = field(default=None, kw_only=False)
+    scoring: Callable[[Any], ArrayLike] | None = field(default=None, kw_only=False)
     fit_intercept: bool = False
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StructuredPredictor:
+    def fit(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> StructuredPredictor:
         """Train on a list of examples and a list of outputs."""
-        self._train(self._lay_out(X, y, sample_weight))
-        return self
-
-    def _make_structure(self) -> Structure:
         if self.structure is None:
             raise ValueError("StructuredPredictor needs a structure: StructuredPredictor(structure).")
-        return as_structure(self.structure)
+        structure = as_structure(self.structure)
+        if structure.n_shared:
+            structure = Whole(structure)
+        self._train(self._problem(structure, X, y, sample_weight))
+        return self
 
-    def _read(self, X: Any, structure: Structure) -> Any:
+    def _read(self, X: Tables, structure: Structure) -> PartScoring:
         features = X if self.scoring is None else [self.scoring(x) for x in as_list(X, "X")]
         return super()._read(features, structure)
 
-    def predict(self, X: Any) -> list[Any]:
+    def predict(self, X: Tables) -> list[object]:
         """The best output of each example."""
         return [self.structure_.decode(vertex) for vertex in self._predict_parts(X)]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
         """The share of outputs that are right as a whole."""
         return exact_match(y, self.predict(X), sample_weight)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.estimators.inputs import as_list
 
+#: A sentence is a list of tokens, a token a list of strings.
+Sentences: TypeAlias = Sequence[Sequence[Sequence[str]]]
 #: The code of strings that were rare in training, or never seen.
 RARE_CODE = np.uint64(0x2545F4914F6CDD1D)
 _COLUMN_STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -46,7 +48,7 @@ DEFAULT_TEMPLATES = (
 )
 
 
-def token_codes(X: Any, given: Sequence[str], wanted: Sequence[str]) -> tuple[Array, Array]:
+def token_codes(X: Sentences, given: Sequence[str], wanted: Sequence[str]) -> tuple[Array, Array]:
     """Hashes of the `wanted` columns, sentences end to end, and the sentences' lengths.
 
     Parameters
@@ -101,8 +103,8 @@ def _source(name: str, given: Sequence[str]) -> tuple[int, Callable[[str], str]]
     )
 
 
-def _checked_tokens(X: Any, n_columns: int) -> tuple[list[Any], Array]:
-    tokens: list[Any] = []
+def _checked_tokens(X: Sentences, n_columns: int) -> tuple[list[Sequence[str]], Array]:
+    tokens: list[Sequence[str]] = []
     lengths = []
     for i, sentence in enumerate(as_list(X, "X")):
         if not isinstance(sentence, list | tuple | np.ndarray) or len(sentence) == 0:
@@ -120,7 +122,7 @@ def _checked_tokens(X: Any, n_columns: int) -> tuple[list[Any], Array]:
     return tokens, np.array(lengths, dtype=np.int64)
 
 
-def _is_token(token: Any, n_columns: int) -> bool:
+def _is_token(token: object, n_columns: int) -> bool:
     if not isinstance(token, list | tuple | np.ndarray) or len(token) != n_columns:
         return False
     return all(isinstance(text, str) for text in token)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.estimators.base import StructuredEstimator, Task
-from structlearn.estimators.choices import cost_options
+from structlearn.estimators.base import StructuredEstimator, TrainingProblem
+from structlearn.estimators.choices import Weights, cost_options
 from structlearn.estimators.forms import StoredForm, check_shape, codes, labels_if_any, numbers
 from structlearn.estimators.inputs import as_list, check_same_length, check_weights, for_no_examples
 from structlearn.estimators.multiclass import MulticlassClassifier
 from structlearn.estimators.scikit import check_is_fitted
-from structlearn.estimators.tokens import DEFAULT_TEMPLATES, frequent, token_codes, without_rare
+from structlearn.estimators.tokens import DEFAULT_TEMPLATES, Sentences, frequent, token_codes, without_rare
 from structlearn.metrics import sequence_accuracy
 from structlearn.scoring import ArcScoring
 from structlearn.scoring.arcs.templates import columns_of, compile_templates
@@ -31,8 +32,12 @@ class Parse(NamedTuple):
     labels: Array
 
 
+#: Heads, or pairs of heads and labels.
+Trees: TypeAlias = Sequence[ArrayLike | tuple[ArrayLike, ArrayLike]]
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class TreeParser(StructuredEstimator):
+class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
     """Dependency trees over arcs: theta[h, m] = sum of the weights of the arc's hashed features.
 
     The parameters are those of `StructuredEstimator`, and those below. Features are made by templates (see
@@ -75,7 +80,7 @@ class TreeParser(StructuredEstimator):
     """
 
     tol: float = 0.2
-    cost: Any = "count"
+    cost: Weights = "count"
     projective: bool = True
     single_root: bool = True
     columns: Sequence[str] = ("form", "upos", "xpos")
@@ -91,7 +96,7 @@ class TreeParser(StructuredEstimator):
         ("ProjectiveTree", "NonProjectiveTree"),
     )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TreeParser:
+    def fit(self, X: Sentences, y: Trees, sample_weight: ArrayLike | None = None) -> TreeParser:
         """Train on sentences.
 
         Parameters
@@ -114,11 +119,13 @@ class TreeParser(StructuredEstimator):
         near = self._fitting(structure, heads, scoring.shapes)
         gold = structure.encode_many(near, scoring.shapes)
         cost = structure.cost_many(gold, scoring.shapes, **cost_options(self.cost))
-        self._train(Task(structure, scoring, gold, cost, weight))
+        self._train(TrainingProblem(structure, scoring, gold, cost, weight))
         self._fit_labels(X, heads, labels, weight)
         return self
 
-    def _fitting(self, structure: Any, heads: list[Array], shapes: Array) -> list[Array]:
+    def _fitting(
+        self, structure: ProjectiveTree | NonProjectiveTree, heads: list[Array], shapes: Array
+    ) -> list[Array]:
         """The gold trees, projective where they must be; ValueError that names a sentence without a tree."""
         free = NonProjectiveTree(self.single_root)
         near, moved, lost = [], 0, 0
@@ -127,7 +134,7 @@ class TreeParser(StructuredEstimator):
                 free.encode(one, (int(shape[0]), int(shape[1])))
             except ValueError as error:
                 raise ValueError(f"Sentence {i}: {error}") from None
-            if self.projective and crossing_arcs(one) is not None:
+            if isinstance(structure, ProjectiveTree) and crossing_arcs(one) is not None:
                 kept = structure.nearest_tree(one)
                 moved, lost = moved + 1, lost + int((kept != one).sum())
                 one = kept
@@ -141,7 +148,9 @@ class TreeParser(StructuredEstimator):
             )
         return near
 
-    def _fit_labels(self, X: Any, heads: list[Array], labels: list[Array] | None, weight: Any) -> None:
+    def _fit_labels(
+        self, X: Sentences, heads: list[Array], labels: list[Array] | None, weight: Array | None
+    ) -> None:
         self.labels_: Array | None = None
         if labels is None:
             return
@@ -167,7 +176,7 @@ class TreeParser(StructuredEstimator):
         self.label_weights_ = np.ascontiguousarray(classifier.coef_.T)
         self.label_certificate_ = classifier.certificate_.as_dict()
 
-    def _scoring(self, X: Any, bits: int) -> ArcScoring:
+    def _scoring(self, X: Sentences, bits: int) -> ArcScoring:
         for name, value in (("bits", self.bits), ("label_bits", self.label_bits)):
             if not isinstance(value, int | np.integer) or not 4 <= value <= 30:
                 raise ValueError(f"{name} must be an integer from 4 to 30; got {value!r}.")
@@ -190,14 +199,14 @@ class TreeParser(StructuredEstimator):
     # ---- prediction --------------------------------------------------------------------------------
 
     @for_no_examples
-    def predict(self, X: Any) -> list[Any]:
+    def predict(self, X: Sentences) -> list[Array] | list[Parse]:
         """The best tree of each sentence: heads or, after training with labels, a `Parse`."""
         check_is_fitted(self, "weights_")
-        answers = self._decide(self._scoring(X, self.bits))
+        answers = self._decide(self._scoring(X, self.bits), self.structure_)
         heads = [np.argmax(parts.reshape(-1, _length(parts)), axis=0) for _, parts in answers]
         return self._labelled(X, heads)
 
-    def _labelled(self, X: Any, heads: list[Array]) -> list[Any]:
+    def _labelled(self, X: Sentences, heads: list[Array]) -> list[Array] | list[Parse]:
         if self.labels_ is None:
             return heads
         rows = self._scoring(X, self.label_bits).features_of(np.concatenate(heads))
@@ -206,24 +215,26 @@ class TreeParser(StructuredEstimator):
         return [Parse(one, names) for one, names in zip(heads, np.split(best, ends))]
 
     @for_no_examples
-    def predict_marginals(self, X: Any) -> list[Array]:
+    def predict_marginals(self, X: Sentences) -> list[Array]:
         """Probabilities of the arcs, of shape (words + 1, words) each: [h, m - 1], h = 0 for the root."""
         check_is_fitted(self, "weights_")
         scoring = self._scoring(X, self.bits)
-        return [parts.reshape(-1, _length(parts)).copy() for _, parts in self._soft(scoring)]
+        return [parts.reshape(-1, _length(parts)).copy() for _, parts in self._soft(scoring, self.structure_)]
 
     @for_no_examples
-    def predict_kbest(self, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
+    def predict_kbest(self, X: Sentences, k: int = 5) -> list[list[tuple[Array | Parse, float]]]:
         """The k best trees of each sentence with the scores of their arcs, best first."""
         found = []
         for sentence, theta in zip(X, self.decision_function(X)):
             heads, scores = self.structure_.k_best(theta, k)
-            trees = self._labelled([sentence] * len(heads), list(heads))
+            trees: Sequence[Array | Parse] = self._labelled([sentence] * len(heads), list(heads))
             found.append(list(zip(trees, scores.tolist())))
         return found
 
     @for_no_examples
-    def sample(self, X: Any, n: int = 1, random_state: Any = None) -> list[Array]:
+    def sample(
+        self, X: Sentences, n: int = 1, random_state: int | np.random.Generator | None = None
+    ) -> list[Array]:
         """n trees of each sentence, of shape (n, words), from the model's distribution."""
         if self.loss != "softmax":
             raise AttributeError(
@@ -232,7 +243,7 @@ class TreeParser(StructuredEstimator):
         rng = np.random.default_rng(random_state)
         return [self.structure_.sample(theta, n, rng) for theta in self.decision_function(X)]
 
-    def decision_function(self, X: Any) -> Iterator[Array]:
+    def decision_function(self, X: Sentences) -> Iterator[Array]:
         """Scores of the arcs of each sentence, of shape (words + 1, words), one after the other."""
         check_is_fitted(self, "weights_")
         if not len(X):
@@ -241,7 +252,7 @@ class TreeParser(StructuredEstimator):
         for i, (rows, columns) in enumerate(scoring.shapes):
             yield scoring.scores(self.weights_, i, i + 1).reshape(rows, columns)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Sentences, y: Trees, sample_weight: ArrayLike | None = None) -> float:
         """The share of words with the right head."""
         predicted = [getattr(one, "heads", one) for one in self.predict(X)]
         return sequence_accuracy(_trees(y)[0], predicted, sample_weight)
@@ -252,7 +263,7 @@ def _length(parts: Array) -> int:
     return int((parts.size + 0.25) ** 0.5)
 
 
-def _trees(y: Any) -> tuple[list[Array], list[Array] | None]:
+def _trees(y: Trees) -> tuple[list[Array], list[Array] | None]:
     """Heads and, where all trees have them, labels."""
     trees = as_list(y, "y")
     labelled = [len(one) == 2 and np.ndim(one[0]) == 1 for one in trees]

@@ -1,0 +1,127 @@
+"""What estimators share whose rows of features score every label: theta = <w_k, x> for each label k."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structlearn.core.contract import Array
+from structlearn.core.memory import Memory
+from structlearn.estimators.base import StructuredEstimator
+from structlearn.estimators.inputs import check_two_classes, check_weights, coded, summed_duplicates
+from structlearn.estimators.scikit import (
+    ClassifierMixin,
+    Rows,
+    Table,
+    check_classes,
+    check_is_fitted,
+    checked_examples,
+    checked_rows,
+    sample_weights,
+)
+from structlearn.metrics import Outputs
+from structlearn.scoring import RowScoring
+from structlearn.structures import Chain, ConditionedChain, Cube, LabelGraph, Simplex
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+L = TypeVar("L", bound=Simplex | Cube | LabelGraph | Chain | ConditionedChain)
+C = TypeVar("C", bound=Simplex | Cube)
+
+
+class RowEstimator(StructuredEstimator[L]):
+    """Each row of features scores every label."""
+
+    classes_: Array
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, of shape (n_labels, n_features)."""
+        return self._label_weights[: self.n_features_in_].T
+
+    @property
+    def intercept_(self) -> Array:
+        """Weights of the constant feature, of shape (n_labels,); zero where there is none."""
+        W = self._label_weights
+        return W[self.n_features_in_] if len(W) > self.n_features_in_ else np.zeros(W.shape[1])
+
+    @property
+    def _label_weights(self) -> Array:
+        n_others = self.structure_.n_shared + self._n_pair_weights
+        return self.weights_[: self.weights_.size - n_others].reshape(-1, self.structure_.n_labels)
+
+    def _weight_counts(self) -> set[int]:
+        structure, d = self.structure_, self.n_features_in_
+        others = structure.n_shared + self._n_pair_weights
+        return {(d + intercept) * structure.n_labels + others for intercept in (0, 1)}
+
+    @property
+    def _n_pair_weights(self) -> int:
+        """How many weights, the last of all, are of features that score pairs of labels."""
+        return 0
+
+    @property
+    def _shared_weights(self) -> Array:
+        return self.weights_[self.weights_.size - self.structure_.n_shared :]
+
+    def _training_scoring(self, structure: L, X: Rows, lengths: Array, memory: Memory) -> RowScoring:
+        return RowScoring(
+            X,
+            lengths,
+            structure.n_labels,
+            n_shared=structure.n_shared,
+            intercept=self.fit_intercept,
+            sparsify=memory.limit is None,
+            memory=memory,
+        )
+
+    def _row_scoring(self, X: Rows, lengths: Array) -> RowScoring:
+        """That of a fitted estimator."""
+        intercept = len(self._label_weights) > self.n_features_in_
+        structure = self.structure_
+        return RowScoring(X, lengths, structure.n_labels, n_shared=structure.n_shared, intercept=intercept)
+
+
+class FlatEstimator(RowEstimator[L]):
+    """One row an example."""
+
+    def _scoring(self, X: Table) -> RowScoring:
+        check_is_fitted(self, "weights_")
+        rows = checked_rows(self, X)
+        return self._row_scoring(rows, one_row_each(rows))
+
+    def _scores(self, X: Table) -> Array:
+        """The score of each label, of shape (n, n_labels)."""
+        scoring = self._scoring(X)
+        return scoring.scores(self.weights_, 0, scoring.n_examples).reshape(-1, scoring.n_labels)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
+    """One class an example."""
+
+    def _read(
+        self, X: Table, y: Outputs, sample_weight: ArrayLike | None, classes: Array | None = None
+    ) -> tuple[Rows, Array, Array | None]:
+        """Checked rows, their labels as positions in `classes_`, and their weights times those of classes."""
+        X, labels = checked_examples(self, X, y, accept_sparse="csr", order="C")
+        rows = summed_duplicates(X)
+        check_classes(labels)
+        weight = check_weights(sample_weight, rows.shape[0])
+        self.classes_, codes = coded(labels, classes)
+        check_two_classes(self.classes_)
+        if self.class_weight is not None:
+            by_class = sample_weights(self.class_weight, labels)
+            weight = by_class if weight is None else weight * by_class
+        return rows, codes, weight
+
+
+def one_row_each(rows: Rows) -> Array:
+    return np.ones(rows.shape[0], dtype=np.int64)
