@@ -6,7 +6,7 @@ A structure knows the polytope M of its outputs. It never sees weights, features
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from operator import index
 from typing import Any, NamedTuple, SupportsIndex, TypeAlias, TypeGuard
@@ -22,7 +22,7 @@ from structlearn.structures.erased import ErasedStructure, Record, erase
 from structlearn.structures.regularized import Entropic, Quadratic
 
 #: Weights of labels or positions in a cost; None is one each.
-Weights: TypeAlias = ArrayLike | None
+Weights: TypeAlias = ArrayLike | Mapping[str, object] | None
 
 
 class SparseVertices(NamedTuple):
