@@ -22,14 +22,15 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.scoring.base import Scoring
+from structlearn.scoring.rows.kernels import LabelledRows
 from structlearn.scoring.rows.rows import RowScoring
 
 
 class JointRows(NamedTuple):
     """Compiled form: the records of labels and of pairs, and how many weights the first has."""
 
-    local: Any
-    pairs: Any
+    local: LabelledRows
+    pairs: LabelledRows
     n_local_weights: int
     n_shared: int
 
@@ -48,7 +49,6 @@ class JointScoring(Scoring):
             raise ValueError("Labels and pairs of labels are scored over the same rows of the same examples.")
         self.local = local
         self.pairs = pairs
-        self.n_shared = 0
         n_columns = local.n_labels + pairs.n_labels
         self.first = local.first
         self.start = local.first * n_columns
@@ -63,14 +63,6 @@ class JointScoring(Scoring):
     def _bare_record(self) -> JointRows:
         return JointRows(self.local._bare_record, self.pairs._bare_record, self.local.n_weights, 0)
 
-    def _scores(self, w: Array, first: int, last: int) -> Array:
-        theta = np.empty(self.start[last] - self.start[first])
-        joint_score_range(self._bare_record, self.start, first, last, w, theta)
-        return theta
-
-    def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
-        joint_pullback_range(self._bare_record, self.start, first, last, delta, out)
-
     def _part_norms(self, first: int, last: int) -> Array:
         labels, pairs = self.local.part_norms(first, last), self.pairs.part_norms(first, last)
         norms = [
@@ -83,20 +75,6 @@ class JointScoring(Scoring):
     @property
     def n_terms(self) -> int:
         return max(self.local.n_terms, self.pairs.n_terms)
-
-
-@kernel
-def joint_score_range(scoring: Any, start: Any, first: Any, last: Any, w: Any, theta: Any) -> None:
-    work = scoring_workspace(scoring)
-    for i in range(first, last):
-        score(scoring, i, w, work, theta[start[i] - start[first] : start[i + 1] - start[first]])
-
-
-@kernel
-def joint_pullback_range(scoring: Any, start: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
-    work = scoring_workspace(scoring)
-    for i in range(first, last):
-        add_pullback(scoring, i, delta[start[i] - start[first] : start[i + 1] - start[first]], 1.0, out, work)
 
 
 @leaf
