@@ -52,7 +52,7 @@ def exact_match(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | Non
     return _average(np.array(right), sample_weight)
 
 
-def subset_accuracy(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def subset_accuracy(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | None = None) -> float:
     """Share of rows of a 0/1 matrix that are right as a whole."""
     return _average((np.asarray(y_true) == np.asarray(y_pred)).all(axis=1), sample_weight)
 

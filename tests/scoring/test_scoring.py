@@ -1,10 +1,15 @@
 """Scorings are linear maps: adjoint identities, and the compiled operations against the maps as a whole."""
 
+import ctypes
+from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from structlearn.core.contract import add_pullback, gram, score, score_subset, scoring_workspace, squared_norm
+from structlearn.problem.oracle import maximize_chunk
 from structlearn.scoring import GraphScoring, JointScoring, PartScoring, RowScoring, SumScoring
 from structlearn.scoring.defaults import score_all
 from structlearn.scoring.parts.sums import Items
@@ -183,15 +188,15 @@ def test_part_scores_are_features_times_weights():
 @pytest.mark.parametrize(
     ("scoring", "field"),
     [
-        (rows(dtype=np.float32, density=1.0), "X"),
-        (rows(sparse.csr_matrix, np.float32), "data"),
-        (rows(dtype=np.float32, density=0.1), "data"),
+        (rows(dtype=np.float32, density=1.0), "rows.X"),
+        (rows(sparse.csr_matrix, np.float32), "rows.data"),
+        (rows(dtype=np.float32, density=0.1), "rows.data"),
         (parts(np.float32), "F"),
     ],
     ids=["dense", "CSR", "dense with few non-zeros", "parts"],
 )
 def test_float32_features_stay_float32_in_storage(scoring, field):
-    assert getattr(scoring.record, field).dtype == np.float32
+    assert attrgetter(field)(scoring.record).dtype == np.float32
     kept = [value for value in vars(scoring).values() if hasattr(value, "dtype")]
     assert not [value for value in kept if value.dtype == np.float64]
 
@@ -199,18 +204,55 @@ def test_float32_features_stay_float32_in_storage(scoring, field):
 def test_features_are_not_copied():
     X = features(7)
     scoring = RowScoring(X, LENGTHS, N_LABELS)
-    assert np.shares_memory(scoring.record.X, X)
+    assert np.shares_memory(scoring.record.rows.X, X)
+
+
+IN_ANY_ORDER = {
+    "rows": (lambda X: RowScoring(X, LENGTHS, N_LABELS, n_shared=4, intercept=True), "rows.X"),
+    "single rows": (lambda X: RowScoring(X, np.ones(7, dtype=int), 1), "rows.X"),
+    "parts": (lambda X: PartScoring(X, np.array([(7, 1)])), "F"),
+    "graphs": (lambda X: GraphScoring(X, X[:3], *np.array([[7], [3]]), np.array([(10, 0)])), "X"),
+    "sums": (lambda X: SumScoring(items(X), items(X)), "rows.vectors"),
+}
+
+
+def items(vectors):
+    return Items(vectors, np.arange(7), np.array([0, 3, 7]))
+
+
+@pytest.mark.parametrize("order", [np.asfortranarray, lambda X: np.repeat(X, 2, axis=1)[:, ::2]])
+@pytest.mark.parametrize(("make", "field"), IN_ANY_ORDER.values(), ids=IN_ANY_ORDER)
+def test_features_in_another_order_are_copied_once(make, field, order, rng):
+    X = features(7)
+    given, plain = make(order(X)), make(X)
+    w, delta = rng.normal(size=plain.n_weights), rng.normal(size=plain.start[-1])
+    np.testing.assert_array_equal(given.scores(w, 0, given.n_examples), plain.scores(w, 0, plain.n_examples))
+    np.testing.assert_array_equal(
+        pulled(given, delta, 0, given.n_examples), pulled(plain, delta, 0, plain.n_examples)
+    )
+    kept = attrgetter(field)(given.record)
+    assert kept.flags.c_contiguous
+    with ThreadPoolExecutor(2) as threads:  # what passes read is that one copy, in every thread
+        found = list(threads.map(lambda _: features_behind(given.for_pass(maximize_chunk)), range(2)))
+    assert found == [kept.__array_interface__["data"][0]] * 2
+
+
+def features_behind(erased):
+    """The address of the first array that an erased record reads: its first word."""
+    return ctypes.cast(erased.words, ctypes.POINTER(ctypes.c_int64))[0]
 
 
 @pytest.mark.parametrize(("density", "form"), [(SPARSE_ENOUGH / 2, SparseRows), (1.0, DenseRows)])
 def test_dense_data_with_few_non_zeros_is_stored_as_csr(density, form):
-    assert isinstance(rows(density=density).record, form)
+    assert isinstance(rows(density=density).record.rows, form)
 
 
 def test_nothing_wide_is_stored_for_wide_sparse_rows():
     wide = sparse.random_array((7, 10**6), density=1e-5, format="csr", rng=np.random.default_rng(0))
     scoring = RowScoring(wide, LENGTHS, N_LABELS, intercept=True)
-    held = [value for value in [*scoring.record, *scratch_arrays(scoring)] if hasattr(value, "nbytes")]
+    record = scoring.record
+    values = [*record, *record.rows, *scratch_arrays(scoring)]
+    held = [value for value in values if hasattr(value, "nbytes")]
     assert sum(value.nbytes for value in held) < 10**5
 
 

@@ -139,7 +139,7 @@ def _load_letters(folder: Path | None, amount: Amount) -> RecipeProblem:
     return RecipeProblem([X[i] for i in train], [y[i] for i in train], error, summary)
 
 
-def _score_error(X: object, y: object, estimator: ChainClassifier | StructuredPredictor) -> float:
+def _score_error(X: Any, y: Any, estimator: ChainClassifier | StructuredPredictor) -> float:
     return 1.0 - float(estimator.score(X, y))
 
 

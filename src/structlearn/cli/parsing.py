@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -120,7 +120,7 @@ class ParseTask(Task):
         return 1.0 - values["uas"]
 
 
-def _confidences(estimator: TreeParser, X: object, predicted: Iterable[Array | Parse]) -> list[list[float]]:
+def _confidences(estimator: TreeParser, X: Any, predicted: Iterable[Array | Parse]) -> list[list[float]]:
     """The marginal of each predicted arc."""
     heads = [tree.heads if isinstance(tree, Parse) else tree for tree in predicted]
     tables = estimator.predict_marginals(X)

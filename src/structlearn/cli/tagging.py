@@ -194,7 +194,7 @@ def _span_values(y: Iterable[Array], predicted: Iterable[Array]) -> dict[str, fl
     return values
 
 
-def _confidences(estimator: ChainClassifier, X: object, predicted: list[Array]) -> Iterator[float]:
+def _confidences(estimator: ChainClassifier, X: Any, predicted: list[Array]) -> Iterator[float]:
     """The probability of each predicted label."""
     place = {label: k for k, label in enumerate(estimator.classes_.tolist())}
     for labels, table in zip(predicted, estimator.predict_marginals(X)):

@@ -123,7 +123,7 @@ def project(
 
 
 @operation
-def scoring_workspace(scoring: Record) -> object:
+def scoring_workspace(scoring: object) -> object:
     """Scratch memory that serves every example; made once a pass."""
 
 

@@ -110,7 +110,7 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
     """
 
     loss: str = "hinge"
-    solver: str | Solver[Any] = "auto"
+    solver: str | Solver[Any, Any] = "auto"
     regularization: float = 0.01
     tol: float = 1e-3
     max_passes: float = 1000

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.erased import Erased
-from structlearn.scoring.erased import ErasedScoring, erase
+from structlearn.scoring.erased import ErasedScoring, ScoringRecord, erase
 from structlearn.scoring.ranges import pullback_range, score_range
 
 #: Parts of the examples that are scored, encoded or pulled back at a time.
@@ -29,7 +31,7 @@ class Scoring(ABC):
     #: Whether Phi_i Phi_i^T is a multiple of the identity, of one size, for every example
     isotropic: bool = False
     n_weights: int
-    n_shared: int
+    n_shared: int = 0
     #: (n_examples, 2): rows and columns of each example's local parts
     shapes: Array
     #: (n_examples + 1,): where each example's local parts begin
@@ -37,15 +39,15 @@ class Scoring(ABC):
 
     @property
     @abstractmethod
-    def record(self) -> Any:
+    def record(self) -> ScoringRecord:
         """The NamedTuple that answers the operations of `structlearn.core.contract`."""
 
     @property
-    def bare_record(self) -> Any:
-        """A record that is enough to score and pull back."""
+    def _bare_record(self) -> ScoringRecord:
+        """The record where it need only score and pull back."""
         return self.record
 
-    def for_pass(self, function: Any) -> ErasedScoring:
+    def for_pass(self, function: Callable[..., object]) -> ErasedScoring:
         """The record behind addresses, for a call of the kernel `function` in this thread."""
         return self._erased.record(function)
 
@@ -55,7 +57,7 @@ class Scoring(ABC):
 
     @cached_property
     def _bare_erased(self) -> Erased[ErasedScoring]:
-        return Erased(lambda operations: erase(self.bare_record, operations))
+        return Erased(lambda operations: erase(self._bare_record, operations))
 
     def scores(self, w: Array, first: int, last: int) -> Array:
         """Local parts of Phi_i w for examples first .. last - 1, end to end."""
@@ -116,16 +118,26 @@ class Scoring(ABC):
         return [(int(a), int(b)) for a, b in pairwise(edges)]
 
 
-def starts_of(lengths: Any, n_rows: int) -> Array:
+def contiguous(array: Array) -> Array:
+    """The array itself or, where it is not in C order, a copy: else each thread would make its own."""
+    return np.asanyarray(array, order="C")
+
+
+def starts(sizes: ArrayLike) -> Array:
+    """Where each of some ranges begins, end to end, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def starts_of(lengths: ArrayLike, n_rows: int) -> Array:
     """Where each example begins, (n_examples + 1,), among so many rows; ValueError if they do not fit."""
     lengths = np.asarray(lengths, dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    if (lengths < 0).any() or starts[-1] != n_rows:
-        raise ValueError(f"The lengths of the examples add up to {starts[-1]}, but there are {n_rows} rows.")
-    return starts
+    found = starts(lengths)
+    if (lengths < 0).any() or found[-1] != n_rows:
+        raise ValueError(f"The lengths of the examples add up to {found[-1]}, but there are {n_rows} rows.")
+    return found
 
 
-def check_csr(X: Any) -> None:
+def check_csr(X: sparse.csr_matrix) -> None:
     """ValueError unless the arrays of a CSR matrix belong together: neither SciPy nor we check them later."""
     starts, columns = X.indptr, X.indices
     outside = columns.size and not 0 <= columns.min() <= columns.max() < X.shape[1]

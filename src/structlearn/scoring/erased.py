@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from structlearn.core import contract as of
 from structlearn.core.erased import FLOAT, INT, MASK, NUMBERS, c_function
@@ -24,7 +24,15 @@ class ErasedScoring(NamedTuple):
     prefetch: int = 0
 
 
-def erase(record: Any, operations: frozenset[str]) -> tuple[ErasedScoring, Any]:
+class ScoringRecord(Protocol):
+    """The NamedTuple of a scoring: compiled code knows it by its class."""
+
+    @property
+    def n_shared(self) -> int:
+        """How many shared parts there are."""
+
+
+def erase(record: ScoringRecord, operations: frozenset[str]) -> tuple[ErasedScoring, Words]:
     """A scoring's record behind addresses, and what must live as long."""
     words = Words(record, of.scoring_workspace(record))
     asked = {name: function for name, function in _FUNCTIONS.items() if name in operations}

@@ -22,14 +22,15 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.scoring.base import Scoring
+from structlearn.scoring.rows.kernels import LabelledRows
 from structlearn.scoring.rows.rows import RowScoring
 
 
 class JointRows(NamedTuple):
     """Compiled form: the records of labels and of pairs, and how many weights the first has."""
 
-    local: Any
-    pairs: Any
+    local: LabelledRows
+    pairs: LabelledRows
     n_local_weights: int
     n_shared: int
 
@@ -48,7 +49,6 @@ class JointScoring(Scoring):
             raise ValueError("Labels and pairs of labels are scored over the same rows of the same examples.")
         self.local = local
         self.pairs = pairs
-        self.n_shared = 0
         n_columns = local.n_labels + pairs.n_labels
         self.first = local.first
         self.start = local.first * n_columns
@@ -60,8 +60,8 @@ class JointScoring(Scoring):
         return JointRows(self.local.record, self.pairs.record, self.local.n_weights, 0)
 
     @cached_property
-    def bare_record(self) -> JointRows:
-        return JointRows(self.local.bare_record, self.pairs.bare_record, self.local.n_weights, 0)
+    def _bare_record(self) -> JointRows:
+        return JointRows(self.local._bare_record, self.pairs._bare_record, self.local.n_weights, 0)
 
     def _part_norms(self, first: int, last: int) -> Array:
         labels, pairs = self.local.part_norms(first, last), self.pairs.part_norms(first, last)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from structlearn.core.contract import add_pullback, score, scoring_workspace
 from structlearn.core.kernels import kernel
-from structlearn.core.vectors import assign, longest_range
 
 
 @kernel
 def score_range(scoring: Any, start: Any, first: Any, last: Any, w: Any, theta: Any) -> None:
-    """Local scores of examples first .. last - 1, end to end."""
+    """theta <- local scores of examples first .. last - 1, end to end."""
     work = scoring_workspace(scoring)
     for i in range(first, last):
         score(scoring, i, w, work, theta[start[i] - start[first] : start[i + 1] - start[first]])
@@ -23,9 +20,5 @@ def score_range(scoring: Any, start: Any, first: Any, last: Any, w: Any, theta: 
 def pullback_range(scoring: Any, start: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
     """out <- out + sum_i Phi_i^T delta_i over the local parts of examples first .. last - 1."""
     work = scoring_workspace(scoring)
-    one = np.zeros(longest_range(start[first : last + 1]) + scoring.n_shared)
     for i in range(first, last):
-        a, b = start[i] - start[first], start[i + 1] - start[first]
-        assign(one, delta[a:b])
-        one[b - a :] = 0.0
-        add_pullback(scoring, i, one[: b - a + scoring.n_shared], 1.0, out, work)
+        add_pullback(scoring, i, delta[start[i] - start[first] : start[i + 1] - start[first]], 1.0, out, work)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape
 from structlearn.structures.base import Structure, Weights, label_count
@@ -52,7 +51,7 @@ def row_costs(gold: Array, n_labels: int, weights: Weights = None, nodes: Weight
     return costs
 
 
-def node_weights(given: ArrayLike, size: int) -> Array:
+def node_weights(given: Weights, size: int) -> Array:
     """Weights of the rows, one each; ValueError if they are not."""
     nodes = np.ravel(np.asarray(given, dtype=np.float64))
     if nodes.size != size:

@@ -141,7 +141,9 @@ class Tagger(BaseEstimator):
         return self._asked().predict_kbest(self.rows(X), k)
 
     @for_no_examples
-    def sample(self, X: Sentences, n: int = 1, random_state: RandomState = None) -> list[Array]:
+    def sample(
+        self, X: Sentences, n: int = 1, random_state: int | np.random.Generator | None = None
+    ) -> list[Array]:
         """n label sequences of each sentence, of shape (n, length), from the model's distribution."""
         return self._asked().sample(self.rows(X), n, random_state)
 

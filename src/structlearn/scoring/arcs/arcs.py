@@ -6,14 +6,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from structlearn.core.contract import Array
-from structlearn.scoring.arcs.kernels import (
-    Arcs,
-    arc_norms,
-    count_features,
-    list_features,
-)
+from structlearn.scoring.arcs.kernels import Arcs, arc_norms, count_features, list_features
 from structlearn.scoring.arcs.templates import Templates
-from structlearn.scoring.base import Scoring, starts_of
+from structlearn.scoring.base import Scoring, starts, starts_of
 
 
 class ArcScoring(Scoring):
@@ -32,8 +27,6 @@ class ArcScoring(Scoring):
         There are 2^bits weights, at least 2^4.
     """
 
-    n_shared = 0
-
     def __init__(self, codes: Array, lengths: Array, templates: Templates, bits: int) -> None:
         lengths = np.asarray(lengths, dtype=np.int64)
         self.codes = np.ascontiguousarray(codes, dtype=np.uint64)
@@ -41,7 +34,7 @@ class ArcScoring(Scoring):
         self.bits = bits
         self.first = starts_of(lengths, len(codes))
         self.shapes = np.stack([lengths + 1, lengths], axis=1)
-        self.start = np.concatenate([[0], np.cumsum(lengths * (lengths + 1))]).astype(np.int64)
+        self.start = starts(lengths * (lengths + 1))
         self.n_weights = 1 << bits
 
     @property
@@ -49,6 +42,11 @@ class ArcScoring(Scoring):
         longest = int(self.shapes[:, 1].max())
         shift = np.uint64(64 - self.bits)
         return Arcs(self.codes, self.first, self.start, self.templates, shift, self.n_weights, longest, 0)
+
+    @property
+    def _bare_record(self) -> Arcs:
+        """Without scratch memory of the size of w."""
+        return self.record._replace(n_weights=0)
 
     def _part_norms(self, first: int, last: int) -> Array:
         norms = np.empty(self.start[last] - self.start[first])
@@ -69,11 +67,11 @@ class ArcScoring(Scoring):
         if heads.shape != most.shape or ((heads < 0) | (heads > most)).any():
             raise ValueError(f"Heads are {most.size} numbers of words of their sentences, 0 for the root.")
         sizes = np.empty(heads.size, dtype=np.int64)
-        count_features(self.record, heads, sizes)
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        features = np.empty(starts[-1], dtype=np.int64)
-        list_features(self.record, heads, starts, features)
+        count_features(self._bare_record, heads, sizes)
+        ends = starts(sizes)
+        features = np.empty(ends[-1], dtype=np.int64)
+        list_features(self._bare_record, heads, ends, features)
         ones = np.ones(features.size, dtype=np.float32)
-        found = csr_matrix((ones, features, starts), shape=(heads.size, self.n_weights))
+        found = csr_matrix((ones, features, ends), shape=(heads.size, self.n_weights))
         found.sum_duplicates()
         return found

@@ -24,7 +24,7 @@ from structlearn.core.contract import (
     squared_norm,
 )
 from structlearn.core.kernels import implements, jitable, kernel, leaf
-from structlearn.scoring.arcs.templates import BETWEEN, HEAD, MODIFIER
+from structlearn.scoring.arcs.templates import BETWEEN, HEAD, MODIFIER, Templates
 
 #: Codes of what is no word: the root, and what is before and after it all.
 ROOT_CODE, EDGE_CODE = np.uint64(0x5851F42D4C957F2D), np.uint64(0x14057B7EF767814F)
@@ -42,7 +42,7 @@ class Arcs(NamedTuple):
     first: Array
     #: where each sentence's arcs begin
     start: Array
-    templates: Any
+    templates: Templates
     #: 64 less the bits of a place in w
     shift: np.uint64
     n_weights: int
@@ -69,9 +69,10 @@ class ArcWork(NamedTuple):
     weights: Array
 
 
+@implements(scoring_workspace, Arcs)
 @jitable
-def arc_work(scoring: Any, n_weights: Any) -> Any:
-    n, t = scoring.longest + 1, scoring.templates.seed.size
+def arcs_workspace(scoring: Any) -> Any:
+    n, t, n_plain = scoring.longest + 1, scoring.templates.seed.size, scoring.templates.n_plain
     return ArcWork(
         np.full(1, -1),
         np.empty((n, t), np.uint64),
@@ -79,15 +80,9 @@ def arc_work(scoring: Any, n_weights: Any) -> Any:
         np.empty((n, n), np.uint64),
         np.empty((_MOST_BETWEEN, t), np.uint64),
         np.empty(_MOST_BETWEEN, np.uint64),
-        np.empty(2 * (scoring.templates.n_plain + (t - scoring.templates.n_plain) * _MOST_BETWEEN), np.int64),
-        np.zeros(n_weights),
+        np.empty(2 * (n_plain + (t - n_plain) * _MOST_BETWEEN), np.int64),
+        np.zeros(scoring.n_weights),
     )
-
-
-@implements(scoring_workspace, Arcs)
-@jitable
-def arcs_workspace(scoring: Any) -> Any:
-    return arc_work(scoring, scoring.n_weights)
 
 
 # ---- what a sentence needs once ----------------------------------------------------------------------
@@ -311,7 +306,7 @@ def arc_norms(scoring: Any, first: Any, last: Any, norms: Any) -> None:
 @kernel
 def count_features(scoring: Any, heads: Any, sizes: Any) -> None:
     """How many features the arc from heads[m] to each word m of all sentences has."""
-    work = arc_work(scoring, 0)
+    work = arcs_workspace(scoring)
     places = work.places
     for i in range(scoring.first.size - 1):
         n = prepare(scoring, i, work)
@@ -323,7 +318,7 @@ def count_features(scoring: Any, heads: Any, sizes: Any) -> None:
 @kernel
 def list_features(scoring: Any, heads: Any, starts: Any, features: Any) -> None:
     """features[starts[m]:starts[m + 1]] <- those of the arc from heads[m] to word m."""
-    work = arc_work(scoring, 0)
+    work = arcs_workspace(scoring)
     for i in range(scoring.first.size - 1):
         n = prepare(scoring, i, work)
         for m in range(1, n + 1):

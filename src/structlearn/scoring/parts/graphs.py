@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, add_pullback, gram, score, scoring_workspace, squared_norm
-from structlearn.core.kernels import implements, jitable, kernel
-from structlearn.scoring.base import Scoring, starts_of
+from structlearn.core.contract import Array, add_pullback, score
+from structlearn.core.kernels import implements, leaf
+from structlearn.scoring.base import Scoring, contiguous, starts_of
+from structlearn.scoring.defaults import by_pullback
+from structlearn.scoring.parts.parts import add_rows, plus_dot, score_rows
 
 
 class GraphRows(NamedTuple):
@@ -22,6 +24,7 @@ class GraphRows(NamedTuple):
     F: Array
     nodes: Array
     edges: Array
+    n_weights: int
     n_shared: int
     intercept: bool
 
@@ -40,12 +43,10 @@ class GraphScoring(Scoring):
         Whether every node has one more feature, the constant 1.
     """
 
-    n_shared = 0
-
     def __init__(
         self, X: Array, F: Array, n_nodes: Array, n_edges: Array, shapes: Array, *, intercept: bool = False
     ) -> None:
-        self.X, self.F = X, F
+        self.X, self.F = contiguous(X), contiguous(F)
         self.nodes, self.edges = starts_of(n_nodes, len(X)), starts_of(n_edges, len(F))
         self.start = self.nodes + self.edges
         self.shapes = np.asarray(shapes, dtype=np.int64)
@@ -54,7 +55,7 @@ class GraphScoring(Scoring):
 
     @property
     def record(self) -> GraphRows:
-        return GraphRows(self.X, self.F, self.nodes, self.edges, 0, bool(self.intercept))
+        return GraphRows(self.X, self.F, self.nodes, self.edges, self.n_weights, 0, bool(self.intercept))
 
     def _part_norms(self, first: int, last: int) -> Array:
         norms = []
@@ -65,70 +66,23 @@ class GraphScoring(Scoring):
         return np.concatenate(norms)
 
 
-@implements(scoring_workspace, GraphRows)
-@jitable
-def graph_workspace(scoring: Any) -> Any:
-    """Phi_i^T delta while its norm is taken."""
-    return np.empty(scoring.X.shape[1] + int(scoring.intercept) + scoring.F.shape[1])
+by_pullback(GraphRows)
 
 
 @implements(score, GraphRows)
-@kernel
+@leaf
 def graph_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
-    d, n = scoring.X.shape[1], scoring.nodes[i + 1] - scoring.nodes[i]
-    constant = w[d] if scoring.intercept else 0.0
-    for r in range(n):
-        row = scoring.X[scoring.nodes[i] + r]
-        total = constant
-        for j in range(d):
-            total += row[j] * w[j]
-        theta[r] = total
-    k = scoring.F.shape[1]
-    weights = w[w.size - k :]
+    n = scoring.nodes[i + 1] - scoring.nodes[i]
+    score_rows(scoring.X, scoring.nodes[i], scoring.nodes[i + 1], w, scoring.intercept, theta)
+    weights = w[w.size - scoring.F.shape[1] :]
     for r in range(scoring.edges[i + 1] - scoring.edges[i]):
-        row = scoring.F[scoring.edges[i] + r]
-        total = 0.0
-        for j in range(k):
-            total -= row[j] * weights[j]
-        theta[n + r] = total
+        theta[n + r] = 0.0 - plus_dot(0.0, scoring.F[scoring.edges[i] + r], weights)
 
 
 @implements(add_pullback, GraphRows)
-@kernel
+@leaf
 def graph_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
-    d, n = scoring.X.shape[1], scoring.nodes[i + 1] - scoring.nodes[i]
-    for r in range(n):
-        if delta[r] != 0.0:
-            change = scale * delta[r]
-            row = scoring.X[scoring.nodes[i] + r]
-            for j in range(d):
-                w[j] += change * row[j]
-            if scoring.intercept:
-                w[d] += change
-    k = scoring.F.shape[1]
-    weights = w[w.size - k :]
-    for r in range(scoring.edges[i + 1] - scoring.edges[i]):
-        if delta[n + r] != 0.0:
-            change = scale * delta[n + r]
-            row = scoring.F[scoring.edges[i] + r]
-            for j in range(k):
-                weights[j] -= change * row[j]
-
-
-@implements(squared_norm, GraphRows)
-@kernel
-def graph_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
-    work[:] = 0.0
-    graph_add_pullback(scoring, i, delta, 1.0, work, work)
-    total = 0.0
-    for j in range(work.size):
-        total += work[j] * work[j]
-    return total
-
-
-@implements(gram, GraphRows)
-@kernel
-def graph_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
-    work[:] = 0.0
-    graph_add_pullback(scoring, i, delta, 1.0, work, work)
-    graph_score(scoring, i, work, work, out)
+    n = scoring.nodes[i + 1] - scoring.nodes[i]
+    add_rows(scoring.X, scoring.nodes[i], scoring.nodes[i + 1], delta, scale, scoring.intercept, w)
+    weights = w[w.size - scoring.F.shape[1] :]
+    add_rows(scoring.F, scoring.edges[i], scoring.edges[i + 1], delta[n:], -scale, False, weights)

@@ -9,17 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import (
-    Array,
-    add_pullback,
-    gram,
-    score,
-    score_subset,
-    scoring_workspace,
-    squared_norm,
-)
-from structlearn.core.kernels import implements, jitable, kernel
-from structlearn.scoring.base import Scoring, starts_of
+from structlearn.core.contract import Array, add_pullback, score, score_subset
+from structlearn.core.kernels import implements, leaf
+from structlearn.scoring.base import Scoring, contiguous, starts_of
+from structlearn.scoring.defaults import by_pullback
 
 
 class DenseParts(NamedTuple):
@@ -27,6 +20,7 @@ class DenseParts(NamedTuple):
 
     F: Array
     start: Array
+    n_weights: int
     n_shared: int
     intercept: bool
 
@@ -45,12 +39,10 @@ class PartScoring(Scoring):
         Whether every part has one more feature, the constant 1.
     """
 
-    n_shared = 0
-
     def __init__(
         self, F: Array, shapes: Array, *, sizes: Array | None = None, intercept: bool = False
     ) -> None:
-        self.F = F
+        self.F = contiguous(F)
         self.shapes = np.asarray(shapes, dtype=np.int64).reshape(-1, 2)
         self.intercept = intercept
         sizes = self.shapes[:, 0] * self.shapes[:, 1] if sizes is None else sizes
@@ -60,15 +52,15 @@ class PartScoring(Scoring):
 
     @property
     def record(self) -> DenseParts:
-        return DenseParts(self.F, self.start, 0, bool(self.intercept))
+        return DenseParts(self.F, self.start, self.n_weights, 0, bool(self.intercept))
 
     def _scores(self, w: Array, first: int, last: int) -> Array:
-        d = self.F.shape[1]
+        d = self.n_features
         theta = self._parts(first, last) @ w[:d]
         return theta + w[d] if self.intercept else theta
 
     def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
-        d = self.F.shape[1]
+        d = self.n_features
         out[:d] += delta @ self._parts(first, last)
         if self.intercept:
             out[d] += delta.sum()
@@ -81,68 +73,60 @@ class PartScoring(Scoring):
         return self.F[self.start[first] : self.start[last]].astype(np.float64, copy=False)
 
 
-@implements(scoring_workspace, DenseParts)
-@jitable
-def parts_workspace(scoring: Any) -> Any:
-    """Phi_i^T delta while its norm or its scores are taken."""
-    return np.empty(scoring.F.shape[1] + int(scoring.intercept))
+by_pullback(DenseParts)
 
 
-@kernel
-def _part_score(scoring: Any, part: Any, w: Any) -> Any:
-    row = scoring.F[part]
-    total = w[row.size] if scoring.intercept else 0.0
-    for j in range(row.size):
-        total += row[j] * w[j]
+@leaf
+def plus_dot(total: Any, x: Any, w: Any) -> Any:
+    """total + <x, w> over the entries that x has."""
+    for j in range(x.size):
+        total += x[j] * w[j]
     return total
+
+
+@leaf
+def add_scaled(x: Any, scale: Any, w: Any) -> None:
+    """w <- w + scale x over the entries that x has."""
+    for j in range(x.size):
+        w[j] += scale * x[j]
+
+
+@leaf
+def score_rows(X: Any, a: Any, b: Any, w: Any, intercept: Any, theta: Any) -> None:
+    """theta <- X[a:b] w, plus the weight behind those of the features where there is an intercept."""
+    constant = w[X.shape[1]] if intercept else 0.0
+    for r in range(b - a):
+        theta[r] = plus_dot(constant, X[a + r], w)
+
+
+@leaf
+def add_rows(X: Any, a: Any, b: Any, delta: Any, scale: Any, intercept: Any, w: Any) -> None:
+    """The adjoint: w <- w + scale X[a:b]^T delta."""
+    for r in range(b - a):
+        if delta[r] != 0.0:
+            change = scale * delta[r]
+            add_scaled(X[a + r], change, w)
+            if intercept:
+                w[X.shape[1]] += change
 
 
 @implements(score, DenseParts)
-@kernel
+@leaf
 def parts_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
-    a = scoring.start[i]
-    for r in range(scoring.start[i + 1] - a):
-        theta[r] = _part_score(scoring, a + r, w)
+    score_rows(scoring.F, scoring.start[i], scoring.start[i + 1], w, scoring.intercept, theta)
 
 
 @implements(score_subset, DenseParts)
-@kernel
+@leaf
 def parts_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
     a = scoring.start[i]
+    constant = w[scoring.F.shape[1]] if scoring.intercept else 0.0
     for r in range(scoring.start[i + 1] - a):
         if wanted[r]:
-            theta[r] = _part_score(scoring, a + r, w)
+            theta[r] = plus_dot(constant, scoring.F[a + r], w)
 
 
 @implements(add_pullback, DenseParts)
-@kernel
+@leaf
 def parts_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
-    a = scoring.start[i]
-    d = scoring.F.shape[1]
-    for r in range(scoring.start[i + 1] - a):
-        if delta[r] != 0.0:
-            change = scale * delta[r]
-            row = scoring.F[a + r]
-            for j in range(d):
-                w[j] += change * row[j]
-            if scoring.intercept:
-                w[d] += change
-
-
-@implements(gram, DenseParts)
-@kernel
-def parts_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
-    work[:] = 0.0
-    parts_add_pullback(scoring, i, delta, 1.0, work, work)
-    parts_score_subset(scoring, i, work, wanted, work, out)
-
-
-@implements(squared_norm, DenseParts)
-@kernel
-def parts_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
-    work[:] = 0.0
-    parts_add_pullback(scoring, i, delta, 1.0, work, work)
-    total = 0.0
-    for j in range(work.size):
-        total += work[j] * work[j]
-    return total
+    add_rows(scoring.F, scoring.start[i], scoring.start[i + 1], delta, scale, scoring.intercept, w)

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, add_pullback, gram, score, scoring_workspace, squared_norm
-from structlearn.core.kernels import implements, jitable, kernel
-from structlearn.scoring.base import Scoring, starts_of
+from structlearn.core.contract import Array, add_pullback, score
+from structlearn.core.kernels import implements, leaf
+from structlearn.scoring.base import Scoring, contiguous, starts, starts_of
+from structlearn.scoring.defaults import by_pullback
+from structlearn.scoring.parts.parts import add_scaled, plus_dot
 
 
 class Items(NamedTuple):
@@ -28,10 +30,11 @@ class Items(NamedTuple):
         return np.diff(self.start)
 
 
-def _check_items(items: Items) -> None:
+def _checked(items: Items) -> Items:
     starts_of(items.lengths, items.index.size)
     if items.index.size and not 0 <= items.index.min() <= items.index.max() < len(items.vectors):
         raise ValueError(f"Items are numbers of vectors, 0 to {len(items.vectors) - 1}.")
+    return Items(*map(contiguous, items))
 
 
 class SummedParts(NamedTuple):
@@ -39,6 +42,7 @@ class SummedParts(NamedTuple):
 
     rows: Items
     columns: Items
+    n_weights: int
     n_shared: int
 
 
@@ -50,19 +54,15 @@ class SumScoring(Scoring):
     rows, columns : Items
     """
 
-    n_shared = 0
-
     def __init__(self, rows: Items, columns: Items) -> None:
-        for side in (rows, columns):
-            _check_items(side)
-        self.rows, self.columns = rows, columns
+        self.rows, self.columns = _checked(rows), _checked(columns)
         self.shapes = np.stack([rows.lengths, columns.lengths], axis=1).astype(np.int64)
-        self.start = np.concatenate([[0], np.cumsum(self.shapes.prod(axis=1))]).astype(np.int64)
+        self.start = starts(self.shapes.prod(axis=1))
         self.n_features = self.n_weights = rows.vectors.shape[1] + columns.vectors.shape[1]
 
     @property
     def record(self) -> SummedParts:
-        return SummedParts(self.rows, self.columns, 0)
+        return SummedParts(self.rows, self.columns, self.n_weights, 0)
 
     def _part_norms(self, first: int, last: int) -> Array:
         squares = np.empty(self.start[last] - self.start[first])
@@ -70,44 +70,26 @@ class SumScoring(Scoring):
         return np.sqrt(squares)
 
 
-@implements(scoring_workspace, SummedParts)
-@jitable
-def sums_workspace(scoring: Any) -> Any:
-    """Phi_i^T delta while its norm or its scores are taken."""
-    return np.empty(scoring.rows.vectors.shape[1] + scoring.columns.vectors.shape[1])
-
-
-@kernel
-def _dot(vector: Any, w: Any) -> Any:
-    total = 0.0
-    for k in range(vector.size):
-        total += vector[k] * w[k]
-    return total
-
-
-@kernel
-def _add(vector: Any, scale: Any, w: Any) -> None:
-    for k in range(vector.size):
-        w[k] += scale * vector[k]
+by_pullback(SummedParts)
 
 
 @implements(score, SummedParts)
-@kernel
+@leaf
 def sums_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     rows, columns = scoring.rows, scoring.columns
     d = rows.vectors.shape[1]
     a, b = rows.start[i], columns.start[i]
     m, n = rows.start[i + 1] - a, columns.start[i + 1] - b
     for c in range(n):  # the columns' terms in the first row, then each row's own on top, from the last one
-        theta[c] = _dot(columns.vectors[columns.index[b + c]], w[d:])
+        theta[c] = plus_dot(0.0, columns.vectors[columns.index[b + c]], w[d:])
     for r in range(m - 1, -1, -1):
-        own = _dot(rows.vectors[rows.index[a + r]], w[:d])
+        own = plus_dot(0.0, rows.vectors[rows.index[a + r]], w[:d])
         for c in range(n):
             theta[r * n + c] = own + theta[c]
 
 
 @implements(add_pullback, SummedParts)
-@kernel
+@leaf
 def sums_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
     rows, columns = scoring.rows, scoring.columns
     d = rows.vectors.shape[1]
@@ -118,32 +100,16 @@ def sums_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work
         for c in range(n):
             total += delta[r * n + c]
         if total != 0.0:
-            _add(rows.vectors[rows.index[a + r]], scale * total, w[:d])
+            add_scaled(rows.vectors[rows.index[a + r]], scale * total, w[:d])
     for c in range(n):
         total = 0.0
         for r in range(m):
             total += delta[r * n + c]
         if total != 0.0:
-            _add(columns.vectors[columns.index[b + c]], scale * total, w[d:])
+            add_scaled(columns.vectors[columns.index[b + c]], scale * total, w[d:])
 
 
-@implements(gram, SummedParts)
-@kernel
-def sums_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
-    work[:] = 0.0
-    sums_add_pullback(scoring, i, delta, 1.0, work, work)
-    sums_score(scoring, i, work, work, out)
-
-
-@implements(squared_norm, SummedParts)
-@kernel
-def sums_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
-    work[:] = 0.0
-    sums_add_pullback(scoring, i, delta, 1.0, work, work)
-    return _dot(work, work)
-
-
-@kernel
+@leaf
 def sums_square_range(scoring: Any, first: Any, last: Any, squares: Any) -> None:
     """squares <- ||u_i||^2 + ||v_j||^2."""
     rows, columns = scoring.rows, scoring.columns
@@ -153,5 +119,5 @@ def sums_square_range(scoring: Any, first: Any, last: Any, squares: Any) -> None
             u = rows.vectors[rows.index[r]]
             for c in range(columns.start[i], columns.start[i + 1]):
                 v = columns.vectors[columns.index[c]]
-                squares[at] = _dot(u, u) + _dot(v, v)
+                squares[at] = plus_dot(0.0, u, u) + plus_dot(0.0, v, v)
                 at += 1

@@ -8,17 +8,15 @@ shared parts' own weights. Feature-major, because a sparse row touches few featu
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.scoring.base import Scoring, check_csr, starts_of
-from structlearn.scoring.rows import subsets  # noqa: F401  (registers its answers)
-from structlearn.scoring.rows.grams import fill_gram
-from structlearn.scoring.rows.kernels import LONGEST_GRAM, DenseRows, SparseRows
+from structlearn.scoring.base import Scoring, check_csr, contiguous, starts, starts_of
+from structlearn.scoring.rows.kernels import LONGEST_GRAM, LabelledRows, fill_gram
+from structlearn.scoring.rows.storage import DenseRows, SparseRows
 
 #: Dense data with fewer non-zeros than this is faster, and no larger, as CSR.
 SPARSE_ENOUGH = 0.3
@@ -43,7 +41,7 @@ class RowScoring(Scoring):
 
     def __init__(
         self,
-        X: Any,
+        X: Array | sparse.csr_matrix,
         lengths: Array,
         n_labels: int,
         *,
@@ -52,7 +50,9 @@ class RowScoring(Scoring):
         sparsify: bool = True,
         memory: Memory | None = None,
     ) -> None:
-        if sparse.issparse(X):
+        if isinstance(X, np.ndarray):
+            X = contiguous(X)
+        else:
             check_csr(X)
         self.X = X
         self.sparsify = sparsify
@@ -67,27 +67,28 @@ class RowScoring(Scoring):
         self.n_weights = (X.shape[1] + intercept) * n_labels + n_shared
 
     @cached_property
-    def bare_record(self) -> DenseRows | SparseRows:
+    def _bare_record(self) -> LabelledRows:
         """The record without Gram matrices: enough to score."""
         X = self.X
-        if self.sparsify and not sparse.issparse(X) and np.count_nonzero(X) < SPARSE_ENOUGH * X.size:
+        if isinstance(X, np.ndarray) and self.sparsify and np.count_nonzero(X) < SPARSE_ENOUGH * X.size:
             X = sparse.csr_matrix(X)
-        nothing = np.empty(0), np.zeros(self.n_examples + 1, dtype=np.int64)
-        tail = (self.first, self.n_labels, self.n_shared, bool(self.intercept), *nothing)
-        if sparse.issparse(X):
+        if isinstance(X, np.ndarray):
+            rows: DenseRows | SparseRows = DenseRows(_read_only(X))
+        else:
             # unsigned: compiled code then need not ask whether an index counts from the end
             indices = X.indices.astype(np.int32, copy=False).view(np.uint32)
             indptr = X.indptr.astype(np.int64, copy=False)
-            data, indices, indptr = map(_read_only, (X.data, indices, indptr))
-            return SparseRows(data, indices, indptr, X.shape[1], *tail)
-        return DenseRows(_read_only(X), *tail)
+            rows = SparseRows(*map(_read_only, (X.data, indices, indptr)))
+        gram, gram_first = np.empty(0), np.zeros(self.n_examples + 1, dtype=np.int64)
+        counts = X.shape[1], self.first, self.n_labels, self.n_shared, bool(self.intercept)
+        return LabelledRows(rows, *counts, gram, gram_first)
 
     @cached_property
-    def record(self) -> DenseRows | SparseRows:
+    def record(self) -> LabelledRows:
         lengths = np.diff(self.first)
-        gram_first = np.concatenate([[0], np.cumsum(np.where(lengths <= LONGEST_GRAM, lengths**2, 0))])
+        gram_first = starts(np.where(lengths <= LONGEST_GRAM, lengths**2, 0))
         gram = self.memory.empty(gram_first[-1])
-        record = self.bare_record._replace(gram=gram, gram_first=gram_first)
+        record = self._bare_record._replace(gram=gram, gram_first=gram_first)
         if (lengths > 1).any():
             fill_gram(record)
             return record
@@ -97,8 +98,9 @@ class RowScoring(Scoring):
 
     @property
     def n_terms(self) -> int:
-        stored = np.diff(self.X.indptr).max(initial=0) if sparse.issparse(self.X) else self.X.shape[1]
-        return int(stored) + self.intercept
+        X = self.X
+        stored = X.shape[1] if isinstance(X, np.ndarray) else int(np.diff(X.indptr).max(initial=0))
+        return stored + self.intercept
 
     def label_weights(self, w: Array) -> Array:
         """W of shape (d, K) or, with an intercept, (d + 1, K), as a view of `w`."""
@@ -107,7 +109,10 @@ class RowScoring(Scoring):
     @property
     def _sparse(self) -> bool:
         """Whether the rows are stored sparsely; dense data is only looked through for training."""
-        return sparse.issparse(self.X) or isinstance(self.__dict__.get("record"), SparseRows)
+        known = vars(self).get("record")
+        return not isinstance(self.X, np.ndarray) or (
+            known is not None and isinstance(known.rows, SparseRows)
+        )
 
     def _scores(self, w: Array, first: int, last: int) -> Array:
         if self._sparse:
@@ -121,7 +126,8 @@ class RowScoring(Scoring):
 
     def _pullback(self, delta: Array, first: int, last: int, out: Array) -> None:
         if self._sparse:
-            return super()._pullback(delta, first, last, out)
+            super()._pullback(delta, first, last, out)
+            return
         W = self.label_weights(out)
         d = self.X.shape[1]
         table = delta.reshape(-1, self.n_labels)
@@ -135,16 +141,16 @@ class RowScoring(Scoring):
     def _row_squares(self, first: int, last: int) -> Array:
         """<x, x> of the rows of a range of examples, the constant included."""
         rows = self._rows(first, last)
-        squares = rows.multiply(rows).sum(axis=1) if sparse.issparse(rows) else np.sum(rows * rows, axis=1)
-        return np.asarray(squares).ravel() + float(self.intercept)
+        square = rows * rows if isinstance(rows, np.ndarray) else rows.multiply(rows)
+        return np.asarray(square.sum(axis=1)).ravel() + float(self.intercept)
 
-    def _rows(self, first: int, last: int) -> Any:
+    def _rows(self, first: int, last: int) -> Array | sparse.csr_matrix:
         """Rows of a range of examples, in float64: float32 is for storage."""
         return self.X[self.first[first] : self.first[last]].astype(np.float64, copy=False)
 
 
 def _read_only(array: Array) -> Array:
     """A view that cannot be written: one compiled type, whether the user's array can be or not."""
-    view = array.view()
+    view = contiguous(array).view()
     view.flags.writeable = False
     return view

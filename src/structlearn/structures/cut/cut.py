@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array, Shape, max_value, maximize, project, project_workspace, workspace
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import longest_range
-from structlearn.structures.base import SparseVertices, Structure, one_each
+from structlearn.structures.base import SparseVertices, Structure, Weights, one_each
 from structlearn.structures.cut.graphs import Graph, GraphRecord, graph_record, grid_graph, make_graph
 from structlearn.structures.cut.max_flow import SOURCE, cut_work, saturate
 from structlearn.structures.cut.projection import bound, project_cut, project_work
@@ -56,12 +56,12 @@ class Cuts(Structure):
         """Number of parts of each graph: its nodes and edges."""
         return np.array([graph.n_nodes + len(graph.edges) for graph in self.graphs])
 
-    def fits(self, shape: Any) -> Any:
+    def fits(self, shape: Shape | Array) -> bool | Array:
         size, graph = shape
         known = (graph >= 0) & (graph < len(self.graphs))
         return known & (self.n_parts[np.where(known, graph, 0)] == size)
 
-    def n_local(self, shape: Any) -> Any:
+    def n_local(self, shape: Shape | Array) -> int | Array:
         return shape[0]
 
     def shape(self, theta: Array) -> Shape:
@@ -75,7 +75,7 @@ class Cuts(Structure):
             "(nodes + edges)."
         )
 
-    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+    def encode(self, y: object, shape: Shape | None = None) -> Array:
         """The labels y, a 0/1 vector of length n_nodes, then 1 for each edge between unlike labels."""
         graph = self._graph_of(np.asarray(y), shape)
         on = encode_switches(y, graph.n_nodes)
@@ -96,7 +96,14 @@ class Cuts(Structure):
         n_nodes = self.graphs[self.shape(vertex)[1]].n_nodes
         return (vertex[:n_nodes] > 0.5).astype(np.int64)
 
-    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+    def cost(
+        self,
+        mu: Array,
+        *,
+        weights: Weights = None,
+        nodes: Weights = None,
+        normalized: bool = True,
+    ) -> Array:
         """c_i = a_i (1 - 2 mu_i) on the nodes, 0 on the edges: <c, z - mu> = sum_i a_i |z_i - mu_i|.
 
         a_i is the weight of the gold label (`weights` is (weight of 0, weight of 1), default ones) times
@@ -114,7 +121,9 @@ class Cuts(Structure):
         return np.concatenate(costs)
 
     @staticmethod
-    def _cost(graph: Graph, mu: Array, weights: Any, nodes: Any, normalized: bool) -> Array:
+    def _cost(
+        graph: Graph, mu: Array, weights: ArrayLike | None, nodes: ArrayLike | None, normalized: bool
+    ) -> Array:
         on = mu[: graph.n_nodes]
         scale = np.ones(graph.n_nodes) if nodes is None else _checked(nodes, graph.n_nodes, "node")
         if weights is not None:
@@ -145,7 +154,7 @@ class Cut(Cuts):
         self.n_nodes, self.edges = self.graphs[0]
 
     @classmethod
-    def from_arguments(cls, arguments: dict[str, Any]) -> Structure:
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> Structure:
         check_graph(arguments["n_nodes"], arguments["edges"])
         return cls(**arguments)
 
@@ -163,7 +172,7 @@ class Cut(Cuts):
         return int(self.n_parts[0]), 0
 
 
-def _checked(weights: Any, size: int, noun: str) -> Array:
+def _checked(weights: ArrayLike, size: int, noun: str) -> Array:
     found = np.asarray(weights, dtype=np.float64)
     if found.shape != (size,):
         raise ValueError(f"Cost weights have shape ({size},), one a {noun}; got {found.shape}.")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index
-from typing import Any, NamedTuple
+from typing import NamedTuple, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 
@@ -38,9 +39,10 @@ class GraphRecord(NamedTuple):
     edge: Array  # the edge of each arc
 
 
-def make_graph(n_nodes: Any, edges: Any) -> Graph:
+def make_graph(n_nodes: SupportsIndex, edges: ArrayLike) -> Graph:
     """A checked graph: `edges` is an integer array-like of shape (E, 2), E may be 0."""
-    if index(n_nodes) < 1:
+    n = index(n_nodes)
+    if n < 1:
         raise ValueError(f"A graph has at least 1 node; got n_nodes={n_nodes}.")
     pairs = np.asarray(edges)
     pairs = pairs.reshape(-1, 2) if pairs.size == 0 else pairs
@@ -49,15 +51,15 @@ def make_graph(n_nodes: Any, edges: Any) -> Graph:
     if pairs.size and not np.issubdtype(pairs.dtype, np.integer):
         raise ValueError(f"Edges are pairs of integers; got {pairs.dtype}.")
     pairs = pairs.astype(np.int32)
-    wrong = np.flatnonzero((pairs.min(axis=1, initial=0) < 0) | (pairs.max(axis=1, initial=0) >= n_nodes))
+    wrong = np.flatnonzero((pairs.min(axis=1, initial=0) < 0) | (pairs.max(axis=1, initial=0) >= n))
     if wrong.size:
         raise ValueError(
-            f"Edge {tuple(pairs[wrong[0]].tolist())} leaves the graph: its nodes are 0 .. {n_nodes - 1}."
+            f"Edge {tuple(pairs[wrong[0]].tolist())} leaves the graph: its nodes are 0 .. {n - 1}."
         )
     loops = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
     if loops.size:
         raise ValueError(f"Edge {loops[0]} joins node {pairs[loops[0], 0]} with itself; leave it out.")
-    return Graph(index(n_nodes), pairs)
+    return Graph(n, pairs)
 
 
 def grid_graph(rows: int, columns: int, connectivity: int = 4) -> Graph:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, project, project_workspace, workspace
 from structlearn.core.kernels import implements, jitable, kernel
@@ -54,46 +55,64 @@ def matching_workspace(structure: Any, shape: Any) -> Any:
     return MatchingWork(np.empty(m * n), assignment, flow_work(rows, columns))
 
 
+class _Sides(NamedTuple):
+    """A problem with the smaller side as rows: entry (i, j) is at i * row_step + j * column_step."""
+
+    m: int
+    n: int
+    row_capacity: int
+    column_capacity: int
+    unmatched: bool
+    row_step: int
+    column_step: int
+
+
+@kernel
+def _smaller_first(structure: Any, shape: Any, theta: Any, transposed: Any) -> Any:
+    """The problem, and its scores."""
+    m, n = shape
+    a, b = structure.row_capacity, structure.column_capacity
+    if m <= n:
+        return _Sides(m, n, a, b, structure.unmatched, n, 1), theta
+    for i in range(m):
+        for j in range(n):
+            transposed[j * m + i] = theta[i * n + j]
+    return _Sides(n, m, b, a, structure.unmatched, 1, n), transposed
+
+
+@kernel
+def _link(scores: Any, sides: Any, work: Any) -> Any:
+    """Find the best links; returns their score."""
+    m, n, a, b, unmatched = sides.m, sides.n, sides.row_capacity, sides.column_capacity, sides.unmatched
+    if a == 1 and b == 1:
+        return assign(scores, m, n, 0.0 if unmatched else -np.inf, work.assignment)
+    return flow(scores, m, n, a, b, unmatched, work.flow)
+
+
+@kernel
+def _add_links(sides: Any, row_step: Any, column_step: Any, work: Any, change: Any, table: Any) -> None:
+    """Add `change` to the entries of a table that `_link` has linked."""
+    for i in range(sides.m):
+        if sides.row_capacity == 1 and sides.column_capacity == 1:
+            j = work.assignment.column[i]
+            if j >= 0:
+                table[i * row_step + j * column_step] += change
+        else:
+            for j in range(sides.n):
+                if work.flow.linked[i * sides.n + j]:
+                    table[i * row_step + j * column_step] += change
+
+
 @implements(max_value, MatchingRecord)
 @implements(maximize, MatchingRecord)
 @kernel
 def matching_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
-    # 1. The smaller side as rows.
-    m, n = shape
-    a, b = structure.row_capacity, structure.column_capacity
-    scores, row_step, column_step = theta, n, 1
-    if m > n:
-        scores = work.transposed
-        _transpose(theta, m, n, scores)
-        m, n, a, b, row_step, column_step = n, m, b, a, 1, n
-    # 2. The links.
-    simple = a == 1 and b == 1
-    if simple:
-        value = assign(scores, m, n, 0.0 if structure.unmatched else -np.inf, work.assignment)
-    else:
-        value = flow(scores, m, n, a, b, structure.unmatched, work.flow)
-    # 3. Written as a table.
-    for e in range(m * n):
-        vertex[e] = 0.0
-    if value == -np.inf:
-        return value
-    for i in range(m):
-        if simple:
-            j = work.assignment.column[i]
-            if j >= 0:
-                vertex[i * row_step + j * column_step] = 1.0
-        else:
-            for j in range(n):
-                if work.flow.linked[i * n + j]:
-                    vertex[i * row_step + j * column_step] = 1.0
+    sides, scores = _smaller_first(structure, shape, theta, work.transposed)
+    value = _link(scores, sides, work)
+    vertex[:] = 0.0
+    if value > -np.inf:
+        _add_links(sides, sides.row_step, sides.column_step, work, 1.0, vertex)
     return value
-
-
-@kernel
-def _transpose(theta: Any, m: Any, n: Any, transposed: Any) -> None:
-    for i in range(m):
-        for j in range(n):
-            transposed[j * m + i] = theta[i * n + j]
 
 
 class MatchingNearestWork(NamedTuple):
@@ -115,64 +134,43 @@ def matching_project_workspace(structure: Any, shape: Any) -> Any:
 @implements(project, MatchingRecord)
 @kernel
 def matching_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
-    # 1. The smaller side as rows.
-    m, n = shape
-    a, b = structure.row_capacity, structure.column_capacity
-    scores, row_step, column_step = theta, n, 1
-    if m > n:
-        scores = work.program.transposed
-        _transpose(theta, m, n, scores)
-        m, n, a, b, row_step, column_step = n, m, b, a, 1, n
-    for e in range(m * n):
-        point[e] = 0.0
-    # 2. The links.
-    if not _start_prices(scores, m, n, a, b, structure.unmatched, work):
+    sides, scores = _smaller_first(structure, shape, theta, work.program.transposed)
+    point[:] = 0.0
+    if not _start_prices(scores, sides, work):
         return -np.inf
-    fewest = 0 if structure.unmatched else 1
+    limits = (0 if structure.unmatched else 1, sides.row_capacity, sides.column_capacity)
     answer = work.projection
-    project_matching(scores, m, n, (fewest, a, b), work.prices, answer)
-    # 3. Written as a table.
+    project_matching(scores, sides.m, sides.n, limits, work.prices, answer)
     value = 0.0
-    for i in range(m):
+    for i in range(sides.m):
         for e in range(answer.start[i], answer.start[i + 1]):
             j, z = answer.column[e], answer.value[e]
-            point[i * row_step + j * column_step] = z
-            value += z * (scores[i * n + j] - 0.5 * z)
+            point[i * sides.row_step + j * sides.column_step] = z
+            value += z * (scores[i * sides.n + j] - 0.5 * z)
     return value
 
 
 @kernel
-def _start_prices(scores: Any, m: Any, n: Any, a: Any, b: Any, unmatched: Any, work: Any) -> Any:
+def _start_prices(scores: Any, sides: Any, work: Any) -> Any:
     """Prices of the columns from which a projection starts; False if no point is allowed."""
+    m, n = sides.m, sides.n
     largest, masked = 0.0, False
     for e in range(m * n):
         masked = masked or scores[e] == -np.inf
         largest = max(largest, scores[e])
-        if not unmatched and scores[e] > -np.inf:
+        if not sides.unmatched and scores[e] > -np.inf:
             largest = max(largest, -scores[e])
-    for j in range(n):
-        work.prices[j] = 0.0
-    simple = a == 1 and b == 1
-    if largest <= (_LARGE if simple else _LARGE_FOR_FLOW) and (unmatched or not masked):
+    work.prices[:n] = 0.0
+    simple = sides.row_capacity == 1 and sides.column_capacity == 1
+    if largest <= (_LARGE if simple else _LARGE_FOR_FLOW) and (sides.unmatched or not masked):
         return True
     handicapped = work.projection.gain
     for e in range(m * n):
         handicapped[e] = scores[e]
     for _ in range(2 if largest > _HUGE else 1):
-        if simple:
-            value = assign(handicapped, m, n, 0.0 if unmatched else -np.inf, work.program.assignment)
-        else:
-            value = flow(handicapped, m, n, a, b, unmatched, work.program.flow)
-        if value == -np.inf:
+        if _link(handicapped, sides, work.program) == -np.inf:
             return False
-        for i in range(m):
-            if simple:
-                j = work.program.assignment.column[i]
-                if j >= 0:
-                    handicapped[i * n + j] -= _HANDICAP
-            else:
-                for j in range(n):
-                    handicapped[i * n + j] -= _HANDICAP if work.program.flow.linked[i * n + j] else 0.0
+        _add_links(sides, n, 1, work.program, -_HANDICAP, handicapped)
     for j in range(n):
         price = work.program.assignment.prices[j] if simple else work.program.flow.dual[m + j]
         work.prices[j] = max(0.0, price)
@@ -218,7 +216,7 @@ class Matching(Structure):
             raise ValueError(f"capacities are two integers, each at least 1; got {capacities!r}.")
 
     @classmethod
-    def from_arguments(cls, arguments: dict[str, Any]) -> Structure:
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> Structure:
         return cls(**{**arguments, "capacities": tuple(arguments["capacities"])})
 
     @property
@@ -236,7 +234,7 @@ class Matching(Structure):
         m, n = shape
         return min(m * min(self.capacities[0], n), n * min(self.capacities[1], m))
 
-    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+    def encode(self, y: object, shape: Shape | None = None) -> Array:
         """The (m, n) table mu of the matching y.
 
         Parameters
@@ -247,15 +245,15 @@ class Matching(Structure):
             (m, n); needed where y is a vector.
 
         """
-        y = np.asarray(y)
-        mu = _table_of_columns(y, shape) if y.ndim == 1 else np.array(y, dtype=np.float64)
+        given = np.asarray(y)
+        mu = _table_of_columns(given, shape) if given.ndim == 1 else np.array(given, dtype=np.float64)
         m, n = self.shape(mu)
         if shape is not None and (m, n) != tuple(shape):
             raise ValueError(f"y has shape {(m, n)} but the scores have shape {tuple(shape)}.")
         wrong = np.argwhere((mu != 0) & (mu != 1))
         if len(wrong):
             i, j = (int(k) for k in wrong[0])
-            raise ValueError(f"A table of links holds 0 and 1; got y[{i}, {j}] = {y[i, j]}.")
+            raise ValueError(f"A table of links holds 0 and 1; got y[{i}, {j}] = {given[i, j]}.")
         self._check_links(mu.sum(axis=1), "Row", self.capacities[0], not self.unmatched and m <= n)
         self._check_links(mu.sum(axis=0), "Column", self.capacities[1], not self.unmatched and m > n)
         return mu
@@ -281,7 +279,9 @@ class Matching(Structure):
         links = self.decode(vertex)
         return np.where(links.any(axis=1), links.argmax(axis=1), -1)
 
-    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+    def cost(
+        self, mu: Array, *, weights: object = None, nodes: ArrayLike | None = None, normalized: bool = True
+    ) -> Array:
         """Delta(z) = <c, z - mu> with c = spurious (1 - mu) - missed mu: wrong and missed links, weighted.
 
         Parameters
@@ -298,9 +298,8 @@ class Matching(Structure):
 
         """
         mu = np.asarray(mu, dtype=np.float64)
-        weights = _checked_weights(weights, mu.shape)
-        c = np.where(mu > 0, -weights["missed"], weights["spurious"])
-        c = np.where(weights["possible"], 0.0, c)
+        missed, spurious, possible = _checked_weights(weights, mu.shape)
+        c = np.where(possible, 0.0, np.where(mu > 0, -missed, spurious))
         if nodes is not None:
             nodes = np.asarray(nodes, dtype=np.float64)
             if nodes.shape != mu.shape[:1] or not (nodes >= 0).all():
@@ -308,7 +307,7 @@ class Matching(Structure):
             c = c * nodes[:, None]
         return c / max(1.0, float(mu.sum())) if normalized else c
 
-    def edge_entropy(self, theta: Any) -> Any:
+    def edge_entropy(self, theta: Array | Sequence[Array]) -> Array | list[Array]:
         """argmax_{z in M} <theta, z> + S(z) with the entropy S of the edges, not of matchings.
 
         S is a sum over edges and over nodes without a link; see `sinkhorn.py`. The
@@ -324,11 +323,10 @@ class Matching(Structure):
         """
         if tuple(self.capacities) != (1, 1):
             raise ValueError(f"edge_entropy is for capacities (1, 1), not {self.capacities}; use project.")
-        if is_list_of(theta, 2):
-            return [self.edge_entropy(one) for one in theta]
-        if np.ndim(theta) == 3:
-            return np.array([self.edge_entropy(one) for one in theta]).reshape(np.shape(theta))
-        return edge_entropy(self._checked(theta)[0], unmatched=bool(self.unmatched))
+        if not is_list_of(theta, 2) and np.ndim(theta) != 3:
+            return edge_entropy(self._checked(theta)[0], unmatched=bool(self.unmatched))
+        tables = [edge_entropy(self._checked(one)[0], unmatched=bool(self.unmatched)) for one in theta]
+        return tables if is_list_of(theta, 2) else np.array(tables).reshape(np.shape(theta))
 
     def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
         """`cost` for many examples, end to end; `nodes` and "possible" are then lists, one per example."""
@@ -351,7 +349,7 @@ class Matching(Structure):
         return {**options, "weights": {**options["weights"], "possible": own}}
 
 
-def _masks(weights: Any) -> Any:
+def _masks(weights: object) -> Sequence[ArrayLike] | None:
     return weights.get("possible") if isinstance(weights, Mapping) else None
 
 
@@ -373,18 +371,19 @@ def _table_of_columns(y: Array, shape: Shape | None) -> Array:
     return mu
 
 
-def _checked_weights(weights: Any, shape: tuple[int, ...]) -> dict[str, Any]:
-    if weights is not None and not isinstance(weights, Mapping):
+def _checked_weights(weights: object, shape: tuple[int, ...]) -> tuple[float, float, Array]:
+    """The weights of missed and of spurious links, and the mask of possible ones."""
+    given = {} if weights is None else weights
+    if not isinstance(given, Mapping):
         raise ValueError(f"weights are a mapping with keys among {', '.join(_WEIGHTS)}; got {weights!r}.")
-    weights = dict(weights or {})
-    unknown = sorted(str(key) for key in weights if key not in _WEIGHTS)
+    unknown = sorted(str(key) for key in given if key not in _WEIGHTS)
     if unknown:
         raise ValueError(f"Unknown weights {', '.join(unknown)}; the valid keys are {', '.join(_WEIGHTS)}.")
-    for key in ("missed", "spurious"):
-        weights[key] = float(weights.get(key, 1.0))
-        if not 0 <= weights[key] < np.inf:
-            raise ValueError(f"The weight of {key} links is a finite number, at least 0; got {weights[key]}.")
-    weights["possible"] = np.asarray(weights.get("possible", np.zeros(shape, bool)), dtype=bool)
-    if weights["possible"].shape != shape:
-        raise ValueError(f"The mask of possible links has shape {weights['possible'].shape}, not {shape}.")
-    return weights
+    missed, spurious = (float(given.get(key, 1.0)) for key in ("missed", "spurious"))
+    for key, weight in (("missed", missed), ("spurious", spurious)):
+        if not 0 <= weight < np.inf:
+            raise ValueError(f"The weight of {key} links is a finite number, at least 0; got {weight}.")
+    possible = np.asarray(given.get("possible", np.zeros(shape, bool)), dtype=bool)
+    if possible.shape != shape:
+        raise ValueError(f"The mask of possible links has shape {possible.shape}, not {shape}.")
+    return missed, spurious, possible

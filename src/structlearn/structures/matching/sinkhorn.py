@@ -42,7 +42,7 @@ _LONGEST = 20.0  # change of g in one step
 _EXPONENT = 300.0  # slacks above exp of this are as good as infinite
 
 
-class Problem(NamedTuple):
+class ScalingProblem(NamedTuple):
     """Logarithms of what is scaled: the table, and the slacks of rows and columns (-inf: there are none)."""
 
     table: Array
@@ -88,7 +88,7 @@ def edge_entropy(theta: Array, *, unmatched: bool = True) -> Array:
         rows = f if unmatched else np.full(m, -np.inf)
         columns = g if unmatched or m < n else np.full(n, -np.inf)
         # Counted from f and g, so that large scores lose no digits.
-        problem = Problem(theta / 2.0**k + f[:, None] + g, rows, columns)
+        problem = ScalingProblem(theta / 2.0**k + f[:, None] + g, rows, columns)
         with blas_threads(1):
             found = _scale(problem, _ROUGHLY if k else _TOLERANCE)
         f, g = 2.0 * (f + found.f), 2.0 * (g + found.g)
@@ -98,7 +98,7 @@ def edge_entropy(theta: Array, *, unmatched: bool = True) -> Array:
     return np.minimum(found.z / np.maximum(1.0, found.z.sum(axis=0)), 1.0)
 
 
-def _scale(problem: Problem, tolerance: float) -> Scaling:
+def _scale(problem: ScalingProblem, tolerance: float) -> Scaling:
     """Newton's method on G from g = 0, each step shortened until G falls."""
     now = _turn(problem, np.zeros_like(problem.columns))
     for _ in range(_STEPS):
@@ -112,7 +112,7 @@ def _scale(problem: Problem, tolerance: float) -> Scaling:
     return now
 
 
-def _turn(problem: Problem, g: Array) -> Scaling:
+def _turn(problem: ScalingProblem, g: Array) -> Scaling:
     """Sinkhorn's turn for the rows."""
     from scipy.special import logsumexp
 
@@ -130,7 +130,7 @@ def _newton_step(now: Scaling, error: float) -> Array:
     return cho_solve(cho_factor(hessian, lower=True), 1.0 - now.sums)
 
 
-def _shortened(problem: Problem, now: Scaling, step: Array) -> Scaling | None:
+def _shortened(problem: ScalingProblem, now: Scaling, step: Array) -> Scaling | None:
     """The point after the step, or after less of it: by Armijo's rule, or while G points downhill."""
     promised = float((now.sums - 1.0) @ step)
     t = min(1.0, _LONGEST / max(np.abs(step).max(), _LONGEST))

@@ -12,9 +12,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array
-from structlearn.core.kernels import jitable, kernel
+from structlearn.core.contract import Array, max_value, maximize, workspace
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import assign
+from structlearn.structures.sparsemap import register
+
+
+class NonProjectiveTreeRecord(NamedTuple):
+    """Compiled form of `NonProjectiveTree`."""
+
+    single_root: bool
+
+
+register(NonProjectiveTreeRecord)
 
 
 class ArborescenceWork(NamedTuple):
@@ -39,8 +49,10 @@ class ArborescenceWork(NamedTuple):
     shifted: Array
 
 
+@implements(workspace, NonProjectiveTreeRecord)
 @jitable
-def arborescence_work(n: Any) -> Any:
+def arborescence_work(structure: Any, shape: Any) -> Any:
+    n = shape[1]
     nodes = 2 * n + 2
     integers = np.empty((7, nodes), np.int64)
     return ArborescenceWork(
@@ -58,40 +70,36 @@ def arborescence_work(n: Any) -> Any:
     )
 
 
+@implements(max_value, NonProjectiveTreeRecord)
+@implements(maximize, NonProjectiveTreeRecord)
 @kernel
-def best_arborescence(n: Any, single_root: Any, theta: Any, work: Any, vertex: Any) -> Any:
-    """vertex <- the best tree of the (n + 1, n) table theta; returns its score, -inf if there is none.
-
-    With a single root: where the best tree has several words under the root, arcs from the root are made so
-    much worse that the tree has as few of them as it can.
+def best_arborescence(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    """With a single root: where the best tree has several words under the root, arcs from the root are made
+    so much worse that the tree has as few of them as it can.
     """
-    value, roots = _grow(n, theta, work, vertex)
-    if not single_root or roots == 1 or value == -np.inf:
+    n = shape[1]
+    scores, tree = theta.reshape(n + 1, n), vertex.reshape(n + 1, n)
+    value, roots = _grow(n, scores, work, tree)
+    if not structure.single_root or roots == 1 or value == -np.inf:
         return value
     low, high = np.inf, -np.inf
     for h in range(n + 1):
         for m in range(n):
-            if theta[h, m] > -np.inf and h != m + 1:
-                low, high = min(low, theta[h, m]), max(high, theta[h, m])
+            if scores[h, m] > -np.inf and h != m + 1:
+                low, high = min(low, scores[h, m]), max(high, scores[h, m])
     handicap = 1.0 + 2.0 * n * (high - low)
     for h in range(n + 1):
-        assign(work.shifted[h], theta[h])
+        assign(work.shifted[h], scores[h])
     for m in range(n):
         work.shifted[0, m] -= handicap
-    value, roots = _grow(n, work.shifted, work, vertex)
+    value, roots = _grow(n, work.shifted, work, tree)
     if roots != 1 or value == -np.inf:
         vertex[:] = 0.0
         return -np.inf
-    return _score(n, theta, vertex)
-
-
-@kernel
-def _score(n: Any, theta: Any, vertex: Any) -> Any:
     value = 0.0
-    for h in range(n + 1):
-        for m in range(n):
-            if vertex[h, m] > 0.0:
-                value += theta[h, m]
+    for k in range(theta.size):
+        if vertex[k] > 0.0:
+            value += theta[k]
     return value
 
 

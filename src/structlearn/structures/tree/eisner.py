@@ -19,12 +19,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array
-from structlearn.core.kernels import jitable, kernel
+from structlearn.core.contract import (
+    Array,
+    entropy,
+    log_partition,
+    marginals,
+    marginals_workspace,
+    max_value,
+    maximize,
+    workspace,
+)
+from structlearn.core.kernels import implements, jitable, kernel, leaf
+from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.chain.logarithms import LOWEST
+from structlearn.structures.regularized import clipped
+from structlearn.structures.sparsemap import register
+
+RIGHT, LEFT, JOINED = 0, 1, 2
 
 
-class Spans(NamedTuple):
+class ProjectiveTreeRecord(NamedTuple):
+    """Compiled form of `ProjectiveTree`."""
+
+    single_root: bool
+
+
+class SpanTables(NamedTuple):
     """Scratch memory: I, A, B, R, L as (n + 1, n + 1) tables, and a stack of spans to go back through."""
 
     joined: Array
@@ -33,37 +53,88 @@ class Spans(NamedTuple):
     right: Array
     left: Array
     stack: Array
+    #: one for each way to split a span
+    terms: Array
 
 
+@implements(workspace, ProjectiveTreeRecord)
 @jitable
-def make_spans(n: Any) -> Any:
+def make_spans(structure: Any, shape: Any) -> Any:
+    n = shape[1]
     tables = np.empty((5, n + 1, n + 1))
-    return Spans(tables[0], tables[1], tables[2], tables[3], tables[4], np.empty((2 * n + 2, 3), np.int64))
+    stack = np.empty((2 * n + 2, 3), np.int64)
+    return SpanTables(tables[0], tables[1], tables[2], tables[3], tables[4], stack, np.empty(n + 1))
+
+
+@kernel
+def split_terms(spans: Any, kind: Any, s: Any, t: Any) -> Any:
+    """What the ways to split the span (s, t) are worth, in the order of r; a view of `spans.terms`."""
+    terms = spans.terms[: t - s]
+    for k in range(t - s):
+        if kind == RIGHT:
+            terms[k] = spans.rightward[s, s + 1 + k] + spans.right[s + 1 + k, t]
+        elif kind == LEFT:
+            terms[k] = spans.left[s, s + k] + spans.leftward[s + k, t]
+        else:
+            terms[k] = spans.right[s, s + k] + spans.left[s + k + 1, t]
+    return terms
+
+
+@kernel
+def root_terms(n: Any, theta: Any, spans: Any) -> Any:
+    """The same of the sentence, by the one word under the root."""
+    terms = spans.terms[:n]
+    for r in range(1, n + 1):
+        terms[r - 1] = spans.left[1, r] + spans.right[r, n] + theta[0, r - 1]
+    return terms
+
+
+@kernel
+def split(stack: Any, size: Any, kind: Any, s: Any, t: Any, k: Any) -> Any:
+    """Push the halves of a span that is split in its k-th way; the stack's size, and an arc (-1: none)."""
+    if kind == RIGHT:
+        r = s + 1 + k
+        size = push(stack, size, s, r, JOINED)
+        return push(stack, size, r, t, RIGHT), s, r
+    r = s + k
+    if kind == LEFT:
+        size = push(stack, size, r, t, JOINED)
+        return push(stack, size, s, r, LEFT), t, r
+    size = push(stack, size, s, r, RIGHT)
+    return push(stack, size, r + 1, t, LEFT), -1, r
+
+
+@kernel
+def push(stack: Any, size: Any, s: Any, t: Any, kind: Any) -> Any:
+    if s == t:
+        return size
+    stack[size, 0], stack[size, 1], stack[size, 2] = s, t, kind
+    return size + 1
 
 
 # ---- the best tree ---------------------------------------------------------------------------------
 
 
+@implements(max_value, ProjectiveTreeRecord)
+@implements(maximize, ProjectiveTreeRecord)
 @kernel
-def best_tree(n: Any, single_root: Any, theta: Any, spans: Any, vertex: Any) -> Any:
-    """vertex <- the best projective tree of the (n + 1, n) table theta; returns its score."""
-    first = 1 if single_root else 0
-    _fill_spans(n, first, theta, spans)
+def best_tree(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    n = shape[1]
+    scores, tree = theta.reshape(n + 1, n), vertex.reshape(n + 1, n)
+    _fill_spans(n, 1 if structure.single_root else 0, scores, work)
     vertex[:] = 0.0
-    if not single_root:
-        value = spans.right[0, n]
+    if not structure.single_root:
+        value = work.right[0, n]
         if value > -np.inf:
-            _go_back(n, spans, 0, n, vertex)
+            _go_back(work, 0, n, RIGHT, tree)
         return value
-    root, value = -1, -np.inf
-    for r in range(1, n + 1):
-        through = spans.left[1, r] + spans.right[r, n] + theta[0, r - 1]
-        if through > value:
-            root, value = r, through
-    if root > 0:
-        vertex[0, root - 1] = 1.0
-        _go_back(n, spans, 1, -root, vertex)
-        _go_back(n, spans, root, n, vertex)
+    terms = root_terms(n, scores, work)
+    root = argmax_of(terms) + 1
+    value = terms[root - 1]
+    if value > -np.inf:
+        tree[0, root - 1] = 1.0
+        _go_back(work, 1, root, LEFT, tree)
+        _go_back(work, root, n, RIGHT, tree)
     return value
 
 
@@ -93,116 +164,86 @@ def _fill_spans(n: Any, first: Any, theta: Any, spans: Any) -> None:
                 joined[s, t] = max(joined[s, t], high + left[r + 1, t])
 
 
-RIGHT, LEFT, JOINED = 0, 1, 2
-
-
 @kernel
-def _go_back(n: Any, spans: Any, s: Any, t: Any, vertex: Any) -> None:
-    """Write the arcs of the best complete span (s, t), headed by s; of (s, -t), headed by -t, if t < 0."""
+def _go_back(spans: Any, s: Any, t: Any, kind: Any, vertex: Any) -> None:
+    """Write the arcs of the best span (s, t) of a kind."""
     stack = spans.stack
-    stack[0, 0], stack[0, 1], stack[0, 2] = s, abs(t), (LEFT if t < 0 else RIGHT)
-    size = 1
+    size = push(stack, 0, s, t, kind)
     while size:
         size -= 1
         s, t, kind = stack[size, 0], stack[size, 1], stack[size, 2]
-        if s == t:
-            continue
-        if kind == RIGHT:
-            r = s + 1
-            for q in range(s + 2, t + 1):
-                if spans.rightward[s, q] + spans.right[q, t] > spans.rightward[s, r] + spans.right[r, t]:
-                    r = q
-            vertex[s, r - 1] = 1.0
-            size = push(stack, size, s, r, JOINED)
-            size = push(stack, size, r, t, RIGHT)
-        elif kind == LEFT:
-            r = s
-            for q in range(s + 1, t):
-                if spans.left[s, q] + spans.leftward[q, t] > spans.left[s, r] + spans.leftward[r, t]:
-                    r = q
-            vertex[t, r - 1] = 1.0
-            size = push(stack, size, r, t, JOINED)
-            size = push(stack, size, s, r, LEFT)
-        else:
-            r = s
-            for q in range(s + 1, t):
-                if spans.right[s, q] + spans.left[q + 1, t] > spans.right[s, r] + spans.left[r + 1, t]:
-                    r = q
-            size = push(stack, size, s, r, RIGHT)
-            size = push(stack, size, r + 1, t, LEFT)
-
-
-@kernel
-def push(stack: Any, size: Any, s: Any, t: Any, kind: Any) -> Any:
-    if s == t:
-        return size
-    stack[size, 0], stack[size, 1], stack[size, 2] = s, t, kind
-    return size + 1
+        size, head, word = split(stack, size, kind, s, t, argmax_of(split_terms(spans, kind, s, t)))
+        if head >= 0:
+            vertex[head, word - 1] = 1.0
 
 
 # ---- marginals -------------------------------------------------------------------------------------
 
 
+@implements(marginals_workspace, ProjectiveTreeRecord)
+@jitable
+def inside_outside_workspace(structure: Any, shape: Any) -> Any:
+    """Spans, their slopes, and the entropy."""
+    return make_spans(structure, shape), make_spans(structure, shape), np.zeros(1)
+
+
+@implements(log_partition, ProjectiveTreeRecord)
 @kernel
-def inside(n: Any, single_root: Any, theta: Any, spans: Any) -> Any:
-    """Log-sums of all spans; returns log Z."""
-    first = 1 if single_root else 0
-    right, left, joined = spans.right, spans.left, spans.joined
-    terms = np.empty(n + 1)
-    for s in range(n, first - 1, -1):
-        right[s, s] = left[s, s] = 0.0
+def inside(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    """Log-sums of all spans."""
+    n, spans = shape[1], work[0]
+    scores, joined = theta.reshape(n + 1, n), spans.joined
+    for s in range(n, 0 if structure.single_root else -1, -1):
+        spans.right[s, s] = spans.left[s, s] = 0.0
         for t in range(s + 1, n + 1):
-            for r in range(s, t):
-                terms[r - s] = right[s, r] + left[r + 1, t]
-            joined[s, t] = _log_sum(terms, t - s)
-            spans.rightward[s, t] = joined[s, t] + theta[s, t - 1]
-            spans.leftward[s, t] = joined[s, t] + theta[t, s - 1] if s > 0 else -np.inf
-            for r in range(s + 1, t + 1):
-                terms[r - s - 1] = spans.rightward[s, r] + right[r, t]
-            right[s, t] = _log_sum(terms, t - s)
-            for r in range(s, t):
-                terms[r - s] = left[s, r] + spans.leftward[r, t]
-            left[s, t] = _log_sum(terms, t - s)
-    if not single_root:
-        return right[0, n]
-    for r in range(1, n + 1):
-        terms[r - 1] = left[1, r] + right[r, n] + theta[0, r - 1]
-    return _log_sum(terms, n)
+            joined[s, t] = log_sum(split_terms(spans, JOINED, s, t))
+            spans.rightward[s, t] = joined[s, t] + scores[s, t - 1]
+            spans.leftward[s, t] = joined[s, t] + scores[t, s - 1] if s > 0 else -np.inf
+            spans.right[s, t] = log_sum(split_terms(spans, RIGHT, s, t))
+            spans.left[s, t] = log_sum(split_terms(spans, LEFT, s, t))
+    return log_sum(root_terms(n, scores, spans)) if structure.single_root else spans.right[0, n]
 
 
-@kernel
-def _log_sum(terms: Any, size: Any) -> Any:
-    top = terms[0]
-    for k in range(1, size):
-        top = max(top, terms[k])
+@leaf
+def log_sum(terms: Any) -> Any:
+    """log sum_k exp terms[k]."""
+    top = max_of(terms)
     if top == -np.inf:
         return top
     total = 0.0
-    for k in range(size):
+    for k in range(terms.size):
         total += exp(terms[k] - top)
     return top + log(total)
 
 
+@implements(marginals, ProjectiveTreeRecord)
 @kernel
-def outside(n: Any, single_root: Any, theta: Any, spans: Any, slopes: Any, mean: Any) -> Any:
+def projective_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    n = shape[1]
+    total = inside(structure, shape, theta, shared, work, mean)
+    mean[:] = 0.0
+    if total > -np.inf:
+        scores, table = theta.reshape(n + 1, n), mean.reshape(n + 1, n)
+        work[2][0] = _outside(n, structure.single_root, scores, work[0], work[1], table)
+    return total
+
+
+@kernel
+def _outside(n: Any, single_root: Any, theta: Any, spans: Any, slopes: Any, mean: Any) -> Any:
     """mean <- d log Z / d theta, from filled spans. `slopes` is scratch like the spans.
 
     Returns the entropy: a tree is a sequence of choices of where to split a span, so that it is the sum of
     the entropies of the choices, each as often as its span is expected.
     """
     first = 1 if single_root else 0
-    right, left = spans.right, spans.left
-    terms = np.empty(n + 1)
     for s in range(first, n + 1):
         for t in range(s, n + 1):
             slopes.joined[s, t] = slopes.right[s, t] = slopes.left[s, t] = 0.0
             slopes.rightward[s, t] = slopes.leftward[s, t] = 0.0
-    mean[:] = 0.0
     entropy = 0.0
     if single_root:
-        for r in range(1, n + 1):
-            terms[r - 1] = left[1, r] + right[r, n] + theta[0, r - 1]
-        entropy += _share_out(terms[:n], 1.0)
+        terms = root_terms(n, theta, spans)
+        entropy += _share_out(terms, 1.0)
         for r in range(1, n + 1):
             mean[0, r - 1] = min(terms[r - 1], 1.0)
             slopes.left[1, r] += terms[r - 1]
@@ -211,42 +252,41 @@ def outside(n: Any, single_root: Any, theta: Any, spans: Any, slopes: Any, mean:
         slopes.right[0, n] = 1.0
     for s in range(first, n + 1):  # outer spans first
         for t in range(n, s, -1):
-            own = terms[: t - s]
-            if slopes.left[s, t] > 0.0:
-                for r in range(s, t):
-                    own[r - s] = left[s, r] + spans.leftward[r, t]
-                entropy += _share_out(own, slopes.left[s, t])
-                for r in range(s, t):
-                    slopes.left[s, r] += own[r - s]
-                    slopes.leftward[r, t] += own[r - s]
-            if slopes.right[s, t] > 0.0:
-                for r in range(s + 1, t + 1):
-                    own[r - s - 1] = spans.rightward[s, r] + right[r, t]
-                entropy += _share_out(own, slopes.right[s, t])
-                for r in range(s + 1, t + 1):
-                    slopes.rightward[s, r] += own[r - s - 1]
-                    slopes.right[r, t] += own[r - s - 1]
+            entropy += _pass_on(spans, slopes, LEFT, s, t, slopes.left[s, t])
+            entropy += _pass_on(spans, slopes, RIGHT, s, t, slopes.right[s, t])
             # the arcs that join s and t, and the two halves between
             there, back = slopes.rightward[s, t], slopes.leftward[s, t]
             mean[s, t - 1] = min(there, 1.0)
             if s > 0:
                 mean[t, s - 1] = min(back, 1.0)
-            if there + back > 0.0:
-                for r in range(s, t):
-                    own[r - s] = right[s, r] + left[r + 1, t]
-                entropy += _share_out(own, there + back)
-                for r in range(s, t):
-                    slopes.right[s, r] += own[r - s]
-                    slopes.left[r + 1, t] += own[r - s]
+            entropy += _pass_on(spans, slopes, JOINED, s, t, there + back)
     return entropy
 
 
 @kernel
+def _pass_on(spans: Any, slopes: Any, kind: Any, s: Any, t: Any, slope: Any) -> Any:
+    """Add the slope of a span to those of its halves, by every way to split it; slope times their entropy."""
+    if slope <= 0.0:
+        return 0.0
+    terms = split_terms(spans, kind, s, t)
+    entropy = _share_out(terms, slope)
+    for k in range(t - s):
+        if kind == RIGHT:
+            slopes.rightward[s, s + 1 + k] += terms[k]
+            slopes.right[s + 1 + k, t] += terms[k]
+        elif kind == LEFT:
+            slopes.left[s, s + k] += terms[k]
+            slopes.leftward[s + k, t] += terms[k]
+        else:
+            slopes.right[s, s + k] += terms[k]
+            slopes.left[s + k + 1, t] += terms[k]
+    return entropy
+
+
+@leaf
 def _share_out(terms: Any, slope: Any) -> Any:
     """terms <- slope softmax(terms), which adds up to `slope` at any size; slope times its entropy."""
-    top = terms[0]
-    for k in range(1, terms.size):
-        top = max(top, terms[k])
+    top = max_of(terms)
     total = below = 0.0
     for k in range(terms.size):
         weight = exp(terms[k] - top)
@@ -257,3 +297,14 @@ def _share_out(terms: Any, slope: Any) -> Any:
     for k in range(terms.size):
         terms[k] *= scale
     return slope * (log(total) + below / total)
+
+
+@implements(entropy, ProjectiveTreeRecord)
+@kernel
+def projective_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    return clipped(work[2][0], shape[1] * np.log(shape[0]))
+
+
+register(ProjectiveTreeRecord)

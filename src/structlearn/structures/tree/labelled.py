@@ -10,9 +10,11 @@ from math import exp, log
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structlearn.core.contract import (
     Array,
+    Record,
     Shape,
     entropy,
     log_partition,
@@ -27,6 +29,7 @@ from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.base import Structure, label_count
 from structlearn.structures.registry import count, stored
 from structlearn.structures.sparsemap import register
+from structlearn.structures.tree.eisner import log_sum
 from structlearn.structures.tree.kbest import k_best
 from structlearn.structures.tree.trees import Tree
 
@@ -34,7 +37,7 @@ from structlearn.structures.tree.trees import Tree
 class LabelledTreeRecord(NamedTuple):
     """Compiled form of `LabelledTree`."""
 
-    inner: Any
+    inner: Record
     n_labels: int
 
 
@@ -68,30 +71,32 @@ class LabelledTree(Structure):
         rows, n = self.inner.shape(theta[:, :, 0])
         return rows, n * self.n_labels
 
-    def fits(self, shape: Any) -> Any:
+    def fits(self, shape: Shape | Array) -> bool | Array:
         n = shape[1] // self.n_labels
         return (shape[1] == n * self.n_labels) & self.inner.fits((shape[0], n))
 
     def most_entries(self, shape: Shape) -> int:
         return shape[0] - 1
 
-    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+    def encode(self, y: object, shape: Shape | None = None) -> Array:
         """The table of the heads y[:, 0] and labels y[:, 1]."""
-        y = np.asarray(y)
-        if y.ndim != 2 or y.shape[1] != 2 or not np.issubdtype(y.dtype, np.integer):
+        given = np.asarray(y)
+        if given.ndim != 2 or given.shape[1] != 2 or not np.issubdtype(given.dtype, np.integer):
             raise ValueError("A labelled tree is an (n, 2) array of integers, heads and labels.")
-        if ((y[:, 1] < 0) | (y[:, 1] >= self.n_labels)).any():
+        heads, labels = given.T
+        if ((labels < 0) | (labels >= self.n_labels)).any():
             raise ValueError(f"Labels of arcs are in 0 .. {self.n_labels - 1}.")
-        within = None if shape is None else (shape[0], shape[1] // self.n_labels)
-        arcs = self.inner.encode(y[:, 0], within)
+        arcs = self.inner.encode(heads, None if shape is None else _words(self, shape))
         mu = np.zeros((*arcs.shape, self.n_labels))
-        mu[y[:, 0], np.arange(len(y)), y[:, 1]] = 1.0
+        mu[heads, np.arange(len(heads)), labels] = 1.0
         return mu
 
     def decode(self, vertex: Array) -> Array:
         return self._outputs(np.argmax(self.by_choice(vertex), axis=0))
 
-    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+    def cost(
+        self, mu: Array, *, weights: object = None, nodes: ArrayLike | None = None, normalized: bool = True
+    ) -> Array:
         """1 on each wrong arc or label, over the number of words where normalised."""
         table = self._table(np.asarray(mu, dtype=np.float64))
         by_word = self.inner.cost(table.sum(axis=2), weights=weights, nodes=nodes, normalized=normalized)
@@ -133,68 +138,65 @@ class LabelledTree(Structure):
 class LabelledWork(NamedTuple):
     """Scratch memory: the inner structure's, and its scores and answer."""
 
-    inner: Any
+    inner: object
     arcs: Array
     answer: Array
 
 
 @jitable
 def _words(structure: Any, shape: Any) -> Any:
+    """The shape of the inner structure."""
     return (shape[0], shape[1] // structure.n_labels)
 
 
 @implements(workspace, LabelledTreeRecord)
 @jitable
 def labelled_workspace(structure: Any, shape: Any) -> Any:
-    inner = _words(structure, shape)
-    arcs = np.empty((2, inner[0] * inner[1]))
-    return LabelledWork(workspace(structure.inner, inner), arcs[0], arcs[1])
+    arcs = np.empty((2, shape[0] * shape[1] // structure.n_labels))
+    return LabelledWork(workspace(structure.inner, _words(structure, shape)), arcs[0], arcs[1])
+
+
+@implements(marginals_workspace, LabelledTreeRecord)
+@jitable
+def labelled_marginals_workspace(structure: Any, shape: Any) -> Any:
+    arcs = np.empty((2, shape[0] * shape[1] // structure.n_labels))
+    return LabelledWork(marginals_workspace(structure.inner, _words(structure, shape)), arcs[0], arcs[1])
+
+
+@kernel
+def _arcs(structure: Any, shape: Any, work: Any) -> Any:
+    """The inner shape, and the inner scores and answer of so many arcs."""
+    rows, n = _words(structure, shape)
+    return (rows, n), work.arcs[: rows * n], work.answer[: rows * n]
 
 
 @implements(max_value, LabelledTreeRecord)
 @implements(maximize, LabelledTreeRecord)
 @kernel
 def labelled_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
-    inner, k = _words(structure, shape), structure.n_labels
-    n_arcs = inner[0] * inner[1]
-    arcs, tree = work.arcs[:n_arcs], work.answer[:n_arcs]
-    for a in range(n_arcs):
+    k = structure.n_labels
+    inner, arcs, tree = _arcs(structure, shape, work)
+    for a in range(arcs.size):
         arcs[a] = max_of(theta[a * k : (a + 1) * k])
     value = maximize(structure.inner, inner, arcs, shared, work.inner, tree)
-    for a in range(n_arcs):
+    for a in range(arcs.size):
         vertex[a * k : (a + 1) * k] = 0.0
         if tree[a] != 0.0:
             vertex[a * k + argmax_of(theta[a * k : (a + 1) * k])] = 1.0
     return value
 
 
-@implements(marginals_workspace, LabelledTreeRecord)
-@jitable
-def labelled_marginals_workspace(structure: Any, shape: Any) -> Any:
-    inner = _words(structure, shape)
-    arcs = np.empty((2, inner[0] * inner[1]))
-    return LabelledWork(marginals_workspace(structure.inner, inner), arcs[0], arcs[1])
-
-
 @kernel
 def _sum_labels(theta: Any, k: Any, arcs: Any) -> None:
     """arcs[a] <- log sum_k exp theta[a, k]."""
     for a in range(arcs.size):
-        top = max_of(theta[a * k : (a + 1) * k])
-        total = 0.0
-        if top > -np.inf:
-            for j in range(a * k, (a + 1) * k):
-                total += exp(theta[j] - top)
-            top += log(total)
-        arcs[a] = top
+        arcs[a] = log_sum(theta[a * k : (a + 1) * k])
 
 
 @implements(log_partition, LabelledTreeRecord)
 @kernel
 def labelled_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
-    inner = _words(structure, shape)
-    n_arcs = inner[0] * inner[1]
-    arcs, shares = work.arcs[:n_arcs], work.answer[:n_arcs]
+    inner, arcs, shares = _arcs(structure, shape, work)
     _sum_labels(theta, structure.n_labels, arcs)
     return log_partition(structure.inner, inner, arcs, shared, work.inner, shares)
 
@@ -202,12 +204,11 @@ def labelled_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, 
 @implements(marginals, LabelledTreeRecord)
 @kernel
 def labelled_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
-    inner, k = _words(structure, shape), structure.n_labels
-    n_arcs = inner[0] * inner[1]
-    arcs, shares = work.arcs[:n_arcs], work.answer[:n_arcs]
+    k = structure.n_labels
+    inner, arcs, shares = _arcs(structure, shape, work)
     _sum_labels(theta, k, arcs)
     total = marginals(structure.inner, inner, arcs, shared, work.inner, shares)
-    for a in range(n_arcs):
+    for a in range(arcs.size):
         for j in range(a * k, (a + 1) * k):
             mean[j] = shares[a] * exp(theta[j] - arcs[a]) if shares[a] > 0.0 else 0.0
     return total
@@ -219,11 +220,10 @@ def labelled_entropy(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
 ) -> Any:
     """H(tree) + sum over arcs of p(arc) H(label | arc)."""
-    inner, k = _words(structure, shape), structure.n_labels
-    n_arcs = inner[0] * inner[1]
-    arcs, shares = work.arcs[:n_arcs], work.answer[:n_arcs]
+    k = structure.n_labels
+    inner, arcs, shares = _arcs(structure, shape, work)
     value = entropy(structure.inner, inner, arcs, shared, work.inner, shares, log_z)
-    for j in range(n_arcs * k):
+    for j in range(arcs.size * k):
         if mean[j] > 0.0:
             value += mean[j] * max(arcs[j // k] - theta[j], 0.0)
     return min(value, inner[1] * log(inner[0] * k))

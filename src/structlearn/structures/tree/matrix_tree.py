@@ -23,9 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array
-from structlearn.core.kernels import jitable, kernel
+from structlearn.core.contract import Array, entropy, log_partition, marginals, marginals_workspace
+from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.rounding import UNIT
+from structlearn.structures.regularized import clipped
+from structlearn.structures.tree.arborescence import NonProjectiveTreeRecord
 
 _LOG2_E, _LN2 = 1.4426950408889634, 0.6931471805599453
 _SMALLEST = -1100.0  # a power of two below this, added to a number of size one, changes nothing
@@ -46,16 +48,13 @@ class EliminationWork(NamedTuple):
     order: Array
 
 
+@implements(marginals_workspace, NonProjectiveTreeRecord)
 @jitable
-def elimination_work(n: Any) -> Any:
-    size = (n + 1, n + 1)
+def elimination_work(structure: Any, shape: Any) -> Any:
+    n = shape[1] + 1
+    arcs, power = np.empty((n, n, n)), np.empty((n, n, n))
     return EliminationWork(
-        np.empty((n + 1, n + 1, n + 1)),
-        np.empty((n + 1, n + 1, n + 1)),
-        np.empty((n + 1, 2)),
-        np.empty(size),
-        np.empty(size),
-        np.empty(n + 1, np.int64),
+        arcs, power, np.empty((n, 2)), np.empty((n, n)), np.empty((n, n)), np.empty(n, np.int64)
     )
 
 
@@ -92,11 +91,13 @@ def _logarithm(m: Any, e: Any) -> Any:
     return log(2.0 * m) + (e - 1.0) * _LN2
 
 
+@implements(log_partition, NonProjectiveTreeRecord)
 @kernel
-def eliminate(n: Any, single_root: Any, theta: Any, work: Any) -> Any:
-    """log Z of the (n + 1, n) table theta."""
-    _set_order(n, single_root, theta, work)
-    total = _first_level(n, theta, work)
+def eliminate(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    n, single_root = shape[1], structure.single_root
+    scores = theta.reshape(n + 1, n)
+    _set_order(n, single_root, scores, work)
+    total = _first_level(n, scores, work)
     if total == -np.inf:
         return total
     for k in range(n, 0, -1):
@@ -166,9 +167,19 @@ def _first_level(n: Any, theta: Any, work: Any) -> Any:
     return total
 
 
+@implements(marginals, NonProjectiveTreeRecord)
 @kernel
-def go_back(n: Any, single_root: Any, work: Any, mean: Any) -> None:
-    """mean <- the marginals, after `eliminate`."""
+def nonprojective_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    total = eliminate(structure, shape, theta, shared, work, mean)
+    if total == -np.inf:
+        mean[:] = 0.0
+    else:
+        _go_back(shape[1], structure.single_root, work, mean.reshape(shape[1] + 1, shape[1]))
+    return total
+
+
+@kernel
+def _go_back(n: Any, single_root: Any, work: Any, mean: Any) -> None:
     slope = work.slope
     slope[:] = 0.0
     for k in range(1, n + 1):
@@ -196,13 +207,17 @@ def go_back(n: Any, single_root: Any, work: Any, mean: Any) -> None:
             mean[work.order[j], work.order[i] - 1] = min(max(slope[j, i], 0.0), 1.0)
 
 
+@implements(entropy, NonProjectiveTreeRecord)
 @kernel
-def elimination_entropy(n: Any, work: Any) -> Any:
-    """log Z - <theta, mean> after `go_back`, with each word's largest score moved out of both.
+def elimination_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    """log Z - <theta, mean>, with each word's largest score moved out of both.
 
     Less what rounding may have added: marginals are differences here, so that even a part without any may
     have some roundings of the whole, and counts with its whole score.
     """
+    n = shape[1]
     value, size = 0.0, 1.0 * n
     for k in range(1, n + 1):
         pivot = _logarithm(work.pivot[k, 0], work.pivot[k, 1])
@@ -213,4 +228,4 @@ def elimination_entropy(n: Any, work: Any) -> Any:
             if work.score[j, i] > -np.inf and work.slope[j, i] > 0.0:
                 value -= work.score[j, i] * work.slope[j, i]
                 size -= work.score[j, i]
-    return value - 8.0 * n * n * UNIT * size
+    return clipped(value - 8.0 * n * n * UNIT * size, n * np.log(n + 1))

@@ -11,88 +11,88 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.core.contract import marginals
-from structlearn.core.kernels import kernel
-from structlearn.core.vectors import assign, sum_of
-from structlearn.structures.tree.eisner import JOINED, LEFT, RIGHT, push
+from structlearn.core.contract import Array, Record, Shape, marginals
+from structlearn.core.kernels import implements, kernel, operation
+from structlearn.core.vectors import assign, max_of, sum_of
+from structlearn.structures.tree.arborescence import NonProjectiveTreeRecord
+from structlearn.structures.tree.eisner import (
+    LEFT,
+    RIGHT,
+    ProjectiveTreeRecord,
+    push,
+    root_terms,
+    split,
+    split_terms,
+)
 
 
+@operation
+def draw_trees(
+    structure: Record, shape: Shape, theta: Array, work: tuple[object, ...], uniform: Array, heads: Array
+) -> None:
+    """heads[i] <- a tree of p(y) ~ exp <theta, y>, by the random numbers uniform[i], 2 n of them.
+
+    `work` is that of `log_partition`, after it.
+    """
+
+
+@implements(draw_trees, ProjectiveTreeRecord)
 @kernel
-def sample_spans(n: Any, single_root: Any, theta: Any, spans: Any, uniform: Any, heads: Any) -> None:
-    """heads[i] <- a tree from filled spans, by the random numbers uniform[i]: (samples, 2 n)."""
-    terms = np.empty(n + 1)
+def sample_spans(structure: Any, shape: Any, theta: Any, work: Any, uniform: Any, heads: Any) -> None:
+    n, spans = shape[1], work[0]
+    scores = theta.reshape(n + 1, n)
     for i in range(heads.shape[0]):
-        drawn = 0
-        if not single_root:
-            _sample_back(spans, 0, n, RIGHT, uniform[i], drawn, terms, heads[i])
+        if not structure.single_root:
+            _sample_back(spans, 0, n, RIGHT, uniform[i], 0, heads[i])
             continue
-        for r in range(1, n + 1):
-            terms[r - 1] = spans.left[1, r] + spans.right[r, n] + theta[0, r - 1]
-        root = _draw(terms, n, uniform[i, drawn]) + 1
+        root = _draw(root_terms(n, scores, spans), uniform[i, 0]) + 1
         heads[i, root - 1] = 0
-        drawn = _sample_back(spans, 1, root, LEFT, uniform[i], drawn + 1, terms, heads[i])
-        _sample_back(spans, root, n, RIGHT, uniform[i], drawn, terms, heads[i])
+        drawn = _sample_back(spans, 1, root, LEFT, uniform[i], 1, heads[i])
+        _sample_back(spans, root, n, RIGHT, uniform[i], drawn, heads[i])
 
 
 @kernel
-def _sample_back(
-    spans: Any, s: Any, t: Any, kind: Any, uniform: Any, drawn: Any, terms: Any, heads: Any
-) -> Any:
-    """Heads of the words in a complete span; how many random numbers are used by now."""
+def _sample_back(spans: Any, s: Any, t: Any, kind: Any, uniform: Any, drawn: Any, heads: Any) -> Any:
+    """Heads of the words in a span; how many random numbers are used by now."""
     stack = spans.stack
     size = push(stack, 0, s, t, kind)
     while size:
         size -= 1
         s, t, kind = stack[size, 0], stack[size, 1], stack[size, 2]
-        low = s + 1 if kind == RIGHT else s
-        count = t - s
-        for k in range(count):
-            r = low + k
-            if kind == RIGHT:
-                terms[k] = spans.rightward[s, r] + spans.right[r, t]
-            elif kind == LEFT:
-                terms[k] = spans.left[s, r] + spans.leftward[r, t]
-            else:
-                terms[k] = spans.right[s, r] + spans.left[r + 1, t]
-        r = low + _draw(terms, count, uniform[drawn])
+        k = _draw(split_terms(spans, kind, s, t), uniform[drawn])
         drawn += 1
-        if kind == RIGHT:
-            heads[r - 1] = s
-            size = push(stack, size, s, r, JOINED)
-            size = push(stack, size, r, t, RIGHT)
-        elif kind == LEFT:
-            heads[r - 1] = t
-            size = push(stack, size, r, t, JOINED)
-            size = push(stack, size, s, r, LEFT)
-        else:
-            size = push(stack, size, s, r, RIGHT)
-            size = push(stack, size, r + 1, t, LEFT)
+        size, head, word = split(stack, size, kind, s, t, k)
+        if head >= 0:
+            heads[word - 1] = head
     return drawn
 
 
 @kernel
-def _draw(terms: Any, size: Any, uniform: Any) -> Any:
+def _draw(terms: Any, uniform: Any) -> Any:
     """k with probability exp terms[k] over their sum; never one of probability zero."""
-    top = terms[0]
-    for k in range(1, size):
-        top = max(top, terms[k])
-    total = 0.0
-    for k in range(size):
-        total += exp(terms[k] - top)
-    target, last, reached = uniform * total, 0, 0.0
-    for k in range(size):
-        share = exp(terms[k] - top)
-        if share > 0.0:
+    top = max_of(terms)
+    for k in range(terms.size):
+        terms[k] = exp(terms[k] - top)
+    return _draw_share(terms, uniform)
+
+
+@kernel
+def _draw_share(shares: Any, uniform: Any) -> Any:
+    """k with a probability in proportion to shares[k]."""
+    target, last, reached = uniform * sum_of(shares), 0, 0.0
+    for k in range(shares.size):
+        if shares[k] > 0.0:
             last = k
-            reached += share
+            reached += shares[k]
             if reached > target:
                 break
     return last
 
 
+@implements(draw_trees, NonProjectiveTreeRecord)
 @kernel
 def sample_words(structure: Any, shape: Any, theta: Any, work: Any, uniform: Any, heads: Any) -> None:
-    """heads[i] <- a tree, each word's head from p(head | heads of the words before): (samples, n)."""
+    """Each word's head from p(head | heads of the words before)."""
     n = shape[1]
     mean, given = np.empty(theta.size), np.empty(theta.size)
     table, shares = given.reshape(n + 1, n), mean.reshape(n + 1, n)
@@ -100,14 +100,7 @@ def sample_words(structure: Any, shape: Any, theta: Any, work: Any, uniform: Any
         assign(given, theta)
         for m in range(n):
             marginals(structure, shape, given, given[:0], work, mean)
-            target, last, reached = uniform[i, m] * sum_of(shares[:, m]), -1, 0.0
-            for h in range(n + 1):
-                if shares[h, m] > 0.0:
-                    last = h
-                    reached += shares[h, m]
-                    if reached > target:
-                        break
-            heads[i, m] = last
+            heads[i, m] = last = _draw_share(shares[:, m], uniform[i, m])
             for h in range(n + 1):
                 if h != last:
                     table[h, m] = -np.inf

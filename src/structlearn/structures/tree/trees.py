@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any, NamedTuple
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from structlearn.core.contract import (
-    Array,
-    Shape,
-    entropy,
-    log_partition,
-    marginals,
-    marginals_workspace,
-    max_value,
-    maximize,
-    workspace,
-)
-from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.contract import Array, Shape, log_partition, marginals_workspace
 from structlearn.structures.base import Structure, nothing_allowed
 from structlearn.structures.registry import stored
-from structlearn.structures.regularized import clipped
-from structlearn.structures.sparsemap import register
-from structlearn.structures.tree.arborescence import arborescence_work, best_arborescence
-from structlearn.structures.tree.eisner import best_tree, inside, make_spans, outside
+from structlearn.structures.tree import matrix_tree  # noqa: F401  (registers its answers)
+from structlearn.structures.tree.arborescence import NonProjectiveTreeRecord
+from structlearn.structures.tree.eisner import ProjectiveTreeRecord
 from structlearn.structures.tree.kbest import k_best
-from structlearn.structures.tree.matrix_tree import eliminate, elimination_entropy, elimination_work, go_back
-from structlearn.structures.tree.sampling import sample_spans, sample_words
+from structlearn.structures.tree.sampling import draw_trees
 
 
 class Tree(Structure):
@@ -53,7 +38,7 @@ class Tree(Structure):
             raise ValueError(f"Arcs of n words are an (n + 1, n) table, n >= 1; got shape {found}.")
         return found[0], found[1]
 
-    def fits(self, shape: Any) -> Any:
+    def fits(self, shape: Shape | Array) -> bool | Array:
         return (shape[1] >= 1) & (shape[0] == shape[1] + 1)
 
     def most_entries(self, shape: Shape) -> int:
@@ -84,16 +69,14 @@ class Tree(Structure):
             raise ValueError(f"The number of samples is at least 0; got {n}.")
         theta, shape = self._checked(theta)
         heads = np.empty((n, shape[1]), dtype=np.int64)
-        uniform = np.random.default_rng(random_state).random((n, 2 * shape[1]))
-        if not self._sample(theta, shape, uniform, heads):
+        uniform = np.random.default_rng(random_state).random((n, 2 * shape[1]))  # enough for all choices
+        work, flat = marginals_workspace(self.record, shape), theta.ravel()
+        if log_partition(self.record, shape, flat, flat[:0], work, flat) == -np.inf:
             raise nothing_allowed("The score table")
+        draw_trees(self.record, shape, flat, work, uniform, heads)
         return heads
 
-    @abstractmethod
-    def _sample(self, theta: Array, shape: Shape, uniform: Array, heads: Array) -> bool:
-        """Fill `heads` by the random numbers `uniform`, 2 n a tree; False if no tree is allowed."""
-
-    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+    def encode(self, y: object, shape: Shape | None = None) -> Array:
         """The table of arcs of the heads `y`, integers in 0 .. n with 0 for the root."""
         heads = self._checked_heads(np.asarray(y), shape)
         mu = np.zeros((heads.size + 1, heads.size))
@@ -130,7 +113,9 @@ class Tree(Structure):
     def decode(self, vertex: Array) -> Array:
         return np.argmax(vertex, axis=0)
 
-    def cost(self, mu: Array, *, weights: Any = None, nodes: Any = None, normalized: bool = True) -> Array:
+    def cost(
+        self, mu: Array, *, weights: object = None, nodes: ArrayLike | None = None, normalized: bool = True
+    ) -> Array:
         """1 on each wrong arc, over the number of words where normalised; `nodes` weigh the words."""
         if weights is not None:
             raise ValueError("Trees have no labels to weigh; give weights of words as nodes.")
@@ -144,15 +129,6 @@ class Tree(Structure):
         return c / n if normalized else c
 
 
-# ---- projective ------------------------------------------------------------------------------------
-
-
-class ProjectiveTreeRecord(NamedTuple):
-    """Compiled form of `ProjectiveTree`."""
-
-    single_root: bool
-
-
 @stored("trees over words whose arcs do not cross", {"single_root": bool})
 class ProjectiveTree(Tree):
     """Trees whose arcs do not cross: `maximize` by Eisner's algorithm, `marginals` by inside-outside."""
@@ -161,14 +137,7 @@ class ProjectiveTree(Tree):
     def record(self) -> ProjectiveTreeRecord:
         return ProjectiveTreeRecord(bool(self.single_root))
 
-    def _sample(self, theta: Array, shape: Shape, uniform: Array, heads: Array) -> bool:
-        spans = make_spans(shape[1])
-        if inside(shape[1], self.single_root, theta, spans) == -np.inf:
-            return False
-        sample_spans(shape[1], self.single_root, theta, spans, uniform, heads)
-        return True
-
-    def encode(self, y: Any, shape: Shape | None = None) -> Array:
+    def encode(self, y: object, shape: Shape | None = None) -> Array:
         mu = super().encode(y, shape)
         crossing = crossing_arcs(np.asarray(y))
         if crossing is not None:
@@ -198,69 +167,6 @@ def crossing_arcs(heads: Array) -> tuple[int, int] | None:
     return (int(crossing[0, 0]) + 1, int(crossing[0, 1]) + 1) if crossing.size else None
 
 
-@implements(workspace, ProjectiveTreeRecord)
-@jitable
-def projective_workspace(structure: Any, shape: Any) -> Any:
-    return make_spans(shape[1])
-
-
-@implements(max_value, ProjectiveTreeRecord)
-@implements(maximize, ProjectiveTreeRecord)
-@kernel
-def projective_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
-    n = shape[1]
-    return best_tree(n, structure.single_root, theta.reshape(n + 1, n), work, vertex.reshape(n + 1, n))
-
-
-@implements(marginals_workspace, ProjectiveTreeRecord)
-@jitable
-def projective_marginals_workspace(structure: Any, shape: Any) -> Any:
-    """Spans, their slopes, and the entropy."""
-    return make_spans(shape[1]), make_spans(shape[1]), np.zeros(1)
-
-
-@implements(log_partition, ProjectiveTreeRecord)
-@kernel
-def projective_log_partition(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any
-) -> Any:
-    n = shape[1]
-    return inside(n, structure.single_root, theta.reshape(n + 1, n), work[0])
-
-
-@implements(marginals, ProjectiveTreeRecord)
-@kernel
-def projective_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
-    n = shape[1]
-    table, out = theta.reshape(n + 1, n), mean.reshape(n + 1, n)
-    total = inside(n, structure.single_root, table, work[0])
-    if total == -np.inf:
-        mean[:] = 0.0
-    else:
-        work[2][0] = outside(n, structure.single_root, table, work[0], work[1], out)
-    return total
-
-
-@implements(entropy, ProjectiveTreeRecord)
-@kernel
-def projective_entropy(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
-    return clipped(work[2][0], shape[1] * np.log(shape[0]))
-
-
-register(ProjectiveTreeRecord)
-
-
-# ---- non-projective --------------------------------------------------------------------------------
-
-
-class NonProjectiveTreeRecord(NamedTuple):
-    """Compiled form of `NonProjectiveTree`."""
-
-    single_root: bool
-
-
 @stored("all trees over words", {"single_root": bool})
 class NonProjectiveTree(Tree):
     """All trees: `maximize` by the Chu-Liu-Edmonds algorithm, `marginals` by the matrix-tree theorem."""
@@ -268,67 +174,3 @@ class NonProjectiveTree(Tree):
     @property
     def record(self) -> NonProjectiveTreeRecord:
         return NonProjectiveTreeRecord(bool(self.single_root))
-
-    def _sample(self, theta: Array, shape: Shape, uniform: Array, heads: Array) -> bool:
-        work = marginals_workspace(self.record, shape)
-        flat = theta.ravel()
-        if log_partition(self.record, shape, flat, flat[:0], work, flat) == -np.inf:
-            return False
-        sample_words(self.record, shape, flat, work, uniform, heads)
-        return True
-
-
-@implements(workspace, NonProjectiveTreeRecord)
-@jitable
-def nonprojective_workspace(structure: Any, shape: Any) -> Any:
-    return arborescence_work(shape[1])
-
-
-@implements(max_value, NonProjectiveTreeRecord)
-@implements(maximize, NonProjectiveTreeRecord)
-@kernel
-def nonprojective_maximize(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any
-) -> Any:
-    n = shape[1]
-    return best_arborescence(
-        n, structure.single_root, theta.reshape(n + 1, n), work, vertex.reshape(n + 1, n)
-    )
-
-
-@implements(marginals_workspace, NonProjectiveTreeRecord)
-@jitable
-def nonprojective_marginals_workspace(structure: Any, shape: Any) -> Any:
-    return elimination_work(shape[1])
-
-
-@implements(log_partition, NonProjectiveTreeRecord)
-@kernel
-def nonprojective_log_partition(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any
-) -> Any:
-    n = shape[1]
-    return eliminate(n, structure.single_root, theta.reshape(n + 1, n), work)
-
-
-@implements(marginals, NonProjectiveTreeRecord)
-@kernel
-def nonprojective_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
-    n = shape[1]
-    total = eliminate(n, structure.single_root, theta.reshape(n + 1, n), work)
-    if total == -np.inf:
-        mean[:] = 0.0
-    else:
-        go_back(n, structure.single_root, work, mean.reshape(n + 1, n))
-    return total
-
-
-@implements(entropy, NonProjectiveTreeRecord)
-@kernel
-def nonprojective_entropy(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
-    return clipped(elimination_entropy(shape[1], work), shape[1] * np.log(shape[0]))
-
-
-register(NonProjectiveTreeRecord)

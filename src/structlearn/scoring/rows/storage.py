@@ -1,0 +1,92 @@
+"""Rows of features, dense or sparse: the few operations by which compiled code reads both alike."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.core.kernels import implements, leaf, operation
+
+
+class DenseRows(NamedTuple):
+    """A row of features is a row of X."""
+
+    X: Array
+
+
+class SparseRows(NamedTuple):
+    """The same in CSR form."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+
+
+@operation
+def extent(rows: DenseRows | SparseRows, row: int) -> Any:
+    """Where the entries of a row are, and how many."""
+
+
+@operation
+def entry(rows: DenseRows | SparseRows, at: int, k: int) -> Any:
+    """The feature and the value of the k-th entry of the row that is at `at`."""
+
+
+@operation
+def row_product(rows: DenseRows | SparseRows, row: int, other: int) -> Any:
+    """Inner product of two rows."""
+
+
+@implements(extent, DenseRows)
+@leaf
+def _dense_extent(rows: Any, row: Any) -> Any:
+    return row, rows.X.shape[1]
+
+
+@implements(extent, SparseRows)
+@leaf
+def _sparse_extent(rows: Any, row: Any) -> Any:
+    at = rows.indptr[row]
+    return at, rows.indptr[row + 1] - at
+
+
+@implements(entry, DenseRows)
+@leaf
+def _dense_entry(rows: Any, at: Any, k: Any) -> Any:
+    return k, rows.X[at, k]
+
+
+@implements(entry, SparseRows)
+@leaf
+def _sparse_entry(rows: Any, at: Any, k: Any) -> Any:
+    return rows.indices[at + k], rows.data[at + k]
+
+
+@implements(row_product, DenseRows)
+@leaf
+def _dense_product(rows: Any, row: Any, other: Any) -> Any:
+    total = 0.0
+    for j in range(rows.X.shape[1]):
+        total += np.float64(rows.X[row, j]) * np.float64(rows.X[other, j])
+    return total
+
+
+@implements(row_product, SparseRows)
+@leaf
+def _sparse_product(rows: Any, row: Any, other: Any) -> Any:
+    """By merging the sorted indices."""
+    p, p_end = rows.indptr[row], rows.indptr[row + 1]
+    q, q_end = rows.indptr[other], rows.indptr[other + 1]
+    total = 0.0
+    while p < p_end and q < q_end:
+        if rows.indices[p] == rows.indices[q]:
+            total += np.float64(rows.data[p]) * np.float64(rows.data[q])
+            p += 1
+            q += 1
+        elif rows.indices[p] < rows.indices[q]:
+            p += 1
+        else:
+            q += 1
+    return total
