@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -170,6 +171,24 @@ class Design:
         if weighted:
             X = sparse.csc_matrix((X.data * root[X.indices], X.indices, X.indptr), shape=X.shape)
         return X, np.sqrt(self.shape[0]) * self._left
+
+
+class CentredData(NamedTuple):
+    """A checked data set, centred where there is an intercept."""
+
+    A: Design
+    #: times sqrt(p), like the rows of A
+    y: Array
+    #: the mean of y
+    intercept: float
+    #: the number of examples, or the sum of their weights
+    n: float
+    weighted: bool
+
+    @property
+    def at_zero(self) -> float:
+        """P(0)."""
+        return float(self.y @ self.y) / 2
 
 
 def times(X: Rows, w: Array) -> Array:

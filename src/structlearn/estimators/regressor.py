@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from scipy import sparse
 from structlearn.core.contract import Array
 from structlearn.core.threads import blas_threads
 from structlearn.estimators.choices import check_number, check_run, one_of
-from structlearn.estimators.design import Design, centred, quadratic_forms, times
+from structlearn.estimators.design import CentredData, Design, centred, quadratic_forms, times
 from structlearn.estimators.forms import StoredForm, check_shape, count, number, numbers
 from structlearn.estimators.groups import group_ids
 from structlearn.estimators.inputs import check_weights
@@ -50,24 +50,6 @@ OF_POSTERIOR = (
     *("posterior_covariance_", "prior_precision_", "noise_precision_", "log_evidence_"),
     *("evidence_path_", "_n_examples", "_feature_means"),
 )
-
-
-class Data(NamedTuple):
-    """A checked data set, centred where there is an intercept."""
-
-    A: Design
-    #: times sqrt(p), like the rows of A
-    y: Array
-    #: the mean of y
-    intercept: float
-    #: the number of examples, or the sum of their weights
-    n: float
-    weighted: bool
-
-    @property
-    def at_zero(self) -> float:
-        """P(0)."""
-        return float(self.y @ self.y) / 2
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -181,21 +163,21 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         self.structure_ = None
         return self
 
-    def _place(self, data: Data, w: Array) -> None:
+    def _place(self, data: CentredData, w: Array) -> None:
         """Set the weights, and the intercept that goes with them."""
         self.weights_ = w
         self.intercept_ = data.intercept - float(data.A.means @ w)
 
-    def _data(self, X: Rows, y: Array, weight: Array | None) -> Data:
+    def _data(self, X: Rows, y: Array, weight: Array | None) -> CentredData:
         n = X.shape[0]
         p = np.full(n, 1 / n) if weight is None else weight / weight.sum()
         total = float(n) if weight is None else float(weight.sum())
         A, mean = Design(X, p, self.fit_intercept), 0.0
         if self.fit_intercept:
             y, mean = centred(y, p)
-        return Data(A, A.project(np.sqrt(p) * y), mean, total, weight is not None)
+        return CentredData(A, A.project(np.sqrt(p) * y), mean, total, weight is not None)
 
-    def _fit_posterior(self, data: Data) -> None:
+    def _fit_posterior(self, data: CentredData) -> None:
         from structlearn.estimators.bayes import maximise_evidence
 
         begin = time.perf_counter()
@@ -210,20 +192,20 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         strength = alpha / (beta * data.n)
         self._certify_direct(data, self._ridge(data, strength), strength, begin)
 
-    def _fit_direct(self, data: Data) -> None:
+    def _fit_direct(self, data: CentredData) -> None:
         begin = time.perf_counter()
         found = self._ridge(data, self.regularization)
         self._certify_direct(data, found, self.regularization, begin)
         self._estimate_noise(data, found.trace)
 
-    def _ridge(self, data: Data, regularization: float) -> Ridge:
+    def _ridge(self, data: CentredData, regularization: float) -> Ridge:
         from structlearn.estimators.ridge import ridge
 
         seed = drawn_seed(self.random_state)
         most = int(min(self.max_passes, np.iinfo(np.int32).max))
         return ridge(data.A, data.y, regularization, max_iterations=most, seed=seed)
 
-    def _certify_direct(self, data: Data, found: Ridge, regularization: float, begin: float) -> None:
+    def _certify_direct(self, data: CentredData, found: Ridge, regularization: float, begin: float) -> None:
         from structlearn.estimators.ridge import status
 
         seconds, tol, bounds = time.perf_counter() - begin, self.tol * data.at_zero, found.bounds
@@ -239,7 +221,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         if not converged and (bounds.bounded or passes >= self.max_passes):
             warn_of_convergence(text, stacklevel=4)
 
-    def _fit_iterative(self, data: Data, solver: str) -> None:
+    def _fit_iterative(self, data: CentredData, solver: str) -> None:
         from structlearn.solvers.first_order.coordinate_descent import CoordinateDescent
         from structlearn.solvers.first_order.gradient import Proximal
 
@@ -265,7 +247,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         if not certificate.converged and certificate.passes >= self.max_passes:
             warn_of_convergence(certificate.status, stacklevel=3)
 
-    def _objective(self, data: Data) -> LeastSquares:
+    def _objective(self, data: CentredData) -> LeastSquares:
         """Rows times sqrt(n p_i), minus the means, or with what of them is to be subtracted from products."""
         X, means = data.A.columns(data.weighted)
         penalty, l1, l2, groups = self._penalty(X.shape[1])
@@ -283,7 +265,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         ratio = {"l2": 0.0, "l1": 1.0}.get(self.penalty, float(self.l1_ratio))
         return ElasticNet(strength, ratio), strength * ratio, strength * (1 - ratio), None
 
-    def _estimate_noise(self, data: Data, used: float) -> None:
+    def _estimate_noise(self, data: CentredData, used: float) -> None:
         residual = data.A.residual(data.y, self.weights_)
         freedom = max(data.n - used - self.fit_intercept, 1.0)
         self.noise_variance_ = data.n * float(residual @ residual) / freedom

@@ -121,9 +121,7 @@ class Cuts(Structure):
         return np.concatenate(costs)
 
     @staticmethod
-    def _cost(
-        graph: Graph, mu: Array, weights: ArrayLike | None, nodes: ArrayLike | None, normalized: bool
-    ) -> Array:
+    def _cost(graph: Graph, mu: Array, weights: Weights, nodes: Weights, normalized: bool) -> Array:
         on = mu[: graph.n_nodes]
         scale = np.ones(graph.n_nodes) if nodes is None else _checked(nodes, graph.n_nodes, "node")
         if weights is not None:
@@ -172,7 +170,7 @@ class Cut(Cuts):
         return int(self.n_parts[0]), 0
 
 
-def _checked(weights: ArrayLike, size: int, noun: str) -> Array:
+def _checked(weights: Weights, size: int, noun: str) -> Array:
     found = np.asarray(weights, dtype=np.float64)
     if found.shape != (size,):
         raise ValueError(f"Cost weights have shape ({size},), one a {noun}; got {found.shape}.")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape, max_value, maximize, project, project_workspace, workspace
 from structlearn.core.kernels import implements, jitable, kernel
-from structlearn.structures.base import SparseVertices, Structure, is_list_of, one_each
+from structlearn.structures.base import SparseVertices, Structure, Weights, is_list_of, one_each
 from structlearn.structures.matching.assignment import AssignmentWork, assign, assignment_work
 from structlearn.structures.matching.flow import FlowWork, flow, flow_work
 from structlearn.structures.matching.projection import ProjectionWork, project_matching, projection_work
@@ -280,7 +280,7 @@ class Matching(Structure):
         return np.where(links.any(axis=1), links.argmax(axis=1), -1)
 
     def cost(
-        self, mu: Array, *, weights: object = None, nodes: ArrayLike | None = None, normalized: bool = True
+        self, mu: Array, *, weights: object = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
         """Delta(z) = <c, z - mu> with c = spurious (1 - mu) - missed mu: wrong and missed links, weighted.
 

@@ -10,7 +10,6 @@ from math import exp, log
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from structlearn.core.contract import (
     Array,
@@ -26,7 +25,7 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import argmax_of, max_of
-from structlearn.structures.base import Structure, label_count
+from structlearn.structures.base import Structure, Weights, label_count
 from structlearn.structures.registry import count, stored
 from structlearn.structures.sparsemap import register
 from structlearn.structures.tree.eisner import log_sum
@@ -95,7 +94,7 @@ class LabelledTree(Structure):
         return self._outputs(np.argmax(self.by_choice(vertex), axis=0))
 
     def cost(
-        self, mu: Array, *, weights: object = None, nodes: ArrayLike | None = None, normalized: bool = True
+        self, mu: Array, *, weights: object = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
         """1 on each wrong arc or label, over the number of words where normalised."""
         table = self._table(np.asarray(mu, dtype=np.float64))

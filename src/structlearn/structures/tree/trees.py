@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape, log_partition, marginals_workspace
-from structlearn.structures.base import Structure, nothing_allowed
+from structlearn.structures.base import Structure, Weights, nothing_allowed
 from structlearn.structures.registry import stored
 from structlearn.structures.tree import matrix_tree  # noqa: F401  (registers its answers)
 from structlearn.structures.tree.arborescence import NonProjectiveTreeRecord
@@ -114,7 +113,7 @@ class Tree(Structure):
         return np.argmax(vertex, axis=0)
 
     def cost(
-        self, mu: Array, *, weights: object = None, nodes: ArrayLike | None = None, normalized: bool = True
+        self, mu: Array, *, weights: object = None, nodes: Weights = None, normalized: bool = True
     ) -> Array:
         """1 on each wrong arc, over the number of words where normalised; `nodes` weigh the words."""
         if weights is not None:
