@@ -120,11 +120,11 @@ def test_rounds_keep_only_blocks_with_a_gap_and_end_at_the_goal():
     solver = ExactBlocks()
     state = next(states(objective, solver, 1))
     order = objective.active.copy()
-    maximize = partial(state.blocks.maximize, objective, state)
-    visits, left = maximize(order, state.sums, order.size, 0.0, 0)
+    maximize = partial(state.blocks._maximize, objective, state)
+    visits, left = maximize(order, state.sums, (order.size, 0.0, 0))
     assert visits == order.size
     assert sorted(order[:left]) == np.flatnonzero(state.gaps > 0).tolist()
-    assert maximize(order[:left].copy(), state.sums, 10**6, 1.0, 0)[1] == 0
+    assert maximize(order[:left].copy(), state.sums, (10**6, 1.0, 0))[1] == 0
 
 
 def test_many_active_blocks_are_left_to_full_passes():
