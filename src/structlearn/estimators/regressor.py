@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -187,9 +187,8 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         self.intercept_ = data.intercept - float(data.A.means @ w)
 
     def _data(self, X: Rows, y: Array, weight: Array | None) -> Data:
-        n = X.shape[0]
-        p = np.full(n, 1 / n) if weight is None else weight / weight.sum()
-        total = float(n) if weight is None else float(weight.sum())
+        total = float(X.shape[0] if weight is None else weight.sum())
+        p = np.full(X.shape[0], 1 / X.shape[0]) if weight is None else weight / total
         A, mean = Design(X, p, self.fit_intercept), 0.0
         if self.fit_intercept:
             y, mean = centred(y, p)
@@ -245,9 +244,8 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
 
         objective = self._objective(data)
         stopping = Stopping(self.tol * data.at_zero, self.max_passes, self.max_seconds)
-        chosen: Any = Proximal()
-        if solver == "coordinate-descent":
-            chosen = CoordinateDescent(stopping.tol, self.max_passes)
+        descent = CoordinateDescent(stopping.tol, self.max_passes)
+        chosen = descent if solver == "coordinate-descent" else Proximal()
         warm = None
         if self.warm_start and getattr(self, "weights_", np.empty(0)).size == objective.n_weights:
             warm = Solution(self.weights_, self.certificate_)
