@@ -110,7 +110,7 @@ def _residual(columns: Columns, y: Array, w: Array, r: Array) -> None:
 
 @kernel
 def _dual_map(columns: Columns, r: Array, dual_map: Array) -> None:
-    """Pull <- X^T r."""
+    """dual_map <- X^T r."""
     for j in range(dual_map.size):
         dual_map[j] = along(columns, j, r)
 
@@ -198,10 +198,8 @@ class LeastSquares:
         The blocks of the norm; single features unless given.
     """
 
-    #: one sweep over coordinates is one pass
-    n_active = 1
-    #: nothing is relaxed
-    exact = True
+    #: one sweep over coordinates is one pass; nothing is relaxed
+    n_active, exact = 1, True
     #: a solver goes on from weights alone
     content_hash: tuple[float, ...] = ()
     no_gradient = ""
@@ -224,9 +222,8 @@ class LeastSquares:
         self.penalty = penalty
         self.axis = axis
         self.memory = Memory()
-        self.columns: Columns
         if isinstance(X, np.ndarray):
-            self.columns = DenseColumns(X)
+            self.columns: Columns = DenseColumns(X)
             self.y = np.ascontiguousarray(y, dtype=np.float64)
         else:
             rows = X.indices.astype(np.int32, copy=False).view(np.uint32)  # none counts from the end
