@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from structlearn import MulticlassClassifier
 from structlearn.core.contract import add_pullback, gram, score, score_subset, scoring_workspace, squared_norm
 from structlearn.problem.oracle import maximize_chunk
 from structlearn.scoring import GraphScoring, JointScoring, PartScoring, RowScoring, SumScoring
@@ -235,6 +236,12 @@ def test_features_in_another_order_are_copied_once(make, field, order, rng):
     with ThreadPoolExecutor(2) as threads:  # what passes read is that one copy, in every thread
         found = list(threads.map(lambda _: features_behind(given.for_pass(maximize_chunk)), range(2)))
     assert found == [kept.__array_interface__["data"][0]] * 2
+
+
+def test_features_in_another_order_give_the_same_fit(rng):
+    X, y = rng.normal(size=(30, D)), rng.integers(0, N_LABELS, 30)
+    fits = [MulticlassClassifier(random_state=0).fit(given, y) for given in (X, np.asfortranarray(X))]
+    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
 
 
 def features_behind(erased):
