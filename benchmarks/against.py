@@ -69,11 +69,77 @@ def chunking_softmax():
     return lambda: Tagger(columns=("word", "pos"), random_state=0).fit(X, labels)
 
 
+def letters_tight():
+    from common import letters
+
+    from structlearn import ChainClassifier
+
+    X, y, folds = letters()
+    some = [i for i in range(len(X)) if folds[i] == 0]
+    model = ChainClassifier(regularization=0.01, tol=1e-3, fit_intercept=False, random_state=0)
+    return lambda: model.fit([X[i] for i in some], [y[i] for i in some])
+
+
+def scene_hinge():
+    from common import scene
+
+    from structlearn import MultiLabelClassifier
+
+    X, Y = scene("train")
+    return lambda: MultiLabelClassifier(regularization=0.01, tol=1e-2, random_state=0).fit(X, Y)
+
+
+def matching_hinge(size=60, n_examples=40, n_features=12):
+    """Links of random permutations, seen through noisy features (as in `matching_training`)."""
+    import numpy as np
+
+    from structlearn import MatchingClassifier
+
+    rng = np.random.default_rng(0)
+    y = [np.eye(size)[rng.permutation(size)] for _ in range(n_examples)]
+    X = [rng.normal(size=(size, size, n_features)) + links[:, :, None] for links in y]
+    return lambda: MatchingClassifier(regularization=0.1, tol=1e-2, random_state=0).fit(X, y)
+
+
+def parsing_hinge(n_sentences=1500):
+    import warnings
+
+    from common import DATA
+
+    from structlearn import TreeParser
+    from structlearn.apps.parsing import read_conllu
+
+    document = read_conllu(DATA / "ud_english_ewt" / "en_ewt-ud-dev.conllu.gz")
+    X, y = document.tokens()[:n_sentences], document.trees(single_root=True)[:n_sentences]
+    warnings.simplefilter("ignore")  # of crossing arcs
+    return lambda: TreeParser(random_state=0, max_passes=5).fit(X, y)
+
+
+def alignment_statistics(n_pairs=20_000):
+    import gzip
+    from itertools import islice
+
+    from common import DATA
+
+    from structlearn.apps.alignment.bitext import Bitext
+    from structlearn.apps.alignment.statistics import AlignmentStatistics
+
+    folder = DATA / "hansards"
+    with gzip.open(folder / "bitext.e.gz", "rt") as left, gzip.open(folder / "bitext.f.gz", "rt") as right:
+        pairs = [(a.split(), b.split()) for a, b in islice(zip(left, right), n_pairs)]
+    return lambda: AlignmentStatistics.train(Bitext.from_pairs(pairs))
+
+
 PROBLEMS = {
     "letters-hinge": letters_hinge,
+    "letters-tight": letters_tight,
     "digits-hinge": digits_hinge,
     "letters-softmax": letters_softmax,
     "chunking-softmax": chunking_softmax,
+    "scene-hinge": scene_hinge,
+    "matching-hinge": matching_hinge,
+    "parsing-hinge": parsing_hinge,
+    "alignment-statistics": alignment_statistics,
 }
 
 
@@ -83,8 +149,8 @@ def child(name):
     begin = time.process_time()
     model = fit()
     seconds = time.process_time() - begin
-    found = model.certificate_
-    print(seconds, found.passes, found.primal, found.gap)
+    found = getattr(model, "certificate_", None)  # statistics have none
+    print(seconds, *((found.passes, found.primal, found.gap) if found else (0, 0, 0)))
 
 
 def run(checkout, name):

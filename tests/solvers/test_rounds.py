@@ -182,7 +182,7 @@ def test_no_thread_waits_for_one_that_has_failed(failing, monkeypatch):
             raise KeyboardInterrupt
         run_rounds(k, threads, *rest)
 
-    fails.py_func = run_rounds.py_func
+    fails.__wrapped__ = run_rounds.py_func
     objective = threaded(*SOLVERS["active sets"][:2], 3)
     run(objective, ActiveBlocks(), passes=1)
     monkeypatch.setattr(active, "run_rounds", fails)
