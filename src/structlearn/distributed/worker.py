@@ -155,7 +155,10 @@ def propose(objective: Objective, state: BlockState, order: Array, w: Array) -> 
     The state's w and totals stay; its blocks have moved until the proposal is committed or not. What threads
     have settled among them can be committed in part later.
     """
-    own, visit = Accumulators(w.copy(), np.zeros(4), w[:0]), partial(state.blocks.visit, objective, state)
+    own, visit = (
+        Accumulators(w.copy(), np.zeros(4), w[:0], state.lead),
+        partial(state.blocks.visit, objective, state),
+    )
     alone = objective.n_jobs == 1 or not order.size
     commits = [visit(order, own)] if alone else run_round(objective, own, order, visit)
     return Proposal(own.w - w, own.totals, lambda fraction: sum(commit(fraction) for commit in commits))

@@ -16,7 +16,7 @@ from structlearn.core.registry import one_of as one_of
 from structlearn.problem.penalties import Ball
 from structlearn.problem.registry import LOSSES
 from structlearn.solvers.checkpoint import Checkpoint
-from structlearn.solvers.registry import SOLVERS, SolverEntry, structured_solvers
+from structlearn.solvers.registry import SOLVERS, SolverEntry, structured_solvers, whole_name
 from structlearn.solvers.solver import Solver
 
 #: Weights of labels, by class or by name, or the name of a rule for them.
@@ -51,6 +51,7 @@ def make_solver(
     if solver == "auto":
         smooth = "proximal" if penalty != "l2" else auto or "sdca"
         solver = {"hinge": "bcfw", "perceptron": "perceptron", "smooth": smooth}[family]
+    solver = whole_name(solver)
     entry = SOLVERS[one_of("solver", solver, ["auto", *structured_solvers()])]
     for name in options:
         one_of(f"option of solver {solver!r}", name, entry.options)

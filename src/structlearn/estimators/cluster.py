@@ -30,7 +30,7 @@ from structlearn.estimators.inputs import Tables, check_weights
 from structlearn.estimators.scikit import Table, drawn_seed
 from structlearn.metrics import Outputs
 from structlearn.problem.objective import Objective
-from structlearn.solvers import BlockFrankWolfe, Checkpoint
+from structlearn.solvers import BlockFrankWolfe, Checkpoint, StochasticExtragradient
 from structlearn.solvers.solver import Solver
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def train_on(
 
 def _block_solver(estimator: StructuredEstimator[S], solver: Solver) -> BlockFrankWolfe:
     """The solver itself; ValueError for what a cluster cannot do."""
-    if not isinstance(solver, BlockFrankWolfe):
+    if not isinstance(solver, BlockFrankWolfe) or isinstance(solver, StochasticExtragradient):
         raise ValueError("A cluster trains with solver='bcfw' (hinge) or 'sdca' (smooth losses), or 'auto'.")
     if solver.averaging:
         raise ValueError("averaging is not kept on a cluster; leave it out.")

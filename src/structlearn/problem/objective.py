@@ -343,12 +343,19 @@ class Objective:
 
     def gold_point(self) -> Array:
         """z = mu, dense: examples end to end, each its local and then its shared parts."""
-        z = self.memory.zeros(self.point_start[-1])
+        z, start = self.memory.empty(self.point_start[-1]), self.point_start
         for first, last in self.scoring.chunks():
-            entries = slice(self.gold.start[first], self.gold.start[last])
-            begins = np.repeat(self.point_start[first:last], np.diff(self.gold.start[first : last + 1]))
-            z[begins + self.gold.index[entries]] = self.gold.value[entries]
+            z[start[first] : start[last]] = self.gold_blocks(first, last)
         return z
+
+    def gold_blocks(self, first: int, last: int) -> Array:
+        """mu of examples first .. last - 1."""
+        start = self.point_start[first : last + 1] - self.point_start[first]
+        entries = slice(self.gold.start[first], self.gold.start[last])
+        mu = np.zeros(start[-1])
+        begins = np.repeat(start[:-1], np.diff(self.gold.start[first : last + 1]))
+        mu[begins + self.gold.index[entries]] = self.gold.value[entries]
+        return mu
 
     @cached_property
     def point_start(self) -> Array:

@@ -8,6 +8,7 @@ from structlearn.solvers.bcfw.orders import GapSampling as GapSampling
 from structlearn.solvers.bcfw.orders import Order as Order
 from structlearn.solvers.bcfw.orders import Permutation as Permutation
 from structlearn.solvers.bcfw.orders import Uniform as Uniform
+from structlearn.solvers.bcfw.stochastic import StochasticExtragradient as StochasticExtragradient
 from structlearn.solvers.checkpoint import Checkpoint as Checkpoint
 from structlearn.solvers.cutting_plane.n_slack import NSlack as NSlack
 from structlearn.solvers.cutting_plane.one_slack import CuttingPlane as CuttingPlane

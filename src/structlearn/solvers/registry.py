@@ -34,6 +34,7 @@ class SolverEntry:
     options : its options and what they mean
     needs : what the problem must have, of `structlearn.solvers.needs.NEEDS`
     any_penalty : whether it takes penalties other than the squared norm
+    short : a short name that stands for it
     compared : its place among the solvers that `compare` tries where none is named; None if it does not
     """
 
@@ -47,6 +48,7 @@ class SolverEntry:
     needs: frozenset[str] = frozenset()
     any_penalty: bool = False
     compared: int | None = None
+    short: str = ""
 
     def made(self, options: Mapping[str, object]) -> Solver:
         """The solver with these options, which must be its own."""
@@ -65,9 +67,7 @@ _ROUNDS = {"rounds": "with threads, how often a pass joins what they have done"}
 _EXACT = {"exact": "whether a block is maximised exactly where that is a projection (multiclass problems)"}
 _BLOCKS = {**_ORDER, **_AVERAGING, **_EXACT, **_FOCUS, **_AT_ONCE, **_ROUNDS}
 _FORGET = {"forget_after": "how long what has no weight is kept"}
-_ACTIVE_SETS = {
-    "form": '"active-set", or "dense": one vector per example and one plain step per oracle call, for large '
-    "gaps; it takes none of the options that follow",
+_ACTIVE_STEPS = {
     "steps": 'among the vertices seen so far: "pairwise", "away" or "plain"',
     "inner_steps": "how many of them follow an oracle call at most (10)",
     "inner_accuracy": "they end at this share of the block's gap",
@@ -76,6 +76,12 @@ _ACTIVE_SETS = {
     **_FORGET,
     "most_atoms": "vertices that an example keeps at most (256)",
 }
+_ACTIVE_SETS = {
+    "form": '"active-set", or "dense": one vector per example and one plain step per oracle call, for large '
+    "gaps; it takes none of the options that follow",
+    **_ACTIVE_STEPS,
+}
+_SMOOTHING = {"smoothing": "how far from the gold vertex z starts; as is best for the dual unless given"}
 _PATIENCE = {"patience": "passes without fewer mistakes after which it ends (10)"}
 _STEPS = {
     "step": '"pegasos", "constant" or "diminishing"',
@@ -100,12 +106,19 @@ SOLVERS: Registry[SolverEntry] = Registry(
             default="smooth losses on structures",
             when="softmax, sparsemax",
             step="the same pass as bcfw, towards the marginals or the projection",
-            options={
-                **_BLOCKS,
-                "smoothing": "how far from the gold vertex z starts; as is best for the dual unless given",
-            },
+            options={**_BLOCKS, **_SMOOTHING},
             needs=_DUAL,
             compared=2,
+        ),
+        SolverEntry(
+            *("stochastic-extragradient", "structlearn.solvers:StochasticExtragradient", (HINGE, SMOOTH)),
+            short="seg",
+            when="a small `regularization`: far fewer passes than bcfw and sdca; one thread; "
+            "[more](extragradient.md)",
+            step="as bcfw and sdca, at weights that follow those of z and are extrapolated",
+            options={**_EXACT, **_FOCUS, **_AT_ONCE, **_SMOOTHING, **_ACTIVE_STEPS},
+            needs=_DUAL,
+            compared=13,
         ),
         SolverEntry(
             *("coordinate-ascent", "structlearn.solvers:ExactBlocks", (HINGE,)),
@@ -253,6 +266,11 @@ def solvers_for(family: str) -> list[str]:
 def structured_solvers() -> list[str]:
     """The names of the solvers of losses over structures, which all but those of least squares are."""
     return [entry.name for entry in SOLVERS.values() if set(entry.trains) != {SQUARES}]
+
+
+def whole_name(name: str) -> str:
+    """The name that a short one stands for; any other stands for itself."""
+    return next((entry.name for entry in SOLVERS.values() if entry.short and entry.short == name), name)
 
 
 def compared_solvers() -> list[str]:

@@ -97,7 +97,7 @@ class ActiveSetBlocks(Representation):
         return partial(commit_fraction, store, order, before)
 
     def run(self, objective: Objective, state: BlockState, order: Array) -> None:
-        if objective.n_jobs > 1:
+        if objective.n_jobs > 1 and not state.lead.ahead.size:
             self._run_rounds(objective, state, order)
         else:
             self._pass(objective, state, order, state.sums, Before.nothing())
@@ -126,7 +126,7 @@ class ActiveSetBlocks(Representation):
         least = self.least_visits + objective.n_weights // WEIGHTS_A_VISIT
         rounds = list(rounds_of(order, round_size(objective, self.options.rounds, least)))
         cells = make_cells(n)
-        sums = [state.sums, *(Accumulators(*(array.copy() for array in state.sums)) for _ in range(n - 1))]
+        sums = [state.sums, *(_copied(state.sums) for _ in range(n - 1))]
         threads = ThreadState(
             cells,
             np.concatenate([order[:0], *rounds]),
@@ -142,3 +142,7 @@ class ActiveSetBlocks(Representation):
             run_rounds(k, threads, *known, problem, self.point.store, state.gaps, sums[k])
 
         objective.team.together([partial(part, k) for k in range(n)], stop=lambda: cells.fill(GONE))
+
+
+def _copied(sums: Accumulators) -> Accumulators:
+    return Accumulators(sums.w.copy(), sums.totals.copy(), sums.lag.copy(), sums.lead)

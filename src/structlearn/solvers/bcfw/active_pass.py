@@ -32,6 +32,7 @@ from structlearn.solvers.bcfw.atoms import (
     most_room,
     prefetch_atoms,
 )
+from structlearn.solvers.bcfw.lead import add_lead, follow
 from structlearn.solvers.bcfw.rounds import Accumulators, combine
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
@@ -66,12 +67,14 @@ def active_pass(
     has room, it takes the weights of the atoms as they are before the visit.
     """
     blocks, regularization, rules, cached, now = problem
-    w, totals, lag = own
+    w, totals, lag, lead = own
     work = workspace(structure, blocks.largest)
     tools = scoring_workspace(scoring)
     n_shared = scoring.n_shared
-    shared = w[w.size - n_shared :]
+    is_ahead = lead.ahead.size > 0
+    shared = np.empty(n_shared) if is_ahead else w[w.size - n_shared :]
     scores = np.zeros(blocks.most_parts)
+    more = np.zeros(blocks.most_parts if is_ahead else 0)
     marks = np.zeros(blocks.most_parts, dtype=np.bool_)
     points = np.empty((2, blocks.most_parts + n_shared))
     bench = make_bench(most_room(store, order))
@@ -98,15 +101,23 @@ def active_pass(
             for a in range(count):
                 before.weight[before.first[q] + a] = atoms.weight[a]
         mark(atoms, count, wanted)
+        if is_ahead:
+            follow(lead, w, shared)
         # 2. Scores of the atoms; the vertex s = argmax <theta + c, s>, or the best atom; the gap.
         if cached:
             score_subset(scoring, i, w, wanted, tools, theta)
+            if is_ahead:
+                score_subset(scoring, i, lead.ahead, wanted, tools, more[:size])
+                add_lead(lead, more, theta)
             here = score_atoms(atoms, count, theta, shared, bench)
             towards = best_atom(bench, count)
             best = bench.scores[towards]
             totals[CACHED_GAP] += p * (best - here)
         else:
             score(scoring, i, w, tools, theta)
+            if is_ahead:
+                score(scoring, i, lead.ahead, tools, more[:size])
+                add_lead(lead, more, theta)
             here = score_atoms(atoms, count, theta, shared, bench)
             for j in range(size):
                 theta[j] += cost[j]
@@ -130,9 +141,11 @@ def active_pass(
                 connect(scoring, i, atoms, towards, count, cost, s, wanted, tools, out)
                 bench.scores[towards], bench.alpha[towards] = best, 0.0
         # 4. Steps inside the set, then one move of w by all that has changed.
-        step_within(rules, atoms, count, p / regularization, towards, best - here, bench)
+        step_within(rules, atoms, count, p / lead.metric, towards, best - here, bench)
         paid = commit(atoms, count, bench, towards, now, s)
         add_pullback(scoring, i, s, -p / regularization, w, tools)
+        if is_ahead:
+            add_pullback(scoring, i, s, p * lead.rate / lead.scale[0], lead.ahead, tools)
         totals[COST] += p * paid
         if lag.size:  # as in `plain_pass`
             age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
@@ -178,7 +191,7 @@ def run_rounds(
     Every thread settles every round by itself, on a w of its own: they come to the same, bit for bit. A
     thread may be one round ahead of those who still settle the last, unless blocks come again.
     """
-    w, totals, lag = sums
+    w, totals, lag, lead = sums
     n = threads.cells.shape[0]
     for r in range(threads.edges.size - 1):
         first, size = threads.edges[r], threads.edges[r + 1] - threads.edges[r]
@@ -188,7 +201,7 @@ def run_rounds(
         assign(own, w)
         scalar[:] = 0.0
         before = room_before(store, order)
-        sums_here = Accumulators(own, scalar, w[:0])
+        sums_here = Accumulators(own, scalar, w[:0], lead)
         active_pass(structure, scoring, problem, order, sums_here, store, gaps, before)
         for j in range(w.size):
             own[j] -= w[j]

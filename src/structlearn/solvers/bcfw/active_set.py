@@ -90,10 +90,15 @@ class ActiveSet:
         return (int(self.point_start[-1]),)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
-        z = np.zeros(self.shape, dtype=np.float64)
+        z = np.empty(self.shape, dtype=np.float64)
         for first, last in _pieces(self.store.count.size):
-            mix_blocks(self.store, self.point_start, z, first, last)
+            z[self.point_start[first] : self.point_start[last]] = self.dense_blocks(first, last)
         return z if dtype is None else z.astype(dtype, copy=False)
+
+    def dense_blocks(self, first: int, last: int) -> Array:
+        block, index, value = entries_between(self.store, first, last)
+        begin, end = self.point_start[first], self.point_start[last]
+        return np.bincount(self.point_start[block] - begin + index, value, end - begin)
 
     def connect(self, objective: Objective) -> None:
         """Costs and Gram matrices of all atoms, afresh; weights that add up to one."""
@@ -217,13 +222,6 @@ def entries_between(store: Store, first: int, last: int) -> tuple[Array, Array, 
     where = ranges(store.entry_first[owner] + store.edge[edge], length)
     weight = np.repeat(store.weight[ranges(store.atom_first[blocks], count)], length)
     return np.repeat(owner, length), store.index[where], weight * store.value[where]
-
-
-def mix_blocks(store: Store, point_start: Array, z: Array, first: int, last: int) -> None:
-    """z <- the dense form of blocks first .. last - 1."""
-    block, index, value = entries_between(store, first, last)
-    begin, end = point_start[first], point_start[last]
-    z[begin:end] = np.bincount(point_start[block] - begin + index, value, end - begin)
 
 
 def spread(objective: Objective, store: Store, first: int, last: int, local: Array, shared: Array) -> None:

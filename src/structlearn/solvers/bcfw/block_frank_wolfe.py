@@ -18,6 +18,7 @@ from structlearn.solvers.bcfw.active_steps import Steps
 from structlearn.solvers.bcfw.blocks import BlockState, Representation
 from structlearn.solvers.bcfw.dense import DenseBlocks
 from structlearn.solvers.bcfw.exact import ExactDenseBlocks
+from structlearn.solvers.bcfw.lead import Lead
 from structlearn.solvers.bcfw.orders import Order, Permutation
 from structlearn.solvers.bcfw.saved_blocks import check_state
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
@@ -68,7 +69,8 @@ class BlockFrankWolfe(SolverBase[BlockState]):
         gaps = np.zeros(objective.scoring.n_examples)
         gaps[objective.active] = np.inf
         totals, lag = np.array([cost, 0.0, 0.0, 0.0]), np.zeros(w.size if self.averaging else 0)
-        state = BlockState(w, totals, lag, gaps, objective.active[:0], blocks)
+        lead = Lead.none(objective.regularization)
+        state = BlockState(w, totals, lag, gaps, objective.active[:0], blocks, lead)
         blocks.compile(objective, state)
         return state
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
+from structlearn.solvers.bcfw.lead import Average, Lead
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit
 from structlearn.solvers.solution import DualPoint, Solution
 
@@ -26,13 +27,16 @@ class BlockState(NamedTuple):
     order: Array
     #: z in its representation; in a checkpoint, what that saves
     blocks: Representation
+    lead: Lead
     oracle_calls: int = 0
     #: which of the passes that follow a full one this is; zero in a full one
     again: int = 0
+    #: of the stochastic extragradient (see `stochastic`)
+    average: Average | None = None
 
     @property
     def sums(self) -> Accumulators:
-        return Accumulators(self.w, self.totals, self.lag)
+        return Accumulators(self.w, self.totals, self.lag, self.lead)
 
 
 class BlockPoint(DualPoint, Protocol):
@@ -40,6 +44,9 @@ class BlockPoint(DualPoint, Protocol):
 
     def weights(self, objective: Objective) -> tuple[Array, float]:
         """w(z) and the cost of z, without what rounding has added up."""
+
+    def dense_blocks(self, first: int, last: int) -> Array:
+        """Blocks first .. last - 1, end to end."""
 
 
 class Representation(Protocol):

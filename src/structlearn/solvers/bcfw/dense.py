@@ -72,7 +72,7 @@ class DenseBlocks(Representation):
         return partial(before.commit, objective, self.point)
 
     def run(self, objective: Objective, state: BlockState, order: Array) -> None:
-        if objective.n_jobs == 1:
+        if objective.n_jobs == 1 or state.lead.ahead.size:
             self._pass(objective, state, order, state.sums)
             return
         for now in rounds_of(order, round_size(objective, self.options.rounds, self.least_visits)):

@@ -40,6 +40,9 @@ class DensePoint:
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         return np.array(self.z, dtype=dtype, copy=copy)
 
+    def dense_blocks(self, first: int, last: int) -> Array:
+        return self.z[self.point_start[first] : self.point_start[last]]
+
     @classmethod
     def of(cls, objective: Objective, z: Array, h: Array) -> DensePoint:
         return cls(z, h, objective.regularizer, objective.point_start)

@@ -29,6 +29,7 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import kernel, leaf
 from structlearn.core.prefetching import prefetch_line
 from structlearn.solvers.bcfw.apart import three_apart
+from structlearn.solvers.bcfw.lead import add_lead, follow
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
 
 #: How many visits ahead the features of a block are asked for.
@@ -64,7 +65,7 @@ def exact_pass(
     """
     blocks, regularization, steep = problem
     room, goal, seed = limits
-    w, totals, lag = own
+    w, totals, lag, lead = own
     z, h, gaps = point
     convexity = strong_convexity(structure)
     work = workspace(structure, blocks.largest)
@@ -73,6 +74,8 @@ def exact_pass(
     size = blocks.most_parts
     cost = blocks.cost
     shared = np.empty(0)
+    is_ahead = lead.ahead.size > 0
+    more = np.empty(size if is_ahead else 0)
     theta, target, delta = three_apart(size)
     state = np.uint64(seed)
     length = order.size
@@ -93,6 +96,10 @@ def exact_pass(
             p = blocks.weight[i]
             first = i * size
             score(scoring, i, w, tools, theta)
+            if is_ahead:
+                follow(lead, w, shared)
+                score(scoring, i, lead.ahead, tools, more)
+                add_lead(lead, more, theta)
             here = 0.0
             for j in range(size):
                 theta[j] += cost[first + j]
@@ -105,7 +112,7 @@ def exact_pass(
             order[kept] = i
             kept += 1
             total += p * gap
-            a = steep[i] / regularization
+            a = steep[i] / lead.metric
             if a + convexity == 0.0:  # no features: the scores are the costs, whatever w is
                 maximize(structure, shape, theta, shared, work, delta)
             else:
@@ -123,6 +130,8 @@ def exact_pass(
             if h.size:
                 h[i] += gain
             add_pullback(scoring, i, delta, -p / regularization, w, tools)
+            if is_ahead:
+                add_pullback(scoring, i, delta, p * lead.rate / lead.scale[0], lead.ahead, tools)
             totals[COST] += p * (paid + gain)
             if lag.size:
                 age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0

@@ -18,6 +18,7 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import kernel
 from structlearn.solvers.bcfw.apart import three_apart
+from structlearn.solvers.bcfw.lead import add_lead, follow
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
 
 
@@ -35,14 +36,15 @@ def plain_pass(structure: Any, scoring: Any, problem: Any, order: Any, own: Any,
     problem : the blocks and lambda; own : `Accumulators`; point : z, the bounds h and the gaps
     """
     blocks, regularization = problem
-    w, totals, lag = own
+    w, totals, lag, lead = own
     z, h, gaps = point
     convexity = strong_convexity(structure)
     work = workspace(structure, blocks.largest)
     tools = scoring_workspace(scoring)
     n_shared = scoring.n_shared
-    shared = w[w.size - n_shared :]
-    scores, vertices, _ = three_apart(blocks.most_parts + n_shared)
+    is_ahead = lead.ahead.size > 0
+    shared = np.empty(n_shared) if is_ahead else w[w.size - n_shared :]
+    scores, vertices, more = three_apart(blocks.most_parts + n_shared)
     for q in range(order.size):
         i = order[q]  # line 3: pick a block
         first = blocks.start[i]
@@ -54,6 +56,10 @@ def plain_pass(structure: Any, scoring: Any, problem: Any, order: Any, own: Any,
         delta = vertices[: size + n_shared]
         # line 4: s = argmax <theta + c, s> - Omega(s)
         score(scoring, i, w, tools, theta)
+        if is_ahead:
+            follow(lead, w, shared)
+            score(scoring, i, lead.ahead, tools, more[:size])
+            add_lead(lead, more, theta)
         for j in range(size):
             theta[j] += cost[j]
         shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
@@ -83,7 +89,7 @@ def plain_pass(structure: Any, scoring: Any, problem: Any, order: Any, own: Any,
         # line 6: the exact step, slope / (p ||Phi^T delta||^2 / lambda + convexity ||delta||^2), at most 1
         norm = squared_norm(scoring, i, delta, tools)
         slope = gap
-        steep = p * norm / regularization
+        steep = p * norm / lead.metric
         if convexity > 0.0:
             slope = along - across
             steep += square
@@ -95,6 +101,8 @@ def plain_pass(structure: Any, scoring: Any, problem: Any, order: Any, own: Any,
         advance(z_i, gamma, delta)
         length = -gamma * p / regularization
         add_pullback(scoring, i, delta, length, w, tools)
+        if is_ahead:
+            add_pullback(scoring, i, delta, gamma * p * lead.rate / lead.scale[0], lead.ahead, tools)
         change = gamma * paid
         if h.size:  # -Omega is concave: between z_i and s it is at least the mixture of its values there
             gain = gamma * rise

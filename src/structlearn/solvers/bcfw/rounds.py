@@ -20,6 +20,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
+from structlearn.solvers.bcfw.lead import Lead
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
 #: Sweeps of coordinate ascent on the fractions, and the change at which they end.
@@ -36,6 +37,7 @@ class Accumulators(NamedTuple):
     w: Array
     totals: Array
     lag: Array
+    lead: Lead
 
 
 #: visits blocks, changing accumulators in place
@@ -50,7 +52,7 @@ def run_round(objective: Objective, sums: Accumulators, order: Array, visit: Vis
 
     def visit_part(k: int) -> Commit:
         changes[k] = sums.w
-        own = Accumulators(changes[k], scalars[k], sums.w[:0])
+        own = Accumulators(changes[k], scalars[k], sums.w[:0], sums.lead)
         commit = visit(order[edges[k] : edges[k + 1]], own)
         changes[k] -= sums.w
         return commit

@@ -10,6 +10,7 @@ from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.active_set import ranges
 from structlearn.solvers.bcfw.atoms import Store
+from structlearn.solvers.bcfw.lead import FIRST_GAP
 from structlearn.solvers.bcfw.totals import CACHED_GAP
 
 if TYPE_CHECKING:
@@ -22,6 +23,18 @@ def check_state(objective: Objective, state: BlockState) -> None:
     sizes = {"w": {d}, "gaps": {n}, "totals": {CACHED_GAP + 1}, "lag": {0, d}}
     for name, known in sizes.items():
         _check(_is_vector(getattr(state, name), "f8") and getattr(state, name).size in known, name)
+    lead, average = state.lead, state.average
+    _check(_is_vector(lead.ahead, "f8") and lead.ahead.size in {0, d}, "lead")
+    _check(_is_vector(lead.scale, "f8") and lead.scale.size == 1 and 0.0 < lead.scale[0] <= 1.0, "lead")
+    _check(0.0 < lead.shrink <= 1.0 and lead.metric > 0.0 and np.isfinite(lead.rate), "lead")
+    _check((average is not None) == bool(lead.ahead.size), "average")
+    if average is not None:
+        wanted = {"weights": d, "followed": d, "scalars": FIRST_GAP + 1}
+        fits = (
+            _is_vector(array, "f8") and array.size == wanted[name]
+            for name, array in average._asdict().items()
+        )
+        _check(all(fits), "average")
     _check(_is_vector(state.order, "i8") and _are_between(state.order, n), "blocks")
 
 
