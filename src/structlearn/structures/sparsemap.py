@@ -36,7 +36,7 @@ DEPENDENT = 1e-11
 NO_WEIGHT = 1e-14
 
 
-class Mixture(NamedTuple):
+class VertexMixture(NamedTuple):
     """A mixture of points of M. Atom i is in row slot[i] of `parts`; the other arrays are ordered by i."""
 
     parts: Array
@@ -55,7 +55,7 @@ class Mixture(NamedTuple):
 class SparseMAPScratch(NamedTuple):
     """Scratch memory: the mixture; z and theta - z over local parts; that of the structure's own oracle."""
 
-    atoms: Mixture
+    atoms: VertexMixture
     mean: Array
     gradient: Array
     oracle: object
@@ -91,7 +91,7 @@ def sparsemap_scratch(n_curved: Any, n_parts: Any, oracle: Any) -> Any:
 def make_atoms(most: Any, n_parts: Any) -> Any:
     parts, factor = np.empty((most, n_parts)), np.empty((most, most))
     rows = np.empty((4, most))
-    return Mixture(parts, np.arange(most), rows[0], rows[1], factor, rows[2], rows[3])
+    return VertexMixture(parts, np.arange(most), rows[0], rows[1], factor, rows[2], rows[3])
 
 
 @kernel

@@ -30,7 +30,7 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel, leaf
-from structlearn.core.vectors import argmax_of, max_of
+from structlearn.core.vectors import argmax_of
 from structlearn.structures.chain.logarithms import LOWEST
 from structlearn.structures.regularized import clipped
 from structlearn.structures.sparsemap import register
@@ -66,27 +66,25 @@ def make_spans(structure: Any, shape: Any) -> Any:
     return SpanTables(tables[0], tables[1], tables[2], tables[3], tables[4], stack, np.empty(n + 1))
 
 
-@kernel
-def split_terms(spans: Any, kind: Any, s: Any, t: Any) -> Any:
-    """What the ways to split the span (s, t) are worth, in the order of r; a view of `spans.terms`."""
-    terms = spans.terms[: t - s]
-    for k in range(t - s):
-        if kind == RIGHT:
-            terms[k] = spans.rightward[s, s + 1 + k] + spans.right[s + 1 + k, t]
-        elif kind == LEFT:
-            terms[k] = spans.left[s, s + k] + spans.leftward[s + k, t]
-        else:
-            terms[k] = spans.right[s, s + k] + spans.left[s + k + 1, t]
-    return terms
+@leaf
+def split_terms(spans: Any, kind: Any, s: Any, t: Any, terms: Any) -> None:
+    """terms <- what the ways to split the span (s, t) are worth, in the order of r."""
+    if kind == RIGHT:
+        for r in range(s + 1, t + 1):
+            terms[r - s - 1] = spans.rightward[s, r] + spans.right[r, t]
+    elif kind == LEFT:
+        for r in range(s, t):
+            terms[r - s] = spans.left[s, r] + spans.leftward[r, t]
+    else:
+        for r in range(s, t):
+            terms[r - s] = spans.right[s, r] + spans.left[r + 1, t]
 
 
-@kernel
-def root_terms(n: Any, theta: Any, spans: Any) -> Any:
-    """The same of the sentence, by the one word under the root."""
-    terms = spans.terms[:n]
+@leaf
+def root_terms(n: Any, theta: Any, spans: Any, terms: Any) -> None:
+    """The same for the sentence, by the one word under the root."""
     for r in range(1, n + 1):
         terms[r - 1] = spans.left[1, r] + spans.right[r, n] + theta[0, r - 1]
-    return terms
 
 
 @kernel
@@ -128,7 +126,8 @@ def best_tree(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, ve
         if value > -np.inf:
             _go_back(work, 0, n, RIGHT, tree)
         return value
-    terms = root_terms(n, scores, work)
+    terms = work.terms[:n]
+    root_terms(n, scores, work, terms)
     root = argmax_of(terms) + 1
     value = terms[root - 1]
     if value > -np.inf:
@@ -172,7 +171,9 @@ def _go_back(spans: Any, s: Any, t: Any, kind: Any, vertex: Any) -> None:
     while size:
         size -= 1
         s, t, kind = stack[size, 0], stack[size, 1], stack[size, 2]
-        size, head, word = split(stack, size, kind, s, t, argmax_of(split_terms(spans, kind, s, t)))
+        terms = spans.terms[: t - s]
+        split_terms(spans, kind, s, t, terms)
+        size, head, word = split(stack, size, kind, s, t, argmax_of(terms))
         if head >= 0:
             vertex[head, word - 1] = 1.0
 
@@ -188,7 +189,7 @@ def inside_outside_workspace(structure: Any, shape: Any) -> Any:
 
 
 @implements(log_partition, ProjectiveTreeRecord)
-@kernel
+@leaf
 def inside(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     """Log-sums of all spans."""
     n, spans = shape[1], work[0]
@@ -196,18 +197,30 @@ def inside(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean:
     for s in range(n, 0 if structure.single_root else -1, -1):
         spans.right[s, s] = spans.left[s, s] = 0.0
         for t in range(s + 1, n + 1):
-            joined[s, t] = log_sum(split_terms(spans, JOINED, s, t))
+            joined[s, t] = _span_sum(spans, JOINED, s, t)
             spans.rightward[s, t] = joined[s, t] + scores[s, t - 1]
             spans.leftward[s, t] = joined[s, t] + scores[t, s - 1] if s > 0 else -np.inf
-            spans.right[s, t] = log_sum(split_terms(spans, RIGHT, s, t))
-            spans.left[s, t] = log_sum(split_terms(spans, LEFT, s, t))
-    return log_sum(root_terms(n, scores, spans)) if structure.single_root else spans.right[0, n]
+            spans.right[s, t] = _span_sum(spans, RIGHT, s, t)
+            spans.left[s, t] = _span_sum(spans, LEFT, s, t)
+    if not structure.single_root:
+        return spans.right[0, n]
+    root_terms(n, scores, spans, spans.terms)
+    return log_sum(spans.terms[:n])
+
+
+@leaf
+def _span_sum(spans: Any, kind: Any, s: Any, t: Any) -> Any:
+    terms = spans.terms[: t - s]
+    split_terms(spans, kind, s, t, terms)
+    return log_sum(terms)
 
 
 @leaf
 def log_sum(terms: Any) -> Any:
     """log sum_k exp terms[k]."""
-    top = max_of(terms)
+    top = terms[0]
+    for k in range(1, terms.size):
+        top = max(top, terms[k])
     if top == -np.inf:
         return top
     total = 0.0
@@ -228,7 +241,7 @@ def projective_marginals(structure: Any, shape: Any, theta: Any, shared: Any, wo
     return total
 
 
-@kernel
+@leaf
 def _outside(n: Any, single_root: Any, theta: Any, spans: Any, slopes: Any, mean: Any) -> Any:
     """mean <- d log Z / d theta, from filled spans. `slopes` is scratch like the spans.
 
@@ -242,7 +255,8 @@ def _outside(n: Any, single_root: Any, theta: Any, spans: Any, slopes: Any, mean
             slopes.rightward[s, t] = slopes.leftward[s, t] = 0.0
     entropy = 0.0
     if single_root:
-        terms = root_terms(n, theta, spans)
+        terms = spans.terms[:n]
+        root_terms(n, theta, spans, terms)
         entropy += _share_out(terms, 1.0)
         for r in range(1, n + 1):
             mean[0, r - 1] = min(terms[r - 1], 1.0)
@@ -263,30 +277,35 @@ def _outside(n: Any, single_root: Any, theta: Any, spans: Any, slopes: Any, mean
     return entropy
 
 
-@kernel
+@leaf
 def _pass_on(spans: Any, slopes: Any, kind: Any, s: Any, t: Any, slope: Any) -> Any:
     """Add the slope of a span to those of its halves, by every way to split it; slope times their entropy."""
     if slope <= 0.0:
         return 0.0
-    terms = split_terms(spans, kind, s, t)
+    terms = spans.terms[: t - s]
+    split_terms(spans, kind, s, t, terms)
     entropy = _share_out(terms, slope)
-    for k in range(t - s):
-        if kind == RIGHT:
-            slopes.rightward[s, s + 1 + k] += terms[k]
-            slopes.right[s + 1 + k, t] += terms[k]
-        elif kind == LEFT:
-            slopes.left[s, s + k] += terms[k]
-            slopes.leftward[s + k, t] += terms[k]
-        else:
-            slopes.right[s, s + k] += terms[k]
-            slopes.left[s + k + 1, t] += terms[k]
+    if kind == RIGHT:
+        for r in range(s + 1, t + 1):
+            slopes.rightward[s, r] += terms[r - s - 1]
+            slopes.right[r, t] += terms[r - s - 1]
+    elif kind == LEFT:
+        for r in range(s, t):
+            slopes.left[s, r] += terms[r - s]
+            slopes.leftward[r, t] += terms[r - s]
+    else:
+        for r in range(s, t):
+            slopes.right[s, r] += terms[r - s]
+            slopes.left[r + 1, t] += terms[r - s]
     return entropy
 
 
 @leaf
 def _share_out(terms: Any, slope: Any) -> Any:
     """terms <- slope softmax(terms), which adds up to `slope` at any size; slope times its entropy."""
-    top = max_of(terms)
+    top = terms[0]
+    for k in range(1, terms.size):
+        top = max(top, terms[k])
     total = below = 0.0
     for k in range(terms.size):
         weight = exp(terms[k] - top)

@@ -45,7 +45,8 @@ def sample_spans(structure: Any, shape: Any, theta: Any, work: Any, uniform: Any
         if not structure.single_root:
             _sample_back(spans, 0, n, RIGHT, uniform[i], 0, heads[i])
             continue
-        root = _draw(root_terms(n, scores, spans), uniform[i, 0]) + 1
+        root_terms(n, scores, spans, spans.terms)
+        root = _draw(spans.terms[:n], uniform[i, 0]) + 1
         heads[i, root - 1] = 0
         drawn = _sample_back(spans, 1, root, LEFT, uniform[i], 1, heads[i])
         _sample_back(spans, root, n, RIGHT, uniform[i], drawn, heads[i])
@@ -59,9 +60,10 @@ def _sample_back(spans: Any, s: Any, t: Any, kind: Any, uniform: Any, drawn: Any
     while size:
         size -= 1
         s, t, kind = stack[size, 0], stack[size, 1], stack[size, 2]
-        k = _draw(split_terms(spans, kind, s, t), uniform[drawn])
+        terms = spans.terms[: t - s]
+        split_terms(spans, kind, s, t, terms)
+        size, head, word = split(stack, size, kind, s, t, _draw(terms, uniform[drawn]))
         drawn += 1
-        size, head, word = split(stack, size, kind, s, t, k)
         if head >= 0:
             heads[word - 1] = head
     return drawn
