@@ -38,7 +38,9 @@ def solvers() -> str:
     """The solvers, and when to use them."""
     rows = (
         (
-            f'`"{one.name}"`' + (f" (the default for {one.default})" if one.default else ""),
+            f'`"{one.name}"`'
+            + (f', `"{one.short}"`' if one.short else "")
+            + (f" (the default for {one.default})" if one.default else ""),
             ", ".join(one.trains),
             one.when,
             one.step,

@@ -116,7 +116,10 @@ SOLVERS: Registry[SolverEntry] = Registry(
             when="a small `regularization`: far fewer passes than bcfw and sdca; one thread; "
             "[more](extragradient.md)",
             step="as bcfw and sdca, at weights that follow those of z and are extrapolated",
-            options={**_EXACT, **_FOCUS, **_AT_ONCE, **_SMOOTHING, **_ACTIVE_STEPS},
+            options={
+                **{**_EXACT, **_FOCUS, **_AT_ONCE, **_SMOOTHING, **_ACTIVE_STEPS},
+                "cached_passes": "passes without the oracle after each pass with it, at most (2)",
+            },
             needs=_DUAL,
             compared=13,
         ),

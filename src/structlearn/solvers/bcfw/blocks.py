@@ -8,7 +8,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
-from structlearn.solvers.bcfw.lead import Average, Lead
+from structlearn.solvers.bcfw.lead import Lead, SweepSums
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit
 from structlearn.solvers.solution import DualPoint, Solution
 
@@ -32,7 +32,7 @@ class BlockState(NamedTuple):
     #: which of the passes that follow a full one this is; zero in a full one
     again: int = 0
     #: of the stochastic extragradient (see `stochastic`)
-    average: Average | None = None
+    average: SweepSums | None = None
 
     @property
     def sums(self) -> Accumulators:

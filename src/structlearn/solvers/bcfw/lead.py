@@ -43,7 +43,7 @@ class Lead(NamedTuple):
         return cls(np.empty(0), np.ones(1), 1.0, float(regularization), 0.0)
 
 
-class Average(NamedTuple):
+class SweepSums(NamedTuple):
     """Sums over the ends of sweeps: of the scoring weights, of w(z), and of the cost of z."""
 
     weights: Array

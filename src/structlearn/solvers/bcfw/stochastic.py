@@ -23,7 +23,7 @@ from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.block_frank_wolfe import ActiveBlocks
 from structlearn.solvers.bcfw.blocks import BlockPoint, BlockState
-from structlearn.solvers.bcfw.lead import FIRST_GAP, SUM_COST, SUMMED, SWEEPS, Average, Lead
+from structlearn.solvers.bcfw.lead import FIRST_GAP, SUM_COST, SUMMED, SWEEPS, Lead, SweepSums
 from structlearn.solvers.bcfw.totals import COST, STEPS
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate
@@ -40,8 +40,12 @@ LONGEST_AVERAGE = 0.36
 
 @dataclass(frozen=True)
 class StochasticExtragradient(ActiveBlocks):
-    """Block steps at weights that follow w(z) and are extrapolated; its pace and restarts set themselves."""
+    """Block steps at weights that follow w(z) and are extrapolated; its pace and restarts set themselves.
 
+    Options are those of `ActiveBlocks`; cached passes bring less here, so that there are fewer.
+    """
+
+    cached_passes: int = 2
     accumulates: ClassVar[bool] = False
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> BlockState:
@@ -50,7 +54,7 @@ class StochasticExtragradient(ActiveBlocks):
         pace = FIRST_SMOOTH_PACE if smooth else FIRST_PACE
         d = objective.n_weights
         lead = Lead(np.zeros(d), np.ones(1), 1.0, 1.0, 0.0)
-        average = Average(np.zeros(d), np.zeros(d), np.array([0.0, 0.0, 0.0, np.inf]))
+        average = SweepSums(np.zeros(d), np.zeros(d), np.array([0.0, 0.0, 0.0, np.inf]))
         state = state._replace(lead=_paced(objective, lead, pace / objective.regularization), average=average)
         state.blocks.compile(objective, state)
         _travelled(objective, state.blocks.point)  # compiles
@@ -117,7 +121,7 @@ def _paced(objective: Objective, lead: Lead, pace: float) -> Lead:
     return lead._replace(shrink=shrink, metric=CAUTION / pace, rate=1.0 / regularization - pace)
 
 
-def _average(state: BlockState) -> Average:
+def _average(state: BlockState) -> SweepSums:
     assert state.average is not None  # noqa: S101  (`start` and `restored` see to it)
     return state.average
 
