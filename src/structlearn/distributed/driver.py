@@ -20,7 +20,7 @@ from numpy.linalg import norm
 from structlearn.core.contract import Array
 from structlearn.distributed.spread import SpreadObjective
 from structlearn.distributed.worker import PartValues, Piece, RoundAnswer, probe
-from structlearn.solvers.bcfw.lead import Lead
+from structlearn.solvers.bcfw.lead import NoLead
 from structlearn.solvers.bcfw.rounds import Accumulators, combine, compile_combine
 from structlearn.solvers.bcfw.totals import COST as TOTAL_COST
 from structlearn.solvers.solution import Solution
@@ -96,7 +96,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
 
     def restored(self, objective: SpreadObjective, saved: JoinedState) -> JoinedState:
         """Take up whatever the workers have now; what `step` needs is compiled."""
-        compile_combine(Accumulators(saved.w, np.zeros(4), saved.w[:0], Lead.none(1.0)))
+        compile_combine(Accumulators(saved.w, np.zeros(4), saved.w[:0], NoLead(1.0)))
         self._agree(objective, saved)
         return saved
 

@@ -27,6 +27,7 @@ from structlearn.solvers.bcfw.active_set import ActiveSet
 from structlearn.solvers.bcfw.active_steps import VisitRules
 from structlearn.solvers.bcfw.atoms import Store
 from structlearn.solvers.bcfw.blocks import BlockState, Representation
+from structlearn.solvers.bcfw.lead import NoLead
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit, is_distinct, round_size, rounds_of
 from structlearn.solvers.bcfw.saved_blocks import check_store
 from structlearn.solvers.bcfw.totals import CACHED_GAP
@@ -97,7 +98,7 @@ class ActiveSetBlocks(Representation):
         return partial(commit_fraction, store, order, before)
 
     def run(self, objective: Objective, state: BlockState, order: Array) -> None:
-        if objective.n_jobs > 1 and not state.lead.ahead.size:
+        if objective.n_jobs > 1 and isinstance(state.lead, NoLead):
             self._run_rounds(objective, state, order)
         else:
             self._pass(objective, state, order, state.sums, Before.nothing())

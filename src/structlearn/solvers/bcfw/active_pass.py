@@ -32,7 +32,7 @@ from structlearn.solvers.bcfw.atoms import (
     most_room,
     prefetch_atoms,
 )
-from structlearn.solvers.bcfw.lead import add_lead, follow
+from structlearn.solvers.bcfw.lead import follow, move_ahead, score_ahead, score_subset_ahead, shared_scores
 from structlearn.solvers.bcfw.rounds import Accumulators, combine
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
@@ -71,10 +71,8 @@ def active_pass(
     work = workspace(structure, blocks.largest)
     tools = scoring_workspace(scoring)
     n_shared = scoring.n_shared
-    is_ahead = lead.ahead.size > 0
-    shared = np.empty(n_shared) if is_ahead else w[w.size - n_shared :]
-    scores = np.zeros(blocks.most_parts)
-    more = np.zeros(blocks.most_parts if is_ahead else 0)
+    shared = shared_scores(lead, w, n_shared)
+    scores, more = np.zeros(blocks.most_parts), np.zeros(blocks.most_parts)
     marks = np.zeros(blocks.most_parts, dtype=np.bool_)
     points = np.empty((2, blocks.most_parts + n_shared))
     bench = make_bench(most_room(store, order))
@@ -101,23 +99,18 @@ def active_pass(
             for a in range(count):
                 before.weight[before.first[q] + a] = atoms.weight[a]
         mark(atoms, count, wanted)
-        if is_ahead:
-            follow(lead, w, shared)
+        follow(lead, w, shared)
         # 2. Scores of the atoms; the vertex s = argmax <theta + c, s>, or the best atom; the gap.
         if cached:
             score_subset(scoring, i, w, wanted, tools, theta)
-            if is_ahead:
-                score_subset(scoring, i, lead.ahead, wanted, tools, more[:size])
-                add_lead(lead, more, theta)
+            score_subset_ahead(lead, scoring, i, wanted, tools, more[:size], theta)
             here = score_atoms(atoms, count, theta, shared, bench)
             towards = best_atom(bench, count)
             best = bench.scores[towards]
             totals[CACHED_GAP] += p * (best - here)
         else:
             score(scoring, i, w, tools, theta)
-            if is_ahead:
-                score(scoring, i, lead.ahead, tools, more[:size])
-                add_lead(lead, more, theta)
+            score_ahead(lead, scoring, i, tools, more[:size], theta)
             here = score_atoms(atoms, count, theta, shared, bench)
             for j in range(size):
                 theta[j] += cost[j]
@@ -144,8 +137,7 @@ def active_pass(
         step_within(rules, atoms, count, p / lead.metric, towards, best - here, bench)
         paid = commit(atoms, count, bench, towards, now, s)
         add_pullback(scoring, i, s, -p / regularization, w, tools)
-        if is_ahead:
-            add_pullback(scoring, i, s, p * lead.rate / lead.scale[0], lead.ahead, tools)
+        move_ahead(lead, scoring, i, s, p, tools)
         totals[COST] += p * paid
         if lag.size:  # as in `plain_pass`
             age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0

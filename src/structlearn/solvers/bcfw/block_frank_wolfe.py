@@ -18,7 +18,7 @@ from structlearn.solvers.bcfw.active_steps import Steps
 from structlearn.solvers.bcfw.blocks import BlockState, Representation
 from structlearn.solvers.bcfw.dense import DenseBlocks
 from structlearn.solvers.bcfw.exact import ExactDenseBlocks
-from structlearn.solvers.bcfw.lead import Lead
+from structlearn.solvers.bcfw.lead import Lead, NoLead
 from structlearn.solvers.bcfw.orders import Order, Permutation
 from structlearn.solvers.bcfw.saved_blocks import check_state
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
@@ -69,10 +69,13 @@ class BlockFrankWolfe(SolverBase[BlockState]):
         gaps = np.zeros(objective.scoring.n_examples)
         gaps[objective.active] = np.inf
         totals, lag = np.array([cost, 0.0, 0.0, 0.0]), np.zeros(w.size if self.averaging else 0)
-        lead = Lead.none(objective.regularization)
-        state = BlockState(w, totals, lag, gaps, objective.active[:0], blocks, lead)
+        state = BlockState(w, totals, lag, gaps, objective.active[:0], blocks, self._lead(objective))
         blocks.compile(objective, state)
         return state
+
+    def _lead(self, objective: Objective) -> NoLead | Lead:
+        """How scores differ from those of w(z) at first."""
+        return NoLead(float(objective.regularization))
 
     def saved(self, objective: Objective, state: BlockState) -> BlockState:
         return state._replace(blocks=state.blocks.saved())  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
-from structlearn.solvers.bcfw.lead import Lead, SweepSums
+from structlearn.solvers.bcfw.lead import Lead, NoLead, SweepSums
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit
 from structlearn.solvers.solution import DualPoint, Solution
 
@@ -27,7 +27,7 @@ class BlockState(NamedTuple):
     order: Array
     #: z in its representation; in a checkpoint, what that saves
     blocks: Representation
-    lead: Lead
+    lead: NoLead | Lead
     oracle_calls: int = 0
     #: which of the passes that follow a full one this is; zero in a full one
     again: int = 0

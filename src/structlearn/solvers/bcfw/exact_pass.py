@@ -29,7 +29,7 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import kernel, leaf
 from structlearn.core.prefetching import prefetch_line
 from structlearn.solvers.bcfw.apart import three_apart
-from structlearn.solvers.bcfw.lead import add_lead, follow
+from structlearn.solvers.bcfw.lead import follow, move_ahead, score_ahead
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
 
 #: How many visits ahead the features of a block are asked for.
@@ -74,8 +74,7 @@ def exact_pass(
     size = blocks.most_parts
     cost = blocks.cost
     shared = np.empty(0)
-    is_ahead = lead.ahead.size > 0
-    more = np.empty(size if is_ahead else 0)
+    more = np.empty(size)
     theta, target, delta = three_apart(size)
     state = np.uint64(seed)
     length = order.size
@@ -96,10 +95,8 @@ def exact_pass(
             p = blocks.weight[i]
             first = i * size
             score(scoring, i, w, tools, theta)
-            if is_ahead:
-                follow(lead, w, shared)
-                score(scoring, i, lead.ahead, tools, more)
-                add_lead(lead, more, theta)
+            follow(lead, w, shared)
+            score_ahead(lead, scoring, i, tools, more, theta)
             here = 0.0
             for j in range(size):
                 theta[j] += cost[first + j]
@@ -130,8 +127,7 @@ def exact_pass(
             if h.size:
                 h[i] += gain
             add_pullback(scoring, i, delta, -p / regularization, w, tools)
-            if is_ahead:
-                add_pullback(scoring, i, delta, p * lead.rate / lead.scale[0], lead.ahead, tools)
+            move_ahead(lead, scoring, i, delta, p, tools)
             totals[COST] += p * (paid + gain)
             if lag.size:
                 age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0

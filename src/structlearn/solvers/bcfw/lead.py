@@ -16,17 +16,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.contract import Array, add_pullback, score, score_subset
+from structlearn.core.kernels import implements, kernel, operation
 
 #: Below this rho moves into e.
 TINY = 1e-100
 
 
+class NoLead(NamedTuple):
+    """Of Frank-Wolfe: scores are those of w(z)."""
+
+    #: lambda
+    metric: float
+
+
 class Lead(NamedTuple):
     """How far, and at which pace, scores are ahead of w(z)."""
 
-    #: e; empty where scores are those of w(z)
+    #: e
     ahead: Array
     #: rho, one number
     scale: Array
@@ -36,11 +43,6 @@ class Lead(NamedTuple):
     metric: float
     #: 1/lambda - n tau
     rate: float
-
-    @classmethod
-    def none(cls, regularization: float) -> Lead:
-        """Of Frank-Wolfe."""
-        return cls(np.empty(0), np.ones(1), 1.0, float(regularization), 0.0)
 
 
 class SweepSums(NamedTuple):
@@ -56,9 +58,75 @@ class SweepSums(NamedTuple):
 SUM_COST, SUMMED, SWEEPS, FIRST_GAP = range(4)
 
 
-@kernel
-def follow(lead: Any, w: Any, shared: Any) -> None:
+# ---- what a pass asks of either --------------------------------------------------------------------------
+
+
+@operation
+def shared_scores(lead: NoLead | Lead, w: Array, n_shared: int) -> Any:
+    """Where the scores of the shared parts are at a visit."""
+
+
+@operation
+def follow(lead: NoLead | Lead, w: Array, shared: Array) -> None:
     """The step of the scoring weights that a visit begins with; shared <- scores of the shared parts."""
+
+
+@operation
+def score_ahead(lead: NoLead | Lead, scoring: Any, i: int, tools: Any, more: Array, theta: Array) -> None:
+    """theta <- theta + rho Phi_i e; `more` is scratch."""
+
+
+@operation
+def score_subset_ahead(
+    lead: NoLead | Lead, scoring: Any, i: int, wanted: Array, tools: Any, more: Array, theta: Array
+) -> None:
+    """The same for the parts that are wanted."""
+
+
+@operation
+def move_ahead(lead: NoLead | Lead, scoring: Any, i: int, delta: Array, scale: float, tools: Any) -> None:
+    """What e gains where z_i moves by `delta` and p_i is `scale`."""
+
+
+@implements(shared_scores, NoLead)
+@kernel
+def _shared_weights(lead: Any, w: Any, n_shared: Any) -> Any:
+    return w[w.size - n_shared :]
+
+
+@implements(follow, NoLead)
+@kernel
+def _stay(lead: Any, w: Any, shared: Any) -> None:
+    pass
+
+
+@implements(score_ahead, NoLead)
+@kernel
+def _score_nothing(lead: Any, scoring: Any, i: Any, tools: Any, more: Any, theta: Any) -> None:
+    pass
+
+
+@implements(score_subset_ahead, NoLead)
+@kernel
+def _score_no_subset(lead: Any, scoring: Any, i: Any, wanted: Any, tools: Any, more: Any, theta: Any) -> None:
+    pass
+
+
+@implements(move_ahead, NoLead)
+@kernel
+def _move_nothing(lead: Any, scoring: Any, i: Any, delta: Any, scale: Any, tools: Any) -> None:
+    pass
+
+
+@implements(shared_scores, Lead)
+@kernel
+def _shared_room(lead: Any, w: Any, n_shared: Any) -> Any:
+    return np.empty(n_shared)
+
+
+@implements(follow, Lead)
+@kernel
+def _follow(lead: Any, w: Any, shared: Any) -> None:
     lead.scale[0] *= lead.shrink
     if lead.scale[0] < TINY:
         for j in range(lead.ahead.size):
@@ -69,8 +137,29 @@ def follow(lead: Any, w: Any, shared: Any) -> None:
         shared[j] = w[first + j] + lead.scale[0] * lead.ahead[first + j]
 
 
+@implements(score_ahead, Lead)
 @kernel
-def add_lead(lead: Any, more: Any, theta: Any) -> None:
-    """theta <- theta + rho Phi_i e, where `more` is Phi_i e."""
+def _score_ahead(lead: Any, scoring: Any, i: Any, tools: Any, more: Any, theta: Any) -> None:
+    score(scoring, i, lead.ahead, tools, more)
+    _add(lead.scale[0], more, theta)
+
+
+@implements(score_subset_ahead, Lead)
+@kernel
+def _score_subset_ahead(
+    lead: Any, scoring: Any, i: Any, wanted: Any, tools: Any, more: Any, theta: Any
+) -> None:
+    score_subset(scoring, i, lead.ahead, wanted, tools, more)
+    _add(lead.scale[0], more, theta)
+
+
+@implements(move_ahead, Lead)
+@kernel
+def _move_ahead(lead: Any, scoring: Any, i: Any, delta: Any, scale: Any, tools: Any) -> None:
+    add_pullback(scoring, i, delta, scale * lead.rate / lead.scale[0], lead.ahead, tools)
+
+
+@kernel
+def _add(scale: Any, more: Any, theta: Any) -> None:
     for j in range(theta.size):
-        theta[j] += lead.scale[0] * more[j]
+        theta[j] += scale * more[j]

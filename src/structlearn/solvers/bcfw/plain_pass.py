@@ -18,7 +18,7 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import kernel
 from structlearn.solvers.bcfw.apart import three_apart
-from structlearn.solvers.bcfw.lead import add_lead, follow
+from structlearn.solvers.bcfw.lead import follow, move_ahead, score_ahead, shared_scores
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
 
 
@@ -42,8 +42,7 @@ def plain_pass(structure: Any, scoring: Any, problem: Any, order: Any, own: Any,
     work = workspace(structure, blocks.largest)
     tools = scoring_workspace(scoring)
     n_shared = scoring.n_shared
-    is_ahead = lead.ahead.size > 0
-    shared = np.empty(n_shared) if is_ahead else w[w.size - n_shared :]
+    shared = shared_scores(lead, w, n_shared)
     scores, vertices, more = three_apart(blocks.most_parts + n_shared)
     for q in range(order.size):
         i = order[q]  # line 3: pick a block
@@ -56,10 +55,8 @@ def plain_pass(structure: Any, scoring: Any, problem: Any, order: Any, own: Any,
         delta = vertices[: size + n_shared]
         # line 4: s = argmax <theta + c, s> - Omega(s)
         score(scoring, i, w, tools, theta)
-        if is_ahead:
-            follow(lead, w, shared)
-            score(scoring, i, lead.ahead, tools, more[:size])
-            add_lead(lead, more, theta)
+        follow(lead, w, shared)
+        score_ahead(lead, scoring, i, tools, more[:size], theta)
         for j in range(size):
             theta[j] += cost[j]
         shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
@@ -101,8 +98,7 @@ def plain_pass(structure: Any, scoring: Any, problem: Any, order: Any, own: Any,
         advance(z_i, gamma, delta)
         length = -gamma * p / regularization
         add_pullback(scoring, i, delta, length, w, tools)
-        if is_ahead:
-            add_pullback(scoring, i, delta, gamma * p * lead.rate / lead.scale[0], lead.ahead, tools)
+        move_ahead(lead, scoring, i, delta, gamma * p, tools)
         change = gamma * paid
         if h.size:  # -Omega is concave: between z_i and s it is at least the mixture of its values there
             gain = gamma * rise

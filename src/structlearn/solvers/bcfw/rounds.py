@@ -20,7 +20,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
-from structlearn.solvers.bcfw.lead import Lead
+from structlearn.solvers.bcfw.lead import Lead, NoLead
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
 #: Sweeps of coordinate ascent on the fractions, and the change at which they end.
@@ -37,7 +37,7 @@ class Accumulators(NamedTuple):
     w: Array
     totals: Array
     lag: Array
-    lead: Lead
+    lead: NoLead | Lead
 
 
 #: visits blocks, changing accumulators in place

@@ -50,15 +50,15 @@ class StochasticExtragradient(ActiveBlocks):
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> BlockState:
         state = super().start(objective, rng, warm)
-        smooth = objective.regularizer.smooth
-        pace = FIRST_SMOOTH_PACE if smooth else FIRST_PACE
-        d = objective.n_weights
-        lead = Lead(np.zeros(d), np.ones(1), 1.0, 1.0, 0.0)
-        average = SweepSums(np.zeros(d), np.zeros(d), np.array([0.0, 0.0, 0.0, np.inf]))
-        state = state._replace(lead=_paced(objective, lead, pace / objective.regularization), average=average)
-        state.blocks.compile(objective, state)
         _travelled(objective, state.blocks.point)  # compiles
-        return state
+        d = objective.n_weights
+        average = SweepSums(np.zeros(d), np.zeros(d), np.array([0.0, 0.0, 0.0, np.inf]))
+        return state._replace(average=average)
+
+    def _lead(self, objective: Objective) -> Lead:
+        pace = FIRST_SMOOTH_PACE if objective.regularizer.smooth else FIRST_PACE
+        lead = Lead(np.zeros(objective.n_weights), np.ones(1), 1.0, 1.0, 0.0)
+        return _paced(objective, lead, pace / objective.regularization)
 
     def step(self, objective: Objective, state: BlockState, rng: np.random.Generator) -> BlockState:
         sweep = state.again
@@ -76,7 +76,7 @@ class StochasticExtragradient(ActiveBlocks):
     def _add(self, state: BlockState) -> None:
         """The end of a sweep joins the average, or begins it anew."""
         gap = float(state.gaps.sum())
-        weights, followed, scalars = _average(state)
+        weights, followed, scalars = _ahead(state)[1]
         halved = state.again == 0 and gap < 0.5 * scalars[FIRST_GAP]
         if halved or scalars[SUMMED] > LONGEST_AVERAGE * scalars[SWEEPS]:
             weights[:], followed[:] = 0.0, 0.0
@@ -90,20 +90,21 @@ class StochasticExtragradient(ActiveBlocks):
 
     def _balanced(self, objective: Objective, state: BlockState, passes: int) -> Lead:
         """The lead at a better pace."""
+        lead, _ = _ahead(state)
         far = np.sqrt(_travelled(objective, state.blocks.point))
         long = float(np.linalg.norm(_scoring_weights(state)))
         if not (far > 0.0 and long > 0.0):
-            return state.lead
+            return lead
         pace = BALANCE * long / far  # n tau
         if passes > 1:
-            pace = np.sqrt(pace * CAUTION / state.lead.metric)
-        return _paced(objective, state.lead, pace)
+            pace = np.sqrt(pace * CAUTION / lead.metric)
+        return _paced(objective, lead, pace)
 
     def candidates(self, objective: Objective, state: BlockState) -> list[Candidate]:
         steps = state.totals[STEPS]
         dual = objective.dual(state.w, state.totals[COST], steps)
         norm = float(state.w @ state.w)
-        weights, followed, scalars = _average(state)
+        weights, followed, scalars = _ahead(state)[1]
         summed = scalars[SUMMED]
         if not summed:
             return [Candidate(state.w, None, dual, norm)]
@@ -121,13 +122,15 @@ def _paced(objective: Objective, lead: Lead, pace: float) -> Lead:
     return lead._replace(shrink=shrink, metric=CAUTION / pace, rate=1.0 / regularization - pace)
 
 
-def _average(state: BlockState) -> SweepSums:
-    assert state.average is not None  # noqa: S101  (`start` and `restored` see to it)
-    return state.average
+def _ahead(state: BlockState) -> tuple[Lead, SweepSums]:
+    """What this solver's states have (`start` and `restored` see to it)."""
+    assert isinstance(state.lead, Lead) and state.average is not None  # noqa: S101, PT018
+    return state.lead, state.average
 
 
 def _scoring_weights(state: BlockState) -> Array:
-    return state.w + state.lead.scale[0] * state.lead.ahead
+    lead, _ = _ahead(state)
+    return state.w + lead.scale[0] * lead.ahead
 
 
 def _travelled(objective: Objective, point: BlockPoint) -> float:
