@@ -83,6 +83,8 @@ class BlockFrankWolfe(SolverBase[BlockState]):
     def restored(self, objective: Objective, saved: BlockState) -> BlockState:
         """The state as it was, checked; what `step` needs is compiled."""
         check_state(objective, saved)
+        if type(saved.lead) is not type(self._lead(objective)):
+            raise ValueError("The lead is that of another solver.")
         blocks = self._representation(objective).restored(objective, self, saved.blocks)
         state = saved._replace(blocks=blocks)
         blocks.compile(objective, state)

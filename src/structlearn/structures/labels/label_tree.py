@@ -65,7 +65,7 @@ def tree_record(n_labels: int, edges: Array) -> TreeRecord:
 @implements(workspace, TreeRecord)
 @jitable
 def tree_workspace(tree: TreeRecord, shape: Shape) -> Array:
-    """Two numbers a label; `tree_gibbs` leaves the entropy after them."""
+    """Two numbers a label; `marginals` leaves the entropy after them."""
     return np.empty((shape[1] + 1, 2))
 
 
