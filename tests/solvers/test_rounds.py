@@ -19,6 +19,7 @@ from structlearn.solvers import (
     BlockFrankWolfe,
     Checkpoint,
     GapSampling,
+    StochasticExtragradient,
     Stopping,
     Uniform,
     checkpoint,
@@ -27,7 +28,9 @@ from structlearn.solvers import (
 from structlearn.solvers.bcfw import active
 from structlearn.solvers.bcfw.dense import DenseBlocks
 from structlearn.solvers.bcfw.exact import ExactDenseBlocks
+from structlearn.solvers.bcfw.lead import Pace
 from structlearn.solvers.bcfw.rounds import best_fractions, rounds_of
+from structlearn.solvers.bcfw.stochastic import w_of_z
 from structlearn.solvers.bcfw.totals import COST
 
 SOLVERS = {
@@ -41,7 +44,14 @@ SOLVERS = {
     "squared norm": (SquaredNorm(), "simplex", BlockFrankWolfe(exact=False)),
     "squared norm, exact": (SquaredNorm(), "simplex", BlockFrankWolfe()),
 }
-each = pytest.mark.parametrize(("regularizer", "family", "solver"), SOLVERS.values(), ids=SOLVERS)
+AHEAD = {
+    "ahead": (Zero(), "chain", StochasticExtragradient()),
+    "ahead, exact": (Zero(), "simplex", StochasticExtragradient()),
+    "ahead, entropy": (Shannon(), "chain", StochasticExtragradient()),
+}
+each = pytest.mark.parametrize(
+    ("regularizer", "family", "solver"), (SOLVERS | AHEAD).values(), ids=SOLVERS | AHEAD
+)
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +91,7 @@ def test_every_number_of_threads_has_the_same_optimum(regularizer, family, solve
         assert together.certificate.primal == pytest.approx(objective.primal(together.w), abs=1e-12)
 
 
-@each
+@pytest.mark.parametrize(("regularizer", "family", "solver"), SOLVERS.values(), ids=SOLVERS)
 def test_the_dual_never_decreases_and_is_that_of_the_point(regularizer, family, solver):
     objective = threaded(regularizer, family, 3)
     solver = replace(solver, examples_at_once=6, rounds=8)
@@ -129,16 +139,30 @@ def test_a_checkpoint_of_several_threads_goes_on_bit_for_bit(tmp_path, monkeypat
         run(other, solver, tol=-1, passes=9, checkpoint=Checkpoint(tmp_path, 0.0, resume=True))
 
 
-def test_shares_maximise_the_dual_over_the_box():
+@pytest.mark.parametrize(("regularizer", "family", "solver"), AHEAD.values(), ids=AHEAD)
+def test_what_is_followed_is_w_of_z(regularizer, family, solver):
+    objective, rng = threaded(regularizer, family, 3), np.random.default_rng(0)
+    solver = replace(solver, follows=3, rounds=8)
+    state = solver.start(objective, rng, None)
+    for _ in range(40):
+        state = solver.step(objective, state, rng)
+        w, cost = state.blocks.point.weights(objective)
+        np.testing.assert_allclose(w_of_z(objective, state), w, atol=1e-10)
+        assert state.totals[COST] == pytest.approx(cost, abs=1e-11)
+
+
+@pytest.mark.parametrize("metric", [0.7, 0.5])
+def test_shares_maximise_the_dual_over_the_box(metric):
     cvxpy = pytest.importorskip("cvxpy")
     rng = np.random.default_rng(0)
     for _ in range(20):
         changes, costs, w = rng.normal(size=(3, 5)), rng.normal(size=3) + 1, rng.normal(size=5)
-        gamma = cvxpy.Variable(3)
-        value = costs @ gamma - 0.35 * cvxpy.sum_squares(w + changes.T @ gamma)
+        gamma, pace = cvxpy.Variable(3), Pace(0.7, metric)
+        value = costs @ gamma - 0.7 * (changes @ w) @ gamma
+        value -= 0.7**2 / (2 * metric) * cvxpy.sum_squares(changes.T @ gamma)
         cvxpy.Problem(cvxpy.Maximize(value), [gamma >= 0, gamma <= 1]).solve(solver="CLARABEL")
-        np.testing.assert_allclose(best_fractions(changes, costs, w, 0.7), gamma.value, atol=1e-5)
-    np.testing.assert_array_equal(best_fractions(np.zeros((2, 5)), np.array([1.0, -1e-9]), w, 0.7), [1, 0])
+        np.testing.assert_allclose(best_fractions(changes, costs, w, pace), gamma.value, atol=1e-5)
+    np.testing.assert_array_equal(best_fractions(np.zeros((2, 5)), np.array([1.0, -1e-9]), w, pace), [1, 0])
 
 
 def test_rounds_have_no_block_twice():

@@ -8,12 +8,14 @@ from structlearn import ChainClassifier
 from structlearn.problem.regularizers import Shannon
 from structlearn.solvers import ActiveBlocks, BlockFrankWolfe, StochasticExtragradient, Stopping, solve
 from structlearn.solvers.bcfw.exact import steepness
-from structlearn.solvers.bcfw.stochastic import CAUTION, _paced, _scoring_weights
+from structlearn.solvers.bcfw.lead import Pace
+from structlearn.solvers.bcfw.stochastic import CAUTION, _follow, _paced, w_of_z
+from structlearn.solvers.bcfw.totals import COST
 
 
-def started(objective, pace):
-    state = StochasticExtragradient().start(objective, np.random.default_rng(0), None)
-    return state._replace(lead=_paced(objective, state.lead, pace))
+def started(objective, pace, **options):
+    state = StochasticExtragradient(**options).start(objective, np.random.default_rng(0), None)
+    return _paced(objective, state, pace)
 
 
 def visited_densely(objective, order, pace):
@@ -37,34 +39,46 @@ def visited_densely(objective, order, pace):
 
 
 @pytest.mark.parametrize("pace", [0.05, 0.7, 20.0])
-def test_the_lazy_form_is_the_dense_one(pace):
+def test_following_after_each_visit_it_is_the_hybrid_gradient_as_written(pace):
     objective = problem("simplex").objective
     order = np.random.default_rng(1).permutation(np.tile(objective.active, 7))
     z, v, w = visited_densely(objective, order, pace)
     state = started(objective, pace)
-    for i in order:  # a pass leaves out what has no gap; a visit does not
+    for i in order:
         state.blocks.run(objective, state, np.array([i]))
+        _follow(objective, state, 1.0)
     np.testing.assert_allclose(np.asarray(state.blocks.point), z, atol=1e-12)
-    np.testing.assert_allclose(state.w, v, atol=1e-11)
-    ahead = _scoring_weights(
-        state._replace(lead=state.lead._replace(scale=state.lead.scale * state.lead.shrink))
-    )
-    np.testing.assert_allclose(ahead, w, atol=1e-11)
+    np.testing.assert_allclose(w_of_z(objective, state), v, atol=1e-11)
+    np.testing.assert_allclose(state.w, w, atol=1e-11)
+
+
+@pytest.mark.parametrize("family", ["simplex", "chain", "matching", "projective tree"])
+def test_what_is_followed_is_w_of_z(family):
+    known = problem(family)
+    solver, rng = StochasticExtragradient(), np.random.default_rng(0)
+    state = solver.start(known.objective, rng, None)
+    for _ in range(40):
+        state = solver.step(known.objective, state, rng)
+        w, cost = state.blocks.point.weights(known.objective)
+        np.testing.assert_allclose(w_of_z(known.objective, state), w, atol=1e-11)
+        assert state.totals[COST] == pytest.approx(cost, abs=1e-12)
+    assert np.abs(state.w - w).max() > 1e-6
 
 
 @pytest.mark.parametrize("family", ["simplex", "chain", "matching", "projective tree"])
 def test_at_the_pace_of_frank_wolfe_it_is_frank_wolfe(family):
     objective = problem(family).objective
-    rng = np.random.default_rng(0)
+    rng, lam = np.random.default_rng(0), objective.regularization
     plain = ActiveBlocks().start(objective, rng, None)
-    state = started(objective, 1.0 / objective.regularization)
-    state = state._replace(lead=state.lead._replace(metric=objective.regularization))
+    state = started(objective, 1.0 / lam)._replace(pace=Pace(lam, lam))
+    state.lead.anchor[:] = 0.0
     for _ in range(3):
         order = rng.permutation(objective.active)
         for one in (plain, state):
             one.blocks.begin_pass(objective, order)
             one.blocks.run(objective, one, order)
-    assert not state.lead.ahead.any()
+        _follow(objective, state, order.size)
+    assert not state.lead.anchor.any()
     np.testing.assert_array_equal(state.w, plain.w)
     np.testing.assert_array_equal(state.totals, plain.totals)
 

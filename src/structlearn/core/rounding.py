@@ -67,10 +67,10 @@ class Magnitude(NamedTuple):
         roundings = 2 * (self.depth + steps / max(self.n_examples, 1)) + FEW
         return UNIT * (roundings * self.size(slope) + 2 * (self.n_weights + steps) * abs(penalty))
 
-    def lower_bound(self, w: Array, cost: float, regularization: float, steps: float = 0.0) -> Bound:
-        """D of a dual point z from w(z) and the cost of z, for the squared norm."""
-        penalty = regularization / 2 * float(w @ w)
-        rounding = self.dual(norm(w), penalty, steps)
+    def lower_bound(self, square: float, cost: float, regularization: float, steps: float = 0.0) -> Bound:
+        """D of a dual point z from ||w(z)||^2 and the cost of z, for the squared norm."""
+        penalty = regularization / 2 * square
+        rounding = self.dual(float(np.sqrt(square)) * (1 + 1e-9), penalty, steps)
         return Bound(float(cost) - penalty - rounding, rounding)
 
     @classmethod

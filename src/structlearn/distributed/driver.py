@@ -20,7 +20,7 @@ from numpy.linalg import norm
 from structlearn.core.contract import Array
 from structlearn.distributed.spread import SpreadObjective
 from structlearn.distributed.worker import PartValues, Piece, RoundAnswer, probe
-from structlearn.solvers.bcfw.lead import NoLead
+from structlearn.solvers.bcfw.lead import Pace
 from structlearn.solvers.bcfw.rounds import Accumulators, combine, compile_combine
 from structlearn.solvers.bcfw.totals import COST as TOTAL_COST
 from structlearn.solvers.solution import Solution
@@ -96,7 +96,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
 
     def restored(self, objective: SpreadObjective, saved: JoinedState) -> JoinedState:
         """Take up whatever the workers have now; what `step` needs is compiled."""
-        compile_combine(Accumulators(saved.w, np.zeros(4), saved.w[:0], NoLead(1.0)))
+        compile_combine(Accumulators(saved.w, np.zeros(4), saved.w[:0], Pace(1.0, 1.0)))
         self._agree(objective, saved)
         return saved
 
@@ -140,8 +140,9 @@ class JoinedBlocks(SolverBase[JoinedState]):
         """Keep the best fractions of what the workers have done."""
         changes, scalars = np.stack([one.change for one in answers]), np.zeros((len(answers), 4))
         scalars[:, TOTAL_COST] = [one.gain for one in answers]
-        totals = np.zeros(4)
-        fractions = combine(changes, scalars, objective.regularization, state.w, totals, state.w[:0])
+        totals, regularization = np.zeros(4), float(objective.regularization)
+        pace = Pace(regularization, regularization)
+        fractions = combine(changes, scalars, pace, state.w, totals, state.w[:0])
         state.values[COST] = sum(one.cost for one in answers) + totals[TOTAL_COST]
         state.values[ESTIMATE] = sum(one.estimate for one in answers)
         state.values[FOUND] += sum(one.found for one in answers)

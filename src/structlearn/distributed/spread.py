@@ -86,7 +86,7 @@ class SpreadObjective:
 
     def dual(self, w: Array, cost: float, steps: float = 0.0) -> Bound:
         """D of z, from w(z) and the cost of z; see `Objective.dual`."""
-        return self.magnitude.lower_bound(w, cost, self.regularization, steps)
+        return self.magnitude.lower_bound(float(w @ w), cost, self.regularization, steps)
 
     def primal_rounding(self, w: Array, value: float) -> float:
         return self.magnitude.primal(w, value)

@@ -14,6 +14,8 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory, parse_size
 from structlearn.estimators.choices import (
+    ON_STRUCTURES,
+    Auto,
     Weights,
     ball_of,
     check_number,
@@ -77,8 +79,8 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         "hinge" is the structural SVM, "softmax" the conditional random field, "sparsemax" SparseMAP;
         "perceptron" runs the averaged structured perceptron.
     solver : str or solver object
-        "auto" picks "bcfw" for the hinge and "sdca" for smooth losses (one exact step an oracle call, and a
-        gap that comes with it). docs/choosing.md has all names, and when to use which.
+        "auto" picks "stochastic-extragradient" (or, where solver_options are theirs alone, "bcfw" for the
+        hinge and "sdca" for smooth losses). docs/choosing.md has all names, and when to use which.
     regularization : float
         lambda in P(w) = lambda/2 ||w||^2 + mean loss. Not used by the perceptron.
     tol : float
@@ -133,8 +135,8 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
     _outputs: ClassVar[str] = STRUCTURES
     #: The kind of packed data that holds such examples, where a cluster can train on them.
     _packed: ClassVar[str] = ""
-    #: What solver="auto" takes for smooth losses.
-    _auto: ClassVar[str] = "sdca"
+    #: What solver="auto" stands for.
+    _auto: ClassVar[Auto] = ON_STRUCTURES
 
     def _train(self, problem: TrainingProblem[S]) -> tuple[Objective, Solution]:
         """Minimise the objective of `problem`; set what every fitted estimator has."""
@@ -203,8 +205,8 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         self._checked_parameters()
         self._threads()
 
-    def _checked_parameters(self, auto: str = "") -> tuple[Solver, Stopping]:
-        """The solver and the stopping rule; `auto` is what solver="auto" takes for smooth losses here."""
+    def _checked_parameters(self, auto: Auto | None = None) -> tuple[Solver, Stopping]:
+        """The solver and the stopping rule; `auto` is what solver="auto" stands for, if not as usual."""
         from structlearn.solvers.loop import Stopping
 
         check_number("regularization", self.regularization)

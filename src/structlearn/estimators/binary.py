@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import TrainingProblem
-from structlearn.estimators.choices import check_number
+from structlearn.estimators.choices import ON_ROWS, Auto, check_number
 from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import canonical_examples
 from structlearn.estimators.rows import ClassEstimator, one_row_each
@@ -64,7 +64,7 @@ class BinaryClassifier(ClassEstimator[Cube]):
         {"classes_": label_array, "n_features_in_": count}, ("Cube",), n_labels=lambda classes: 1
     )
     _outputs: ClassVar[str] = BINARY
-    _auto: ClassVar[str] = "lbfgs"
+    _auto: ClassVar[Auto] = ON_ROWS
 
     def fit(self, X: Table, y: Outputs, sample_weight: ArrayLike | None = None) -> BinaryClassifier:
         """Train on X of shape (n, d), dense or CSR, and n labels of two classes."""

@@ -19,6 +19,15 @@ from structlearn.solvers.checkpoint import Checkpoint
 from structlearn.solvers.registry import SOLVERS, SolverEntry, structured_solvers, whole_name
 from structlearn.solvers.solver import Solver
 
+#: What solver="auto" stands for, by the family of the loss: the first that has the options that are given.
+Auto: TypeAlias = Mapping[str, tuple[str, ...]]
+ON_STRUCTURES: Auto = {
+    "hinge": ("stochastic-extragradient", "bcfw"),
+    "smooth": ("stochastic-extragradient", "sdca"),
+}
+ON_ROWS: Auto = {"hinge": ("bcfw",), "smooth": ("lbfgs",)}
+ON_CLUSTERS: Auto = {"hinge": ("bcfw",), "smooth": ("sdca",)}
+
 #: Weights of labels, by class or by name, or the name of a rule for them.
 Weights: TypeAlias = str | ArrayLike | Mapping[str, object] | Mapping[int, object]
 
@@ -36,11 +45,11 @@ def make_solver(
     *,
     regularization: float,
     penalty: str = "l2",
-    auto: str = "",
+    auto: Auto = ON_STRUCTURES,
 ) -> Solver:
     """The solver that a name, with its options, stands for; a solver object stands for itself.
 
-    `auto` is what "auto" means where the family of the loss does not decide it.
+    `auto` is what "auto" means.
     """
     options = dict(options or {})
     if not isinstance(solver, str):
@@ -49,8 +58,7 @@ def make_solver(
         return solver
     family = LOSSES[loss].family
     if solver == "auto":
-        smooth = "proximal" if penalty != "l2" else auto or "sdca"
-        solver = {"hinge": "bcfw", "perceptron": "perceptron", "smooth": smooth}[family]
+        solver = _automatic(family, penalty, auto, options)
     solver = whole_name(solver)
     entry = SOLVERS[one_of("solver", solver, ["auto", *structured_solvers()])]
     for name in options:
@@ -58,6 +66,16 @@ def make_solver(
     constrained = ball_of(options) is not None
     _refuse_what_it_cannot(entry, loss, penalty, 1.0 if constrained else regularization)
     return entry.made(options)
+
+
+def _automatic(family: str, penalty: str, auto: Auto, options: Mapping[str, object]) -> str:
+    """The first solver for a family of losses that has all these options; else the last."""
+    if family == "perceptron":
+        return "perceptron"
+    if family == "smooth" and penalty != "l2":
+        return "proximal"
+    names = auto[family]
+    return next((name for name in names if not set(options) - set(SOLVERS[name].options)), names[-1])
 
 
 def make_checkpoint(checkpoint: str | PathLike[str] | Checkpoint | None) -> Checkpoint | None:

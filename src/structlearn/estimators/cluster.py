@@ -25,7 +25,7 @@ from structlearn.distributed import (
 )
 from structlearn.distributed.dask_engine import DaskEngine
 from structlearn.estimators.base import S, StructuredEstimator, TrainingProblem
-from structlearn.estimators.choices import make_checkpoint
+from structlearn.estimators.choices import ON_CLUSTERS, make_checkpoint
 from structlearn.estimators.inputs import Tables, check_weights
 from structlearn.estimators.scikit import Table, drawn_seed
 from structlearn.metrics import Outputs
@@ -88,7 +88,7 @@ def train_on(
 
     X and y are as for `fit`, or X is a `Partitions` that the workers see and y is None.
     """
-    chosen, stopping = estimator._checked_parameters(auto="sdca")
+    chosen, stopping = estimator._checked_parameters(auto=ON_CLUSTERS)
     solver = _block_solver(estimator, chosen)
     engine = client if hasattr(client, "revive") else DaskEngine(client)
     if y is not None:

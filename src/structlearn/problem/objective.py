@@ -286,7 +286,7 @@ class Objective:
 
         Lowered by what rounding may have added, in `steps` single steps if w and z were changed so often.
         """
-        return self.magnitude.lower_bound(w, cost, self.regularization, steps)
+        return self.magnitude.lower_bound(float(w @ w), cost, self.regularization, steps)
 
     def best_fraction(self, w: Array, cost: float) -> float:
         """argmax_{0 <= s <= 1} s cost - s^2 lambda/2 ||w||^2: how far from mu towards z the dual is best.

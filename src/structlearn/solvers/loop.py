@@ -213,6 +213,8 @@ class _Run(Generic[Kind, State]):
             candidates = [Candidate(np.zeros_like(candidates[0].w)), *candidates]
         for candidate in candidates:
             w, known = candidate.w, candidate.primal
+            if known is None and np.array_equal(w, best.w):  # a state that was settled
+                known = best.primal
             primal = self.objective.primal(w) if known is None else known
             if not best.w.size or primal < best.primal or not certifies:
                 rounding = self.objective.primal_rounding(w, primal) if certifies else 0.0

@@ -54,7 +54,7 @@ def _step_rule(options: dict[str, object]) -> object:
     if not isinstance(step, str):
         return step
     if eta and step == "pegasos":
-        raise ValueError("public.Steps 'pegasos' are 1/(lambda t): they take no eta.")
+        raise ValueError("Steps 'pegasos' are 1/(lambda t): they take no eta.")
     return STEPS[one_of("step", step, STEPS)](**eta)
 
 

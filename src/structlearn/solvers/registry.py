@@ -94,8 +94,8 @@ SOLVERS: Registry[SolverEntry] = Registry(
     [
         SolverEntry(
             *("bcfw", "structlearn.solvers.options:block_frank_wolfe", (HINGE,)),
-            default="the hinge",
-            when="nearly always",
+            default="the hinge on rows, and on clusters",
+            when="one of several classes; clusters; options of its own",
             step="one oracle call an example, then steps among the vertices seen so far; exact step lengths",
             options={**_BLOCKS, **_ACTIVE_SETS},
             needs=_DUAL,
@@ -103,8 +103,8 @@ SOLVERS: Registry[SolverEntry] = Registry(
         ),
         SolverEntry(
             *("sdca", "structlearn.solvers:BlockFrankWolfe", (SMOOTH,)),
-            default="smooth losses on structures",
-            when="softmax, sparsemax",
+            default="smooth losses on clusters",
+            when="softmax, sparsemax; clusters",
             step="the same pass as bcfw, towards the marginals or the projection",
             options={**_BLOCKS, **_SMOOTHING},
             needs=_DUAL,
@@ -113,12 +113,14 @@ SOLVERS: Registry[SolverEntry] = Registry(
         SolverEntry(
             *("stochastic-extragradient", "structlearn.solvers:StochasticExtragradient", (HINGE, SMOOTH)),
             short="seg",
-            when="a small `regularization`: far fewer passes than bcfw and sdca; one thread; "
+            default="structures",
+            when="nearly always: fewer passes than bcfw and sdca, far fewer at a small `regularization`; "
             "[more](extragradient.md)",
             step="as bcfw and sdca, at weights that follow those of z and are extrapolated",
             options={
-                **{**_EXACT, **_FOCUS, **_AT_ONCE, **_SMOOTHING, **_ACTIVE_STEPS},
+                **{**_EXACT, **_FOCUS, **_AT_ONCE, **_ROUNDS, **_SMOOTHING, **_ACTIVE_STEPS},
                 "cached_passes": "passes without the oracle after each pass with it, at most (2)",
+                "follows": "how often in a pass the scoring weights follow w(z) (2)",
             },
             needs=_DUAL,
             compared=13,

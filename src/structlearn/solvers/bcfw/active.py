@@ -27,7 +27,6 @@ from structlearn.solvers.bcfw.active_set import ActiveSet
 from structlearn.solvers.bcfw.active_steps import VisitRules
 from structlearn.solvers.bcfw.atoms import Store
 from structlearn.solvers.bcfw.blocks import BlockState, Representation
-from structlearn.solvers.bcfw.lead import NoLead
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit, is_distinct, round_size, rounds_of
 from structlearn.solvers.bcfw.saved_blocks import check_store
 from structlearn.solvers.bcfw.totals import CACHED_GAP
@@ -98,7 +97,7 @@ class ActiveSetBlocks(Representation):
         return partial(commit_fraction, store, order, before)
 
     def run(self, objective: Objective, state: BlockState, order: Array) -> None:
-        if objective.n_jobs > 1 and isinstance(state.lead, NoLead):
+        if objective.n_jobs > 1:
             self._run_rounds(objective, state, order)
         else:
             self._pass(objective, state, order, state.sums, Before.nothing())
@@ -110,16 +109,14 @@ class ActiveSetBlocks(Representation):
         problem = self._problem(objective, state)
         objective.run_pass(active_pass, problem, order, own, self.point.store, state.gaps, before)
 
-    def _problem(
-        self, objective: Objective, state: BlockState
-    ) -> tuple[object, float, VisitRules, bool, int]:
+    def _problem(self, objective: Objective, state: BlockState) -> tuple[object, VisitRules, bool, int]:
         """What `active_pass` visits blocks by."""
         options = self.options
         rules = VisitRules(
             int(options.steps), options.inner_steps, options.inner_accuracy, options.forget_after
         )
         now = state.oracle_calls // objective.n_active
-        return objective.blocks, objective.regularization, rules, state.again > 0, now
+        return objective.blocks, rules, state.again > 0, now
 
     def _run_rounds(self, objective: Objective, state: BlockState, order: Array) -> None:
         """Rounds of all threads: the first changes the accumulators of the state, the others their own."""
@@ -146,4 +143,4 @@ class ActiveSetBlocks(Representation):
 
 
 def _copied(sums: Accumulators) -> Accumulators:
-    return Accumulators(sums.w.copy(), sums.totals.copy(), sums.lag.copy(), sums.lead)
+    return Accumulators(sums.w.copy(), sums.totals.copy(), sums.lag.copy(), sums.pace)

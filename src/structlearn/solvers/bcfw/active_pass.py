@@ -32,7 +32,6 @@ from structlearn.solvers.bcfw.atoms import (
     most_room,
     prefetch_atoms,
 )
-from structlearn.solvers.bcfw.lead import follow, move_ahead, score_ahead, score_subset_ahead, shared_scores
 from structlearn.solvers.bcfw.rounds import Accumulators, combine
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
@@ -63,16 +62,16 @@ def active_pass(
 ) -> None:
     """One visit for each block of `order`, with the oracle or, where `cached`, without.
 
-    problem : the blocks, lambda, `VisitRules`, whether all is cached, and which pass this is. Where `before`
-    has room, it takes the weights of the atoms as they are before the visit.
+    problem : the blocks, `VisitRules`, whether all is cached, and which pass this is. Where `before` has
+    room, it takes the weights of the atoms as they are before the visit.
     """
-    blocks, regularization, rules, cached, now = problem
-    w, totals, lag, lead = own
+    blocks, rules, cached, now = problem
+    w, totals, lag, pace = own
     work = workspace(structure, blocks.largest)
     tools = scoring_workspace(scoring)
     n_shared = scoring.n_shared
-    shared = shared_scores(lead, w, n_shared)
-    scores, more = np.zeros(blocks.most_parts), np.zeros(blocks.most_parts)
+    shared = w[w.size - n_shared :]
+    scores = np.zeros(blocks.most_parts)
     marks = np.zeros(blocks.most_parts, dtype=np.bool_)
     points = np.empty((2, blocks.most_parts + n_shared))
     bench = make_bench(most_room(store, order))
@@ -99,18 +98,15 @@ def active_pass(
             for a in range(count):
                 before.weight[before.first[q] + a] = atoms.weight[a]
         mark(atoms, count, wanted)
-        follow(lead, w, shared)
         # 2. Scores of the atoms; the vertex s = argmax <theta + c, s>, or the best atom; the gap.
         if cached:
             score_subset(scoring, i, w, wanted, tools, theta)
-            score_subset_ahead(lead, scoring, i, wanted, tools, more[:size], theta)
             here = score_atoms(atoms, count, theta, shared, bench)
             towards = best_atom(bench, count)
             best = bench.scores[towards]
             totals[CACHED_GAP] += p * (best - here)
         else:
             score(scoring, i, w, tools, theta)
-            score_ahead(lead, scoring, i, tools, more[:size], theta)
             here = score_atoms(atoms, count, theta, shared, bench)
             for j in range(size):
                 theta[j] += cost[j]
@@ -134,14 +130,13 @@ def active_pass(
                 connect(scoring, i, atoms, towards, count, cost, s, wanted, tools, out)
                 bench.scores[towards], bench.alpha[towards] = best, 0.0
         # 4. Steps inside the set, then one move of w by all that has changed.
-        step_within(rules, atoms, count, p / lead.metric, towards, best - here, bench)
+        step_within(rules, atoms, count, p / pace.metric, towards, best - here, bench)
         paid = commit(atoms, count, bench, towards, now, s)
-        add_pullback(scoring, i, s, -p / regularization, w, tools)
-        move_ahead(lead, scoring, i, s, p, tools)
+        add_pullback(scoring, i, s, -p / pace.strength, w, tools)
         totals[COST] += p * paid
         if lag.size:  # as in `plain_pass`
             age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
-            add_pullback(scoring, i, s, -age * p / regularization, lag, tools)
+            add_pullback(scoring, i, s, -age * p / pace.strength, lag, tools)
             totals[LAG_COST] += age * p * paid
 
 
@@ -183,7 +178,7 @@ def run_rounds(
     Every thread settles every round by itself, on a w of its own: they come to the same, bit for bit. A
     thread may be one round ahead of those who still settle the last, unless blocks come again.
     """
-    w, totals, lag, lead = sums
+    w, totals, lag, pace = sums
     n = threads.cells.shape[0]
     for r in range(threads.edges.size - 1):
         first, size = threads.edges[r], threads.edges[r + 1] - threads.edges[r]
@@ -193,13 +188,13 @@ def run_rounds(
         assign(own, w)
         scalar[:] = 0.0
         before = room_before(store, order)
-        sums_here = Accumulators(own, scalar, w[:0], lead)
+        sums_here = Accumulators(own, scalar, w[:0], pace)
         active_pass(structure, scoring, problem, order, sums_here, store, gaps, before)
         for j in range(w.size):
             own[j] -= w[j]
         if not meet(threads.cells, k, 2 * r + 1):
             return
-        fractions = combine(changes, scalars, problem[1], w, totals, lag)
+        fractions = combine(changes, scalars, pace, w, totals, lag)
         if fractions[k] < 1.0:
             commit_fraction(store, order, before, fractions[k])
         if threads.repeats:

@@ -18,7 +18,7 @@ from structlearn.solvers.bcfw.active_steps import Steps
 from structlearn.solvers.bcfw.blocks import BlockState, Representation
 from structlearn.solvers.bcfw.dense import DenseBlocks
 from structlearn.solvers.bcfw.exact import ExactDenseBlocks
-from structlearn.solvers.bcfw.lead import Lead, NoLead
+from structlearn.solvers.bcfw.lead import Pace
 from structlearn.solvers.bcfw.orders import Order, Permutation
 from structlearn.solvers.bcfw.saved_blocks import check_state
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
@@ -59,6 +59,8 @@ class BlockFrankWolfe(SolverBase[BlockState]):
     examples_at_once: int = 16384
     rounds: int = 80
     accumulates: ClassVar[bool] = True
+    #: whether states have a lead
+    leads: ClassVar[bool] = False
 
     def _representation(self, objective: Objective) -> type[Representation]:
         """How z is kept; chosen where a run starts or goes on."""
@@ -69,13 +71,10 @@ class BlockFrankWolfe(SolverBase[BlockState]):
         gaps = np.zeros(objective.scoring.n_examples)
         gaps[objective.active] = np.inf
         totals, lag = np.array([cost, 0.0, 0.0, 0.0]), np.zeros(w.size if self.averaging else 0)
-        state = BlockState(w, totals, lag, gaps, objective.active[:0], blocks, self._lead(objective))
+        pace = Pace(float(objective.regularization), float(objective.regularization))
+        state = BlockState(w, totals, lag, gaps, objective.active[:0], blocks, pace)
         blocks.compile(objective, state)
         return state
-
-    def _lead(self, objective: Objective) -> NoLead | Lead:
-        """How scores differ from those of w(z) at first."""
-        return NoLead(float(objective.regularization))
 
     def saved(self, objective: Objective, state: BlockState) -> BlockState:
         return state._replace(blocks=state.blocks.saved())  # type: ignore[arg-type]
@@ -83,8 +82,8 @@ class BlockFrankWolfe(SolverBase[BlockState]):
     def restored(self, objective: Objective, saved: BlockState) -> BlockState:
         """The state as it was, checked; what `step` needs is compiled."""
         check_state(objective, saved)
-        if type(saved.lead) is not type(self._lead(objective)):
-            raise ValueError("The lead is that of another solver.")
+        if (saved.lead is not None) != self.leads:
+            raise ValueError("The checkpoint is that of another solver; begin afresh.")
         blocks = self._representation(objective).restored(objective, self, saved.blocks)
         state = saved._replace(blocks=blocks)
         blocks.compile(objective, state)
@@ -96,11 +95,14 @@ class BlockFrankWolfe(SolverBase[BlockState]):
         state.blocks.begin_pass(objective, order)
         return order
 
+    def _visits_at_once(self, objective: Objective) -> int:
+        return self.examples_at_once
+
     def step(self, objective: Objective, state: BlockState, rng: np.random.Generator) -> BlockState:
         blocks = state.blocks
         if not state.order.size:
             state = state._replace(order=self.draw(objective, state, rng))
-        visits, later = blocks.advance(objective, state, self.examples_at_once, rng)
+        visits, later = blocks.advance(objective, state, self._visits_at_once(objective), rng)
         calls = 0 if state.again and not blocks.asks_again else visits
         state = state._replace(order=later, oracle_calls=state.oracle_calls + calls)
         if later.size:

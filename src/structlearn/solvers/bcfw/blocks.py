@@ -8,13 +8,13 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
-from structlearn.solvers.bcfw.lead import Lead, NoLead, SweepSums
+from structlearn.solvers.bcfw.lead import Lead, Pace
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit
 from structlearn.solvers.solution import DualPoint, Solution
 
 
 class BlockState(NamedTuple):
-    """w = w(z) throughout. Arrays are changed in place, so that an interruption loses nothing."""
+    """w = w(z) unless there is a lead. Arrays are changed in place, so that an interruption loses nothing."""
 
     w: Array
     #: scalars, see `structlearn.solvers.bcfw.totals`
@@ -27,16 +27,16 @@ class BlockState(NamedTuple):
     order: Array
     #: z in its representation; in a checkpoint, what that saves
     blocks: Representation
-    lead: NoLead | Lead
+    pace: Pace
     oracle_calls: int = 0
     #: which of the passes that follow a full one this is; zero in a full one
     again: int = 0
     #: of the stochastic extragradient (see `stochastic`)
-    average: SweepSums | None = None
+    lead: Lead | None = None
 
     @property
     def sums(self) -> Accumulators:
-        return Accumulators(self.w, self.totals, self.lag, self.lead)
+        return Accumulators(self.w, self.totals, self.lag, self.pace)
 
 
 class BlockPoint(DualPoint, Protocol):

@@ -122,7 +122,7 @@ class ExactDenseBlocks(DenseBlocks):
         self, objective: Objective, state: BlockState, order: Array, own: Accumulators, limits: Limits
     ) -> tuple[int, int]:
         """Visits made and blocks left active by `exact_pass`; one round unless there is a finite goal."""
-        problem = objective.blocks, objective.regularization, self.steep
+        problem = objective.blocks, self.steep
         point = self.point.z, self.point.h, state.gaps
         return objective.run_pass(exact_pass, problem, order, limits, own, point)
 

@@ -29,7 +29,6 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import kernel, leaf
 from structlearn.core.prefetching import prefetch_line
 from structlearn.solvers.bcfw.apart import three_apart
-from structlearn.solvers.bcfw.lead import follow, move_ahead, score_ahead
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
 
 #: How many visits ahead the features of a block are asked for.
@@ -56,16 +55,16 @@ def exact_pass(
     had no gap in the round before; `order` is changed in place. A round whose gaps add up to at most `goal`
     is the last. Blocks have one shape and no shared parts.
 
-    problem : the blocks, lambda, and p ||x_i||^2 of each block; limits : room, goal, seed of the shuffles
+    problem : the blocks and p ||x_i||^2 of each of them; limits : room, goal, seed of the shuffles
     own : `Accumulators`; point : z, the bounds h and the gaps
 
     Returns
     -------
     visits made, and how many blocks at the front of `order` are left for the next round (0 at the goal).
     """
-    blocks, regularization, steep = problem
+    blocks, steep = problem
     room, goal, seed = limits
-    w, totals, lag, lead = own
+    w, totals, lag, pace = own
     z, h, gaps = point
     convexity = strong_convexity(structure)
     work = workspace(structure, blocks.largest)
@@ -74,7 +73,6 @@ def exact_pass(
     size = blocks.most_parts
     cost = blocks.cost
     shared = np.empty(0)
-    more = np.empty(size)
     theta, target, delta = three_apart(size)
     state = np.uint64(seed)
     length = order.size
@@ -95,8 +93,6 @@ def exact_pass(
             p = blocks.weight[i]
             first = i * size
             score(scoring, i, w, tools, theta)
-            follow(lead, w, shared)
-            score_ahead(lead, scoring, i, tools, more, theta)
             here = 0.0
             for j in range(size):
                 theta[j] += cost[first + j]
@@ -109,7 +105,7 @@ def exact_pass(
             order[kept] = i
             kept += 1
             total += p * gap
-            a = steep[i] / lead.metric
+            a = steep[i] / pace.metric
             if a + convexity == 0.0:  # no features: the scores are the costs, whatever w is
                 maximize(structure, shape, theta, shared, work, delta)
             else:
@@ -126,12 +122,11 @@ def exact_pass(
                 gain -= convexity * (fresh * fresh - old * old) / 2.0
             if h.size:
                 h[i] += gain
-            add_pullback(scoring, i, delta, -p / regularization, w, tools)
-            move_ahead(lead, scoring, i, delta, p, tools)
+            add_pullback(scoring, i, delta, -p / pace.strength, w, tools)
             totals[COST] += p * (paid + gain)
             if lag.size:
                 age = totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
-                add_pullback(scoring, i, delta, -age * p / regularization, lag, tools)
+                add_pullback(scoring, i, delta, -age * p / pace.strength, lag, tools)
                 totals[LAG_COST] += age * p * (paid + gain)
         visits += end
         if end < length:  # no room for the rest of this round: it stays active

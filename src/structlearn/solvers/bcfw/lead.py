@@ -1,13 +1,15 @@
-"""Scores that run ahead of w(z): what makes block-coordinate Frank-Wolfe a stochastic extragradient.
+"""Scoring weights that run ahead of w(z): what makes block-coordinate Frank-Wolfe a stochastic extragradient.
 
-Frank-Wolfe scores a block at w(z). The stochastic primal-dual hybrid gradient (Chambolle et al. 2018) scores
-it at weights of its own, which follow w(z) by steps of length tau and are extrapolated by what the last visit
-has changed. With v = w(z) they are v + rho e, where a visit of block i by V = Phi_i^T (z_i' - z_i) does
+Frank-Wolfe scores blocks at w(z). The stochastic primal-dual hybrid gradient (Chambolle et al. 2018) scores
+them at weights w of its own, which follow v = w(z) by steps of length tau and are extrapolated by what the
+last visit has changed. A visit of block i by V = Phi_i^T (z_i' - z_i) does
 
-    rho <- rho / (1 + lambda tau),  v <- v - p_i V / lambda,  e <- e + p_i (1/lambda - n tau) V / rho
+    v <- v - p_i V / lambda,  w <- w - p_i n tau V,  and then  w <- v + (w - v) / (1 + lambda tau)
 
-so that only the support of V is touched. The step inside a block is that of Frank-Wolfe with cc / (n tau) in
-place of lambda. For tau = 1 / (lambda n) and cc = 1, e is zero, and so is the difference.
+The first two are in proportion: a = v - w / (lambda n tau) stays. So a pass moves w alone, as Frank-Wolfe
+does, with 1 / (n tau) in the place of lambda, and v = a + w / (lambda n tau) is there whenever it is wanted.
+Where m visits are made before w follows, it does so by the power m of the factor. The step inside a block is
+that of Frank-Wolfe too, with cc / (n tau) in place of lambda. For tau = 1 / (lambda n) and cc = 1, v is w.
 """
 
 from __future__ import annotations
@@ -16,150 +18,63 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, add_pullback, score, score_subset
-from structlearn.core.kernels import implements, kernel, operation
-
-#: Below this rho moves into e.
-TINY = 1e-100
+from structlearn.core.contract import Array
+from structlearn.core.kernels import kernel
 
 
-class NoLead(NamedTuple):
-    """Of Frank-Wolfe: scores are those of w(z)."""
+class Pace(NamedTuple):
+    """How far visits go; of Frank-Wolfe both are lambda."""
 
-    #: lambda
+    #: w moves by p_i / strength of what z_i does: 1 / (n tau)
+    strength: float
+    #: what stands in the place of lambda inside a block
     metric: float
 
 
 class Lead(NamedTuple):
-    """How far, and at which pace, scores are ahead of w(z)."""
+    """What scoring weights that are not w(z) need beside themselves. Arrays are changed in place."""
 
-    #: e
-    ahead: Array
-    #: rho, one number
-    scale: Array
-    #: 1 / (1 + lambda tau)
-    shrink: float
-    #: what stands in the place of lambda inside a block
-    metric: float
-    #: 1/lambda - n tau
-    rate: float
-
-
-class SweepSums(NamedTuple):
-    """Sums over the ends of sweeps: of the scoring weights, of w(z), and of the cost of z."""
-
+    #: a
+    anchor: Array
+    #: over the ends of sweeps, the sums of w and of v
     weights: Array
     followed: Array
-    #: the cost, how many sweeps are summed, how many there were, the gap when the sums began
+    #: see below
     scalars: Array
 
-
-#: Places of the scalars of an average.
-SUM_COST, SUMMED, SWEEPS, FIRST_GAP = range(4)
-
-
-# ---- what a pass asks of either --------------------------------------------------------------------------
-
-
-@operation
-def shared_scores(lead: NoLead | Lead, w: Array, n_shared: int) -> Any:
-    """Where the scores of the shared parts are at a visit."""
+    @classmethod
+    def of(cls, n_weights: int) -> Lead:
+        """With nothing summed up."""
+        anchor, weights, followed = np.zeros((3, n_weights))
+        return cls(anchor, weights, followed, np.array([0.0, 0.0, 0.0, np.inf, 0.0]))
 
 
-@operation
-def follow(lead: NoLead | Lead, w: Array, shared: Array) -> None:
-    """The step of the scoring weights that a visit begins with; shared <- scores of the shared parts."""
-
-
-@operation
-def score_ahead(lead: NoLead | Lead, scoring: Any, i: int, tools: Any, more: Array, theta: Array) -> None:
-    """theta <- theta + rho Phi_i e; `more` is scratch."""
-
-
-@operation
-def score_subset_ahead(
-    lead: NoLead | Lead, scoring: Any, i: int, wanted: Array, tools: Any, more: Array, theta: Array
-) -> None:
-    """The same for the parts that are wanted."""
-
-
-@operation
-def move_ahead(lead: NoLead | Lead, scoring: Any, i: int, delta: Array, scale: float, tools: Any) -> None:
-    """What e gains where z_i moves by `delta` and p_i is `scale`."""
-
-
-@implements(shared_scores, NoLead)
-@kernel
-def _shared_weights(lead: Any, w: Any, n_shared: Any) -> Any:
-    return w[w.size - n_shared :]
-
-
-@implements(follow, NoLead)
-@kernel
-def _stay(lead: Any, w: Any, shared: Any) -> None:
-    pass
-
-
-@implements(score_ahead, NoLead)
-@kernel
-def _score_nothing(lead: Any, scoring: Any, i: Any, tools: Any, more: Any, theta: Any) -> None:
-    pass
-
-
-@implements(score_subset_ahead, NoLead)
-@kernel
-def _score_no_subset(lead: Any, scoring: Any, i: Any, wanted: Any, tools: Any, more: Any, theta: Any) -> None:
-    pass
-
-
-@implements(move_ahead, NoLead)
-@kernel
-def _move_nothing(lead: Any, scoring: Any, i: Any, delta: Any, scale: Any, tools: Any) -> None:
-    pass
-
-
-@implements(shared_scores, Lead)
-@kernel
-def _shared_room(lead: Any, w: Any, n_shared: Any) -> Any:
-    return np.empty(n_shared)
-
-
-@implements(follow, Lead)
-@kernel
-def _follow(lead: Any, w: Any, shared: Any) -> None:
-    lead.scale[0] *= lead.shrink
-    if lead.scale[0] < TINY:
-        for j in range(lead.ahead.size):
-            lead.ahead[j] *= lead.scale[0]
-        lead.scale[0] = 1.0
-    first = w.size - shared.size
-    for j in range(shared.size):
-        shared[j] = w[first + j] + lead.scale[0] * lead.ahead[first + j]
-
-
-@implements(score_ahead, Lead)
-@kernel
-def _score_ahead(lead: Any, scoring: Any, i: Any, tools: Any, more: Any, theta: Any) -> None:
-    score(scoring, i, lead.ahead, tools, more)
-    _add(lead.scale[0], more, theta)
-
-
-@implements(score_subset_ahead, Lead)
-@kernel
-def _score_subset_ahead(
-    lead: Any, scoring: Any, i: Any, wanted: Any, tools: Any, more: Any, theta: Any
-) -> None:
-    score_subset(scoring, i, lead.ahead, wanted, tools, more)
-    _add(lead.scale[0], more, theta)
-
-
-@implements(move_ahead, Lead)
-@kernel
-def _move_ahead(lead: Any, scoring: Any, i: Any, delta: Any, scale: Any, tools: Any) -> None:
-    add_pullback(scoring, i, delta, scale * lead.rate / lead.scale[0], lead.ahead, tools)
+#: Places of the scalars: the sum of the costs of z, how many sweeps are summed, how many there were, the gap
+#: when the sums began, how often w has followed.
+SUM_COST, SUMMED, SWEEPS, FIRST_GAP, FOLLOWED = range(5)
 
 
 @kernel
-def _add(scale: Any, more: Any, theta: Any) -> None:
-    for j in range(theta.size):
-        theta[j] += scale * more[j]
+def follow(w: Any, anchor: Any, ratio: Any, left: Any, next_ratio: Any) -> None:
+    """w <- v + left (w - v), where v = anchor + ratio w stays; the anchor is then that of another ratio."""
+    for j in range(w.size):
+        v = anchor[j] + ratio * w[j]
+        w[j] = v + left * (w[j] - v)
+        anchor[j] = v - next_ratio * w[j]
+
+
+@kernel
+def add_up(w: Any, lead: Any, ratio: Any, keep: Any) -> None:
+    """w and v join the sums, of which `keep`, 0 or 1, is kept."""
+    for j in range(w.size):
+        lead.weights[j] = keep * lead.weights[j] + w[j]
+        lead.followed[j] = keep * lead.followed[j] + lead.anchor[j] + ratio * w[j]
+
+
+@kernel
+def square_of_v(w: Any, anchor: Any, ratio: Any) -> Any:
+    """||v||^2."""
+    total = 0.0
+    for j in range(w.size):
+        total += (anchor[j] + ratio * w[j]) ** 2
+    return total

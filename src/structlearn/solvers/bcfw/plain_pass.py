@@ -18,7 +18,6 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import kernel
 from structlearn.solvers.bcfw.apart import three_apart
-from structlearn.solvers.bcfw.lead import follow, move_ahead, score_ahead, shared_scores
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
 
 
@@ -30,20 +29,19 @@ def advance(z: Any, gamma: Any, delta: Any) -> None:
 
 
 @kernel
-def plain_pass(structure: Any, scoring: Any, problem: Any, order: Any, own: Any, point: Any) -> None:
+def plain_pass(structure: Any, scoring: Any, blocks: Any, order: Any, own: Any, point: Any) -> None:
     """Algorithm 4 of the paper, for the blocks of `order`; the comments number its lines.
 
-    problem : the blocks and lambda; own : `Accumulators`; point : z, the bounds h and the gaps
+    own : `Accumulators`; point : z, the bounds h and the gaps
     """
-    blocks, regularization = problem
-    w, totals, lag, lead = own
+    w, totals, lag, pace = own
     z, h, gaps = point
     convexity = strong_convexity(structure)
     work = workspace(structure, blocks.largest)
     tools = scoring_workspace(scoring)
     n_shared = scoring.n_shared
-    shared = shared_scores(lead, w, n_shared)
-    scores, vertices, more = three_apart(blocks.most_parts + n_shared)
+    shared = w[w.size - n_shared :]
+    scores, vertices, _ = three_apart(blocks.most_parts + n_shared)
     for q in range(order.size):
         i = order[q]  # line 3: pick a block
         first = blocks.start[i]
@@ -55,8 +53,6 @@ def plain_pass(structure: Any, scoring: Any, problem: Any, order: Any, own: Any,
         delta = vertices[: size + n_shared]
         # line 4: s = argmax <theta + c, s> - Omega(s)
         score(scoring, i, w, tools, theta)
-        follow(lead, w, shared)
-        score_ahead(lead, scoring, i, tools, more[:size], theta)
         for j in range(size):
             theta[j] += cost[j]
         shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
@@ -86,7 +82,7 @@ def plain_pass(structure: Any, scoring: Any, problem: Any, order: Any, own: Any,
         # line 6: the exact step, slope / (p ||Phi^T delta||^2 / lambda + convexity ||delta||^2), at most 1
         norm = squared_norm(scoring, i, delta, tools)
         slope = gap
-        steep = p * norm / lead.metric
+        steep = p * norm / pace.metric
         if convexity > 0.0:
             slope = along - across
             steep += square
@@ -96,9 +92,8 @@ def plain_pass(structure: Any, scoring: Any, problem: Any, order: Any, own: Any,
         for j in range(size):
             paid += cost[j] * delta[j]
         advance(z_i, gamma, delta)
-        length = -gamma * p / regularization
+        length = -gamma * p / pace.strength
         add_pullback(scoring, i, delta, length, w, tools)
-        move_ahead(lead, scoring, i, delta, gamma * p, tools)
         change = gamma * paid
         if h.size:  # -Omega is concave: between z_i and s it is at least the mixture of its values there
             gain = gamma * rise

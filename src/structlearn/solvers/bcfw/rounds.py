@@ -7,6 +7,9 @@ dual along all these directions is a small concave quadratic program over the fr
 
 gamma = 0 is allowed, so that the dual never decreases. A block of which a fraction is committed is a mixture
 of two points of its polytope. What comes out depends on the number of threads, not on their timing.
+
+Where w is ahead of w(z) (see `lead`), the program is that of a visit in its block: lambda is the strength of
+the pace, and lambda^2 / metric stands in its place in the quadratic term.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
-from structlearn.solvers.bcfw.lead import Lead, NoLead
+from structlearn.solvers.bcfw.lead import Pace
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
 #: Sweeps of coordinate ascent on the fractions, and the change at which they end.
@@ -32,12 +35,12 @@ Commit = Callable[[float], float]
 
 
 class Accumulators(NamedTuple):
-    """What a round changes, beside blocks: w, the scalars of `totals`, the lag of the average."""
+    """What a round changes beside blocks: w, the scalars of `totals`, the lag of the average; and how far."""
 
     w: Array
     totals: Array
     lag: Array
-    lead: NoLead | Lead
+    pace: Pace
 
 
 #: visits blocks, changing accumulators in place
@@ -52,14 +55,14 @@ def run_round(objective: Objective, sums: Accumulators, order: Array, visit: Vis
 
     def visit_part(k: int) -> Commit:
         changes[k] = sums.w
-        own = Accumulators(changes[k], scalars[k], sums.w[:0], sums.lead)
+        own = Accumulators(changes[k], scalars[k], sums.w[:0], sums.pace)
         commit = visit(order[edges[k] : edges[k + 1]], own)
         changes[k] -= sums.w
         return commit
 
     team = objective.team
     commits = team.together([partial(visit_part, k) for k in range(n)])
-    fractions = combine(changes, scalars, objective.regularization, sums.w, sums.totals, sums.lag)
+    fractions = combine(changes, scalars, sums.pace, sums.w, sums.totals, sums.lag)
     partly = [
         partial(commit, float(fraction)) for commit, fraction in zip(commits, fractions) if fraction < 1.0
     ]
@@ -70,7 +73,8 @@ def run_round(objective: Objective, sums: Accumulators, order: Array, visit: Vis
 
 def compile_combine(sums: Accumulators) -> None:
     """Compile what joins the parts of a round."""
-    combine(np.zeros((1, sums.w.size)), np.zeros((1, sums.totals.size)), 1.0, sums.w, sums.totals, sums.lag)
+    changes, scalars = np.zeros((1, sums.w.size)), np.zeros((1, sums.totals.size))
+    combine(changes, scalars, sums.pace, sums.w, sums.totals, sums.lag)
 
 
 def add_gain(sums: Accumulators, gained: float) -> None:
@@ -87,12 +91,12 @@ def _age(totals: Any) -> Any:
 
 
 @kernel
-def combine(changes: Any, scalars: Any, regularization: Any, w: Any, totals: Any, lag: Any) -> Any:
+def combine(changes: Any, scalars: Any, pace: Any, w: Any, totals: Any, lag: Any) -> Any:
     """The best fractions of what each thread, or machine, has done; w, the scalars and the lag move by them.
 
     changes : the d_k, of shape (n, n_weights); scalars : those of `totals`, from zero, of shape (n, 4)
     """
-    fractions = best_fractions(changes, scalars[:, COST], w, regularization)
+    fractions = best_fractions(changes, scalars[:, COST], w, pace)
     paid = 0.0
     for k in range(fractions.size):
         paid += fractions[k] * scalars[k, COST]
@@ -111,14 +115,15 @@ def combine(changes: Any, scalars: Any, regularization: Any, w: Any, totals: Any
 
 
 @kernel
-def best_fractions(changes: Any, costs: Any, w: Any, regularization: Any) -> Any:
+def best_fractions(changes: Any, costs: Any, w: Any, pace: Any) -> Any:
     """gamma, by coordinate ascent from zero on <slope, gamma> - 1/2 <gamma, steep gamma> over the box."""
     n = changes.shape[0]
+    curvature = pace.strength * (pace.strength / pace.metric)
     slope, steep, fractions = np.empty(n), np.empty((n, n)), np.zeros(n)
     for k in range(n):
-        slope[k] = costs[k] - regularization * _dot(changes[k], w)
+        slope[k] = costs[k] - pace.strength * _dot(changes[k], w)
         for j in range(k + 1):
-            steep[k, j] = steep[j, k] = regularization * _dot(changes[k], changes[j])
+            steep[k, j] = steep[j, k] = curvature * _dot(changes[k], changes[j])
     for _ in range(MOST_SWEEPS):
         largest = 0.0
         for k in range(n):

@@ -10,7 +10,7 @@ from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.active_set import ranges
 from structlearn.solvers.bcfw.atoms import Store
-from structlearn.solvers.bcfw.lead import FIRST_GAP, Lead
+from structlearn.solvers.bcfw.lead import FOLLOWED
 from structlearn.solvers.bcfw.totals import CACHED_GAP
 
 if TYPE_CHECKING:
@@ -23,19 +23,11 @@ def check_state(objective: Objective, state: BlockState) -> None:
     sizes = {"w": {d}, "gaps": {n}, "totals": {CACHED_GAP + 1}, "lag": {0, d}}
     for name, known in sizes.items():
         _check(_is_vector(getattr(state, name), "f8") and getattr(state, name).size in known, name)
-    lead, average = state.lead, state.average
-    _check(lead.metric > 0.0, "lead")
-    _check((average is not None) == isinstance(lead, Lead), "average")
-    if isinstance(lead, Lead) and average is not None:
-        _check(_is_vector(lead.ahead, "f8") and lead.ahead.size == d, "lead")
-        _check(_is_vector(lead.scale, "f8") and lead.scale.size == 1 and 0.0 < lead.scale[0] <= 1.0, "lead")
-        _check(0.0 < lead.shrink <= 1.0 and np.isfinite(lead.rate), "lead")
-        wanted = {"weights": d, "followed": d, "scalars": FIRST_GAP + 1}
-        fits = (
-            _is_vector(array, "f8") and array.size == wanted[name]
-            for name, array in average._asdict().items()
-        )
-        _check(all(fits), "average")
+    _check(all(np.isfinite(one) and one > 0.0 for one in state.pace), "pace")
+    if state.lead is not None:
+        *vectors, scalars = state.lead
+        _check(all(_is_vector(array, "f8") and array.size == d for array in vectors), "lead")
+        _check(_is_vector(scalars, "f8") and scalars.size == FOLLOWED + 1, "lead")
     _check(_is_vector(state.order, "i8") and _are_between(state.order, n), "blocks")
 
 

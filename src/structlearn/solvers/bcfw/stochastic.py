@@ -1,11 +1,11 @@
-"""The stochastic extragradient: block steps at scores that run ahead of w(z) (see `lead`).
+"""The stochastic extragradient: block steps at scoring weights that run ahead of w(z) (see `lead`).
 
 It is the stochastic primal-dual hybrid gradient (Chambolle et al. 2018), the relative of the extragradient
 that asks the oracle once a step, in each block's own metric ||Phi_i^T dz||, with the steps of
 block-coordinate Frank-Wolfe inside a block. No theorem that we know covers all of this: what it finds is
 certified by its gap.
 
-The step tau balances what w and z have to travel: n tau is half of |w| over the square root of
+The step tau balances what w and z have to travel: n tau is a fraction of |w| over the square root of
 sum_i p_i^2 ||Phi_i^T (mu_i - z_i)||^2, estimated after passes 1, 2, 4, ... P is taken at an average of the
 scoring weights, D at z and at the average of z, of which w and the cost are enough. Averages begin anew when
 the blocks' gaps have halved.
@@ -23,17 +23,28 @@ from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.block_frank_wolfe import ActiveBlocks
 from structlearn.solvers.bcfw.blocks import BlockPoint, BlockState
-from structlearn.solvers.bcfw.lead import FIRST_GAP, SUM_COST, SUMMED, SWEEPS, Lead, SweepSums
+from structlearn.solvers.bcfw.lead import (
+    FIRST_GAP,
+    FOLLOWED,
+    SUM_COST,
+    SUMMED,
+    SWEEPS,
+    Lead,
+    Pace,
+    add_up,
+    follow,
+    square_of_v,
+)
 from structlearn.solvers.bcfw.totals import COST, STEPS
-from structlearn.solvers.solution import Solution
+from structlearn.solvers.solution import DualPoint, Solution
 from structlearn.solvers.solver import Candidate
 
 #: Of the step in a block that would be exact if w followed at once.
 CAUTION = 0.9
-#: tau of the first pass in units of 1 / (lambda n): for the hinge, and for smooth losses.
+#: n tau of the first pass in units of 1 / lambda: for the hinge, and for smooth losses.
 FIRST_PACE, FIRST_SMOOTH_PACE = 0.1, 1.0
-#: The balance of what w and z have to travel.
-BALANCE = 0.5
+#: The balance of what w and z have to travel: for the hinge, and for smooth losses.
+BALANCE, SMOOTH_BALANCE = 0.5, 0.3
 #: An average that spans more than this fraction of all sweeps begins anew.
 LONGEST_AVERAGE = 0.36
 
@@ -43,94 +54,123 @@ class StochasticExtragradient(ActiveBlocks):
     """Block steps at weights that follow w(z) and are extrapolated; its pace and restarts set themselves.
 
     Options are those of `ActiveBlocks`; cached passes bring less here, so that there are fewer.
+
+    Parameters
+    ----------
+    follows : int
+        How often in a pass the scoring weights follow w(z), at most.
     """
 
     cached_passes: int = 2
+    follows: int = 2
     accumulates: ClassVar[bool] = False
+    leads: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> BlockState:
         state = super().start(objective, rng, warm)
+        state = state._replace(lead=Lead.of(objective.n_weights))
         _travelled(objective, state.blocks.point)  # compiles
-        d = objective.n_weights
-        average = SweepSums(np.zeros(d), np.zeros(d), np.array([0.0, 0.0, 0.0, np.inf]))
-        return state._replace(average=average)
-
-    def _lead(self, objective: Objective) -> Lead:
         pace = FIRST_SMOOTH_PACE if objective.regularizer.smooth else FIRST_PACE
-        lead = Lead(np.zeros(objective.n_weights), np.ones(1), 1.0, 1.0, 0.0)
-        return _paced(objective, lead, pace / objective.regularization)
+        return _paced(objective, state, pace / objective.regularization)
+
+    def _visits_at_once(self, objective: Objective) -> int:
+        return min(self.examples_at_once, -(-objective.n_active // self.follows))
 
     def step(self, objective: Objective, state: BlockState, rng: np.random.Generator) -> BlockState:
-        sweep = state.again
+        sweep, visits = state.again, -state.totals[STEPS]
         state = super().step(objective, state, rng)
+        _follow(objective, state, visits + state.totals[STEPS])
         if state.order.size and state.again == sweep:
             return state
-        self._add(state)
+        self._add(objective, state)
         if state.order.size:
             return state
         passes = round(state.oracle_calls / objective.n_active)
-        if passes & (passes - 1) == 0:
-            state = state._replace(lead=self._balanced(objective, state, passes))
-        return state
+        return self._balanced(objective, state, passes) if passes & (passes - 1) == 0 else state
 
-    def _add(self, state: BlockState) -> None:
+    def _add(self, objective: Objective, state: BlockState) -> None:
         """The end of a sweep joins the average, or begins it anew."""
-        gap = float(state.gaps.sum())
-        weights, followed, scalars = _ahead(state)[1]
+        lead, gap = _lead(state), float(state.gaps.sum())
+        scalars = lead.scalars
         halved = state.again == 0 and gap < 0.5 * scalars[FIRST_GAP]
-        if halved or scalars[SUMMED] > LONGEST_AVERAGE * scalars[SWEEPS]:
-            weights[:], followed[:] = 0.0, 0.0
+        anew = halved or scalars[SUMMED] > LONGEST_AVERAGE * scalars[SWEEPS]
+        if anew:
             scalars[SUM_COST] = scalars[SUMMED] = 0.0
             scalars[FIRST_GAP] = gap
-        weights += _scoring_weights(state)
-        followed += state.w
-        scalars[SUM_COST] += state.totals[COST]
-        scalars[SUMMED] += 1.0
-        scalars[SWEEPS] += 1.0
+        add_up(state.w, lead, _ratio(objective, state.pace), 0.0 if anew else 1.0)
+        scalars[[SUM_COST, SUMMED, SWEEPS]] += [state.totals[COST], 1.0, 1.0]
 
-    def _balanced(self, objective: Objective, state: BlockState, passes: int) -> Lead:
-        """The lead at a better pace."""
-        lead, _ = _ahead(state)
+    def _balanced(self, objective: Objective, state: BlockState, passes: int) -> BlockState:
+        """The state at a better pace."""
         far = np.sqrt(_travelled(objective, state.blocks.point))
-        long = float(np.linalg.norm(_scoring_weights(state)))
+        long = float(np.linalg.norm(state.w))
         if not (far > 0.0 and long > 0.0):
-            return lead
-        pace = BALANCE * long / far  # n tau
+            return state
+        balance = SMOOTH_BALANCE if objective.regularizer.smooth else BALANCE
+        pace = balance * long / far  # n tau
         if passes > 1:
-            pace = np.sqrt(pace * CAUTION / lead.metric)
-        return _paced(objective, lead, pace)
+            pace = np.sqrt(pace / state.pace.strength)
+        return _paced(objective, state, pace)
 
     def candidates(self, objective: Objective, state: BlockState) -> list[Candidate]:
-        steps = state.totals[STEPS]
-        dual = objective.dual(state.w, state.totals[COST], steps)
-        norm = float(state.w @ state.w)
-        weights, followed, scalars = _ahead(state)[1]
-        summed = scalars[SUMMED]
-        if not summed:
-            return [Candidate(state.w, None, dual, norm)]
-        v, cost = followed / summed, scalars[SUM_COST] / summed
-        mean_dual = objective.dual(v, cost, steps + summed)
-        if mean_dual.value > dual.value:
-            dual, norm = mean_dual, float(v @ v)
-        return [Candidate(weights / summed, None, dual, norm)]
+        lead, ratio = _lead(state), _ratio(objective, state.pace)
+        square = square_of_v(state.w, lead.anchor, ratio)
+        roundings = _roundings(state, ratio, square)
+        points = [(square, state.totals[COST], roundings)]
+        summed, w = lead.scalars[SUMMED], state.w
+        if summed:
+            w = lead.weights / summed
+            mean = float(lead.followed @ lead.followed) / summed**2
+            points.append((mean, lead.scalars[SUM_COST] / summed, roundings + summed))
+        bounds = [
+            (objective.magnitude.lower_bound(square, cost, objective.regularization, steps), square)
+            for square, cost, steps in points
+        ]
+        return [Candidate(w, None, *max(bounds))]
+
+    def settle(self, objective: Objective, state: BlockState) -> tuple[BlockState, DualPoint]:
+        v, state.totals[COST] = state.blocks.point.weights(objective)
+        _lead(state).anchor[:] = v - _ratio(objective, state.pace) * state.w
+        return state._replace(order=state.order[:0], again=0), state.blocks.point
 
 
-def _paced(objective: Objective, lead: Lead, pace: float) -> Lead:
-    """The lead with n tau = `pace`; Frank-Wolfe has 1 / lambda."""
-    regularization, n = objective.regularization, objective.n_active
-    shrink = 1.0 / (1.0 + regularization * pace / n)
-    return lead._replace(shrink=shrink, metric=CAUTION / pace, rate=1.0 / regularization - pace)
+def _paced(objective: Objective, state: BlockState, pace: float) -> BlockState:
+    """The state with n tau = `pace`; Frank-Wolfe has 1 / lambda."""
+    changed = Pace(1.0 / pace, CAUTION / pace)
+    now, then = _ratio(objective, state.pace), _ratio(objective, changed)
+    follow(state.w, _lead(state).anchor, now, 1.0, then)
+    return state._replace(pace=changed)
 
 
-def _ahead(state: BlockState) -> tuple[Lead, SweepSums]:
+def _lead(state: BlockState) -> Lead:
     """What this solver's states have (`start` and `restored` see to it)."""
-    assert isinstance(state.lead, Lead) and state.average is not None  # noqa: S101, PT018
-    return state.lead, state.average
+    assert state.lead is not None  # noqa: S101
+    return state.lead
 
 
-def _scoring_weights(state: BlockState) -> Array:
-    lead, _ = _ahead(state)
-    return state.w + lead.scale[0] * lead.ahead
+def _ratio(objective: Objective, pace: Pace) -> float:
+    """1 / (lambda n tau)."""
+    return pace.strength / float(objective.regularization)
+
+
+def w_of_z(objective: Objective, state: BlockState) -> Array:
+    """v."""
+    return _lead(state).anchor + _ratio(objective, state.pace) * state.w
+
+
+def _follow(objective: Objective, state: BlockState, visits: float) -> None:
+    """The scoring weights follow w(z) after so many visits."""
+    ratio, lead = _ratio(objective, state.pace), _lead(state)
+    left = (1.0 + 1.0 / (ratio * objective.n_active)) ** -visits
+    follow(state.w, lead.anchor, ratio, left, ratio)
+    lead.scalars[FOLLOWED] += 1.0
+
+
+def _roundings(state: BlockState, ratio: float, square: float) -> float:
+    """How many roundings of v there may have been, in units of its length: those of w are magnified."""
+    times = float(state.totals[STEPS] + 4.0 * _lead(state).scalars[FOLLOWED])
+    longer = np.linalg.norm(state.w) / np.sqrt(square) if square > 0.0 else 0.0
+    return times * (1.0 + ratio * float(longer))
 
 
 def _travelled(objective: Objective, point: BlockPoint) -> float:
