@@ -156,7 +156,7 @@ BAD_PARAMETERS = [
     ({"regularization": -1.0}, "regularization must be at least 0; got -1"),
     ({"regularization": np.nan}, "regularization must be a finite number"),
     ({"regularization": "small"}, "regularization must be a finite number; got 'small'"),
-    ({"regularization": 0.0}, r"'bcfw' works on the dual and needs regularization > 0"),
+    ({"regularization": 0.0}, "works on the dual and needs regularization > 0"),
     ({"regularization": 0, "solver": "fw"}, "'fw' works on the dual"),
     ({"regularization": 0, "solver": "subgradient"}, "need regularization > 0"),
     ({"tol": -0.1}, "tol must be at least 0"),

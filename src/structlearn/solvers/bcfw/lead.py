@@ -36,7 +36,7 @@ class Lead(NamedTuple):
 
     #: a
     anchor: Array
-    #: over the ends of sweeps, the sums of w and of v
+    #: over the ends of sweeps, the means of w and of v
     weights: Array
     followed: Array
     #: see below
@@ -44,14 +44,14 @@ class Lead(NamedTuple):
 
     @classmethod
     def of(cls, n_weights: int) -> Lead:
-        """With nothing summed up."""
+        """With the mean of nothing."""
         anchor, weights, followed = np.zeros((3, n_weights))
         return cls(anchor, weights, followed, np.array([0.0, 0.0, 0.0, np.inf, 0.0]))
 
 
-#: Places of the scalars: the sum of the costs of z, how many sweeps are summed, how many there were, the gap
-#: when the sums began, how often w has followed.
-SUM_COST, SUMMED, SWEEPS, FIRST_GAP, FOLLOWED = range(5)
+#: Places of the scalars: the mean of the costs of z, of how many sweeps, how many there were, the gap when
+#: the means began, how often w has followed.
+MEAN_COST, MEANT, SWEEPS, FIRST_GAP, FOLLOWED = range(5)
 
 
 @kernel
@@ -64,11 +64,11 @@ def follow(w: Any, anchor: Any, ratio: Any, left: Any, next_ratio: Any) -> None:
 
 
 @kernel
-def add_up(w: Any, lead: Any, ratio: Any, keep: Any) -> None:
-    """w and v join the sums, of which `keep`, 0 or 1, is kept."""
+def join_means(w: Any, lead: Any, ratio: Any, share: Any) -> None:
+    """w and v join the means with this share."""
     for j in range(w.size):
-        lead.weights[j] = keep * lead.weights[j] + w[j]
-        lead.followed[j] = keep * lead.followed[j] + lead.anchor[j] + ratio * w[j]
+        lead.weights[j] = (1.0 - share) * lead.weights[j] + share * w[j]
+        lead.followed[j] = (1.0 - share) * lead.followed[j] + share * (lead.anchor[j] + ratio * w[j])
 
 
 @kernel

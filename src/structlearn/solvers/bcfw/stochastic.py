@@ -26,13 +26,13 @@ from structlearn.solvers.bcfw.blocks import BlockPoint, BlockState
 from structlearn.solvers.bcfw.lead import (
     FIRST_GAP,
     FOLLOWED,
-    SUM_COST,
-    SUMMED,
+    MEAN_COST,
+    MEANT,
     SWEEPS,
     Lead,
     Pace,
-    add_up,
     follow,
+    join_means,
     square_of_v,
 )
 from structlearn.solvers.bcfw.totals import COST, STEPS
@@ -93,12 +93,12 @@ class StochasticExtragradient(ActiveBlocks):
         lead, gap = _lead(state), float(state.gaps.sum())
         scalars = lead.scalars
         halved = state.again == 0 and gap < 0.5 * scalars[FIRST_GAP]
-        anew = halved or scalars[SUMMED] > LONGEST_AVERAGE * scalars[SWEEPS]
-        if anew:
-            scalars[SUM_COST] = scalars[SUMMED] = 0.0
-            scalars[FIRST_GAP] = gap
-        add_up(state.w, lead, _ratio(objective, state.pace), 0.0 if anew else 1.0)
-        scalars[[SUM_COST, SUMMED, SWEEPS]] += [state.totals[COST], 1.0, 1.0]
+        if halved or scalars[MEANT] > LONGEST_AVERAGE * scalars[SWEEPS]:
+            scalars[MEANT], scalars[FIRST_GAP] = 0.0, gap
+        scalars[[MEANT, SWEEPS]] += 1.0
+        share = 1.0 / scalars[MEANT]
+        scalars[MEAN_COST] = (1.0 - share) * scalars[MEAN_COST] + share * state.totals[COST]
+        join_means(state.w, lead, _ratio(objective, state.pace), share)
 
     def _balanced(self, objective: Objective, state: BlockState, passes: int) -> BlockState:
         """The state at a better pace."""
@@ -110,18 +110,18 @@ class StochasticExtragradient(ActiveBlocks):
         pace = balance * long / far  # n tau
         if passes > 1:
             pace = np.sqrt(pace / state.pace.strength)
-        return _paced(objective, state, pace)
+        return _paced(objective, state, float(f"{pace:.3g}"))  # the order of sums shall not show
 
     def candidates(self, objective: Objective, state: BlockState) -> list[Candidate]:
         lead, ratio = _lead(state), _ratio(objective, state.pace)
         square = square_of_v(state.w, lead.anchor, ratio)
         roundings = _roundings(state, ratio, square)
         points = [(square, state.totals[COST], roundings)]
-        summed, w = lead.scalars[SUMMED], state.w
-        if summed:
-            w = lead.weights / summed
-            mean = float(lead.followed @ lead.followed) / summed**2
-            points.append((mean, lead.scalars[SUM_COST] / summed, roundings + summed))
+        meant, w = lead.scalars[MEANT], state.w
+        if meant:
+            w = lead.weights
+            mean = float(lead.followed @ lead.followed)
+            points.append((mean, lead.scalars[MEAN_COST], roundings + 3.0 * meant))
         bounds = [
             (objective.magnitude.lower_bound(square, cost, objective.regularization, steps), square)
             for square, cost, steps in points
