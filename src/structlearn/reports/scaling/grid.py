@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from structlearn.core.registry import one_of
-from structlearn.reports.comparison import GAPS, named_solvers
+from structlearn.reports.comparison import named_solvers
 from structlearn.solvers.registry import HINGE, solvers_for, whole_name
 
 #: A solver's name and its options.
@@ -43,6 +43,14 @@ class Cell(NamedTuple):
         return 1.0 / self.n if self.lam == PER_EXAMPLE else float(self.lam)
 
     @property
+    def run(self) -> Cell:
+        """The cell that is run for it: with 100 examples 0.01 is the same as 1/n."""
+        same = (
+            self.lam != PER_EXAMPLE and self.lam not in lambdas(self.n) and self.lam in known_lambdas(self.n)
+        )
+        return self._replace(lam=PER_EXAMPLE) if same else self
+
+    @property
     def file(self) -> str:
         """The name of the file that keeps its result."""
         return f"{self.solver}-{self.n}-{self.lam.replace('/', 'by')}.json"
@@ -73,9 +81,12 @@ def lambdas(n: int) -> list[str]:
     return [*(f"{10.0**-power:g}" for power in powers if 10**power < n), PER_EXAMPLE]
 
 
+def known_lambdas(n: int) -> list[str]:
+    """Those of `lambdas`, and the number that 1/n is, where it is one of the others' powers of ten."""
+    whole = str(n).strip("0") == "1"
+    return [*lambdas(n)[:-1], *([f"{1.0 / n:g}"] if whole else []), PER_EXAMPLE]
+
+
 def cells(solvers: Sequence[str], n: int) -> list[Cell]:
-    """All cells of a size; the large lambdas, which are the easy ones, first."""
-    return [Cell(solver, n, lam) for lam in lambdas(n) for solver in solvers]
-
-
-__all__ = ["GAPS", "PER_EXAMPLE", "SOLVERS", "Cell", "cells", "chosen_solvers", "lambdas", "sizes"]
+    """All cells of a size; the small lambdas first, which are the ones to have if time runs out."""
+    return [Cell(solver, n, lam) for lam in reversed(lambdas(n)) for solver in solvers]

@@ -82,10 +82,14 @@ class Results:
         self._found = {one.cell: one for one in found}
 
     def __getitem__(self, cell: Cell) -> CellResult:
-        return self._found[cell]
+        return self._found[cell.run]
 
-    def __contains__(self, cell: Cell) -> bool:
-        return cell in self._found
+    def __contains__(self, cell: object) -> bool:
+        return isinstance(cell, Cell) and cell.run in self._found
+
+    def get(self, cell: Cell) -> CellResult | None:
+        """The result of a cell; None if it has not run."""
+        return self._found.get(cell.run)
 
     def add(self, one: CellResult) -> None:
         self._found[one.cell] = one
@@ -116,12 +120,13 @@ class Results:
 
     def _before(self, cell: Cell) -> CellResult | None:
         """The result at the next smaller size, with the same solver and lambda."""
-        smaller = (cell._replace(n=n) for n in reversed(self.sizes) if n < cell.n)
-        return next((self._found[one] for one in smaller if one in self._found), None)
+        smaller = (self.get(cell._replace(n=n)) for n in reversed(self.sizes) if n < cell.n)
+        return next((one for one in smaller if one is not None), None)
 
     def effort(self, cell: Cell, gap: float) -> Effort | None:
         """What the gap took; None where it was not reached."""
-        return self._found[cell].reached.get(gap) if cell in self._found else None
+        one = self.get(cell)
+        return None if one is None else one.reached.get(gap)
 
     def seconds(self, cell: Cell, gap: float) -> float | None:
         """Processor seconds to a gap."""
@@ -130,27 +135,24 @@ class Results:
 
     def beyond(self, cell: Cell, gap: float) -> float | None:
         """Processor seconds after which the gap was not reached; None where that was not tried."""
-        if cell not in self._found or self.effort(cell, gap) is not None:
+        one = self.get(cell)
+        if one is None or one.end is None or gap < one.tol or self.effort(cell, gap) is not None:
             return None
-        one = self._found[cell]
-        return one.end.cpu_seconds if one.end is not None and gap >= one.tol else None
+        return one.end.cpu_seconds
 
-    def status(self, cell: Cell, gap: float | None = None) -> str:
-        """What became of a cell; or of a gap, where it was to reach others."""
-        if cell in self._found:
-            one = self._found[cell]
-            if gap is None or one.status == REFUSED:
-                return one.status
-            return REACHED if self.effort(cell, gap) else SKIPPED if gap < one.tol else one.status
-        return NOT_RUN if gap is None and self.targets(cell) else self._missing(cell, gap)
-
-    def _missing(self, cell: Cell, gap: float | None) -> str:
-        wanted = self.targets(cell)
-        return NOT_RUN if wanted and (gap is None or gap in wanted) else SKIPPED
+    def status(self, cell: Cell) -> str:
+        """What became of a cell."""
+        one = self.get(cell)
+        if one is not None:
+            return one.status
+        return NOT_RUN if self.targets(cell) else SKIPPED
 
     def said(self, cell: Cell, gap: float, show: Callable[[float], str]) -> str:
-        """Seconds to a gap as a table shows them: "1.2", "> 12" (not reached in 12), or why there are none."""
+        """Seconds to a gap: "1.2", "> 12" where it was not reached in 12, or why there are none."""
         seconds, beyond = self.seconds(cell, gap), self.beyond(cell, gap)
         if seconds is not None:
             return show(seconds)
-        return self.status(cell, gap) if beyond is None else f"> {show(beyond)}"
+        if beyond is not None:
+            return f"> {show(beyond)}"
+        tried = cell in self and self[cell].status == REFUSED
+        return REFUSED if tried else NOT_RUN if gap in self.targets(cell) else SKIPPED

@@ -14,16 +14,17 @@ import numpy as np
 from sklearn.base import clone
 
 import structlearn
+from structlearn.reports.comparison import GAPS
 from structlearn.reports.runs import Trainable
 from structlearn.reports.scaling.apart import Answer, measured_apart
-from structlearn.reports.scaling.grid import GAPS, Cell, Named, cells, sizes
+from structlearn.reports.scaling.grid import Cell, Named, cells, sizes
 from structlearn.reports.scaling.measure import CellJob, Measured
 from structlearn.reports.scaling.results import REFUSED, CellResult, Results
 from structlearn.storage.atomic import atomic_write, make_folder
 from structlearn.storage.errors import DataError
 
 FILE, CELLS = "study.json", "cells"
-#: Examples on which code is loaded.
+#: Examples on which compiled code is loaded.
 _FEW = 12
 #: No cell has less time than this.
 _LEAST = 0.5
@@ -64,6 +65,11 @@ class Budget:
     def left(self) -> float:
         return self._total - self._jobs * (time.monotonic() - self._begin)
 
+    def share(self, parts: int) -> Callable[[], float]:
+        """What is left of one of so many equal parts of what is left now."""
+        kept = self.left * (1.0 - 1.0 / parts)
+        return lambda: self.left - kept
+
 
 def run_study(
     problem: StudyProblem,
@@ -87,9 +93,9 @@ def run_study(
     """
     study = _Study(problem, plan, folder)
     for n in study.results.sizes:
-        limit = study.limit(n, left())
-        if limit is None:
+        if left() <= 0.0:
             break
+        limit = study.limit(n, left())
         for answer in measured_apart(study.jobs(n, limit, left), plan.jobs):
             tell(study.keep(answer, limit))
     return study.results
@@ -170,19 +176,16 @@ class _Study:
     def _write(self) -> None:
         _write_json(self._folder / FILE, {"settings": self._settings, "limits": self._limits})
 
-    def _waiting(self, n: int) -> list[Cell]:
+    def waiting(self, n: int) -> list[Cell]:
         """Cells of a size that have not run, and that are not skipped."""
         found = self.results
         return [one for one in cells(found.solvers, n) if one not in found and found.targets(one)]
 
-    def limit(self, n: int, left: float) -> float | None:
+    def limit(self, n: int, left: float) -> float:
         """Processor seconds of each cell of a size: what is left is shared by all cells that may yet run."""
         if str(n) not in self._limits:
-            waiting = sum(len(self._waiting(m)) for m in self._sizes if m >= n)
-            share = left / max(waiting, 1) - self._overhead()
-            if waiting and share < _LEAST:
-                return None
-            self._limits[str(n)] = share
+            waiting = sum(len(self.waiting(m)) for m in self._sizes if m >= n)
+            self._limits[str(n)] = max(_LEAST, left / max(waiting, 1) - self._overhead())
             self._write()
         return self._limits[str(n)]
 
@@ -197,7 +200,7 @@ class _Study:
         """The cells of a size that are to run, as long as there is time."""
         X, y = self._problem.first(n)
         few = self._problem.first(min(_FEW, n))
-        for cell in self._waiting(n):
+        for cell in self.waiting(n):
             if left() <= 0.0:
                 return
             targets = tuple(self.results.targets(cell))
@@ -230,11 +233,14 @@ _NAMES = {"what": "problems", "version": "versions of structlearn", "data": "dat
 
 def _result(answer: Answer[Cell], targets: list[float], limit: float) -> CellResult:
     cell, found = answer.key, answer.measured
-    shared: dict[str, Any] = {**cell._asdict(), "tol": min(targets), "limit": limit, "seconds": answer.seconds}
+    shared: dict[str, Any] = {
+        **cell._asdict(),
+        "tol": min(targets),
+        "limit": limit,
+        "seconds": answer.seconds,
+    }
     if not isinstance(found, Measured):
-        return CellResult(
-            status=REFUSED, sentence=answer.sentence, gap=None, end=None, reached={}, **shared
-        )
+        return CellResult(status=REFUSED, sentence=answer.sentence, gap=None, end=None, reached={}, **shared)
     reached = dict(zip(targets, found.reached, strict=True))
     return CellResult(
         status=found.status,
@@ -271,6 +277,3 @@ def _add(digest: Any, value: object) -> None:
             _add(digest, one)
     else:
         digest.update(repr(value).encode())
-
-
-__all__ = ["Budget", "Plan", "StudyProblem", "read_results", "run_study", "spent_seconds"]
