@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.apps.alignment.concatenated import UntiedMatching, WordMatcher
+from structlearn.apps.alignment.concatenated import UntiedMatching, WordMatcher, WordPairs
 from structlearn.apps.alignment.nearest import N_TEST, nearest_problem
 from structlearn.apps.parsing.conllu import read_conllu
 from structlearn.core.registry import one_of
@@ -42,11 +42,13 @@ class Examples(NamedTuple):
 
     def some(self, which: Sequence[int]) -> Examples:
         """Those of these numbers."""
-        if isinstance(self.X, np.ndarray):
-            X = self.X[which]
-        else:
-            X = self.X.some(which) if hasattr(self.X, "some") else [self.X[i] for i in which]
-        return Examples(X, self.y[which] if isinstance(self.y, np.ndarray) else [self.y[i] for i in which])
+        return Examples(_some(self.X, which), _some(self.y, which))
+
+
+def _some(values: Any, which: Sequence[int]) -> Any:
+    if isinstance(values, WordPairs):
+        return values.some(which)
+    return values[which] if isinstance(values, np.ndarray) else [values[i] for i in which]
 
 
 @dataclass(frozen=True)

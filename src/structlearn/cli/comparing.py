@@ -125,9 +125,9 @@ def compare(
     look for their data in --data, then where `structlearn data` keeps it; triplets makes its own from
     handwritten digits if need be, alignment takes a small corpus that comes with structlearn.
 
-    scaling is a study of how solvers scale: processor seconds, passes, oracle calls and memory to gaps of 0.1,
-    0.01 and 0.001, for 100 examples up to all, lambda from 1 to 1/n. Each run has a process of its own, --jobs
-    of them at once, and is kept as it ends: the same command goes on where it was ended.
+    scaling is a study of how solvers scale: processor seconds, passes, oracle calls and memory to gaps of
+    0.1, 0.01 and 0.001, for 100 examples up to all, lambda from 1 to 1/n. Each run has a process of its own,
+    --jobs of them at once, and is kept as it ends: the same command goes on where it was ended.
 
     DIR gets index.html, which opens without a network, the figures as .png and .svg, and the numbers as .csv.
     Ctrl-C ends the solver that runs, and the next one begins; with --separate, it ends the comparison.
@@ -143,7 +143,11 @@ def compare(
     if comparison.out.exists() and not comparison.out.is_dir():
         raise NotADirectoryError(f"Cannot write into {comparison.out}: it is a file, not a folder.")
     if what == SCALING:
-        theirs = {"DATA": data, "--target": of_task.target, **{f"--{name}": flags[name] for name in flags}}
+        theirs: dict[str, object] = {
+            "DATA": data,
+            "--target": of_task.target,
+            **{f"--{name}": flags[name] for name in flags},
+        }
         _study(comparison, scaling, problem, theirs)
         return
     is_recipe = _is_recipe(what)

@@ -117,7 +117,7 @@ def _winners(studies: list[Results]) -> list[tuple[str, ...]]:
     from structlearn.reports.scaling.analysis import winner
     from structlearn.reports.tables import brief
 
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for one in studies:
         for lam in one.lambdas:
             for gap in one.gaps:

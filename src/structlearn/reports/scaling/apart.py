@@ -53,9 +53,9 @@ def measured_apart(jobs: Iterable[tuple[Key, CellJob]], at_once: int) -> Iterato
             if not under:
                 return
             late = min(one.end for one in under.values()) - time.monotonic()
-            ready = wait(list(under), timeout=max(0.0, late))
-            late_ones = [one for one in under if under[one].end <= time.monotonic()]
-            for receiver in {*ready, *late_ones}:
+            ready = set(wait(list(under), timeout=max(0.0, late)))
+            ended = [one for one in under if one in ready or under[one].end <= time.monotonic()]
+            for receiver in ended:
                 yield _finish(receiver, under.pop(receiver), answered=receiver in ready)
     finally:
         for one in under.values():

@@ -55,7 +55,7 @@ def time_figure(results: Results) -> Figure:
         row[0].set_ylabel("CPU seconds")
     for axes in panels[-1]:
         axes.set_xlabel("examples n")
-    _scale(panels.ravel(), results)
+    _scale(list(panels.ravel()), results)
     _name_solvers(figure, results)
     return figure
 
@@ -93,7 +93,7 @@ def _explain_exponents(axes: Axes, results: Results, lam: str, gap: float) -> No
     handles = [Line2D([], [], color=colour_of(results, solver), linewidth=2) for _, solver, _ in fitted]
     names = [f"n^{exponent:.2f}{'' if whole else ' *'}" for exponent, _, whole in fitted]
     if fitted:
-        style = {"fontsize": 7.5, "loc": "upper left", "handlelength": 1.0, "labelspacing": 0.15}
+        style = {"fontsize": 7.5, "loc": "lower right", "handlelength": 1.0, "labelspacing": 0.15}
         axes.legend(handles, names, framealpha=0.8, edgecolor="none", borderpad=0.2, **style)
 
 

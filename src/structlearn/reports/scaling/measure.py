@@ -43,7 +43,7 @@ class Effort(NamedTuple):
 class Measured(NamedTuple):
     """What became of a cell: where it ended, and what each gap that it reached took."""
 
-    #: "reached", "out of time" or "stopped" (the solver was done, or rounding errors ended it)
+    #: one of `structlearn.reports.scaling.results`
     status: str
     sentence: str
     gap: float

@@ -15,36 +15,37 @@ from structlearn.reports.scaling.analysis import Exponent, growth
 from structlearn.reports.scaling.figures import study_figures
 from structlearn.reports.scaling.grid import Cell, known_lambdas
 from structlearn.reports.scaling.measure import Effort
-from structlearn.reports.scaling.results import NOT_RUN, REFUSED, Results
+from structlearn.reports.scaling.results import FAILED, NOT_RUN, Results
 from structlearn.reports.tables import brief, size
 from structlearn.storage.atomic import atomic_write
 
 _LEAD = (
-    "What it takes each solver to come to a duality gap, over the number of examples n and the regularisation "
-    "lambda. All solvers minimise the same function of the weights, from the same start."
+    "What it takes each solver to come to a duality gap, over the number of examples n and the "
+    "regularisation lambda. All solvers minimise the same function of the weights, from the same start."
 )
 _HOW = (
     "Gaps are absolute: the primal value minus the solver's own dual bound. Costs are shares, so that the "
-    "primal value of zero weights is about 1. Seconds are those of the processor in training, the evaluations "
-    "of the gap included, without compilation and without reading and laying out the data. Memory is the peak "
-    "above what the process held before. Each cell is one run in a process of its own, with one thread and one "
-    'seed. "> 12" means: not reached in 12 seconds. What a solver did not reach it does not try again '
-    'with more examples: "skipped". A star marks exponents of solvers that did not come there with all sizes.'
+    "primal value of zero weights is about 1. Seconds are those of the processor in training, the "
+    "evaluations of the gap included, without compilation and without reading and laying out the data. "
+    "Memory is the peak above what the process held before. Each cell is one run in a process of its own, "
+    'with one thread and one seed. "> 12" means: not reached in 12 seconds. What a solver did not reach it '
+    'does not try again with more examples: "skipped". A star marks exponents of solvers that did not come '
+    "there with all sizes."
 )
 _ALT = {
     "time": "Processor seconds to each gap against the number of examples, on logarithmic axes",
     "winners": "The quickest solver for each number of examples and each lambda",
 }
 _CAPTION = {
-    "time": "Processor seconds against the number of examples, both on logarithmic axes. In the corner of each "
-    "panel are the exponents of fitted lines: n^1 doubles with twice the examples. Arrows: not reached.",
+    "time": "Processor seconds against the number of examples, both on logarithmic axes. In the corner of "
+    "each panel are the exponents of fitted lines: n^1 doubles with twice the examples. Arrows: not reached.",
     "winners": "The solver with the fewest processor seconds; none: no solver came there in its time.",
 }
 _show = partial(brief, digits=2)
 
 
 def write_study(studies: Sequence[Results], out: Path, *, about: Mapping[str, object]) -> Path:
-    """Write index.html, the figures and the numbers of all problems into the folder `out`; the page's path."""
+    """Write index.html, the figures and the numbers of all problems into `out`; the path of the page."""
     rows = [row for results in studies for row in table(results)]
     write_csv(out / "table.csv", list(rows[0]), ([*row.values()] for row in rows))
     with atomic_write(out / "table.json") as aside:
@@ -67,7 +68,7 @@ def table(results: Results) -> list[dict[str, object]]:
 
 
 def _row(results: Results, cell: Cell) -> dict[str, object]:
-    one = results[cell] if cell in results else None
+    one = results.get(cell)
     row: dict[str, object] = {
         "problem": results.problem,
         "solver": cell.solver,
@@ -78,7 +79,7 @@ def _row(results: Results, cell: Cell) -> dict[str, object]:
         "tol": one and one.tol,
         "limit": one and one.limit,
         "gap": one and one.gap,
-        **_efforts("", one and one.end),
+        **_efforts("", None if one is None else one.end),
     }
     for gap in results.gaps:
         row.update(_efforts(f"_to_{gap:g}", results.effort(cell, gap)))
@@ -109,9 +110,9 @@ def _add_problem(page: Page, results: Results, out: Path) -> None:
     header, rows = whole_table(results)
     caption = f"With n = {results.sizes[-1]:,}: passes, oracle calls, CPU seconds and memory to each gap."
     page.table(header, rows, caption, groups=_groups(results, 2, 4))
-    refused = {one.solver: one.sentence for one in results.found if one.status == REFUSED}
-    if refused:
-        page.definitions(refused)
+    failed = {one.solver: one.sentence for one in results.found if one.status == FAILED}
+    if failed:
+        page.definitions(failed)
 
 
 def _groups(results: Results, first: int, span: int) -> list[tuple[object, int]]:

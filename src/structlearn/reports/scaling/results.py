@@ -9,7 +9,7 @@ from typing import Any
 from structlearn.reports.scaling.grid import Cell, cells, lambdas
 from structlearn.reports.scaling.measure import Effort
 
-REACHED, OUT_OF_TIME, STOPPED, REFUSED = "reached", "out of time", "stopped", "refused"
+REACHED, OUT_OF_TIME, STOPPED, FAILED = "reached", "out of time", "stopped", "failed"
 #: What no record is of.
 SKIPPED, NOT_RUN = "skipped", "not run"
 
@@ -18,11 +18,12 @@ SKIPPED, NOT_RUN = "skipped", "not run"
 class CellResult:
     """What became of a cell.
 
-    status : "reached" (the last gap it was to reach), "out of time", "stopped" or "refused"
+    status : "reached" (the last gap it was to reach), "out of time", "stopped" (by the solver itself) or
+        "failed" (refused, or its process ended early)
     sentence : why it ended
     tol : the smallest gap that it was to reach
     limit : processor seconds that it had
-    gap, end : where it ended; None if it was refused
+    gap, end : where it ended; None if it failed
     reached : what each gap took, by the gap; None for one that was not reached
     seconds : by the clock, with the start of its process and the loading of data
     """
@@ -154,5 +155,5 @@ class Results:
             return show(seconds)
         if beyond is not None:
             return f"> {show(beyond)}"
-        tried = cell in self and self[cell].status == REFUSED
-        return REFUSED if tried else NOT_RUN if gap in self.targets(cell) else SKIPPED
+        failed = cell in self and self[cell].status == FAILED
+        return FAILED if failed else NOT_RUN if gap in self.targets(cell) else SKIPPED

@@ -19,7 +19,7 @@ from structlearn.reports.runs import Trainable
 from structlearn.reports.scaling.apart import Answer, measured_apart
 from structlearn.reports.scaling.grid import Cell, Named, cells, sizes
 from structlearn.reports.scaling.measure import CellJob, Measured
-from structlearn.reports.scaling.results import REFUSED, CellResult, Results
+from structlearn.reports.scaling.results import FAILED, CellResult, Results
 from structlearn.storage.atomic import atomic_write, make_folder
 from structlearn.storage.errors import DataError
 
@@ -85,7 +85,7 @@ def run_study(
     problem, plan : what is studied
     folder : Path
         Keeps study.json and a file for each cell, written when it ends: a study that was ended goes on there.
-        ValueError if it holds a study of other data, solvers, sizes, gaps or seed.
+        DataError if it holds a study of other data, solvers, sizes, gaps or seed.
     left : callable
         Seconds of processes that are left for this problem.
     tell : callable
@@ -111,8 +111,8 @@ def read_results(folder: Path) -> Results:
     path = folder / FILE
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))["settings"]
-        names = (settings[name] for name in ("problem", "what", "solvers", "sizes", "gaps"))
-        return Results(*names, _kept(folder))
+        names = ("problem", "what", "solvers", "sizes", "gaps")
+        return Results(**{name: settings[name] for name in names}, found=_kept(folder))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path} is not the file of a scaling study ({error}).") from None
 
@@ -159,6 +159,10 @@ class _Study:
         """The limits of the study that the folder holds, if it is this one; none if it holds none."""
         path = self._folder / FILE
         if not path.exists():
+            if any((self._folder / CELLS).glob("*.json")):
+                raise DataError(
+                    f"{self._folder} holds cells of a study without its {FILE}; choose another folder."
+                )
             return {}
         try:
             kept = json.loads(path.read_text(encoding="utf-8"))
@@ -168,8 +172,8 @@ class _Study:
         for name, value in self._settings.items():
             if settings.get(name) != value:
                 raise DataError(
-                    f"{self._folder} holds a study with other {_NAMES.get(name, name)}: choose another folder "
-                    "for this one, or give the same options to go on with that."
+                    f"{self._folder} holds a study with other {_NAMES.get(name, name)}: choose another "
+                    "folder, or give the same options to go on with that one."
                 )
         return limits
 
@@ -240,7 +244,7 @@ def _result(answer: Answer[Cell], targets: list[float], limit: float) -> CellRes
         "seconds": answer.seconds,
     }
     if not isinstance(found, Measured):
-        return CellResult(status=REFUSED, sentence=answer.sentence, gap=None, end=None, reached={}, **shared)
+        return CellResult(status=FAILED, sentence=answer.sentence, gap=None, end=None, reached={}, **shared)
     reached = dict(zip(targets, found.reached, strict=True))
     return CellResult(
         status=found.status,
