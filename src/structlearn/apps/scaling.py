@@ -31,7 +31,7 @@ PARSER_BITS = 18
 MOST_PAIRS = 10_000
 
 
-class Examples(NamedTuple):
+class StudyExamples(NamedTuple):
     """All examples of a problem."""
 
     X: Any
@@ -40,9 +40,9 @@ class Examples(NamedTuple):
     def __len__(self) -> int:
         return len(self.y)
 
-    def some(self, which: Sequence[int]) -> Examples:
+    def some(self, which: Sequence[int]) -> StudyExamples:
         """Those of these numbers."""
-        return Examples(_some(self.X, which), _some(self.y, which))
+        return StudyExamples(_some(self.X, which), _some(self.y, which))
 
 
 def _some(values: Any, which: Sequence[int]) -> Any:
@@ -65,7 +65,7 @@ class ProblemEntry:
     what: str
     data: str
     estimator: Callable[[], StructuredEstimator]
-    load: Callable[[Path | None, int | None], Examples]
+    load: Callable[[Path | None, int | None], StudyExamples]
     stand_in: bool = False
 
     def is_here(self, folder: Path | None) -> bool:
@@ -73,36 +73,36 @@ class ProblemEntry:
         return not self.data or located(self.data, folder) is not None
 
 
-def _letters(folder: Path | None, most: int | None) -> Examples:
+def _letters(folder: Path | None, most: int | None) -> StudyExamples:
     X, y, _ = read_letters(file_of(_given(folder), "letter.data"))
-    return Examples(X, y)
+    return StudyExamples(X, y)
 
 
-def _scene(folder: Path | None, most: int | None) -> Examples:
+def _scene(folder: Path | None, most: int | None) -> StudyExamples:
     """Both halves: nothing is tested."""
     parts = [
         read_libsvm(file_of(_given(folder), name), multilabel=True, n_features=294)
         for name in ("scene_train", "scene_test")
     ]
     X = np.concatenate([rows.toarray() for rows, _ in parts])
-    return Examples(X, [labels for _, sets in parts for labels in sets])
+    return StudyExamples(X, [labels for _, sets in parts for labels in sets])
 
 
-def _digits(folder: Path | None, most: int | None) -> Examples:
-    return Examples(*digit_images())
+def _digits(folder: Path | None, most: int | None) -> StudyExamples:
+    return StudyExamples(*digit_images())
 
 
-def _alignment(folder: Path | None, most: int | None) -> Examples:
+def _alignment(folder: Path | None, most: int | None) -> StudyExamples:
     n = most or (MOST_PAIRS if folder else N_TEST)
     train, _, told = nearest_problem(folder, n)
     for sentence in told:
         print(sentence, file=sys.stderr)
-    return Examples(train.X, train.y)
+    return StudyExamples(train.X, train.y)
 
 
-def _parsing(folder: Path | None, most: int | None) -> Examples:
+def _parsing(folder: Path | None, most: int | None) -> StudyExamples:
     document = read_conllu(file_of(_given(folder), "en_ewt-ud-train.conllu"))
-    return Examples(document.tokens(), [heads for heads, _ in document.trees(single_root=True)])
+    return StudyExamples(document.tokens(), [heads for heads, _ in document.trees(single_root=True)])
 
 
 def _given(folder: Path | None) -> Path:

@@ -12,7 +12,7 @@ from structlearn.cli.options import option
 
 if TYPE_CHECKING:
     from structlearn.reports.scaling.results import Results
-    from structlearn.reports.scaling.study import Plan
+    from structlearn.reports.scaling.study import StudyPlan
 
 SCALING = "scaling"
 #: Minutes that a study takes at most.
@@ -59,7 +59,7 @@ def study(
     """Run the study, or what is left of it, and write its report."""
     from structlearn.apps.scaling import chosen_problems
     from structlearn.reports.scaling.grid import chosen_solvers
-    from structlearn.reports.scaling.study import Plan
+    from structlearn.reports.scaling.study import StudyPlan
     from structlearn.storage.atomic import check_writable, make_folder
 
     minutes = MINUTES if wanted.minutes is None else wanted.minutes
@@ -69,7 +69,7 @@ def study(
         raise ValueError(f"--jobs must be at least 1 here, a number of processes; got {jobs}.")
     if data is not None and not data.is_dir():
         raise FileNotFoundError(f"The data folder {data} does not exist.")
-    plan = Plan(chosen_solvers(solvers), wanted.largest, seed, jobs)
+    plan = StudyPlan(chosen_solvers(solvers), wanted.largest, seed, jobs)
     names = chosen_problems(wanted.names(), data, say)
     check_writable(make_folder(out) / "index.html")
     try:
@@ -80,7 +80,7 @@ def study(
         ) from None
 
 
-def _run(names: list[str], plan: Plan, out: Path, data: Path | None, minutes: float) -> None:
+def _run(names: list[str], plan: StudyPlan, out: Path, data: Path | None, minutes: float) -> None:
     from structlearn.apps.scaling import study_problem
     from structlearn.reports.scaling.page import counted
     from structlearn.reports.scaling.study import Budget, run_study, spent_seconds
@@ -95,7 +95,7 @@ def _run(names: list[str], plan: Plan, out: Path, data: Path | None, minutes: fl
     _report(out, plan, minutes)
 
 
-def _report(out: Path, plan: Plan, minutes: float) -> None:
+def _report(out: Path, plan: StudyPlan, minutes: float) -> None:
     """Of all problems that the folder holds, also those of earlier runs."""
     from structlearn.reports.scaling.page import write_study
     from structlearn.reports.scaling.study import FILE, read_results

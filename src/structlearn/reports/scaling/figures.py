@@ -105,7 +105,7 @@ def _scale(panels: Sequence[Axes], results: Results) -> None:
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         left, right = results.sizes[0], results.sizes[-1]
-        margin = (right / left) ** 0.06
+        margin = max((right / left) ** 0.06, 1.2)
         axes.set_xlim(left / margin, right * margin)
         add_grid(axes)
 

@@ -42,7 +42,7 @@ class StudyProblem(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """How a study is run: what is compared, up to what size, with how many processes at once."""
 
     solvers: Mapping[str, Named]
@@ -73,7 +73,7 @@ class Budget:
 
 def run_study(
     problem: StudyProblem,
-    plan: Plan,
+    plan: StudyPlan,
     folder: Path,
     left: Callable[[], float],
     tell: Callable[[str], object],
@@ -130,7 +130,7 @@ def _kept(folder: Path) -> list[CellResult]:
 class _Study:
     """A study on its way: its results so far, and the limits that cells of each size have."""
 
-    def __init__(self, problem: StudyProblem, plan: Plan, folder: Path) -> None:
+    def __init__(self, problem: StudyProblem, plan: StudyPlan, folder: Path) -> None:
         self._problem, self._plan, self._folder = problem, plan, folder
         self._sizes = sizes(problem.total, plan.largest)
         self._examples = problem.first(self._sizes[-1])
