@@ -46,7 +46,7 @@ def seconds(value: float) -> str:
 def run(studies: list[Results]) -> str:
     """What was run, and where."""
     where = machine()
-    rows = [[one.problem, one.what, said_sizes(one), counted(one).rstrip(".")] for one in studies]
+    rows = [[one.problem, one.what, said_sizes(one), counted(one).partition(".")[0]] for one in studies]
     said = f"{where['processor']}; {where['versions']}.\n"
     return table(("problem", "outputs", "n", "cells"), rows) + "\n" + said
 
@@ -71,7 +71,7 @@ def won(results: Results, lam: str, gap: float) -> str:
     best = winner(results, results.sizes[-1], lam, gap)
     if best is None:
         return "none"
-    ahead = "alone" if best.ahead is None else f"next {brief(best.ahead, 2)}x"
+    ahead = "alone" if best.ahead is None else f"next {best.ahead:.1f} times"
     return f"{best.solver}, {seconds(best.cpu_seconds)} s ({ahead})"
 
 

@@ -170,11 +170,11 @@ def test_without_time_nothing_is_run_and_that_is_said(tmp_path):
     assert "14 cells: 14 not run. Give more --minutes" in counted(results)
 
 
-def test_what_is_left_is_shared_by_the_cells_that_may_run(tmp_path):
-    results = run(tmp_path, left=lambda: 140.0)
+def test_what_is_left_is_shared_by_the_sizes_and_their_cells(tmp_path):
+    results = run(tmp_path, left=lambda: 120.0)
     limits = json.loads((tmp_path / "study.json").read_text())["limits"]
-    assert limits["100"] == 10.0  # 6 cells with 100 examples and 8 with 150
-    assert 10.0 < limits["150"] < 140.0 / 8
+    assert limits["100"] == 120.0 / 2 / 6
+    assert 10.0 < limits["150"] < 120.0 / 8  # less what a cell takes beside training
     assert {one.limit for one in results.found} == set(limits.values())
 
 

@@ -1,7 +1,7 @@
 """The problems of the scaling study: real data, an estimator, and how to take some of the examples.
 
-Costs are shares (of letters, labels, heads, links) and there is no intercept, so that P(0) is about 1 for all
-of them, and a gap of 0.01 means about the same.
+Costs are shares (of letters, labels, heads; of gold links, of which there may be fewer than wrong ones) and
+there is no intercept, so that P(0) is 1, for alignment 4.5, and gaps mean about the same.
 """
 
 from __future__ import annotations

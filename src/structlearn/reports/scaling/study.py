@@ -186,10 +186,11 @@ class _Study:
         return [one for one in cells(found.solvers, n) if one not in found and found.targets(one)]
 
     def limit(self, n: int, left: float) -> float:
-        """Processor seconds of each cell of a size: what is left is shared by all cells that may yet run."""
+        """Processor seconds of each cell of a size: sizes share equally what is left, and so do their cells."""
         if str(n) not in self._limits:
-            waiting = sum(len(self.waiting(m)) for m in self._sizes if m >= n)
-            self._limits[str(n)] = max(_LEAST, left / max(waiting, 1) - self._overhead())
+            cells_left = [len(self.waiting(m)) for m in self._sizes if m >= n]
+            share = left / max(1, sum(map(bool, cells_left))) / max(1, cells_left[0])
+            self._limits[str(n)] = max(_LEAST, share - self._overhead())
             self._write()
         return self._limits[str(n)]
 
