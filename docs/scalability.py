@@ -14,7 +14,7 @@ from PIL import Image
 
 from structlearn.reports.machine import machine
 from structlearn.reports.plots import save_figure
-from structlearn.reports.scaling.analysis import Exponent, growth, winner
+from structlearn.reports.scaling.analysis import Exponent, growth, winner, without_winner
 from structlearn.reports.scaling.figures import study_figures
 from structlearn.reports.scaling.grid import PER_EXAMPLE, Cell
 from structlearn.reports.scaling.page import counted
@@ -24,11 +24,9 @@ from structlearn.reports.tables import brief, size
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "scalability.md"
-MARKED = re.compile(r"(?P<begin><!-- study: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
+MARKED = re.compile(r"(?P<begin><!-- study: (?P<name>[\w.-]+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 #: The order in which the page speaks of the problems.
 ORDER = ("letters", "alignment", "scene", "parsing", "digits")
-#: The gap of the exponents.
-MIDDLE = 0.01
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -70,24 +68,21 @@ def won(results: Results, lam: str, gap: float) -> str:
     """A winner in a few words."""
     best = winner(results, results.sizes[-1], lam, gap)
     if best is None:
-        return "none"
+        return without_winner(results, results.sizes[-1], lam, gap)
     ahead = "alone" if best.ahead is None else f"next {best.ahead:.1f} times"
     return f"{best.solver}, {seconds(best.cpu_seconds)} s ({ahead})"
 
 
-def exponents(studies: list[Results]) -> str:
-    """Exponents of seconds and of oracle calls to the middle gap, for lambda = 0.01 and 1/n."""
-    header = ["solver", *(f"{one.problem}, {lam}" for one in studies for lam in ("0.01", PER_EXAMPLE))]
-    rows = [
-        [solver, *(grown(one, solver, lam) for one in studies for lam in ("0.01", PER_EXAMPLE))]
-        for solver in studies[0].solvers
-    ]
-    return table(header, rows)
+def exponents(studies: list[Results], gap: float) -> str:
+    """Exponents of seconds and of oracle calls to a gap, for lambda = 0.01 and 1/n."""
+    places = [(one, lam) for one in studies for lam in ("0.01", PER_EXAMPLE)]
+    rows = [[solver, *(grown(one, solver, lam, gap) for one, lam in places)] for solver in studies[0].solvers]
+    return table(("solver", *(f"{one.problem}, {lam}" for one, lam in places)), rows)
 
 
-def grown(results: Results, solver: str, lam: str) -> str:
+def grown(results: Results, solver: str, lam: str, gap: float) -> str:
     """An exponent of seconds with its error; that of oracle calls after the slash."""
-    time, calls = (growth(results, solver, lam, MIDDLE, effort) for effort in ("cpu_seconds", "oracle_calls"))
+    time, calls = (growth(results, solver, lam, gap, effort) for effort in ("cpu_seconds", "oracle_calls"))
     if time is None or calls is None:
         return "–"
     return f"{said_exponent(time)} / {calls.exponent:.2f}"
@@ -96,6 +91,18 @@ def grown(results: Results, solver: str, lam: str) -> str:
 def said_exponent(found: Exponent) -> str:
     """An exponent with its error; a star where it is not of all sizes."""
     return f"{found.exponent:.2f} ± {found.error:.2f}{'' if found.whole else ' *'}"
+
+
+def passes(studies: list[Results], gap: float) -> str:
+    """Passes to a gap at lambda = 1/n, for each number of examples."""
+    rows = []
+    for one in studies:
+        for solver in one.solvers:
+            took = [one.effort(Cell(solver, n, PER_EXAMPLE), gap) for n in one.sizes]
+            if any(took):
+                said = ", ".join("–" if found is None else brief(found.passes, 3) for found in took)
+                rows.append([f"{one.problem}: {said_sizes(one)}", solver, said])
+    return table(("problem: n", "solver", f"passes to {gap:g}"), rows)
 
 
 def whole(results: Results) -> str:
@@ -121,19 +128,20 @@ def blocks(studies: list[Results]) -> dict[str, Callable[[], str]]:
     general: dict[str, Callable[[], str]] = {
         "run": lambda: run(studies),
         "winners": lambda: winners(studies),
-        "exponents": lambda: exponents(studies),
+        **{f"exponents-{gap:g}": (lambda gap=gap: exponents(studies, gap)) for gap in studies[0].gaps},
+        **{f"passes-{gap:g}": (lambda gap=gap: passes(studies, gap)) for gap in studies[0].gaps},
     }
     return {**general, **{f"whole-{one.problem}": (lambda one=one: whole(one)) for one in studies}}
 
 
 def draw(results: Results) -> None:
-    """The pictures of a problem, in few colours: they are kept with the source."""
+    """The pictures of a problem, small enough to be kept with the source."""
     for name, figure in study_figures(results):
         path = DOCS / "images" / f"scaling-{results.problem}-{name}.png"
         save_figure(figure, path)
         with Image.open(path) as image:
             small = image.convert("RGB").resize((image.width * 2 // 3, image.height * 2 // 3), Image.LANCZOS)
-        small.quantize(64).save(path, optimize=True)
+        small.quantize(256, method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
 
 
 def main() -> None:

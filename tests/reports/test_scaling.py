@@ -10,7 +10,7 @@ import pytest
 from structlearn import MulticlassClassifier
 from structlearn.apps.alignment.concatenated import WordPairs
 from structlearn.apps.scaling import PROBLEMS, study_problem
-from structlearn.reports.scaling.analysis import fitted_exponent, growth, winner
+from structlearn.reports.scaling.analysis import fitted_exponent, growth, winner, without_winner
 from structlearn.reports.scaling.figures import time_figure, winner_figure
 from structlearn.reports.scaling.grid import SOLVERS, Cell, chosen_solvers, known_lambdas, lambdas, sizes
 from structlearn.reports.scaling.measure import Effort
@@ -264,7 +264,11 @@ def test_the_winner_is_the_quickest():
     assert few.ahead == pytest.approx(2.0)
     alone = winner(results, 1000, "1/n", 0.01)
     assert (alone.solver, alone.ahead) == ("steep", None)
-    assert winner(Results("made", "", ["steep"], [100], GAPS), 100, "1", 0.1) is None
+    waiting = Results("made", "", ["steep"], [100], GAPS)
+    assert winner(waiting, 100, "1", 0.1) is None
+    assert without_winner(waiting, 100, "1", 0.1) == "not run"
+    waiting.add(made("steep", 100, "1", {}))
+    assert without_winner(waiting, 100, "1", 0.1) == "none"
 
 
 def test_the_map_names_winners_and_the_curves_show_exponents():

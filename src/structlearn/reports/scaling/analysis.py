@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.reports.scaling.grid import Cell, known_lambdas
-from structlearn.reports.scaling.results import Results
+from structlearn.reports.scaling.results import NOT_RUN, Results
 
 #: A line through fewer points says nothing of its error.
 _FEWEST_POINTS = 3
@@ -67,3 +67,9 @@ def winner(results: Results, n: int, lam: str, gap: float) -> Winner | None:
         return None
     (least, solver), *others = ranked
     return Winner(solver, least, others[0][0] / max(least, 1e-9) if others else None)
+
+
+def without_winner(results: Results, n: int, lam: str, gap: float) -> str:
+    """Why there is no winner: "none" came there, or some solver was "not run"."""
+    said = [results.said(Cell(solver, n, lam), gap, str) for solver in results.solvers]
+    return NOT_RUN if NOT_RUN in said else "none"

@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from structlearn.reports.plots import MARKERS, add_grid, new_figure
-from structlearn.reports.scaling.analysis import growth, winner
+from structlearn.reports.scaling.analysis import growth, winner, without_winner
 from structlearn.reports.scaling.grid import PER_EXAMPLE, Cell, known_lambdas
 from structlearn.reports.scaling.results import Results
 from structlearn.reports.tables import brief
@@ -149,7 +149,7 @@ def _draw_map(axes: Axes, results: Results, gap: float) -> None:
 
 
 def _draw_place(axes: Axes, results: Results, place: tuple[int, int], gap: float, cell: Cell | None) -> None:
-    """The winner's name and seconds in its colour; grey if there is none; nothing where no cell is."""
+    """The winner's name and seconds in its colour; grey if there is none, and why; nothing where no cell is."""
     if cell is None:
         return
     best = winner(results, cell.n, cell.lam, gap)
@@ -157,7 +157,7 @@ def _draw_place(axes: Axes, results: Results, place: tuple[int, int], gap: float
     corner = (place[0] - 0.48, place[1] - 0.47)
     axes.add_patch(Rectangle(corner, 0.96, 0.94, facecolor=colour, edgecolor="none"))
     if best is None:
-        text = "none"
+        text = without_winner(results, cell.n, cell.lam, gap)
     else:
         text = f"{_wrapped(best.solver)}\n{brief(best.cpu_seconds, 2)} s"
     ink = "white" if best is not None and _is_dark(colour) else "black"

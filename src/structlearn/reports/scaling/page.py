@@ -25,12 +25,12 @@ _LEAD = (
 )
 _HOW = (
     "Gaps are absolute: the primal value minus the solver's own dual bound. Costs are shares, so that the "
-    "primal value of zero weights is about 1 (alignment: 4.5). Seconds are those of the processor in training, the "
-    "evaluations of the gap included, without compilation and without reading and laying out the data. "
-    "Memory is the peak above what the process held before. Each cell is one run in a process of its own, "
-    'with one thread and one seed. "> 12" means: not reached in 12 seconds. What a solver did not reach it '
-    'does not try again with more examples: "skipped". A star marks exponents of solvers that did not come '
-    "there with all sizes."
+    "primal value of zero weights is about 1 (alignment: 4.5). Seconds are those of the processor in "
+    "training, the evaluations of the gap included, without compilation and without reading and laying out "
+    "the data. Memory is the peak above what the process held before. Each cell is one run in a process of "
+    'its own, with one thread and one seed. "> 12" means: not reached in 12 seconds. What a solver did not '
+    'reach it does not try again with more examples: "skipped". A star marks exponents of solvers that did '
+    "not come there with all sizes."
 )
 _ALT = {
     "time": "Processor seconds to each gap against the number of examples, on logarithmic axes",
@@ -50,7 +50,7 @@ def write_study(studies: Sequence[Results], out: Path, *, about: Mapping[str, ob
     write_csv(out / "table.csv", list(rows[0]), ([*row.values()] for row in rows))
     with atomic_write(out / "table.json") as aside:
         aside.write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    page = Page("How solvers scale", _LEAD).text(_HOW)
+    page = Page("How solvers scale", _LEAD, "scaling.html").text(_HOW)
     for results in studies:
         _add_problem(page, results, out)
     page.section("What was run").definitions(about)

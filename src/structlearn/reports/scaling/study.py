@@ -186,7 +186,7 @@ class _Study:
         return [one for one in cells(found.solvers, n) if one not in found and found.targets(one)]
 
     def limit(self, n: int, left: float) -> float:
-        """Processor seconds of each cell of a size: sizes share equally what is left, and so do their cells."""
+        """Processor seconds of a cell of a size: sizes share equally what is left, and so do their cells."""
         if str(n) not in self._limits:
             cells_left = [len(self.waiting(m)) for m in self._sizes if m >= n]
             share = left / max(1, sum(map(bool, cells_left))) / max(1, cells_left[0])
