@@ -135,7 +135,7 @@ def test_a_study_that_was_ended_does_the_rest(tmp_path, studied):
     ("problem", "plan", "said"),
     [
         (rows(seed=1), PLAN, "other data"),
-        (rows(total=200), PLAN, "other data"),
+        (rows(total=200), PLAN, "other sizes"),
         (rows(), StudyPlan(PLAN.solvers, gaps=GAPS, seed=1), "other seed"),
         (rows(), StudyPlan(PLAN.solvers, gaps=(0.1, 0.05)), "other gaps"),
         (rows(), StudyPlan(chosen_solvers(["bcfw"]), gaps=GAPS), "other solvers"),

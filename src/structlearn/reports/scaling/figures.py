@@ -149,7 +149,7 @@ def _draw_map(axes: Axes, results: Results, gap: float) -> None:
 
 
 def _draw_place(axes: Axes, results: Results, place: tuple[int, int], gap: float, cell: Cell | None) -> None:
-    """The winner's name and seconds in its colour; grey if there is none, and why; nothing where no cell is."""
+    """The winner's name and seconds in its colour; if there is none, why; nothing where no cell is."""
     if cell is None:
         return
     best = winner(results, cell.n, cell.lam, gap)

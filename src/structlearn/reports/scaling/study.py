@@ -148,10 +148,10 @@ class _Study:
             "problem": problem.name,
             "what": problem.what,
             "version": structlearn.__version__,
-            "data": _content(self._examples),
-            "sizes": self._sizes,
-            "gaps": sorted(plan.gaps, reverse=True),
             "seed": plan.seed,
+            "sizes": self._sizes,
+            "data": _content(self._examples),
+            "gaps": sorted(plan.gaps, reverse=True),
             "solvers": {name: [solver, dict(options)] for name, (solver, options) in plan.solvers.items()},
         }
 
@@ -233,7 +233,7 @@ class _Study:
 
 
 #: What a setting is called in sentences.
-_NAMES = {"what": "problems", "version": "versions of structlearn", "data": "data"}
+_NAMES = {"what": "problems", "version": "versions of structlearn"}
 
 
 def _result(answer: Answer[Cell], targets: list[float], limit: float) -> CellResult:
