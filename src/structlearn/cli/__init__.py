@@ -124,7 +124,8 @@ _COMMANDS = (
         compare,
         "Run several solvers on the same problem and write a report.",
         "Examples: structlearn compare letters --out report; structlearn compare tag train.txt "
-        "--test test.txt --solvers bcfw,fw --out report",
+        "--test test.txt --solvers bcfw,fw --out report; structlearn compare scaling --problem digits "
+        "--out study",
     ),
     (info, "Describe the installation or a model file.", "Example: structlearn info tagger.safetensors"),
     (warm, "Compile what tasks need, before their first use.", "Example: structlearn warm tag parse"),

@@ -11,6 +11,7 @@ from structlearn.cli import options
 from structlearn.cli.errors import handling_errors, say
 from structlearn.cli.groups import grouped
 from structlearn.cli.options import argument, option, switch
+from structlearn.cli.scaling import SCALING, ScalingOptions, study
 from structlearn.core.wording import plain
 
 if TYPE_CHECKING:
@@ -48,6 +49,11 @@ class ComparisonOptions:
     pairs: Annotated[int | None, option("N", "alignment: pairs to train on.  [default: 100]", min=1)] = None
     separate: Annotated[bool, switch("--separate", "One process a solver.")] = False
 
+    def of_one(self) -> dict[str, object]:
+        """What belongs to the comparison of one problem, by flags."""
+        flags = ("test", "full", "pairs", "separate")
+        return {f"--{name}": getattr(self, name) for name in flags}
+
     def names(self) -> list[str] | None:
         """The solvers that are named."""
         return None if self.solvers is None else [n.strip() for n in self.solvers.split(",") if n.strip()]
@@ -69,6 +75,11 @@ class ComparedProblemOptions:
     no_intercept: options.NoIntercept = False
     seed: options.Seed = 0
     jobs: options.Jobs = 1
+
+    def of_one(self) -> dict[str, object]:
+        """What belongs to one problem and one run, by flags."""
+        names = ("regularization", "tol", "max_passes", "max_seconds", "no_intercept")
+        return {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
 
     def parameters(self) -> dict[str, object]:
         """What was given of the parameters of every estimator."""
@@ -97,9 +108,11 @@ class ComparedTaskOptions:
 @grouped
 def compare(
     what: Annotated[
-        str, argument("TASK|RECIPE", "{tasks}, with DATA; or scene, letters, triplets or alignment.")
+        str,
+        argument("TASK|RECIPE", "{tasks}, with DATA; or scene, letters, triplets or alignment; or scaling."),
     ],
     comparison: ComparisonOptions,
+    scaling: ScalingOptions,
     problem: ComparedProblemOptions,
     of_task: ComparedTaskOptions,
     data: Annotated[Path | None, argument("[DATA]", "Training data of a task, plain or .gz.")] = None,
@@ -111,6 +124,10 @@ def compare(
     of three items is most alike?), alignment (words matched one to one, also by a linear program). Recipes
     look for their data in --data, then where `structlearn data` keeps it; triplets makes its own from
     handwritten digits if need be, alignment takes a small corpus that comes with structlearn.
+
+    scaling is a study of how solvers scale: processor seconds, passes, oracle calls and memory to gaps of
+    0.1, 0.01 and 0.001, for 100 examples up to all, lambda from 1 to 1/n. Each run has a process of its own,
+    --jobs of them at once, and is kept as it ends: the same command goes on where it was ended.
 
     DIR gets index.html, which opens without a network, the figures as .png and .svg, and the numbers as .csv.
     Ctrl-C ends the solver that runs, and the next one begins; with --separate, it ends the comparison.
@@ -125,7 +142,17 @@ def compare(
     }
     if comparison.out.exists() and not comparison.out.is_dir():
         raise NotADirectoryError(f"Cannot write into {comparison.out}: it is a file, not a folder.")
-    if _is_recipe(what):
+    if what == SCALING:
+        theirs: dict[str, object] = {
+            "DATA": data,
+            "--target": of_task.target,
+            **{f"--{name}": flags[name] for name in flags},
+        }
+        _study(comparison, scaling, problem, theirs)
+        return
+    is_recipe = _is_recipe(what)
+    _refuse(what, scaling.given(), f"only {SCALING} has it")
+    if is_recipe:
         own = {"DATA": data, "--test": comparison.test, "--target": of_task.target}
         _refuse(what, own, "it has data of its own (--data DIR)")
         compared = _recipe(what, {**given, **_recipe_flags(what, flags)}, comparison)
@@ -138,12 +165,30 @@ def compare(
     _run(compared, comparison.out, f"Solvers on {what}", separate=comparison.separate)
 
 
+def _study(
+    comparison: ComparisonOptions,
+    scaling: ScalingOptions,
+    problem: ComparedProblemOptions,
+    theirs: Mapping[str, object],
+) -> None:
+    """A study of its own grid; `theirs` is what tasks take."""
+    _refuse(SCALING, {**theirs, **comparison.of_one(), **problem.of_one()}, "it is over a grid of its own")
+    study(
+        comparison.out,
+        scaling,
+        solvers=comparison.names(),
+        data=comparison.data_dir,
+        seed=problem.seed,
+        jobs=problem.jobs,
+    )
+
+
 def _is_recipe(what: str) -> bool:
     from structlearn.apps.recipes import RECIPES
     from structlearn.cli.registry import TASKS
     from structlearn.core.registry import one_of
 
-    return one_of("task or recipe", what, [*TASKS, *RECIPES]) in RECIPES
+    return one_of("task or recipe", what, [*TASKS, *RECIPES, SCALING]) in RECIPES
 
 
 def _refuse(what: str, values: Mapping[str, object], reason: str) -> None:

@@ -35,6 +35,7 @@ class DataSet(NamedTuple):
 
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multilabel"
 _CONLL = "https://www.clips.uantwerpen.be/conll2000/chunking"
+_EWT = "https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/master"
 DATA_SETS: dict[str, DataSet] = {
     "letters": DataSet(
         "handwritten words (Taskar et al.): 6,877 of them, 16 x 8 pixels a letter, 26 labels, 10 folds",
@@ -82,6 +83,13 @@ DATA_SETS: dict[str, DataSet] = {
         117_003,
         "none stated",
         ("train.en-fr.tsv", "test.en-fr.tsv"),
+    ),
+    "ud_english_ewt": DataSet(
+        "dependency trees of English (Universal Dependencies, EWT): 12,544 sentences to train on",
+        14_203_025,
+        "CC BY-SA 4.0",
+        ("en_ewt-ud-train.conllu",),
+        (Source(f"{_EWT}/en_ewt-ud-train.conllu", "", "en_ewt-ud-train.conllu"),),
     ),
     "conll2000": DataSet(
         "chunks of sentences (CoNLL-2000): 8,936 sentences to train on and 2,012 to test, word, POS, chunk",

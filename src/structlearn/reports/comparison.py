@@ -92,12 +92,12 @@ class Comparison(Mapping[str, Run]):
             for run in self.values()
             for i, row in enumerate(run.history)
         )
-        _write_csv(path, header, lines)
+        write_csv(path, header, lines)
 
     def table_to_csv(self, path: str | Path) -> None:
         """Write `table`; what does not exist is an empty cell."""
         rows = self.table()
-        _write_csv(path, list(rows[0]), ([*row.values()] for row in rows))
+        write_csv(path, list(rows[0]), ([*row.values()] for row in rows))
 
     def write(
         self,
@@ -239,7 +239,8 @@ def _score_error(X: object, y: object, estimator: Trainable) -> float:
     return 1.0 - float(estimator.score(X, y))
 
 
-def _write_csv(path: str | Path, header: Sequence[str], lines: Iterable[Sequence[object]]) -> None:
+def write_csv(path: str | Path, header: Sequence[str], lines: Iterable[Sequence[object]]) -> None:
+    """Write a table; None is an empty cell."""
     with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)

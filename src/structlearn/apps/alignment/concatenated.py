@@ -42,11 +42,21 @@ class WordPairs:
     def __len__(self) -> int:
         return len(self.rows.start) - 1
 
+    def some(self, which: Sequence[int]) -> WordPairs:
+        """The pairs of these numbers."""
+        return WordPairs(_some(self.rows, which), _some(self.columns, which))
+
     @classmethod
     def of(cls, pairs: Sequence[Words], vectors: Vectors) -> WordPairs:
         """The pairs' words in the tables of `vectors`; words without a vector have the zero vector."""
         rows, columns = (_items([pair[k] for pair in pairs], side) for k, side in enumerate(vectors))
         return cls(rows, columns)
+
+
+def _some(items: Items, which: Sequence[int]) -> Items:
+    start = np.concatenate([[0], np.cumsum(items.lengths[which])])
+    index = [items.index[items.start[i] : items.start[i + 1]] for i in which]
+    return Items(items.vectors, np.concatenate(index), start.astype(np.int64))
 
 
 def _items(sentences: Sequence[Sequence[str]], side: WordVectors) -> Items:
