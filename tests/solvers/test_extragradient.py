@@ -22,6 +22,7 @@ from structlearn.solvers import (
     Stopping,
     solve,
 )
+from structlearn.solvers.extragradient import extragradient
 from structlearn.solvers.extragradient.plain import farthest
 from structlearn.solvers.extragradient.saddle import Saddle, ScoreTarget
 from structlearn.structures import Simplex
@@ -98,7 +99,7 @@ def test_memory_does_not_grow_with_the_examples():
     assert max_value(180_000) < 1.1 * max_value(60_000)  # z alone: 14.4 MB against 4.8 MB
 
 
-# ---- the papers' form -----------------------------------------------------------------------------------
+# ---- maps by enumeration --------------------------------------------------------------------------------
 
 
 def marginals(theta, V):
@@ -116,7 +117,7 @@ def sparsemax(theta, V):
     return np.maximum(theta - low, 0)
 
 
-@pytest.mark.parametrize(
+each_map = pytest.mark.parametrize(
     ("name", "geometry", "T"),
     [
         ("simplex", ENTROPIC, marginals),
@@ -126,6 +127,12 @@ def sparsemax(theta, V):
     ],
     ids=["simplex, entropic", "chain, entropic", "cube, entropic", "simplex, euclidean"],
 )
+
+
+# ---- the papers' form -----------------------------------------------------------------------------------
+
+
+@each_map
 def test_the_plain_variant_is_its_naive_form(name, geometry, T):
     known = problem(name)
     lam, n = known.regularization, len(known.mu)
@@ -222,6 +229,69 @@ def log_probabilities(theta, V):
     return scores - np.log(np.exp(scores - scores.max()).sum()) - scores.max()
 
 
+# ---- the adaptive form ----------------------------------------------------------------------------------
+
+
+@each_map
+def test_the_adaptive_variant_is_its_naive_form(name, geometry, T):
+    known = build(STRUCTURES[name], sample_weight=WEIGHTS)
+    lam = known.regularization
+    start = [np.array(mu) for mu in known.mu]
+    solver = Extragradient(geometry)
+    first = solver.start(known.objective, np.random.default_rng(0), None)
+    if geometry is ENTROPIC:
+        start = [first.saddle.kappa * saddle_start(known, i) for i in range(len(start))]
+    w, eta, scores = np.zeros(known.objective.n_weights), first.eta, start
+    z = [T(theta, V) for theta, V in zip(scores, known.vertices)]
+    calls = 0
+
+    def dual_map(z):
+        return sum(p * Phi.T @ (mu - z_i) for (p, Phi, _, mu, _), z_i in zip(known.examples, z))
+
+    for state in steps(known.objective, solver, 40):
+        w_next = (w + eta / state.omega * dual_map(z)) / (1 + lam * eta / state.omega)
+        ahead = w_next + state.eta / eta * (w_next - w)
+        rise = [state.eta * state.omega * (Phi @ ahead + c) for _, Phi, _, _, c in known.examples]
+        scores = [theta + g for theta, g in zip(scores, rise)]
+        z_next = [T(theta, V) for theta, V in zip(scores, known.vertices)]
+        np.testing.assert_allclose(state.w, w_next, atol=1e-9)
+        np.testing.assert_allclose(state.v.dual_map, dual_map(z_next), atol=1e-9)
+        assert state.oracle_calls >= calls + known.objective.n_active
+        w, z, eta, calls = w_next, z_next, state.eta, state.oracle_calls
+    assert state.iterations == 40
+
+
+@each_geometry
+@pytest.mark.parametrize("name", ["simplex", "chain"])
+def test_every_step_is_one_that_the_line_search_may_take(name, geometry):
+    """Malitsky and Pock's conditions, with distances of the full form computed from z itself."""
+    objective = build(STRUCTURES[name], sample_weight=WEIGHTS).objective
+    norm = np.linalg.norm(np.concatenate([np.sqrt(p) * Phi for p, Phi, *_ in problem_examples(name)]), 2)
+    solver, longest = Extragradient(geometry, True), 0.0
+    before = solver.start(objective, np.random.default_rng(0), None)
+    for state in steps(objective, solver, 60):
+        distance = state.saddle.divergence(state.v, before.v)
+        change = np.linalg.norm(state.v.dual_map - before.v.dual_map)
+        assert state.eta * change <= np.sqrt(2 * distance) + 1e-7
+        assert state.theta == state.eta / before.eta <= np.sqrt(1 + before.theta) * (1 + 1e-12)
+        assert state.eta * norm > 0.5 * (1 - 2**-0.3)
+        before, longest = state, max(longest, state.eta)
+    assert longest * norm > 1.5  # steps adapt: a fixed one could not be longer than 1 / norm
+
+
+def problem_examples(name):
+    return build(STRUCTURES[name], sample_weight=WEIGHTS).examples
+
+
+@each_geometry
+def test_averages_that_start_afresh_bring_a_smaller_gap(geometry, monkeypatch):
+    objective = digits(300)
+    restarted = run(objective, Extragradient(geometry), passes=100).certificate
+    monkeypatch.setattr(extragradient, "_begun_afresh", lambda state: state)
+    averaged = run(objective, Extragradient(geometry), passes=100).certificate
+    assert restarted.gap < 0.5 * averaged.gap
+
+
 # ---- geometries -----------------------------------------------------------------------------------------
 
 
@@ -257,14 +327,17 @@ def test_a_start_where_most_parts_are_off_is_found(name):
     assert objective.dual_of_map(state.v.dual_map, state.v.cost).value >= -objective.primal(zero)
 
 
-@each_geometry
-def test_digits_reach_a_hundredth_in_150_iterations(geometry):
+def digits(n):
     X, y = load_digits(return_X_y=True)
-    structure, scoring = Simplex(10), RowScoring(X[:1000] / 16, np.ones(1000, dtype=int), 10)
-    gold = structure.encode_many(y[:1000], scoring.shapes)
+    structure, scoring = Simplex(10), RowScoring(X[:n] / 16, np.ones(n, dtype=int), 10)
+    gold = structure.encode_many(y[:n], scoring.shapes)
     cost = structure.cost_many(gold, scoring.shapes)
-    objective = Objective(structure, scoring, gold, cost, regularization=0.01)
-    assert run(objective, Extragradient(geometry), passes=300, tol=0.01).certificate.converged
+    return Objective(structure, scoring, gold, cost, regularization=0.01)
+
+
+@each_geometry
+def test_digits_reach_a_hundredth_in_100_passes(geometry):
+    assert run(digits(1000), Extragradient(geometry), passes=100, tol=0.01).certificate.converged
 
 
 # ---- within a ball --------------------------------------------------------------------------------------
