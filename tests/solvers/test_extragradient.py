@@ -241,7 +241,8 @@ def test_the_adaptive_variant_is_its_naive_form(name, geometry, T):
     first = solver.start(known.objective, np.random.default_rng(0), None)
     if geometry is ENTROPIC:
         start = [first.saddle.kappa * saddle_start(known, i) for i in range(len(start))]
-    w, eta, scores = np.zeros(known.objective.n_weights), first.eta, start
+    w, scores = np.zeros(known.objective.n_weights), start
+    eta, omega = first.eta, first.balance
     z = [T(theta, V) for theta, V in zip(scores, known.vertices)]
     calls = 0
 
@@ -249,47 +250,49 @@ def test_the_adaptive_variant_is_its_naive_form(name, geometry, T):
         return sum(p * Phi.T @ (mu - z_i) for (p, Phi, _, mu, _), z_i in zip(known.examples, z))
 
     for state in steps(known.objective, solver, 40):
-        w_next = (w + eta / state.omega * dual_map(z)) / (1 + lam * eta / state.omega)
-        ahead = w_next + state.eta / eta * (w_next - w)
-        rise = [state.eta * state.omega * (Phi @ ahead + c) for _, Phi, _, _, c in known.examples]
+        tau = eta / omega
+        w_next = (w + tau * dual_map(z)) / (1 + lam * tau)
+        omega_next = np.sqrt(1 + lam * tau) * omega
+        ahead = w_next + state.eta / omega_next / tau * (w_next - w)
+        rise = [state.eta * omega_next * (Phi @ ahead + c) for _, Phi, _, _, c in known.examples]
         scores = [theta + g for theta, g in zip(scores, rise)]
         z_next = [T(theta, V) for theta, V in zip(scores, known.vertices)]
         np.testing.assert_allclose(state.w, w_next, atol=1e-9)
         np.testing.assert_allclose(state.v.dual_map, dual_map(z_next), atol=1e-9)
+        assert state.omega == pytest.approx(omega_next if state.epoch.steps else first.balance)
         assert state.oracle_calls >= calls + known.objective.n_active
-        w, z, eta, calls = w_next, z_next, state.eta, state.oracle_calls
+        w, z, eta, omega, calls = w_next, z_next, state.eta, state.omega, state.oracle_calls
     assert state.iterations == 40
 
 
 @each_geometry
 @pytest.mark.parametrize("name", ["simplex", "chain"])
 def test_every_step_is_one_that_the_line_search_may_take(name, geometry):
-    """Malitsky and Pock's conditions, with distances of the full form computed from z itself."""
-    objective = build(STRUCTURES[name], sample_weight=WEIGHTS).objective
-    norm = np.linalg.norm(np.concatenate([np.sqrt(p) * Phi for p, Phi, *_ in problem_examples(name)]), 2)
-    solver, longest = Extragradient(geometry, True), 0.0
-    before = solver.start(objective, np.random.default_rng(0), None)
-    for state in steps(objective, solver, 60):
+    """Malitsky and Pock's conditions; in the Euclidean geometry a step of 1/||A|| always fulfils them."""
+    known = build(STRUCTURES[name], sample_weight=WEIGHTS)
+    norm = np.linalg.norm(np.concatenate([np.sqrt(p) * Phi for p, Phi, *_ in known.examples]), 2)
+    solver, tested, longest = Extragradient(geometry, True), 0, 0.0
+    before = solver.start(known.objective, np.random.default_rng(0), None)
+    for state in steps(known.objective, solver, 60):
         distance = state.saddle.divergence(state.v, before.v)
         change = np.linalg.norm(state.v.dual_map - before.v.dual_map)
-        assert state.eta * change <= np.sqrt(2 * distance) + 1e-7
-        assert state.theta == state.eta / before.eta <= np.sqrt(1 + before.theta) * (1 + 1e-12)
-        assert state.eta * norm > 0.5 * (1 - 2**-0.3)
-        before, longest = state, max(longest, state.eta)
-    assert longest * norm > 1.5  # steps adapt: a fixed one could not be longer than 1 / norm
-
-
-def problem_examples(name):
-    return build(STRUCTURES[name], sample_weight=WEIGHTS).examples
+        if distance > 1e-10:  # above rounding errors
+            assert state.eta * change <= np.sqrt(2 * distance)
+            tested, longest = tested + 1, max(longest, state.eta)
+        assert state.eta <= np.sqrt(1 + before.theta) * before.eta * (1 + 1e-12)
+        assert geometry is ENTROPIC or state.eta * norm > 0.98 * (1 - 2**-0.3)
+        before = state
+    assert tested > 10
+    assert longest * norm > 1.2  # no fixed step could be longer than 1/||A||
 
 
 @each_geometry
-def test_averages_that_start_afresh_bring_a_smaller_gap(geometry, monkeypatch):
+def test_restarts_bring_a_smaller_gap(geometry, monkeypatch):
     objective = digits(300)
-    restarted = run(objective, Extragradient(geometry), passes=100).certificate
-    monkeypatch.setattr(extragradient, "_begun_afresh", lambda state: state)
-    averaged = run(objective, Extragradient(geometry), passes=100).certificate
-    assert restarted.gap < 0.5 * averaged.gap
+    restarted = run(objective, Extragradient(geometry), passes=400).certificate
+    monkeypatch.setattr(extragradient, "_restarted", lambda state: state)
+    averaged = run(objective, Extragradient(geometry), passes=400).certificate
+    assert restarted.gap < 0.25 * averaged.gap
 
 
 # ---- geometries -----------------------------------------------------------------------------------------
@@ -386,11 +389,11 @@ def test_estimators_take_the_options_by_name(flat):
 
 
 def test_estimators_train_within_a_radius(flat):
-    model = classifier(radius=0.5).set_params(regularization=0.0).fit(*flat)
+    model = classifier(radius=0.05).set_params(regularization=0.0).fit(*flat)
     assert model.certificate_.converged
-    assert np.linalg.norm(model.weights_) <= 0.5 + 1e-9
+    assert np.linalg.norm(model.weights_) <= 0.05 + 1e-9
     free = classifier(radius=5.0).fit(*flat)
-    assert free.certificate_.primal < model.certificate_.primal
+    assert free.certificate_.primal < model.certificate_.dual
 
 
 def test_the_history_has_the_papers_columns_after_its_own(flat, tmp_path):

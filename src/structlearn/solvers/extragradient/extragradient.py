@@ -4,18 +4,19 @@ An extragradient step asks for z twice. Its relative, the primal-dual hybrid gra
 2011; in Bregman distances 2016), extrapolates w instead, and asks once. On the saddle point of `saddle.py`,
 from (w, z), with the dual map u(z):
 
-    w+ = prox_{tau_w R}(w + tau_w u(z))                            tau_w = eta / omega
-    z+ = T(z, tau_z (Phi e + c)),   e = w+ + theta (w+ - w)        tau_z = eta+ omega,   theta = eta+ / eta
+    w+ = prox_{tau R}(w + tau u(z)),                               tau = eta / omega
+    z+ = T(z, eta+ omega+ (Phi e + c)),  e = w+ + theta (w+ - w),  theta = tau+ / tau
 
 No parameter is set by hand:
 
-* eta is found by the line search of Malitsky and Pock (2018). eta+ counts if it is at most `DELTA` times
-  sqrt(2 B_z(z+, z)) / ||u(z+) - u(z)||, and at most sqrt(1 + theta) eta: all that their proof needs. If not,
-  z+ is asked for once more with a shorter eta+. Which eta to try is the rule of PDLP (Applegate et al. 2021).
-* omega is the balance of w and z: how far z can be from its start, over how far w can be (`farthest`, and
-  R(w*) <= P(0)), the two distances in the papers' bound.
-* The averages of w and z, which are certified beside the last w and z, start afresh as PDLP restarts; the
-  iterates go on.
+* Steps are those of Malitsky and Pock (2018) for a strongly convex R: omega+^2 = (1 + lambda tau) omega^2,
+  and eta+ is searched for. It counts if it is at most `DELTA` sqrt(2 B_z(z+, z)) / ||u(z+) - u(z)||, and at
+  most sqrt(1 + theta) eta: all that their proof needs. If not, z+ is asked for once more with a shorter one.
+  Which eta+ to try is the rule of PDLP (Applegate et al. 2021).
+* omega, the balance of w and z, starts at how far z can be from its start, over how far w can be (`farthest`,
+  and R(w*) <= P(0)): the two distances in the papers' bound.
+* Restarts are PDLP's: omega and the averages of w and z start afresh, the iterates go on. The averages and
+  the last w and z are certified.
 """
 
 from __future__ import annotations
@@ -41,16 +42,16 @@ from structlearn.solvers.solver import Candidate
 DELTA = 0.99
 #: PDLP's exponents: after k tries, the next step is at most 1 - k^-.3 of the longest, 1 + k^-.6 of the last.
 REDUCTION, GROWTH = 0.3, 0.6
-#: PDLP's restarts: averages start afresh when the gap has fallen to this part of its start, ...
+#: PDLP's restarts: when the gap has fallen to this part of what it was at the last one, ...
 SUFFICIENT = 0.2
 #: ... when it is below this part and rising, ...
 NECESSARY = 0.8
-#: ... or when they have taken in so much of all iterations.
+#: ... or when this part of all iterations has been made since.
 LONGEST_EPOCH = 0.36
 
 
 class Epoch(NamedTuple):
-    """What has happened since the averages were last begun afresh."""
+    """What has happened since the last restart."""
 
     average: Average
     steps: int = 0
@@ -70,6 +71,8 @@ class ExtragradientState(NamedTuple):
     theta: float
     next_eta: float
     omega: float
+    #: omega after a restart
+    balance: float
     #: no optimal w is longer than this
     radius: float
     epoch: Epoch
@@ -102,11 +105,12 @@ class Extragradient(SaddleSolver[ExtragradientState]):
         objective = saddle.objective
         w, point = first_iterate(saddle, at_zero, warm)
         distance = sqrt(2 * farthest(saddle, point))
-        omega = distance / radius if radius > 0 and distance > 0 else 1.0
+        balance = distance / radius if radius > 0 and distance > 0 else 1.0
         norm = spectral_norm(objective, rng)
         eta = DELTA / norm if norm > 0 else 1.0
         epoch = Epoch(Average.empty(w.size))
-        return ExtragradientState(saddle, w, point, eta, 1.0, eta, omega, radius, epoch, 0, 0.0, 0, ())
+        lengths = (eta, 1.0, eta, balance, balance)
+        return ExtragradientState(saddle, w, point, *lengths, radius, epoch, 0, 0.0, 0, ())
 
     def step(
         self, objective: Objective, state: ExtragradientState, rng: np.random.Generator
@@ -116,7 +120,7 @@ class Extragradient(SaddleSolver[ExtragradientState]):
         if passes < state.next_check:
             return state
         found = self._certified(objective, state)
-        return _begun_afresh(state._replace(found=found, next_check=max(passes + 1, 1.1 * passes)))
+        return _restarted(state._replace(found=found, next_check=max(passes + 1, 1.1 * passes)))
 
     def candidates(self, objective: Objective, state: ExtragradientState) -> list[Candidate]:
         return list(state.found or self._certified(objective, state))
@@ -137,17 +141,19 @@ class Extragradient(SaddleSolver[ExtragradientState]):
 
 def _advance(penalty: RadialPenalty, state: ExtragradientState) -> ExtragradientState:
     """One iteration: w+, and z+ as often as it takes to find a step that counts."""
-    saddle, v, omega, epoch = state.saddle, state.v, state.omega, state.epoch
-    tau_w = state.eta / omega
-    w = penalty.prox(state.w + tau_w * v.dual_map, tau_w)
-    eta, oracle_calls = min(state.next_eta, sqrt(1 + state.theta) * state.eta), state.oracle_calls
+    saddle, v, epoch = state.saddle, state.v, state.epoch
+    objective, oracle_calls = saddle.objective, state.oracle_calls
+    tau = state.eta / state.omega
+    w = penalty.prox(state.w + tau * v.dual_map, tau)
+    omega = state.omega * sqrt(1 + objective.regularization * tau)
+    eta = min(state.next_eta, sqrt(1 + state.theta) * state.eta)
     while True:
-        theta, tau_z = eta / state.eta, eta * omega
+        theta, tau_z = eta / omega / tau, eta * omega
         ahead = w + theta * (w - state.w)
         (z,) = saddle.moved(v, [ScoreTarget(v.a + tau_z * ahead, v.b + tau_z)])
-        oracle_calls += saddle.objective.n_active
+        oracle_calls += objective.n_active
+        tries = oracle_calls / objective.n_active + 1
         longest = DELTA * _longest_step(saddle, z, v)
-        tries = oracle_calls / saddle.objective.n_active + 1
         next_eta = min((1 - tries**-REDUCTION) * longest, (1 + tries**-GROWTH) * eta)
         if eta <= longest:
             break
@@ -158,7 +164,8 @@ def _advance(penalty: RadialPenalty, state: ExtragradientState) -> Extragradient
         eta=eta,
         theta=theta,
         next_eta=next_eta,
-        epoch=epoch._replace(average=epoch.average.with_point(w, z, eta), steps=epoch.steps + 1),
+        omega=omega,
+        epoch=epoch._replace(average=epoch.average.with_point(w, z, tau_z), steps=epoch.steps + 1),
         iterations=state.iterations + 1,
         oracle_calls=oracle_calls,
         found=(),
@@ -174,8 +181,8 @@ def _longest_step(saddle: Saddle, z: Point, v: Point) -> float:
     return sqrt(2 * distance) / change if change > 0 else np.inf
 
 
-def _begun_afresh(state: ExtragradientState) -> ExtragradientState:
-    """Empty averages, where the evaluation just made says that it is time."""
+def _restarted(state: ExtragradientState) -> ExtragradientState:
+    """A new epoch, where the evaluation just made says that it is time."""
     epoch = state.epoch
     primal = min(candidate.primal for candidate in state.found if candidate.primal is not None)
     gap = primal - max(candidate.dual.value for candidate in state.found if candidate.dual is not None)
@@ -185,4 +192,4 @@ def _begun_afresh(state: ExtragradientState) -> ExtragradientState:
     long = epoch.steps >= LONGEST_EPOCH * state.iterations and state.iterations > 10
     if not (fallen or rising or long):
         return state._replace(epoch=epoch._replace(first_gap=first, last_gap=gap))
-    return state._replace(epoch=Epoch(Average.empty(state.w.size), first_gap=gap))
+    return state._replace(omega=state.balance, epoch=Epoch(Average.empty(state.w.size), first_gap=gap))
