@@ -287,6 +287,18 @@ def test_every_step_is_one_that_the_line_search_may_take(name, geometry):
 
 
 @each_geometry
+def test_a_warm_start_makes_the_steps_of_one_run(geometry):
+    objective, solver, rng = problem("chain").objective, Extragradient(geometry), np.random.default_rng(0)
+    *_, straight = steps(objective, solver, 60)
+    state = solver.start(objective, rng, run(objective, solver, passes=20))
+    assert state.oracle_calls == 0 < state.iterations
+    while state.iterations < straight.iterations:
+        state = solver.step(objective, state, rng)
+    np.testing.assert_array_equal(state.w, straight.w)
+    assert state.epoch.steps == straight.epoch.steps
+
+
+@each_geometry
 def test_restarts_bring_a_smaller_gap(geometry, monkeypatch):
     objective = digits(300)
     restarted = run(objective, Extragradient(geometry), passes=400).certificate

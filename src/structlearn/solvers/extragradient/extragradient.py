@@ -40,7 +40,7 @@ from structlearn.solvers.solver import Candidate
 
 #: Malitsky and Pock's delta: how near the longest step may come.
 DELTA = 0.99
-#: PDLP's exponents: after k tries, the next step is at most 1 - k^-.3 of the longest, 1 + k^-.6 of the last.
+#: PDLP's exponents: the step tried as the k-th is at most 1 - k^-.3 of the longest, 1 + k^-.6 of the last.
 REDUCTION, GROWTH = 0.3, 0.6
 #: PDLP's restarts: when the gap has fallen to this part of what it was at the last one, ...
 SUFFICIENT = 0.2
@@ -77,7 +77,8 @@ class ExtragradientState(NamedTuple):
     radius: float
     epoch: Epoch
     iterations: int
-    #: in passes
+    #: steps that counted or not; with `next_check`, when to certify
+    tries: int
     next_check: float
     oracle_calls: int
     #: what was certified after the last step, if anything
@@ -110,17 +111,16 @@ class Extragradient(SaddleSolver[ExtragradientState]):
         eta = DELTA / norm if norm > 0 else 1.0
         epoch = Epoch(Average.empty(w.size))
         lengths = (eta, 1.0, eta, balance, balance)
-        return ExtragradientState(saddle, w, point, *lengths, radius, epoch, 0, 0.0, 0, ())
+        return ExtragradientState(saddle, w, point, *lengths, radius, epoch, 0, 0, 0.0, 0, ())
 
     def step(
         self, objective: Objective, state: ExtragradientState, rng: np.random.Generator
     ) -> ExtragradientState:
         state = _advance(radial(objective.penalty, "extragradient"), state)
-        passes = state.oracle_calls / objective.n_active
-        if passes < state.next_check:
+        if state.tries < state.next_check:
             return state
-        found = self._certified(objective, state)
-        return _restarted(state._replace(found=found, next_check=max(passes + 1, 1.1 * passes)))
+        found, next_check = self._certified(objective, state), max(state.tries + 1, 1.1 * state.tries)
+        return _restarted(state._replace(found=found, next_check=next_check))
 
     def candidates(self, objective: Objective, state: ExtragradientState) -> list[Candidate]:
         return list(state.found or self._certified(objective, state))
@@ -142,7 +142,7 @@ class Extragradient(SaddleSolver[ExtragradientState]):
 def _advance(penalty: RadialPenalty, state: ExtragradientState) -> ExtragradientState:
     """One iteration: w+, and z+ as often as it takes to find a step that counts."""
     saddle, v, epoch = state.saddle, state.v, state.epoch
-    objective, oracle_calls = saddle.objective, state.oracle_calls
+    objective, tries = saddle.objective, state.tries
     tau = state.eta / state.omega
     w = penalty.prox(state.w + tau * v.dual_map, tau)
     omega = state.omega * sqrt(1 + objective.regularization * tau)
@@ -151,10 +151,9 @@ def _advance(penalty: RadialPenalty, state: ExtragradientState) -> Extragradient
         theta, tau_z = eta / omega / tau, eta * omega
         ahead = w + theta * (w - state.w)
         (z,) = saddle.moved(v, [ScoreTarget(v.a + tau_z * ahead, v.b + tau_z)])
-        oracle_calls += objective.n_active
-        tries = oracle_calls / objective.n_active + 1
+        tries, k = tries + 1, tries + 2
         longest = DELTA * _longest_step(saddle, z, v)
-        next_eta = min((1 - tries**-REDUCTION) * longest, (1 + tries**-GROWTH) * eta)
+        next_eta = min((1 - k**-REDUCTION) * longest, (1 + k**-GROWTH) * eta)
         if eta <= longest:
             break
         eta = next_eta
@@ -167,7 +166,8 @@ def _advance(penalty: RadialPenalty, state: ExtragradientState) -> Extragradient
         omega=omega,
         epoch=epoch._replace(average=epoch.average.with_point(w, z, tau_z), steps=epoch.steps + 1),
         iterations=state.iterations + 1,
-        oracle_calls=oracle_calls,
+        tries=tries,
+        oracle_calls=state.oracle_calls + (tries - state.tries) * objective.n_active,
         found=(),
     )
 
