@@ -1,18 +1,22 @@
-"""The dual extragradient method (Taskar, Lacoste-Julien and Jordan 2006) with adaptive steps: mirror-prox.
+"""The dual extragradient (Taskar, Lacoste-Julien and Jordan 2006) with one answer per step, and adaptive.
 
-On the saddle point of `saddle.py`, from the state v = (w, z), with the dual map u(z):
+An extragradient step asks for z twice. Its relative, the primal-dual hybrid gradient (Chambolle and Pock
+2011; in Bregman distances 2016), extrapolates w instead, and asks once. On the saddle point of `saddle.py`,
+from (w, z), with the dual map u(z):
 
-    u_w  = prox_{tau_w R}(w + tau_w u(z))             u_z  = T(z, tau_z (Phi w + c))
-    v+_w = prox_{tau_w R}(w + tau_w u(u_z))           v+_z = T(z, tau_z (Phi u_w + c))
+    w+ = prox_{tau R}(w + tau u(z)),                               tau = eta / omega
+    z+ = T(z, eta+ omega+ (Phi e + c)),  e = w+ + theta (w+ - w),  theta = tau+ / tau
 
-The answer is the average of the u's. u_w needs nothing of u_z, so both maps T of an iteration share one pass
-over the data. No parameter is set by hand:
+No parameter is set by hand:
 
-* tau_w = eta / omega and tau_z = eta omega. eta starts at 1/||A|| (`spectral_norm`). An iteration counts if
-  <G(u) - G(v), u - v+> <= B(u, v) + B(v+, u), where B = ||dw||^2 / (2 tau_w) + B_z / tau_z; then eta may
-  grow, else it shrinks and the iteration is made again. This is all that the convergence proof needs.
-* omega, the balance of w and z, is set afresh by how far each has travelled.
-* The averages start afresh now and then; the iterates go on.
+* Steps are those of Malitsky and Pock (2018) for a strongly convex R: omega+^2 = (1 + lambda tau) omega^2,
+  and eta+ is searched for. It counts if it is at most `DELTA` sqrt(2 B_z(z+, z)) / ||u(z+) - u(z)||, and at
+  most sqrt(1 + theta) eta: all that their proof needs. If not, z+ is asked for once more with a shorter one.
+  Which eta+ to try is the rule of PDLP (Applegate et al. 2021).
+* omega, the balance of w and z, starts at how far z can be from its start, over how far w can be (`farthest`,
+  and R(w*) <= P(0)): the two distances in the papers' bound.
+* Restarts are PDLP's: omega and the averages of w and z start afresh, the iterates go on. The averages and
+  the last w and z are certified.
 """
 
 from __future__ import annotations
@@ -27,31 +31,29 @@ from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.problem.penalties import RadialPenalty, radial
 from structlearn.solvers.extragradient.average import Average
+from structlearn.solvers.extragradient.plain import farthest
 from structlearn.solvers.extragradient.saddle import Point, Saddle, ScoreTarget
 from structlearn.solvers.extragradient.saddle_solver import SaddleSolver, first_iterate
 from structlearn.solvers.extragradient.spectral import spectral_norm
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate
 
-#: After a step that was accepted with room to spare, eta grows by at most this.
-GROWTH = 1.2
-#: A step that was refused shrinks eta by at least .9 and at most this.
-SHRINKAGE = 0.3
-#: Averages start afresh when the gap has halved, ...
-HALVED = 0.5
-#: ... when it is below this part of its start and rising, ...
-ENOUGH = 0.8
-#: ... or when they have taken in so much of all iterations.
+#: Malitsky and Pock's delta: how near the longest step may come.
+DELTA = 0.99
+#: PDLP's exponents: the step tried as the k-th is at most 1 - k^-.3 of the longest, 1 + k^-.6 of the last.
+REDUCTION, GROWTH = 0.3, 0.6
+#: PDLP's restarts: when the gap has fallen to this part of what it was at the last one, ...
+SUFFICIENT = 0.2
+#: ... when it is below this part and rising, ...
+NECESSARY = 0.8
+#: ... or when this part of all iterations has been made since.
 LONGEST_EPOCH = 0.36
 
 
 class Epoch(NamedTuple):
-    """What has happened since the averages were last begun afresh."""
+    """What has happened since the last restart."""
 
     average: Average
-    #: where w and z were then
-    w: Array
-    point: Point
     steps: int = 0
     #: the gap at the first evaluation, and at the last
     first_gap: float = np.inf
@@ -59,19 +61,24 @@ class Epoch(NamedTuple):
 
 
 class ExtragradientState(NamedTuple):
-    """v = (w, v), the last u, step lengths, and counts. Nothing is changed in place."""
+    """The iterate (w, v), step lengths, and counts. Nothing is changed in place."""
 
     saddle: Saddle
     w: Array
     v: Point
-    u_w: Array
-    u: Point
+    #: of the last step, its theta, and what to try next
     eta: float
+    theta: float
+    next_eta: float
     omega: float
+    #: omega after a restart
+    balance: float
     #: no optimal w is longer than this
     radius: float
     epoch: Epoch
     iterations: int
+    #: steps that counted or not; with `next_check`, when to certify
+    tries: int
     next_check: float
     oracle_calls: int
     #: what was certified after the last step, if anything
@@ -80,7 +87,7 @@ class ExtragradientState(NamedTuple):
 
 @dataclass(frozen=True)
 class Extragradient(SaddleSolver[ExtragradientState]):
-    """Adaptive dual extragradient for the hinge.
+    """Adaptive dual extragradient for the hinge: a pass per step.
 
     Parameters
     ----------
@@ -98,106 +105,91 @@ class Extragradient(SaddleSolver[ExtragradientState]):
     ) -> ExtragradientState:
         objective = saddle.objective
         w, point = first_iterate(saddle, at_zero, warm)
-        omega = sqrt(2 * _gold_size(objective)) / radius if radius > 0 else 1.0
+        distance = sqrt(2 * farthest(saddle, point))
+        balance = distance / radius if radius > 0 and distance > 0 else 1.0
         norm = spectral_norm(objective, rng)
-        eta = 1 / norm if norm > 0 else 1.0
-        epoch = Epoch(Average.empty(w.size), w, point)
-        return ExtragradientState(saddle, w, point, w, point, eta, omega, radius, epoch, 0, 0.0, 0, ())
+        eta = DELTA / norm if norm > 0 else 1.0
+        epoch = Epoch(Average.empty(w.size))
+        lengths = (eta, 1.0, eta, balance, balance)
+        return ExtragradientState(saddle, w, point, *lengths, radius, epoch, 0, 0, 0.0, 0, ())
 
     def step(
         self, objective: Objective, state: ExtragradientState, rng: np.random.Generator
     ) -> ExtragradientState:
         state = _advance(radial(objective.penalty, "extragradient"), state)
-        if state.iterations < state.next_check:
+        if state.tries < state.next_check:
             return state
-        found = self._certified(objective, state)
-        next_check = max(state.iterations + 1, 1.1 * state.iterations)
-        return _begun_afresh(state._replace(found=found, next_check=next_check))
+        found, next_check = self._certified(objective, state), max(state.tries + 1, 1.1 * state.tries)
+        return _restarted(state._replace(found=found, next_check=next_check))
 
     def candidates(self, objective: Objective, state: ExtragradientState) -> list[Candidate]:
         return list(state.found or self._certified(objective, state))
 
     @staticmethod
     def _certified(objective: Objective, state: ExtragradientState) -> tuple[Candidate, ...]:
-        """The average and the last u; before the first step the start."""
+        """The last iterate and, with its restricted gap, the average."""
         penalty = radial(objective.penalty, "extragradient")
-        dual = objective.dual_of_map(state.u.dual_map, state.u.cost)
-        now = Average.empty(state.w.size).with_point(state.u_w, state.u, 1.0)
-        mean = state.epoch.average if state.epoch.steps else now
-        found = mean.candidate(objective, penalty, state.radius)
-        assert found.dual is not None  # noqa: S101
-        return (found._replace(dual=max(found.dual, dual)),)
+        last = Average.empty(state.w.size).with_point(state.w, state.v, 1.0)
+        means = [last, state.epoch.average] if state.epoch.steps > 1 else [last]
+        return tuple(mean.candidate(objective, penalty, state.radius) for mean in means)
 
     def settle(
         self, objective: Objective, state: ExtragradientState
     ) -> tuple[ExtragradientState, Array | None]:
-        return state, state.epoch.average.z if state.epoch.steps else state.u.z
-
-
-def _gold_size(objective: Objective) -> float:
-    """sum_i p_i ||mu_i||^2 over local parts, at least 1: how many choices an example makes."""
-    gold = objective.gold
-    owner = np.repeat(np.arange(objective.scoring.n_examples), np.diff(gold.start))
-    local = gold.index < np.diff(objective.scoring.start)[owner]
-    return max(1.0, float(objective.weight[owner[local]] @ gold.value[local]))
+        return state, state.epoch.average.z if state.epoch.steps else state.v.z
 
 
 def _advance(penalty: RadialPenalty, state: ExtragradientState) -> ExtragradientState:
-    """One iteration, as often as it takes to be accepted."""
-    eta, oracle_calls = state.eta, state.oracle_calls
+    """One iteration: w+, and z+ as often as it takes to find a step that counts."""
+    saddle, v, epoch = state.saddle, state.v, state.epoch
+    objective, tries = saddle.objective, state.tries
+    tau = state.eta / state.omega
+    w = penalty.prox(state.w + tau * v.dual_map, tau)
+    omega = state.omega * sqrt(1 + objective.regularization * tau)
+    eta = min(state.next_eta, sqrt(1 + state.theta) * state.eta)
     while True:
-        after, ratio = _try(penalty, state, eta)
-        oracle_calls += 2 * state.saddle.objective.n_active
-        if ratio <= 1.0:
+        theta, tau_z = eta / omega / tau, eta * omega
+        ahead = w + theta * (w - state.w)
+        (z,) = saddle.moved(v, [ScoreTarget(v.a + tau_z * ahead, v.b + tau_z)])
+        tries, k = tries + 1, tries + 2
+        longest = DELTA * _longest_step(saddle, z, v)
+        next_eta = min((1 - k**-REDUCTION) * longest, (1 + k**-GROWTH) * eta)
+        if eta <= longest:
             break
-        eta *= max(SHRINKAGE, 0.9 / ratio)
-    epoch = state.epoch
-    average = epoch.average.with_point(after.u_w, after.u, eta)
-    return after._replace(
-        eta=eta * min(GROWTH, max(1.0, 0.9 / max(ratio, 1e-9))),
-        epoch=epoch._replace(average=average, steps=epoch.steps + 1),
+        eta = next_eta
+    return state._replace(
+        w=w,
+        v=z,
+        eta=eta,
+        theta=theta,
+        next_eta=next_eta,
+        omega=omega,
+        epoch=epoch._replace(average=epoch.average.with_point(w, z, tau_z), steps=epoch.steps + 1),
         iterations=state.iterations + 1,
-        oracle_calls=oracle_calls,
+        tries=tries,
+        oracle_calls=state.oracle_calls + (tries - state.tries) * objective.n_active,
         found=(),
     )
 
 
-def _try(penalty: RadialPenalty, state: ExtragradientState, eta: float) -> tuple[ExtragradientState, float]:
-    """An iteration from v: u and v+, and <G(u) - G(v), u - v+> over the distances travelled."""
-    saddle, w, v = state.saddle, state.w, state.v
-    tau_w, tau_z = eta / state.omega, eta * state.omega
-    u_w = penalty.prox(w + tau_w * v.dual_map, tau_w)
-    targets = [ScoreTarget(v.a + tau_z * at, v.b + tau_z) for at in (w, u_w)]
-    u, v_next = saddle.moved(v, targets)
-    w_next = penalty.prox(w + tau_w * u.dual_map, tau_w)
-    gain = float((u.dual_map - v.dual_map) @ (w_next - u_w))
-    gain += float((u_w - w) @ (u.dual_map - v_next.dual_map))
-    travel = (_square(u_w - w) + _square(w_next - u_w)) / (2 * tau_w)
-    travel += (saddle.divergence(u, v) + saddle.divergence(v_next, u)) / tau_z
-    noise = 1e-14 * (1.0 + abs(v.value)) / tau_z
-    return state._replace(w=w_next, v=v_next, u_w=u_w, u=u), gain / travel if travel > noise else 0.0
+def _longest_step(saddle: Saddle, z: Point, v: Point) -> float:
+    """sqrt(2 B_z(z, v)) / ||u(z) - u(v)||: infinite where z is v, but for rounding errors."""
+    change = float(np.linalg.norm(z.dual_map - v.dual_map))
+    distance = saddle.divergence(z, v)
+    if distance <= 1e-14 * (1.0 + abs(v.value)):
+        return np.inf
+    return sqrt(2 * distance) / change if change > 0 else np.inf
 
 
-def _square(x: Array) -> float:
-    return float(x @ x)
-
-
-def _begun_afresh(state: ExtragradientState) -> ExtragradientState:
-    """A new balance and empty averages, where the evaluation just made says that it is time."""
-    (found,) = state.found
-    assert found.primal is not None  # noqa: S101
-    assert found.dual is not None  # noqa: S101
-    epoch, gap = state.epoch, found.primal - found.dual.value
+def _restarted(state: ExtragradientState) -> ExtragradientState:
+    """A new epoch, where the evaluation just made says that it is time."""
+    epoch = state.epoch
+    primal = min(candidate.primal for candidate in state.found if candidate.primal is not None)
+    gap = primal - max(candidate.dual.value for candidate in state.found if candidate.dual is not None)
     first = gap if np.isinf(epoch.first_gap) else epoch.first_gap
-    halved = gap <= HALVED * first
-    rising = gap <= ENOUGH * first and gap > epoch.last_gap
+    fallen = gap <= SUFFICIENT * first
+    rising = gap <= NECESSARY * first and gap > epoch.last_gap
     long = epoch.steps >= LONGEST_EPOCH * state.iterations and state.iterations > 10
-    if not (halved or rising or long):
+    if not (fallen or rising or long):
         return state._replace(epoch=epoch._replace(first_gap=first, last_gap=gap))
-    travel_z = sqrt(2 * state.saddle.divergence(state.u, epoch.point))
-    travel_w = sqrt(_square(state.u_w - epoch.w))
-    omega = state.omega
-    if travel_z > 1e-10 and travel_w > 1e-10:
-        omega = sqrt(omega * travel_z / travel_w)
-    fresh = Epoch(Average.empty(state.w.size), state.u_w, state.u, first_gap=gap)
-    return state._replace(omega=omega, epoch=fresh)
+    return state._replace(omega=state.balance, epoch=Epoch(Average.empty(state.w.size), first_gap=gap))
