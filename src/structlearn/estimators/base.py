@@ -23,6 +23,7 @@ from structlearn.estimators.choices import (
     one_of,
 )
 from structlearn.estimators.forms import StoredForm, count
+from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import BaseEstimator, drawn_seed, warn_of_convergence
 from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle
@@ -202,6 +203,8 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         """Refuse parameters that `fit` would refuse, without data: ValueError or TypeError."""
         self._checked_parameters()
         self._threads()
+        if isinstance(self, MappedRows):
+            self._check_row_transformer()
 
     def _checked_parameters(self, auto: str = "") -> tuple[Solver, Stopping]:
         """The solver and the stopping rule; `auto` is what solver="auto" takes for smooth losses here."""
