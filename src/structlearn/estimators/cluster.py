@@ -168,7 +168,7 @@ def _same_map(estimator: StructuredEstimator[S], X: Table | Tables | Partitions)
         estimator.row_transformer = given
 
 
-def _all_rows(estimator: StructuredEstimator[S], X: Table | Tables) -> Rows:
+def _all_rows(estimator: StructuredEstimator[S], X: Any) -> Rows:
     if estimator._packed == "classes":
         return checked_examples(estimator, X, accept_sparse="csr")
     return stack_examples(X, ndim=2 if estimator._packed == "chain" else 3, noun="Example")[0]

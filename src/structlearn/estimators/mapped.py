@@ -92,7 +92,7 @@ class MappedRows(FittedRows):
         return mapped
 
     def _earlier_transformer(self, n_features: int) -> Any:
-        """That of the last fit where training goes on from its weights, which are of features as they were."""
+        """That of the last fit, where training goes on: the weights are of features as they were then."""
         earlier: Any = getattr(self, "row_transformer_", None)
         if not getattr(self, "warm_start", False) or not hasattr(earlier, "get_params"):
             return None
