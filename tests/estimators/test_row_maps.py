@@ -194,7 +194,7 @@ def own_kernel(x, y):
 @pytest.mark.parametrize(
     ("transformer", "said"),
     [
-        (QuantileTransformer(9), "row_transformer QuantileTransformer; it holds StandardScaler"),
+        (QuantileTransformer(9), "row_transformer QuantileTransformer; it holds Nystroem, RBFSampler"),
         (make_pipeline(StandardScaler(), QuantileTransformer(9)), "row_transformer QuantileTransformer"),
         (FeatureUnion([("a", StandardScaler())]), "row_transformer FeatureUnion"),
         (
