@@ -1,4 +1,4 @@
-"""Rows that are mapped before they are scored: the driver fits the transformer, each worker maps its own rows."""
+"""Mapped rows on a cluster: the driver fits the transformer, each worker maps its own rows."""
 
 import numpy as np
 import pytest

@@ -301,6 +301,16 @@ def test_going_on_keeps_the_features(make):
     assert model.coef_.shape == (3, 7)
 
 
+def test_going_on_over_other_features_starts_anew(make):
+    model, X, y = make("multiclass", warm_start=True, tol=1e-4)
+    model.set_params(row_transformer=Nystroem(n_components=5, random_state=0)).fit(X, y)
+    model.set_params(row_transformer__random_state=1).fit(X, y)
+    fresh = clone(model).fit(X, y)
+    np.testing.assert_array_equal(model.weights_, fresh.weights_)
+    model.set_params(row_transformer=None, regularization=1.0).fit(X, y)
+    np.testing.assert_array_equal(model.weights_, clone(model).fit(X, y).weights_)
+
+
 def test_a_path_has_one_map(make):
     model, X, y = make("multiclass", row_transformer=Nystroem(n_components=5))
     models = regularization_path(model, X, y, [1.0, 0.3, 0.1])

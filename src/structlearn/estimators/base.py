@@ -72,6 +72,8 @@ class Fitted(Generic[S]):
 class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
     """Shared parameters of all estimators.
 
+    Those with rows of features have `row_transformer` as well, which maps these rows (`mapped.MappedRows`).
+
     Parameters
     ----------
     loss : {"hinge", "perceptron", "softmax", "sparsemax"}

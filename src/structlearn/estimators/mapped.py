@@ -36,6 +36,7 @@ class FittedRows:
     row_transformer_: Transformer
     #: how many features they then have
     _n_mapped: int
+    warm_start: bool
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -80,24 +81,20 @@ class MappedRows(FittedRows):
     def _fit_rows(self, rows: Rows, memory: Memory) -> Rows:
         """Fit the transformer to all training rows; the rows as the problem has them."""
         self._check_row_transformer()
-        if self.row_transformer is None:
+        transformer = None if self.row_transformer is None else cloned(self.row_transformer)
+        earlier = getattr(self, "row_transformer_", None)
+        if self.warm_start and _alike(earlier, transformer, rows.shape[1]):
+            transformer = earlier  # training goes on from weights of features as they were
+        elif earlier is not None or transformer is not None:
+            self.__dict__.pop("_solution", None)
+            if transformer is not None:
+                transformer.fit(_read_only(rows))
+        if transformer is None:
             self.__dict__.pop("row_transformer_", None)
             return rows
-        transformer = self._earlier_transformer(rows.shape[1])
-        if transformer is None:
-            transformer = cloned(self.row_transformer)
-            transformer.fit(_read_only(rows))
         mapped = transformed(transformer, rows, memory)
         self.row_transformer_, self._n_mapped = transformer, mapped.shape[1]
         return mapped
-
-    def _earlier_transformer(self, n_features: int) -> Any:
-        """That of the last fit, where training goes on: the weights are of features as they were then."""
-        earlier: Any = getattr(self, "row_transformer_", None)
-        if not getattr(self, "warm_start", False) or not hasattr(earlier, "get_params"):
-            return None
-        same = str(earlier.get_params()) == str(cloned(self.row_transformer).get_params())
-        return earlier if same and getattr(earlier, "n_features_in_", None) == n_features else None
 
     def _map_rows(self, rows: Rows) -> Rows:
         """Rows, of as many features as those of `fit`, as they are scored."""
@@ -112,6 +109,13 @@ class MappedRows(FittedRows):
                 f"row_transformer_ gave {mapped.shape[1]} features; in training it gave {self._n_mapped}."
             )
         return mapped
+
+
+def _alike(fitted: Any, other: Any, n_features: int) -> bool:
+    """Whether another transformer, fitted to rows of so many features, might be this one."""
+    if fitted is None or other is None or getattr(fitted, "n_features_in_", None) != n_features:
+        return False
+    return fitted is other or str(fitted.get_params()) == str(other.get_params())
 
 
 def transformed(transformer: Transformer, rows: Rows, memory: Memory) -> Rows:

@@ -94,6 +94,8 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
     posterior : None or "gaussian"
         "gaussian" (with "l2" only) is Bayesian linear regression: w ~ N(0, I/alpha), noise N(0, 1/beta), with
         alpha and beta by maximising the evidence, not by `regularization`; a flat prior for the intercept.
+    row_transformer : transformer of scikit-learn, optional
+        Maps the rows of X, see `structlearn.estimators.mapped.MappedRows`.
     random_state : int, RandomState or None
         Used for the hat matrix of a large sparse problem only, whose trace is estimated.
     verbose : int
