@@ -27,12 +27,11 @@ from structlearn.distributed.dask_engine import DaskEngine
 from structlearn.estimators.base import S, StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import make_checkpoint
 from structlearn.estimators.inputs import Tables, check_weights, stack_examples
-from structlearn.estimators.mapped import MappedRows
+from structlearn.estimators.mapped import MappedRows, fitted_to
 from structlearn.estimators.scikit import (
     Rows,
     Table,
     checked_examples,
-    cloned,
     drawn_seed,
     frozen,
     is_frozen,
@@ -159,7 +158,7 @@ def _same_map(estimator: StructuredEstimator[S], X: Table | Tables | Partitions)
             )
         fitted = given
     else:
-        fitted = cloned(given).fit(_all_rows(estimator, X))
+        fitted = fitted_to(_all_rows(estimator, X), given)
     estimator.row_transformer = frozen(fitted)
     try:
         yield

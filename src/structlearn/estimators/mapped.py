@@ -13,7 +13,7 @@ from scipy import sparse
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.inputs import check_feature_count
-from structlearn.estimators.scikit import Rows, cloned, needs_outputs
+from structlearn.estimators.scikit import Rows, cloned, is_frozen, needs_outputs
 
 #: Rows that are mapped at a time, so that nothing but the result is of the size of all.
 ROWS_AT_ONCE = 1024
@@ -81,17 +81,14 @@ class MappedRows(FittedRows):
     def _fit_rows(self, rows: Rows, memory: Memory) -> Rows:
         """Fit the transformer to all training rows; the rows as the problem has them."""
         self._check_row_transformer()
-        transformer = None if self.row_transformer is None else cloned(self.row_transformer)
-        earlier = getattr(self, "row_transformer_", None)
-        if self.warm_start and _alike(earlier, transformer, rows.shape[1]):
-            transformer = earlier  # training goes on from weights of features as they were
-        elif earlier is not None or transformer is not None:
-            self.__dict__.pop("_solution", None)
-            if transformer is not None:
-                transformer.fit(_read_only(rows))
-        if transformer is None:
+        given, earlier = self.row_transformer, getattr(self, "row_transformer_", None)
+        goes_on = self.warm_start and _alike(earlier, given, rows.shape[1])
+        if (earlier is not None or given is not None) and not goes_on:
+            self.__dict__.pop("_solution", None)  # its weights are of features as they were
+        if given is None:
             self.__dict__.pop("row_transformer_", None)
             return rows
+        transformer = earlier if goes_on and earlier is not None else fitted_to(rows, given)
         mapped = transformed(transformer, rows, memory)
         self.row_transformer_, self._n_mapped = transformer, mapped.shape[1]
         return mapped
@@ -118,6 +115,22 @@ def _alike(fitted: Any, other: Any, n_features: int) -> bool:
     return fitted is other or str(fitted.get_params()) == str(other.get_params())
 
 
+def fitted_to(rows: Rows, given: Transformer) -> Transformer:
+    """A clone of the transformer, fitted to rows, which it cannot change; one that is frozen is itself."""
+    if is_frozen(given):
+        return given
+    if isinstance(rows, np.ndarray):  # what works in place (copy=False) copies what it cannot write to
+        rows = rows.view()
+        rows.flags.writeable = False
+    transformer = cloned(given)
+    try:
+        transformer.fit(rows)
+    except (TypeError, ValueError) as error:
+        error.add_note(f"(row_transformer={type(given).__name__} was fitted to rows of features, without y)")
+        raise
+    return transformer
+
+
 def transformed(transformer: Transformer, rows: Rows, memory: Memory) -> Rows:
     """T(x) of all rows, a range at a time: one float32 array, or CSR where the transformer gives sparse."""
     parts = _parts(transformer, rows)
@@ -140,7 +153,7 @@ def _parts(transformer: Transformer, rows: Rows) -> Iterator[Array | sparse.csr_
     name, width = type(transformer).__name__, None
     rows = rows if isinstance(rows, np.ndarray) else rows.tocsr()
     for a in range(0, rows.shape[0], ROWS_AT_ONCE):
-        given = _read_only(rows[a : a + ROWS_AT_ONCE])
+        given = rows[a : a + ROWS_AT_ONCE].copy()  # theirs to change
         found = transformer.transform(given)
         part = sparse.csr_matrix(found) if sparse.issparse(found) else np.asarray(found)
         if part.ndim != 2 or part.dtype.kind not in "biuf":
@@ -163,12 +176,3 @@ def _parts(transformer: Transformer, rows: Rows) -> Iterator[Array | sparse.csr_
                 f"{a + part.shape[0] - 1}; scale the features before it, or use another."
             )
         yield part
-
-
-def _read_only(rows: Rows) -> Rows:
-    """The same rows, which a transformer that works in place (copy=False) must copy all the same."""
-    if not isinstance(rows, np.ndarray):
-        return rows
-    view = rows.view()
-    view.flags.writeable = False
-    return view
