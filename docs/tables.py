@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import structlearn.structures  # noqa: F401  (its classes register themselves)
+import structlearn.estimators.row_maps
+import structlearn.structures  # noqa: F401  (classes of both register themselves)
 from structlearn.cli.registry import TASKS
+from structlearn.estimators.row_maps.base import ROW_MAPS
 from structlearn.problem.registry import LOSSES
 from structlearn.solvers.needs import NEEDS
 from structlearn.solvers.registry import SOLVERS
@@ -76,12 +78,19 @@ def known_structures() -> str:
     return table(("structure", "outputs", "arguments"), rows)
 
 
+def row_maps() -> str:
+    """The transformers of rows that model files hold."""
+    rows = ((f"`{one.name}`", one.what) for one in ROW_MAPS.values())
+    return table(("row_transformer", "what it does"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "losses": losses,
     "solvers": solvers,
     "options": options,
     "tasks": tasks,
     "structures": known_structures,
+    "row_maps": row_maps,
 }
 
 

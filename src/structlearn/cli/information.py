@@ -78,6 +78,8 @@ def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         yield "data", header["notes"]["format"]
     yield "format", header["version"]
     yield "structlearn", header.get("library", "unknown")
+    if "row_map" in header:
+        yield "row_transformer", ", ".join(step["name"] for step in header["row_map"])
     structure = header["structure"]
     if header["estimator"] == "LinearRegressor":
         return

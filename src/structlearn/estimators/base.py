@@ -25,6 +25,7 @@ from structlearn.estimators.choices import (
     one_of,
 )
 from structlearn.estimators.forms import StoredForm, count
+from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import BaseEstimator, drawn_seed, warn_of_convergence
 from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle
@@ -72,6 +73,8 @@ class Fitted(Generic[S]):
 @dataclass(kw_only=True, eq=False, repr=False)
 class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
     """Shared parameters of all estimators.
+
+    Those with rows of features have `row_transformer` as well, which maps these rows (`mapped.MappedRows`).
 
     Parameters
     ----------
@@ -204,6 +207,8 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         """Refuse parameters that `fit` would refuse, without data: ValueError or TypeError."""
         self._checked_parameters()
         self._threads()
+        if isinstance(self, MappedRows):
+            self._check_row_transformer()
 
     def _checked_parameters(self, auto: Auto | None = None) -> tuple[Solver, Stopping]:
         """The solver and the stopping rule; `auto` is what solver="auto" stands for, if not as usual."""

@@ -69,13 +69,14 @@ class BinaryClassifier(ClassEstimator[Cube]):
     def fit(self, X: Table, y: Outputs, sample_weight: ArrayLike | None = None) -> BinaryClassifier:
         """Train on X of shape (n, d), dense or CSR, and n labels of two classes."""
         check_number("margin", self.margin, strict=True)
-        rows, codes, weight = self._read(X, y, sample_weight)
+        memory = Memory(self.memory)
+        rows, codes, weight = self._read(X, y, sample_weight, memory)
         if len(self.classes_) > 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass, with "
                 f"{len(self.classes_)} classes; use MulticlassClassifier."
             )
-        structure, memory = Cube(1), Memory(self.memory)
+        structure = Cube(1)
         scoring = self._training_scoring(structure, rows, one_row_each(rows), memory)
         gold = structure.encode_many(codes[:, None], scoring.shapes)
         cost = self.margin * (1.0 - 2.0 * codes)

@@ -18,7 +18,6 @@ from structlearn.estimators.choices import class_costs
 from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import (
     Tables,
-    check_feature_count,
     check_same_length,
     check_two_classes,
     check_weights,
@@ -28,7 +27,7 @@ from structlearn.estimators.inputs import (
 )
 from structlearn.estimators.layout import Pieces, gold_and_cost
 from structlearn.estimators.rows import RowEstimator
-from structlearn.estimators.scikit import balanced_weights, check_is_fitted
+from structlearn.estimators.scikit import Rows, balanced_weights, check_is_fitted
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.problem.oracle import Oracle
 from structlearn.scoring import JointScoring, RowScoring, Scoring
@@ -111,7 +110,8 @@ class ChainClassifier(RowEstimator[Chain | ConditionedChain]):
         check_two_classes(self.classes_)
         self.n_features_in_ = rows.shape[1]
         structure, memory = self._new_structure(), Memory(self.memory)
-        scoring = self._with_pairs(self._training_scoring(structure, rows, lengths, memory), structure)
+        local = self._training_scoring(structure, self._fit_rows(rows, memory), lengths, memory)
+        scoring = self._with_pairs(local, rows, structure)
         options = class_costs(
             self.cost,
             self.class_weight,
@@ -138,11 +138,11 @@ class ChainClassifier(RowEstimator[Chain | ConditionedChain]):
             )
         return ConditionedChain(len(self.classes_))
 
-    def _with_pairs(self, local: RowScoring, structure: Chain | ConditionedChain) -> Scoring:
-        """The scoring of labels, with that of pairs where transitions have features."""
+    def _with_pairs(self, local: RowScoring, X: Rows, structure: Chain | ConditionedChain) -> Scoring:
+        """The scoring of labels, with that of pairs where transitions have features, which are not mapped."""
         if self.transition_features is None:
             return local
-        chosen = sparse.csr_matrix(local.X)[:, np.asarray(self.transition_features)].astype(np.float64)
+        chosen = sparse.csr_matrix(X[:, np.asarray(self.transition_features)]).astype(np.float64)
         chosen.sort_indices()
         pairs = RowScoring(chosen, np.diff(local.first), structure.n_labels**2, intercept=True)
         return JointScoring(local, pairs)
@@ -230,10 +230,9 @@ class ChainClassifier(RowEstimator[Chain | ConditionedChain]):
         """The scoring of all sequences that are not empty, and which of them are not."""
         check_is_fitted(self, "weights_")
         rows, shapes = stack_examples(X, ndim=2, noun="Sequence", n_features=self.n_features_in_)
-        check_feature_count(rows.shape[1], self.n_features_in_, type(self).__name__)
         lengths = shapes[:, 0]
         filled = lengths > 0
-        return self._with_pairs(self._row_scoring(rows, lengths[filled]), self.structure_), filled
+        return self._with_pairs(self._row_scoring(rows, lengths[filled]), rows, self.structure_), filled
 
     @property
     def transition_coef_(self) -> Array:

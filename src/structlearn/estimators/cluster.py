@@ -26,8 +26,16 @@ from structlearn.distributed import (
 from structlearn.distributed.dask_engine import DaskEngine
 from structlearn.estimators.base import S, StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import ON_CLUSTERS, make_checkpoint
-from structlearn.estimators.inputs import Tables, check_weights
-from structlearn.estimators.scikit import Table, drawn_seed
+from structlearn.estimators.inputs import Tables, check_weights, stack_examples
+from structlearn.estimators.mapped import MappedRows, fitted_to
+from structlearn.estimators.scikit import (
+    Rows,
+    Table,
+    checked_examples,
+    drawn_seed,
+    frozen,
+    is_frozen,
+)
 from structlearn.metrics import Outputs
 from structlearn.problem.objective import Objective
 from structlearn.solvers import BlockFrankWolfe, Checkpoint, StochasticExtragradient
@@ -95,7 +103,7 @@ def train_on(
         check_weights(sample_weight, len(y))
     checkpoint = make_checkpoint(estimator.checkpoint)
     seed = drawn_seed(estimator.random_state)
-    with _folder(checkpoint) as (folder, kept):
+    with _folder(checkpoint) as (folder, kept), _same_map(estimator, X):
         before = len(list(Path(kept.folder).glob("*")))  # a run goes on with the partitions it had
         if isinstance(X, Partitions):
             partitions = X
@@ -132,6 +140,37 @@ def _block_solver(estimator: StructuredEstimator[S], solver: Solver) -> BlockFra
     if estimator.warm_start:
         raise ValueError("warm_start does not work on a cluster; use checkpoint to go on from a run.")
     return solver
+
+
+@contextmanager
+def _same_map(estimator: StructuredEstimator[S], X: Table | Tables | Partitions) -> Iterator[None]:
+    """While partitions are laid out, the transformer of rows is one that was fitted to all rows before."""
+    given = getattr(estimator, "row_transformer", None)
+    if given is None or not isinstance(estimator, MappedRows):
+        yield
+        return
+    estimator._check_row_transformer()
+    if isinstance(X, Partitions):
+        if not is_frozen(given):
+            raise ValueError(
+                "No worker has all rows to fit the row_transformer to; fit it before, and pass it as "
+                "sklearn.frozen.FrozenEstimator(...)."
+            )
+        fitted = given
+    else:
+        fitted = fitted_to(_all_rows(estimator, X), given)
+    estimator.row_transformer = frozen(fitted)
+    try:
+        yield
+        estimator.row_transformer_ = fitted
+    finally:
+        estimator.row_transformer = given
+
+
+def _all_rows(estimator: StructuredEstimator[S], X: Any) -> Rows:
+    if estimator._packed == "classes":
+        return checked_examples(estimator, X, accept_sparse="csr")
+    return stack_examples(X, ndim=2 if estimator._packed == "chain" else 3, noun="Example")[0]
 
 
 @contextmanager

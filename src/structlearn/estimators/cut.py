@@ -17,13 +17,13 @@ from structlearn.estimators.forms import StoredForm, count, label_array, number
 from structlearn.estimators.graphs import Examples, Images, edge_lengths, read_examples, squared_contrasts
 from structlearn.estimators.inputs import (
     as_list,
-    check_feature_count,
     check_same_length,
     check_weights,
     for_no_examples,
     label_arrays,
 )
-from structlearn.estimators.scikit import balanced_weights, check_is_fitted
+from structlearn.estimators.mapped import MappedRows
+from structlearn.estimators.scikit import Rows, balanced_weights, check_is_fitted
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.scoring import GraphScoring
 from structlearn.structures.cut.cut import Cuts
@@ -33,7 +33,7 @@ _TOLERATED = 0.05
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CutSegmenter(StructuredEstimator[Cuts]):
+class CutSegmenter(MappedRows, StructuredEstimator[Cuts]):
     """Two labels on a graph: theta_i = <w, x_i> + b for each node, theta_ij = -<v, f_ij> for each edge.
 
     A cut edge (unlike labels at its ends) costs <v, f_ij>, so that a positive weight in v smooths. Outputs
@@ -81,7 +81,7 @@ class CutSegmenter(StructuredEstimator[Cuts]):
     )
 
     def _weight_counts(self) -> set[int]:
-        return {self.n_features_in_ + intercept + self._n_edge_features for intercept in (0, 1)}
+        return {self._n_row_features + intercept + self._n_edge_features for intercept in (0, 1)}
 
     def fit(self, X: Images, y: Outputs, sample_weight: ArrayLike | None = None) -> CutSegmenter:
         """Train on images or graphs.
@@ -100,14 +100,14 @@ class CutSegmenter(StructuredEstimator[Cuts]):
         weight = check_weights(sample_weight, len(examples.which))
         self.n_features_in_ = examples.nodes.shape[1]
         self.contrast_ = self._mean_contrast(examples)
-        structure = Cuts(examples.graphs)
-        scoring = self._scoring(examples, structure)
+        structure, memory = Cuts(examples.graphs), Memory(self.memory)
+        scoring = self._scoring(examples, self._fit_rows(examples.nodes, memory), structure)
         self._n_edge_features = scoring.F.shape[1]
         ends = np.cumsum(examples.n_nodes)[:-1]
         gold = structure.encode_many(np.split(codes, ends), scoring.shapes)
         options = class_costs(self.cost, self.class_weight, self.classes_, lambda: balanced_weights(codes, 2))
         cost = structure.cost_many(gold, scoring.shapes, **options)
-        self._train(TrainingProblem(structure, scoring, gold, cost, weight, memory=Memory(self.memory)))
+        self._train(TrainingProblem(structure, scoring, gold, cost, weight, memory=memory))
         self.structure_ = None  # type: ignore[assignment]
         self._warn_of_positive_edges(scoring, examples.ends, codes)
         return self
@@ -141,11 +141,12 @@ class CutSegmenter(StructuredEstimator[Cuts]):
         rows = np.stack(columns, axis=1) / edge_lengths(examples)[:, None]
         return rows.astype(examples.nodes.dtype)
 
-    def _scoring(self, examples: Examples, structure: Cuts) -> GraphScoring:
+    def _scoring(self, examples: Examples, nodes: Rows, structure: Cuts) -> GraphScoring:
+        """That of nodes, whose features may be mapped, and of edges, whose features never are."""
         shapes = np.stack([structure.n_parts[examples.which], examples.which], axis=1)
-        rows = self._edge_rows(examples)
+        rows = self._edge_rows(examples).astype(nodes.dtype, copy=False)
         sizes = examples.n_nodes, examples.n_edges
-        return GraphScoring(examples.nodes, rows, *sizes, shapes, intercept=self.fit_intercept)
+        return GraphScoring(nodes, rows, *sizes, shapes, intercept=self.fit_intercept)
 
     def _warn_of_positive_edges(self, scoring: GraphScoring, ends: Array, codes: Array) -> None:
         like = codes[ends[:, 0]] == codes[ends[:, 1]]
@@ -191,9 +192,9 @@ class CutSegmenter(StructuredEstimator[Cuts]):
     def _read(self, X: Images) -> tuple[Examples, Cuts, GraphScoring]:
         check_is_fitted(self, "weights_")
         examples = read_examples(X, self.connectivity)
-        check_feature_count(examples.nodes.shape[1], self.n_features_in_, type(self).__name__)
+        nodes = self._map_rows(examples.nodes)
         structure = Cuts(examples.graphs)
-        scoring = self._scoring(examples, structure)
+        scoring = self._scoring(examples, nodes, structure)
         if scoring.F.shape[1] != self._n_edge_features:
             raise ValueError(
                 f"X has {scoring.F.shape[1]} edge features, but the model was trained with "
@@ -206,12 +207,12 @@ class CutSegmenter(StructuredEstimator[Cuts]):
     @property
     def coef_(self) -> Array:
         """Weights of the node features, of shape (n_features,)."""
-        return self.weights_[: self.n_features_in_]
+        return self.weights_[: self._n_row_features]
 
     @property
     def intercept_(self) -> float:
         """Weight of the nodes' constant feature; zero where there is none."""
-        rest = self.weights_[self.n_features_in_ : self.weights_.size - self._n_edge_features]
+        rest = self.weights_[self._n_row_features : self.weights_.size - self._n_edge_features]
         return float(rest[0]) if rest.size else 0.0
 
     @property

@@ -82,8 +82,9 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
     def _lay_out(
         self, X: Table, y: Outputs, sample_weight: ArrayLike | None, classes: Array | None = None
     ) -> TrainingProblem[Simplex]:
-        rows, codes, weight = self._read(X, y, sample_weight, classes)
-        structure, memory = Simplex(len(self.classes_)), Memory(self.memory)
+        memory = Memory(self.memory)
+        rows, codes, weight = self._read(X, y, sample_weight, memory, classes)
+        structure = Simplex(len(self.classes_))
         scoring = self._training_scoring(structure, rows, one_row_each(rows), memory)
         options = cost_options(self.cost, self.classes_)
         gold, cost = gold_and_cost(structure, codes, scoring, memory, **options)

@@ -73,6 +73,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
             )
         weight = check_weights(sample_weight, rows.shape[0])
         structure, memory = self._make_structure(on), Memory(self.memory)
+        rows = self._fit_rows(rows, memory)
         scoring = self._training_scoring(structure, rows, one_row_each(rows), memory)
         options = class_costs(
             self.cost,

@@ -16,21 +16,21 @@ from structlearn.estimators.choices import cost_options
 from structlearn.estimators.inputs import (
     Tables,
     as_list,
-    check_feature_count,
     check_same_length,
     check_weights,
     for_no_examples,
     stack_examples,
 )
 from structlearn.estimators.layout import gold_and_cost
-from structlearn.estimators.scikit import check_is_fitted
+from structlearn.estimators.mapped import MappedRows
+from structlearn.estimators.scikit import Rows, check_is_fitted
 from structlearn.metrics import Outputs
 from structlearn.scoring import PartScoring
 from structlearn.structures import Structure
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PartEstimator(StructuredEstimator[S]):
+class PartEstimator(MappedRows, StructuredEstimator[S]):
     """Features for each part, weights for each feature."""
 
     _noun: ClassVar[str] = "Example"
@@ -38,12 +38,12 @@ class PartEstimator(StructuredEstimator[S]):
     @property
     def coef_(self) -> Array:
         """Weights of the features, of shape (n_features,)."""
-        return self.weights_[: self.n_features_in_]
+        return self.weights_[: self._n_row_features]
 
     @property
     def intercept_(self) -> float:
         """Weight of the constant feature; zero where there is none."""
-        return float(self.weights_[-1]) if self.weights_.size > self.n_features_in_ else 0.0
+        return float(self.weights_[-1]) if self.weights_.size > self._n_row_features else 0.0
 
     def _problem(
         self, structure: S, X: Tables, y: Outputs, sample_weight: ArrayLike | None
@@ -51,15 +51,15 @@ class PartEstimator(StructuredEstimator[S]):
         """Check the data and lay it out."""
         if self.class_weight is not None:
             raise ValueError(f"{type(self).__name__} has no classes to weigh; use cost or sample_weight.")
-        scoring = self._read(X, structure)
+        memory, (rows, axes) = Memory(self.memory), self._read(X, structure)
+        self.n_features_in_ = rows.shape[1]
+        scoring = self._part_scoring(structure, self._fit_rows(rows, memory), axes)
         outputs = as_list(y, "y")
         check_same_length(X, outputs)
         weight = check_weights(sample_weight, scoring.n_examples)
         for i, (one, size) in enumerate(zip(outputs, np.diff(scoring.start))):
             self._check_output(structure, i, one, scoring.shapes[i], int(size))
-        memory = Memory(self.memory)
         gold, cost = gold_and_cost(structure, outputs, scoring, memory, **cost_options(self.cost))
-        self.n_features_in_ = scoring.n_features
         return TrainingProblem(structure, scoring, gold, cost, weight, memory=memory)
 
     def _check_output(self, structure: Structure, i: int, y: object, shape: Array, size: int) -> None:
@@ -99,14 +99,19 @@ class PartEstimator(StructuredEstimator[S]):
 
     def _scoring(self, X: Tables) -> PartScoring:
         check_is_fitted(self, "weights_")
-        scoring = self._read(X, self.structure_)
-        check_feature_count(scoring.n_features, self.n_features_in_, type(self).__name__)
-        return scoring
+        rows, axes = self._read(X, self.structure_)
+        return self._part_scoring(self.structure_, self._map_rows(rows), axes)
 
-    def _read(self, X: Tables, structure: Structure) -> PartScoring:
-        F, axes = stack_examples(X, ndim=structure.part_ndim + 1, noun=self._noun)
+    def _read(self, X: Tables, structure: Structure) -> tuple[Rows, Array]:
+        """The rows of all parts, end to end, and the axes of each example's parts."""
+        return stack_examples(X, ndim=structure.part_ndim + 1, noun=self._noun)
+
+    def _part_scoring(self, structure: Structure, rows: Rows, axes: Array) -> PartScoring:
         shapes = [self._shape(structure, i, tuple(one)) for i, one in enumerate(axes)]
-        return PartScoring(F, np.array(shapes), sizes=axes.prod(axis=1), intercept=self.fit_intercept)
+        return PartScoring(rows, np.array(shapes), sizes=axes.prod(axis=1), intercept=self.fit_intercept)
+
+    def _weight_counts(self) -> set[int]:
+        return {self._n_row_features, self._n_row_features + 1}
 
     def _shape(self, structure: Structure, i: int, axes: tuple[int, ...]) -> Shape:
         try:

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import check_number
 from structlearn.estimators.inputs import Tables
+from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import Table
 from structlearn.metrics import Outputs
 from structlearn.solvers import Solution
@@ -74,13 +75,20 @@ def regularization_path(
     while value is not None:
         model = clone(estimator).set_params(warm_start=True, regularization=value, tol=tol)
         if models:
-            model._solution = models[-1]._solution
+            _go_on(model, models[-1])
         models.append(model.fit(X, y, sample_weight))
         for finished in models[-2:-1]:
             _finish(finished, estimator.warm_start)
         value = next(rest, None) if gap is None else _next_value(model, float(values[0]), gap)
     _finish(models[-1], estimator.warm_start)
     return models
+
+
+def _go_on(model: StructuredEstimator[Any], last: StructuredEstimator[Any]) -> None:
+    """Start where the last model ended: at its solution, over the same features."""
+    model._solution = last._solution
+    if isinstance(last, MappedRows) and hasattr(last, "row_transformer_"):
+        model.row_transformer_ = last.row_transformer_
 
 
 def _finish(model: StructuredEstimator[Any], warm_start: bool) -> None:

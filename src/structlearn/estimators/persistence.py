@@ -13,6 +13,7 @@ import structlearn
 from structlearn import structures
 from structlearn.estimators import forms
 from structlearn.estimators.base import StructuredEstimator
+from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.stored import build, describe, from_json, is_plain, to_json
 from structlearn.solvers.solution import History, Row
@@ -24,7 +25,9 @@ _MOST_IN_HEADER = 10_000
 #: An array whose shape follows from the rest of the model, as that of the weights does.
 _LABEL_WEIGHTS = "fitted:label_weights_"
 #: What is stored under names of its own.
-_OWN = {"weights_", "structure_", "certificate_", "history_", "_solution"}
+_OWN = {"weights_", "structure_", "certificate_", "history_", "_solution", "row_transformer_", "_n_mapped"}
+#: What the arrays of a map of rows are called.
+_OF_MAP = "row_map:"
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,7 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
     check_is_fitted(estimator, "weights_")
     parameters = estimator.get_params(deep=False)
     fitted = {k: v for k, v in sorted(vars(estimator).items()) if k not in _OWN and k not in parameters}
+    row_map, arrays_of_map = _row_map(estimator)
     large = {name: value for name, value in fitted.items() if _is_large(value)}
     header = {
         "estimator": type(estimator).__name__,
@@ -59,15 +63,27 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
         "fitted": {name: to_json(value) for name, value in fitted.items() if name not in large},
         "certificate": estimator.certificate_.as_dict(),
         "notes": bundle.notes,
+        **row_map,
     }
     tensors = {
         "weights": estimator.weights_,
         "history": history_array(estimator.history_),
         **{f"fitted:{name}": value for name, value in large.items()},
+        **{f"{_OF_MAP}{name}": value for name, value in arrays_of_map.items()},
         **{f"text:{name}": text_array(lines) for name, lines in bundle.texts.items()},
         **{f"array:{name}": value for name, value in bundle.arrays.items()},
     }
     write_model(path, header, tensors)
+
+
+def _row_map(estimator: StructuredEstimator) -> tuple[dict[str, object], dict[str, np.ndarray]]:
+    """What the header says of the map of the rows, where there is one, and its arrays."""
+    if not hasattr(estimator, "row_transformer_"):
+        return {}, {}
+    from structlearn.estimators.row_maps.stored import stored_transformer, written
+
+    steps, arrays = written(stored_transformer(estimator.row_transformer_))
+    return {"row_map": steps}, arrays
 
 
 def stored_parameters(estimator: StructuredEstimator) -> dict[str, object]:
@@ -100,6 +116,7 @@ def load_bundle(path: str | Path, structure: object = None, scoring: object = No
         forms.check_parameters(type(estimator), parameters)
         estimator.set_params(**parameters)
         _set_fitted(estimator, file)
+        _set_row_map(estimator, file)
         if kind == "StructuredPredictor":
             _check_own(file, structure, scoring)
             own = build(file.header["structure"]) if structure is None else structure
@@ -124,6 +141,22 @@ def _set_fitted(estimator: StructuredEstimator, file: ModelFile) -> None:
     forms.check_structure(type(estimator), file.header["structure"], fitted)
     for name, value in fitted.items():
         setattr(estimator, name, value)
+
+
+def _set_row_map(estimator: StructuredEstimator, file: ModelFile) -> None:
+    """The map of the rows, applied from its arrays, which is also what a further `fit` applies."""
+    if "row_map" not in file.header:
+        return
+    if not isinstance(estimator, MappedRows):
+        raise ValueError(f"row_map is nothing that {type(estimator).__name__} has")
+    from structlearn.estimators.row_maps.stored import read
+
+    names = [name.removeprefix(_OF_MAP) for name in file.shapes if name.startswith(_OF_MAP)]
+    found = read(file.header["row_map"], lambda name: file.load(f"{_OF_MAP}{name}"), names)
+    if found.n_features_in_ != estimator.n_features_in_:
+        raise ValueError(f"its row map takes {found.n_features_in_} features, not {estimator.n_features_in_}")
+    estimator.row_transformer = estimator.row_transformer_ = found
+    estimator._n_mapped = found.n_outputs
 
 
 def _check_own(file: ModelFile, structure: object, scoring: object) -> None:

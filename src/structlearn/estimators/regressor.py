@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.core.memory import Memory
 from structlearn.core.threads import blas_threads
 from structlearn.estimators.choices import check_number, check_run, one_of
 from structlearn.estimators.design import CentredData, Design, centred, quadratic_forms, times
 from structlearn.estimators.forms import StoredForm, check_shape, count, number, numbers
 from structlearn.estimators.groups import group_ids
 from structlearn.estimators.inputs import check_weights
+from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import (
     BaseEstimator,
     RegressorMixin,
@@ -53,7 +55,7 @@ OF_POSTERIOR = (
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
+class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
     """Minimises P(w) = R(w) + sum_i p_i 1/2 (y_i - <w, x_i> - b)^2.
 
     The p_i are 1/n, or sample weights over their sum. R(w) is, with lambda = `regularization`,
@@ -92,6 +94,8 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
     posterior : None or "gaussian"
         "gaussian" (with "l2" only) is Bayesian linear regression: w ~ N(0, I/alpha), noise N(0, 1/beta), with
         alpha and beta by maximising the evidence, not by `regularization`; a flat prior for the intercept.
+    row_transformer : transformer of scikit-learn, optional
+        Maps the rows of X, see `structlearn.estimators.mapped.MappedRows`.
     random_state : int, RandomState or None
         Used for the hat matrix of a large sparse problem only, whose trace is estimated.
     verbose : int
@@ -152,6 +156,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         if sparse.issparse(rows) and not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
+        rows = self._fit_rows(rows, Memory())
         data = self._data(rows, targets.astype(np.float64), check_weights(sample_weight, rows.shape[0]))
         if self.posterior is not None:
             self._fit_posterior(data)
@@ -291,6 +296,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
                     f"penalty={self.penalty!r} has no Gaussian posterior: use penalty='l2' with "
                     "posterior='gaussian', or posterior=None."
                 )
+        self._check_row_transformer()
         self._solver()
 
     def _solver(self) -> str:
@@ -347,7 +353,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
         return central_interval(self.weights_, np.sqrt(self.posterior_covariance_.diagonal()), level)
 
     def _weight_counts(self) -> set[int]:
-        return {self.n_features_in_}
+        return {self._n_row_features}
 
     def _check_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         if hasattr(self, "posterior_covariance_"):
@@ -363,7 +369,7 @@ class LinearRegressor(Watchable, RegressorMixin, BaseEstimator):
 
     def _checked(self, X: Table) -> Rows:
         check_is_fitted(self, "weights_")
-        return checked_rows(self, X, order=None)
+        return self._map_rows(checked_rows(self, X, order=None))
 
     def _check_posterior(self, name: str) -> None:
         if not hasattr(self, "posterior_covariance_"):

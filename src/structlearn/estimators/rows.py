@@ -11,6 +11,7 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.inputs import check_two_classes, check_weights, coded, summed_duplicates
+from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import (
     ClassifierMixin,
     Rows,
@@ -32,7 +33,7 @@ L = TypeVar("L", bound=Simplex | Cube | LabelGraph | Chain | ConditionedChain)
 C = TypeVar("C", bound=Simplex | Cube)
 
 
-class RowEstimator(StructuredEstimator[L]):
+class RowEstimator(MappedRows, StructuredEstimator[L]):
     """Each row of features scores every label."""
 
     classes_: Array
@@ -40,13 +41,13 @@ class RowEstimator(StructuredEstimator[L]):
     @property
     def coef_(self) -> Array:
         """Weights of the features, of shape (n_labels, n_features)."""
-        return self._label_weights[: self.n_features_in_].T
+        return self._label_weights[: self._n_row_features].T
 
     @property
     def intercept_(self) -> Array:
         """Weights of the constant feature, of shape (n_labels,); zero where there is none."""
-        W = self._label_weights
-        return W[self.n_features_in_] if len(W) > self.n_features_in_ else np.zeros(W.shape[1])
+        W, d = self._label_weights, self._n_row_features
+        return W[d] if len(W) > d else np.zeros(W.shape[1])
 
     @property
     def _label_weights(self) -> Array:
@@ -54,7 +55,7 @@ class RowEstimator(StructuredEstimator[L]):
         return self.weights_[: self.weights_.size - n_others].reshape(-1, self.structure_.n_labels)
 
     def _weight_counts(self) -> set[int]:
-        structure, d = self.structure_, self.n_features_in_
+        structure, d = self.structure_, self._n_row_features
         others = structure.n_shared + self._n_pair_weights
         return {(d + intercept) * structure.n_labels + others for intercept in (0, 1)}
 
@@ -79,10 +80,10 @@ class RowEstimator(StructuredEstimator[L]):
         )
 
     def _row_scoring(self, X: Rows, lengths: Array) -> RowScoring:
-        """That of a fitted estimator."""
-        intercept = len(self._label_weights) > self.n_features_in_
-        structure = self.structure_
-        return RowScoring(X, lengths, structure.n_labels, n_shared=structure.n_shared, intercept=intercept)
+        """That of a fitted estimator, which maps the rows."""
+        intercept = len(self._label_weights) > self._n_row_features
+        structure, rows = self.structure_, self._map_rows(X)
+        return RowScoring(rows, lengths, structure.n_labels, n_shared=structure.n_shared, intercept=intercept)
 
 
 class FlatEstimator(RowEstimator[L]):
@@ -108,9 +109,14 @@ class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
     """One class an example."""
 
     def _read(
-        self, X: Table, y: Outputs, sample_weight: ArrayLike | None, classes: Array | None = None
+        self,
+        X: Table,
+        y: Outputs,
+        sample_weight: ArrayLike | None,
+        memory: Memory,
+        classes: Array | None = None,
     ) -> tuple[Rows, Array, Array | None]:
-        """Checked rows, their labels as positions in `classes_`, and their weights times those of classes."""
+        """Checked and mapped rows, labels as positions in `classes_`, and weights times those of classes."""
         X, labels = checked_examples(self, X, y, accept_sparse="csr", order="C")
         rows = summed_duplicates(X)
         check_classes(labels)
@@ -120,7 +126,7 @@ class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
         if self.class_weight is not None:
             by_class = sample_weights(self.class_weight, labels)
             weight = by_class if weight is None else weight * by_class
-        return rows, codes, weight
+        return self._fit_rows(rows, memory), codes, weight
 
 
 def one_row_each(rows: Rows) -> Array:

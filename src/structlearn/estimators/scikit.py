@@ -36,7 +36,11 @@ __all__ = [
     "check_is_fitted",
     "checked_examples",
     "checked_rows",
+    "cloned",
     "drawn_seed",
+    "frozen",
+    "is_frozen",
+    "needs_outputs",
     "sample_weights",
     "warn_of_convergence",
 ]
@@ -111,6 +115,35 @@ def balanced_weights(codes: Array, n_classes: int) -> Array:
     from sklearn.utils.class_weight import compute_class_weight
 
     return compute_class_weight("balanced", classes=np.arange(n_classes), y=codes)
+
+
+def cloned(transformer: object) -> Any:
+    """One with the same parameters that is not fitted; TypeError for what scikit-learn cannot clone."""
+    from sklearn.base import clone
+
+    return clone(transformer)
+
+
+def frozen(fitted: object) -> Any:
+    """A transformer that stays fitted as it is, whatever it is fitted to and cloned for."""
+    from sklearn.frozen import FrozenEstimator
+
+    return fitted if is_frozen(fitted) else FrozenEstimator(fitted)
+
+
+def is_frozen(transformer: object) -> bool:
+    """Whether `fit` and `clone` leave a transformer as it is."""
+    from sklearn.base import clone
+    from sklearn.frozen import FrozenEstimator
+
+    return isinstance(transformer, FrozenEstimator) or clone(transformer) is transformer
+
+
+def needs_outputs(transformer: object) -> bool:
+    """Whether a transformer says that it cannot be fitted without y."""
+    from sklearn.utils import get_tags
+
+    return hasattr(transformer, "__sklearn_tags__") and get_tags(transformer).target_tags.required
 
 
 def drawn_seed(random_state: int | np.random.RandomState | None) -> int:

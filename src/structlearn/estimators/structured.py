@@ -8,10 +8,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from structlearn.core.contract import Array
 from structlearn.estimators.inputs import Tables, as_list
 from structlearn.estimators.parts import PartEstimator
+from structlearn.estimators.scikit import Rows
 from structlearn.metrics import Outputs, exact_match
-from structlearn.scoring import PartScoring
 from structlearn.structures import Structure, as_structure
 from structlearn.structures.whole import Whole
 
@@ -53,7 +54,7 @@ class StructuredPredictor(PartEstimator[Structure]):
         self._train(self._problem(structure, X, y, sample_weight))
         return self
 
-    def _read(self, X: Tables, structure: Structure) -> PartScoring:
+    def _read(self, X: Tables, structure: Structure) -> tuple[Rows, Array]:
         features = X if self.scoring is None else [self.scoring(x) for x in as_list(X, "X")]
         return super()._read(features, structure)
 

@@ -44,7 +44,8 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
     `structlearn.scoring.arcs.templates`) and computed when they are needed: memory holds the words and the
     weights. Where trees have labels, a multiclass classifier with the same templates and loss learns them
     from the gold arcs; `certificate_` is that of the trees, `label_certificate_` that of the labels.
-    There is no intercept: the empty template counts arcs by direction and length.
+    There is no intercept: the empty template counts arcs by direction and length. There is no
+    `row_transformer` either: hashed features are made and forgotten arc by arc, not rows to fit one to.
 
     Losses count words: cost="count" unless given, since dividing by the length makes arcs of long sentences
     count little. So a gap of 0.2, where training ends, is a fifth of a wrong head a sentence.

@@ -19,8 +19,10 @@ from structlearn.storage.schema import check_form
 from structlearn.storage.tensors import TensorEntry, TensorFile, write_tensors
 
 FORMAT = "structlearn-model"
-#: Since 2, arrays may be written compactly (see `compact`); since 3, all of a file is hashed.
-VERSION = 3
+#: Since 2, arrays may be written compactly (see `compact`); since 3, all of a file is hashed; since 4, rows
+#: of features may be mapped. A file without such a map is written as 3, for versions that read no more.
+VERSION = 4
+_WITHOUT_MAP = 3
 #: A row of the history: iteration, passes, oracle calls, seconds, primal, dual, gap.
 HISTORY_COLUMNS = 7
 #: A structure by its registered name.
@@ -34,6 +36,7 @@ _HEADER = {
     "notes": dict[str, object],
     "library?": str,
     "scoring?": bool,
+    "row_map?": list[dict[str, object]],
 }
 
 
@@ -58,7 +61,8 @@ def write_model(path: str | Path, header: Mapping[str, object], tensors: Mapping
             f"The weights are not finite; {path} was not written. Scale the features and train again."
         )
     packed, shapes = pack({name: np.ascontiguousarray(array) for name, array in tensors.items()})
-    about = {"format": FORMAT, "version": VERSION, "library": structlearn.__version__}
+    version = VERSION if "row_map" in header else _WITHOUT_MAP
+    about = {"format": FORMAT, "version": version, "library": structlearn.__version__}
     write_tensors(path, packed, {**about, **header, "sparse": shapes})
 
 

@@ -1,0 +1,178 @@
+"""Rows of features, mapped before they are scored: theta = <w, T(x)>, T a transformer of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from scipy import sparse
+
+from structlearn.core.contract import Array
+from structlearn.core.memory import Memory
+from structlearn.estimators.inputs import check_feature_count
+from structlearn.estimators.scikit import Rows, cloned, is_frozen, needs_outputs
+
+#: Rows that are mapped at a time, so that nothing but the result is of the size of all.
+ROWS_AT_ONCE = 1024
+
+
+@runtime_checkable
+class Transformer(Protocol):
+    """What maps rows of features to rows of features."""
+
+    def fit(self, X: Any) -> Any: ...
+
+    def transform(self, X: Any) -> Any: ...
+
+
+class FittedRows:
+    """What such an estimator has once it is fitted."""
+
+    n_features_in_: int
+    #: where rows are mapped
+    row_transformer_: Transformer
+    #: how many features they then have
+    _n_mapped: int
+    warm_start: bool
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MappedRows(FittedRows):
+    """An estimator whose rows of features may be mapped.
+
+    Parameters
+    ----------
+    row_transformer : transformer of scikit-learn, optional
+        T of theta = <w, T(x)>, such as `Nystroem()` for a kernel, or a pipeline. `fit` fits a clone of it to
+        all training rows (of all sequences, sets, matchings) and keeps that as `row_transformer_`; all other
+        methods apply it. T(x) is kept as float32. Docs: docs/nonlinear.md.
+    """
+
+    row_transformer: Transformer | None = None
+
+    @property
+    def _n_row_features(self) -> int:
+        """How many features of a row have weights."""
+        return self._n_mapped if hasattr(self, "row_transformer_") else self.n_features_in_
+
+    def _check_row_transformer(self) -> None:
+        """Refuse what is no transformer, without data."""
+        given = self.row_transformer
+        if given is None:
+            return
+        if isinstance(given, type):
+            raise TypeError(
+                f"row_transformer must be an instance, {given.__name__}(), not the class {given.__name__}."
+            )
+        if not (hasattr(given, "fit") and hasattr(given, "transform")):
+            raise TypeError(
+                "row_transformer must be a transformer, with fit and transform, such as scikit-learn's "
+                f"Nystroem(); got {type(given).__name__}."
+            )
+        if needs_outputs(given):
+            raise ValueError(
+                f"row_transformer={type(given).__name__} learns from outputs, but it is fitted to rows of "
+                "features alone; use one that does not need y."
+            )
+
+    def _fit_rows(self, rows: Rows, memory: Memory) -> Rows:
+        """Fit the transformer to all training rows; the rows as the problem has them."""
+        self._check_row_transformer()
+        given, earlier = self.row_transformer, getattr(self, "row_transformer_", None)
+        goes_on = self.warm_start and _alike(earlier, given, rows.shape[1])
+        if (earlier is not None or given is not None) and not goes_on:
+            self.__dict__.pop("_solution", None)  # its weights are of features as they were
+        if given is None:
+            self.__dict__.pop("row_transformer_", None)
+            return rows
+        transformer = earlier if goes_on and earlier is not None else fitted_to(rows, given)
+        mapped = transformed(transformer, rows, memory)
+        self.row_transformer_, self._n_mapped = transformer, mapped.shape[1]
+        return mapped
+
+    def _map_rows(self, rows: Rows) -> Rows:
+        """Rows, of as many features as those of `fit`, as they are scored."""
+        check_feature_count(rows.shape[1], self.n_features_in_, type(self).__name__)
+        if not hasattr(self, "row_transformer_"):
+            return rows
+        if rows.shape[0] == 0:
+            return np.empty((0, self._n_mapped), dtype=np.float32)
+        mapped = transformed(self.row_transformer_, rows, Memory())
+        if mapped.shape[1] != self._n_mapped:
+            raise ValueError(
+                f"row_transformer_ gave {mapped.shape[1]} features; in training it gave {self._n_mapped}."
+            )
+        return mapped
+
+
+def _alike(fitted: Any, other: Any, n_features: int) -> bool:
+    """Whether another transformer, fitted to rows of so many features, might be this one."""
+    if fitted is None or other is None or getattr(fitted, "n_features_in_", None) != n_features:
+        return False
+    return fitted is other or str(fitted.get_params()) == str(other.get_params())
+
+
+def fitted_to(rows: Rows, given: Transformer) -> Transformer:
+    """A clone of the transformer, fitted to rows, which it cannot change; one that is frozen is itself."""
+    if is_frozen(given):
+        return given
+    if isinstance(rows, np.ndarray):  # what works in place (copy=False) copies what it cannot write to
+        rows = rows.view()
+        rows.flags.writeable = False
+    transformer = cloned(given)
+    try:
+        transformer.fit(rows)
+    except (TypeError, ValueError) as error:
+        error.add_note(f"(row_transformer={type(given).__name__} was fitted to rows of features, without y)")
+        raise
+    return transformer
+
+
+def transformed(transformer: Transformer, rows: Rows, memory: Memory) -> Rows:
+    """T(x) of all rows, a range at a time: one float32 array, or CSR where the transformer gives sparse."""
+    parts = _parts(transformer, rows)
+    first = next(parts)
+    if not isinstance(first, np.ndarray):
+        found = sparse.vstack([first, *parts], format="csr")
+        found.sum_duplicates()
+        return found
+    n, width = rows.shape[0], first.shape[1]
+    mapped = memory.empty(n * width, np.float32).reshape(n, width)
+    at = 0
+    for part in chain([first], parts):
+        mapped[at : at + part.shape[0]] = part if isinstance(part, np.ndarray) else part.toarray()
+        at += part.shape[0]
+    return mapped
+
+
+def _parts(transformer: Transformer, rows: Rows) -> Iterator[Array | sparse.csr_matrix]:
+    """Range after range, mapped and checked."""
+    name, width = type(transformer).__name__, None
+    rows = rows if isinstance(rows, np.ndarray) else rows.tocsr()
+    for a in range(0, rows.shape[0], ROWS_AT_ONCE):
+        given = rows[a : a + ROWS_AT_ONCE].copy()  # theirs to change
+        found = transformer.transform(given)
+        part = sparse.csr_matrix(found) if sparse.issparse(found) else np.asarray(found)
+        if part.ndim != 2 or part.dtype.kind not in "biuf":
+            raise ValueError(f"row_transformer {name} must give rows of numbers, as many as it gets.")
+        if part.shape[0] != given.shape[0]:
+            raise ValueError(
+                f"row_transformer {name} made {part.shape[0]} rows of {given.shape[0]}: it must keep every "
+                "row, since each has its place in an example."
+            )
+        if width not in (None, part.shape[1]) or not part.shape[1]:
+            raise ValueError(
+                f"row_transformer {name} gave rows of {width or 0} and of {part.shape[1]} features."
+            )
+        width = part.shape[1]
+        with np.errstate(over="ignore"):  # which is found below
+            part = part.astype(np.float32)
+        if not np.isfinite(part if isinstance(part, np.ndarray) else part.data).all():
+            raise ValueError(
+                f"row_transformer {name} gave NaN or infinity (as float32) in rows {a} to "
+                f"{a + part.shape[0] - 1}; scale the features before it, or use another."
+            )
+        yield part

@@ -1,0 +1,8 @@
+"""Transformers of rows of features as model files hold them: arrays, and how they are applied.
+
+A new one is a class in a file of this room, with `@kept` on it, and a line here, which imports it.
+"""
+
+from structlearn.estimators.row_maps import kernels as kernels
+from structlearn.estimators.row_maps import projections as projections
+from structlearn.estimators.row_maps import scaling as scaling

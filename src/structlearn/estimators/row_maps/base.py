@@ -1,0 +1,126 @@
+"""What all maps of rows share, and their registry: by the name of the scikit-learn class that learns one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from structlearn.core.contract import Array
+from structlearn.core.registry import Registry, located
+from structlearn.estimators.scikit import Rows
+
+#: What a map is made of: arrays, and numbers, switches and names.
+Values: TypeAlias = dict[str, Any]
+Kind = TypeVar("Kind", bound="type[RowMap]")
+
+
+@dataclass(frozen=True, eq=False)
+class RowMap(ABC):
+    """A fitted map of rows. Its fields are all that a model file holds of it; their hints are their forms.
+
+    `check` and `n_inputs` are asked first of what was read: only then do the others hold.
+    """
+
+    @classmethod
+    @abstractmethod
+    def of(cls, fitted: Any) -> RowMap:
+        """The map that a fitted transformer of scikit-learn applies; ValueError for what has no such form."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """ValueError if the fields do not fit together."""
+
+    @property
+    @abstractmethod
+    def n_inputs(self) -> int:
+        """How many features a row has."""
+
+    @property
+    @abstractmethod
+    def n_outputs(self) -> int:
+        """How many it is mapped to."""
+
+    @abstractmethod
+    def transform(self, X: Rows) -> Rows:
+        """X of shape (n, n_inputs) as (n, n_outputs), in the arithmetic of scikit-learn's `transform`."""
+
+    def values(self) -> Values:
+        """The fields by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True)
+class RowMapEntry:
+    """A map by the name of the class that learns it.
+
+    Attributes
+    ----------
+    kind : the class that applies it, here
+    learned_by : the class that learns it, or where it is ("package.module:Name")
+    what : what it does, in words
+    """
+
+    kind: type[RowMap]
+    learned_by: str | type
+    what: str
+
+    @property
+    def name(self) -> str:
+        """That of the class which learns it."""
+        where = self.learned_by
+        return where.rpartition(":")[2] if isinstance(where, str) else where.__name__
+
+
+ROW_MAPS: Registry[RowMapEntry] = Registry("stored row_transformer")
+
+
+def kept(learned_by: str | type, what: str) -> Callable[[Kind], Kind]:
+    """Register a class of maps, which files may hold from then on."""
+
+    def register(kind: Kind) -> Kind:
+        ROW_MAPS.register(RowMapEntry(kind, learned_by, what))
+        return kind
+
+    return register
+
+
+def entry_of(transformer: object) -> RowMapEntry | None:
+    """The entry of a transformer, which is known by its class: one of the same name or below has none."""
+    entry = ROW_MAPS.get(type(transformer).__name__)
+    return entry if entry is not None and located(entry.learned_by) is type(transformer) else None
+
+
+# ---- what the maps use -----------------------------------------------------------------------------
+
+
+def product(X: Rows, Y: Array | sparse.csr_matrix) -> Array:
+    """X Y, laid out."""
+    found = X @ Y
+    return found if isinstance(found, np.ndarray) else found.toarray()
+
+
+def check_matrix(name: str, value: object, shape: tuple[int | None, int | None]) -> None:
+    """ValueError unless a field is a matrix of numbers of this shape; None is any size but 0."""
+    found = np.shape(value) if isinstance(value, np.ndarray) else getattr(value, "shape", ())
+    fits = len(found) == 2 and all(want in (None, size) for want, size in zip(shape, found))
+    if not fits or 0 in found or value.dtype.kind not in "iuf":  # type: ignore[attr-defined]
+        raise ValueError(f"{name} of its row map must be a matrix of numbers, not of shape {found}")
+
+
+def check_vector(name: str, value: object, size: int) -> None:
+    """ValueError unless a field is a vector of so many numbers."""
+    if not isinstance(value, np.ndarray) or value.shape != (size,) or value.dtype.kind not in "iuf":
+        raise ValueError(f"{name} of its row map must be a vector of {size} numbers")
+
+
+def not_kept(what: str, held: str) -> ValueError:
+    """The refusal to save a transformer."""
+    return ValueError(
+        f"A model file cannot hold the row_transformer {what}; it holds {held}. Transform the rows before "
+        "fit, and save a model without row_transformer."
+    )
