@@ -1,5 +1,7 @@
 """Puts this folder on the path (for `brute`), sets up Hypothesis, and shares tests out to workers."""
 
+import gc
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -24,6 +26,7 @@ def write(tmp_path):
     return write_file
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items):
     """Tests of one kind of structure share compiled code: one worker runs them; others go by their file."""
     for item in items:
@@ -31,3 +34,8 @@ def pytest_collection_modifyitems(items):
         family = STRUCTURES.get(parameters.get("name")) if isinstance(parameters.get("name"), str) else None
         group = item.path.stem if family is None else type(family.structure.record).__name__
         item.add_marker(pytest.mark.xdist_group(group))
+
+
+def pytest_collection_finish():
+    """Thousands of tests stay until the end: no search for garbage goes through them."""
+    gc.freeze()

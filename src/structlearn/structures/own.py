@@ -155,7 +155,7 @@ def as_structure(candidate: object) -> Structure:
 
 
 def _machine_code(oracle: Any) -> CompileResult:
-    """Of `oracle(theta, vertex)`, which the user's own function is, unless it returns another kind of number."""
+    """Of `oracle(theta, vertex)` itself; of a function around it, if it returns another kind of number."""
     vectors = (float64[::1], float64[::1])
     if oracle._can_compile:  # not so with signatures given by the user
         oracle.compile(vectors)
