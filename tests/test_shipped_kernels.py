@@ -37,6 +37,8 @@ class Count(event.Listener):
     def on_end(self, event):
         pass
 
+from structlearn.cli import app
+app(["info"], standalone_mode=False)
 count, begun, rng = Count(), [], np.random.default_rng(0)
 kernel_cache.begins = begun.append
 X, y = rng.normal(size=(20, 4)), rng.normal(size=20)
@@ -85,21 +87,15 @@ def installed(installation, tmp_path):
 
 @pytest.fixture
 def use(installed, tmp_path):
-    """Run code in a new process with a cache of its own, empty at first."""
+    """Run code in a new process with a cache of its own, empty at first; `info`: what it says of kernels."""
     environment = {"PYTHONPATH": installed, "STRUCTLEARN_CACHE": tmp_path / "cache"}
-    return lambda code: json.loads(python("-c", USE.format(use=code), **environment))
 
+    def start(code):
+        *said, found = python("-c", USE.format(use=code), **environment).splitlines()
+        info = dict(line.split(": ", 1) for line in said)
+        return {**json.loads(found), "info": info["kernels"]}
 
-@pytest.fixture
-def info(installed, tmp_path):
-    """What `structlearn info` says of kernels."""
-
-    def line():
-        code = "from structlearn.cli import app; app(['info'])"
-        said = python("-c", code, PYTHONPATH=installed, STRUCTLEARN_CACHE=tmp_path / "cache")
-        return dict(line.split(": ", 1) for line in said.splitlines())["kernels"]
-
-    return line
+    return start
 
 
 def own_files(tmp_path):
@@ -111,9 +107,9 @@ def edit(installed, **changed):
     path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
 
 
-def test_nothing_is_compiled_beside_the_wheel(use, info, installed, tmp_path):
-    assert info() == "of structlearn-kernels 0.1.0, for x86-64-v3; others are compiled here"
+def test_nothing_is_compiled_beside_the_wheel(use, installed, tmp_path):
     found = use(FIT)
+    assert found["info"] == "of structlearn-kernels 0.1.0, for x86-64-v3; others are compiled here"
     assert found["compiled"] == found["begun"] == use(ONE_KERNEL)["begun"] == 0
     assert own_files(tmp_path) == []
     rng = np.random.default_rng(0)
@@ -143,11 +139,12 @@ OTHERWISE = {
 
 
 @pytest.mark.parametrize("what", OTHERWISE)
-def test_where_something_is_otherwise_kernels_are_compiled(use, info, installed, tmp_path, what):
+def test_where_something_is_otherwise_kernels_are_compiled(use, installed, tmp_path, what):
     change, sentence = OTHERWISE[what]
     change(installed)
-    assert sentence in info()
-    assert use(ONE_KERNEL)["begun"] == 1
+    first = use(ONE_KERNEL)
+    assert sentence in first["info"]
+    assert first["begun"] == 1
     assert own_files(tmp_path)
     assert use(ONE_KERNEL)["begun"] == 0  # from the user's own cache
 
