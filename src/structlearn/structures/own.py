@@ -165,7 +165,7 @@ def _machine_code(oracle: Any) -> CompileResult:
 
     @njit
     def answer(theta, vertex):  # type: ignore[no-untyped-def]
-        return float(oracle(theta, vertex))
+        return np.float64(oracle(theta, vertex))
 
     answer.compile(vectors)
     return answer.overloads[vectors]
