@@ -26,17 +26,20 @@ lint: $(VENV)/.installed-test
 types: $(VENV)/.installed-test
 	$(BIN)/mypy
 
+# By file: tests of one file share compiled kernels, and what they prepare for all.
 tests: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Kernels that check every index, compiled into a cache of their own: slow the first time.
 boundscheck: $(VENV)/.installed-test
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist loadgroup $(BOUNDSCHECK)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(BOUNDSCHECK)
 
-# Random fits whose certificates are computed again, and damaged files: N fits, half as many files.
+# Random fits whose certificates are computed again, damaged files (N fits, half as many files), and the tests
+# that `make test` leaves out because others try the same with fewer cases.
 N ?= 10000
 torture: $(VENV)/.installed-test
 	$(BIN)/python -m tests.torture -n $(N)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m long
 
 # A wheel of compiled kernels, for those who install it beside the package: of all tasks, or of TASKS.
 kernels: $(VENV)/.installed

@@ -1,9 +1,9 @@
-"""Puts this folder on the path (for `brute`), sets up Hypothesis, and shares tests out to workers."""
+"""Puts this folder on the path (for `brute`), and sets up Hypothesis."""
+
+import gc
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-from brute import STRUCTURES
 
 # The first example of a property may compile for seconds: no deadlines.
 settings.register_profile(
@@ -24,10 +24,6 @@ def write(tmp_path):
     return write_file
 
 
-def pytest_collection_modifyitems(items):
-    """Tests of one kind of structure share compiled code: one worker runs them; others go by their file."""
-    for item in items:
-        parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        family = STRUCTURES.get(parameters.get("name")) if isinstance(parameters.get("name"), str) else None
-        group = item.path.stem if family is None else type(family.structure.record).__name__
-        item.add_marker(pytest.mark.xdist_group(group))
+def pytest_collection_finish():
+    """Thousands of tests stay until the end: no search for garbage goes through them."""
+    gc.freeze()

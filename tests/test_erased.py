@@ -2,15 +2,18 @@
 
 import copy
 import ctypes
+import gc
 from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 
 from brute import STRUCTURES, build, problem
 from structlearn import StructuredPredictor
 from structlearn.core.callbacks import Callback
+from structlearn.core.contract import maximize
 from structlearn.core.erased import CFunction, operations_of
 from structlearn.core.kernels import kernel
 from structlearn.core.words import Words, load
@@ -128,6 +131,54 @@ def test_an_exception_of_a_compiled_oracle_is_told():
     with pytest.raises(RuntimeError, match="compiled oracle raised an exception or returned NaN"):
         structure.maximize(np.array([2.0, 0.0]))
     np.testing.assert_array_equal(structure.maximize(np.array([0.5, 0.0])), [1, 0])
+
+
+def first(theta, vertex):
+    vertex[0] = 1.0
+    return theta[0]
+
+
+def whole_number(theta, vertex):
+    vertex[0] = 1.0
+    return 2
+
+
+@pytest.mark.parametrize(
+    "oracle",
+    [
+        numba.njit(first),
+        numba.njit("f8(f8[::1], f8[::1])")(first),
+        numba.njit("f4(f8[:], f8[:])")(first),
+        numba.njit(whole_number),
+    ],
+    ids=["float64", "float64, as it is called", "float32, of any layout", "int64"],
+)
+def test_a_compiled_oracle_may_return_any_kind_of_number(oracle):
+    structure, vertex = as_structure(oracle), np.empty(2)
+    value = maximize(structure.record, (2, 1), np.array([2.0, 3.0]), np.empty(0), vertex, vertex)
+    assert value == 2.0
+    np.testing.assert_array_equal(vertex, [1, 0])
+
+
+def test_a_compiled_oracle_is_compiled_once():
+    oracle = numba.njit(first)
+    for _ in range(2):
+        as_structure(oracle).maximize(np.array([2.0, 3.0]))
+    assert len(oracle.signatures) == 1
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_compiling_leaves_the_search_for_garbage_as_it_was(enabled):
+    was_enabled = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        assert kernel(lambda x: x + 1.0)(1.0) == 2.0
+        assert gc.isenabled() == enabled
+        with pytest.raises(TypingError):
+            kernel(lambda x: x.nothing)(1.0)
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
 
 
 def test_structures_in_plain_python_can_be_copied():

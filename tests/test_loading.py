@@ -29,32 +29,34 @@ print(doubled(np.array([0.0, 2.0, 1.0])))
 """
 
 
-@pytest.fixture
-def run(tmp_path):
-    """Run code with a cache of its own; what it prints, line by line."""
+def run(code, cache, **more):
+    """What code prints, line by line."""
+    environment = {**os.environ, "STRUCTLEARN_CACHE": str(cache), **more}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    return done.stdout.splitlines()
 
-    def start(code, **more):
-        environment = {**os.environ, "STRUCTLEARN_CACHE": str(tmp_path), **more}
-        command = [sys.executable, "-c", code]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-        return done.stdout.splitlines()
 
-    return start
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory):
+    """A cache of the kernels that `LOAD` needs, and what the process printed that compiled them."""
+    cache = tmp_path_factory.mktemp("loading")
+    return cache, *run(LOAD + TELL, cache)
 
 
 @pytest.mark.skipif(not is_lean(), reason="not tried with this Numba")
-def test_what_is_loaded_takes_nothing_that_only_compiling_needs(run):
-    first = run(LOAD + TELL)
-    assert first[1] != "set()"
-    assert run(LOAD + TELL) == [first[0], "set()"]
+def test_what_is_loaded_takes_nothing_that_only_compiling_needs(filled):
+    cache, compiled, imported = filled
+    assert imported != "set()"
+    assert run(LOAD + TELL, cache) == [compiled, "set()"]
 
 
-def test_what_has_loaded_kernels_can_compile(run):
-    (compiled,) = run(LOAD)
-    assert run(LOAD + COMPILE) == [compiled, "3.0"]
+def test_what_has_loaded_kernels_can_compile(filled):
+    cache, compiled, _ = filled
+    assert run(LOAD + COMPILE, cache) == [compiled, "3.0"]
 
 
-def test_other_versions_of_numba_load_as_numba_does(run):
+def test_other_versions_of_numba_load_as_numba_does(tmp_path):
     plain = {"STRUCTLEARN_PLAIN_NJIT": "1"}
-    compiled, _ = run(LOAD + TELL, **plain)
-    assert run(LOAD + TELL, **plain)[0] == compiled
+    compiled, _ = run(LOAD + TELL, tmp_path, **plain)
+    assert run(LOAD + TELL, tmp_path, **plain)[0] == compiled

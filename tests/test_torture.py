@@ -17,7 +17,6 @@ COMPILED = {
     problems.Binary: ("hinge / auto", "logistic / sdca", "logistic / lbfgs"),
     problems.Multiclass: ("hinge / auto", "hinge / subgradient", "softmax / sdca", "softmax / lbfgs"),
     chain_problems.Chains: ("hinge / auto", "softmax / sdca", "softmax / lbfgs"),
-    chain_problems.ConditionedChains: ("sparsemax / cutting-plane",),
 }
 
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 from cli_cases import rows
@@ -36,6 +37,7 @@ def loud(job):
     return execute(job)
 comparison.execute = loud
 """
+LONG = partial(pytest.param, marks=pytest.mark.long)
 ENDLESS = ("--tol", "0", "--max-passes", "100000000")
 
 
@@ -92,7 +94,7 @@ def is_whole(model):
     return not model.exists() or load(model).certificate_.status.startswith("Interrupted")
 
 
-@pytest.mark.parametrize("pauses", [(0.0,), (0.002,), (0.01,), (0.03,), (0.005, 0.005, 0.005)])
+@pytest.mark.parametrize("pauses", [(0.0,), LONG((0.002,)), (0.01,), LONG((0.03,)), (0.005, 0.005, 0.005)])
 def test_pressed_again_while_training_ends(begin, data, tmp_path, pauses):
     model = tmp_path / "model.st"
     process = begin("train", "classify", data, "--out", model, *ENDLESS, "--verbose")
@@ -103,7 +105,7 @@ def test_pressed_again_while_training_ends(begin, data, tmp_path, pauses):
     assert set(os.listdir(tmp_path)) <= {"large.libsvm", "model.st"}
 
 
-@pytest.mark.parametrize("after", [0.0, 0.3, 1.0, 2.0])
+@pytest.mark.parametrize("after", [LONG(0.0), 0.3, LONG(1.0), 2.0])
 def test_pressed_twice_while_all_is_loaded(begin, data, tmp_path, after):
     process = begin("train", "classify", data, "--out", tmp_path / "model.st", *ENDLESS)
     read_until(process, "ready")

@@ -1,5 +1,6 @@
 """What a warm command imports: to predict takes no scikit-learn, and gives the same answers without."""
 
+import json
 import subprocess
 import sys
 
@@ -14,11 +15,19 @@ HEAVY = (
     *("sklearn", "pandas", "matplotlib", "jinja2", "rich", "pooch", "joblib", "distributed"),
     *("scipy.optimize", "scipy.stats", "scipy.special", "scipy.interpolate", "scipy.sparse.linalg"),
 )
-PROGRAM = (
-    "import atexit, sys\n"
-    "atexit.register(lambda: print('IMPORTED', *sys.modules, file=sys.stderr))\n"
-    "from structlearn.cli import main; main()"
-)
+#: Commands, one after the other, and what they have imported.
+PROGRAM = """
+import json, sys
+from structlearn.cli import main
+for words in json.loads(sys.argv[1]):
+    sys.argv[1:] = words
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code
+print('IMPORTED', *sys.modules, file=sys.stderr)
+sys.exit(code)
+"""
 CHUNKS = {"D": "B-NP", "N": "I-NP", "V": "O"}
 TREE = (
     "1\tthe\t_\tD\t_\t_\t2\tdet\t_\t_",
@@ -57,10 +66,16 @@ CASES = {
 }
 
 
-def started(*arguments):
-    """What `structlearn ARGUMENTS` prints in a process of its own, and the modules that it has imported."""
-    command = [sys.executable, "-c", PROGRAM, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def process(*commands):
+    """`structlearn COMMAND` for each of them, in one process of its own."""
+    written = json.dumps([[str(word) for word in command] for command in commands])
+    program = [sys.executable, "-c", PROGRAM, written]
+    return subprocess.run(program, capture_output=True, text=True, check=False)
+
+
+def started(*commands):
+    """What they print, and the modules that they have imported."""
+    done = process(*commands)
     (imported,) = [line for line in done.stderr.splitlines() if line.startswith("IMPORTED ")]
     assert done.returncode == 0, done.stderr
     return done.stdout, set(imported.split())
@@ -72,10 +87,10 @@ def test_models_are_used_without_what_trained_them(run, tmp_path, name):
     data, model = tmp_path / ("data.csv" if write is write_table else "data"), tmp_path / "model"
     write(data)
     run("train", task, data, "--out", model, *flags)
-    for command in ("predict", "evaluate"):
-        printed, imported = started(command, model, data)
-        assert printed == run(command, model, data).stdout
-        assert not imported & set(HEAVY)
+    commands = [(command, model, data) for command in ("predict", "evaluate")]
+    printed, imported = started(*commands)
+    assert printed == "".join(run(*command).stdout for command in commands)
+    assert not imported & set(HEAVY)
 
 
 def test_text_is_aligned_without_what_trained_the_aligner(run, tmp_path):
@@ -84,14 +99,14 @@ def test_text_is_aligned_without_what_trained_the_aligner(run, tmp_path):
     target.write_text("le chat\nun chien\nle chien\n" * 3)
     sides = ("--src", source, "--tgt", target)
     run("align", "train", *sides, "--out", model)
-    printed, imported = started("align", "apply", model, *sides)
+    printed, imported = started(("align", "apply", model, *sides))
     assert printed == run("align", "apply", model, *sides).stdout
     assert not imported & set(HEAVY)
 
 
 def test_training_has_scikit_learn(tmp_path):
     write_libsvm(tmp_path / "data", *rows())
-    _, imported = started("train", "classify", tmp_path / "data", "--out", tmp_path / "model")
+    _, imported = started(("train", "classify", tmp_path / "data", "--out", tmp_path / "model"))
     assert "sklearn" in imported
 
 
@@ -102,8 +117,7 @@ def test_a_refusal_of_scikit_learn_is_the_same_without_it(run, refused, tmp_path
     run("train", "classify", tmp_path / "data", "--out", tmp_path / "model")
     run("data", "pack", "classify", tmp_path / "wide", "--out", tmp_path / "packed")
     expected = refused("predict", tmp_path / "model", tmp_path / "packed")
-    command = [sys.executable, "-c", PROGRAM, "predict", tmp_path / "model", tmp_path / "packed"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = process(("predict", tmp_path / "model", tmp_path / "packed"))
     assert done.returncode == 2
     assert expected in done.stderr.splitlines()
     assert "expecting 4 features" in expected

@@ -13,6 +13,7 @@ from structlearn.core.contract import add_pullback, gram, score, score_subset, s
 from structlearn.problem.oracle import maximize_chunk
 from structlearn.scoring import GraphScoring, JointScoring, PartScoring, RowScoring, SumScoring
 from structlearn.scoring.defaults import score_all
+from structlearn.scoring.erased import erase
 from structlearn.scoring.parts.sums import Items
 from structlearn.scoring.rows.rows import LONGEST_GRAM, SPARSE_ENOUGH, DenseRows, SparseRows
 
@@ -114,10 +115,10 @@ def test_pullback_adds_to_what_is_there(scoring, rng):
 def test_compiled_score_is_a_row_of_scores(scoring, rng):
     w = rng.normal(size=scoring.n_weights)
     expected = scoring.scores(w, 0, scoring.n_examples)
-    work = scoring_workspace(scoring.record)
+    record, _alive = erase(scoring.record, frozenset({"score"}))
     for i in range(scoring.n_examples):
         theta = np.full(np.diff(scoring.start)[i], np.nan)
-        score(scoring.record, i, w, work, theta)
+        score(record, i, w, 0, theta)
         np.testing.assert_allclose(theta, expected[local_parts(scoring, i)], rtol=1e-12, atol=1e-12)
 
 
@@ -132,32 +133,32 @@ def whole_pullback(scoring, i, delta):
 @each_scoring
 @pytest.mark.parametrize("share", [1.0, 0.1], ids=["full", "nearly zero"])
 def test_compiled_norm_and_move_are_those_of_the_pullback(scoring, rng, share):
-    work = scoring_workspace(scoring.record)
+    record, _alive = erase(scoring.record, frozenset({"squared_norm", "add_pullback"}))
     for i in [*range(scoring.n_examples), 0]:  # scratch memory is used again
         size = np.diff(scoring.start)[i] + scoring.n_shared
         delta = rng.normal(size=size) * (rng.random(size) < share)
         direction = whole_pullback(scoring, i, delta)
-        norm = squared_norm(scoring.record, i, delta, work)
+        norm = squared_norm(record, i, delta, 0)
         assert norm == pytest.approx(direction @ direction, rel=1e-10)
         w = rng.normal(size=scoring.n_weights)
         moved = w.copy()
-        add_pullback(scoring.record, i, delta, -0.7, moved, work)
+        add_pullback(record, i, delta, -0.7, moved, 0)
         np.testing.assert_allclose(moved, w - 0.7 * direction, rtol=1e-10, atol=1e-11)
 
 
 @each_scoring
 @pytest.mark.parametrize("share", [1.0, 0.1], ids=["full", "nearly zero"])
 def test_some_scores_and_products_are_those_of_the_maps(scoring, rng, share):
-    work = scoring_workspace(scoring.record)
+    record, _alive = erase(scoring.record, frozenset({"score_subset", "gram"}))
     for i in [*range(scoring.n_examples), 0]:
         n_local = np.diff(scoring.start)[i]
         size = n_local + scoring.n_shared
         wanted = rng.random(n_local) < share
         w, delta = rng.normal(size=scoring.n_weights), rng.normal(size=size) * (rng.random(size) < share)
         some, out = np.full(n_local, np.nan), np.full(size, np.nan)
-        score_subset(scoring.record, i, w, wanted, work, some)
+        score_subset(record, i, w, wanted, 0, some)
         np.testing.assert_allclose(some[wanted], scoring.scores(w, i, i + 1)[wanted], rtol=1e-10, atol=1e-11)
-        gram(scoring.record, i, delta, wanted, work, out)
+        gram(record, i, delta, wanted, 0, out)
         pulled_back = whole_pullback(scoring, i, delta)
         expected = np.concatenate([scoring.scores(pulled_back, i, i + 1), scoring.shared(pulled_back)])
         needed = np.concatenate([wanted, np.ones(scoring.n_shared, dtype=bool)])

@@ -14,6 +14,7 @@ from scipy.optimize import nnls
 from structlearn.core.contract import maximize, project, project_workspace, workspace
 from structlearn.core.kernels import implements, is_implemented, kernel
 from structlearn.structures import Chain, LabelGraph, Matching, ProjectiveTree, Simplex, as_structure
+from structlearn.structures.erased import erase
 from structlearn.structures.sparsemap import (
     ROUGH_TOLERANCE,
     SparseMAPScratch,
@@ -108,9 +109,14 @@ def dot(V, theta):
     return (V * np.where(V != 0, theta, 0.0)).sum(axis=-1)
 
 
+def by_address(structure, shape):
+    """Its `maximize` by address, so that the active set compiles once; and what must live as long."""
+    return erase(structure.record, shape, frozenset({"maximize"}))
+
+
 def solve(structure, shape, theta, work=None):
     """(value, z) by the active set itself, even where the structure has a projection of its own."""
-    record = structure.record
+    record, _alive = by_address(structure, shape)
     work = active_set_workspace(record, shape) if work is None else work
     z = np.full(theta.size, 7.0)
     n_local = shape[0] * shape[1]
@@ -200,7 +206,8 @@ def test_a_full_set_merges_its_lightest_atoms(most, data):
     """With room for three atoms, where more are needed, it ends a little short; its value is a bound."""
     structure, shape, V = cases()["partial matching"]
     theta = data.draw(scores(9, masks=False))
-    work = SparseMAPScratch(make_atoms(most, 9), np.empty(9), np.empty(9), workspace(structure.record, shape))
+    record, _alive = by_address(structure, shape)
+    work = SparseMAPScratch(make_atoms(most, 9), np.empty(9), np.empty(9), workspace(record, shape))
     value, z = solve(structure, shape, theta, work)
     accuracy = ROUGH_TOLERANCE * (4 + np.abs(theta).sum())
     assert optimality(V, 9, theta, z) <= accuracy
@@ -212,7 +219,7 @@ def test_a_full_set_merges_its_lightest_atoms(most, data):
 
 def test_one_workspace_serves_smaller_outputs():
     chain, _, _ = cases()["chain 4 x 3"]
-    work = active_set_workspace(chain.record, (7, 3))
+    work = active_set_workspace(by_address(chain, (7, 3))[0], (7, 3))
     rng = np.random.default_rng(0)
     for length in (7, 2, 4, 1, 7):
         theta = rng.normal(size=length * 3 + 9)

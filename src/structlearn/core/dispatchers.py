@@ -12,13 +12,16 @@ It rests on private parts of Numba, so that it is used with the versions that it
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numba
 from numba import types
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 
@@ -41,12 +44,31 @@ def dispatcher(function: Callable[..., object], **options: object) -> CPUDispatc
     return EntryDispatcher(function, targetoptions={"nopython": True, "boundscheck": None, **options})
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without the search for garbage, which goes through all that Numba holds, over and over.
+
+    One thread at a time: others wait for Numba's lock.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 class EntryDispatcher(CPUDispatcher):
     """What Python calls."""
 
     def __init__(self, py_func: Callable[..., object], targetoptions: Options) -> None:
         super().__init__(py_func, {}, targetoptions)
         self.inner = InnerDispatcher(py_func, dict(targetoptions))
+
+    def compile(self, sig: object) -> object:
+        with global_compiler_lock, _no_collection():
+            return super().compile(sig)
 
     @property
     def _numba_type_(self) -> types.Dispatcher:

@@ -177,11 +177,16 @@ def call(typingctx: object, address: types.Integer, arguments: types.BaseTuple) 
 
 
 @intrinsic
-def call_with_arrays(typingctx: object, address: types.Integer, arguments: types.BaseTuple) -> Intrinsic:
-    """double f(arguments) at the C address of a Numba function, to which an array is what it is to Numba."""
+def call_numba(typingctx: object, address: types.Integer, arguments: types.BaseTuple) -> Intrinsic:
+    """The number that a Numba function at an address returns, called as Numba does; NaN where it raises."""
 
     def codegen(context: BaseContext, builder: Builder, signature: Signature, args: list[Value]) -> Value:
-        return _call(builder, args[0], cgutils.unpack_tuple(builder, args[1]))
+        kinds, convention = tuple(signature.args[1]), context.call_conv
+        kind = convention.get_function_type(types.float64, kinds)
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        passed = cgutils.unpack_tuple(builder, args[1])
+        status, value = convention.call_function(builder, function, types.float64, kinds, passed)
+        return builder.select(status.is_ok, value, ir.Constant(ir.DoubleType(), float("nan")))
 
     return types.float64(address, arguments), codegen
 

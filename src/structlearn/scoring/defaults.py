@@ -48,7 +48,8 @@ def pulled_workspace(scoring: Any) -> Any:
 
 @kernel
 def pulled_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
-    work[:] = 0.0
+    for j in range(work.size):
+        work[j] = 0.0
     add_pullback(scoring, i, delta, 1.0, work, work)
     total = 0.0
     for j in range(work.size):
@@ -58,6 +59,7 @@ def pulled_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
 
 @kernel
 def pulled_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
-    work[:] = 0.0
+    for j in range(work.size):
+        work[j] = 0.0
     add_pullback(scoring, i, delta, 1.0, work, work)
     score_subset(scoring, i, work, wanted, work, out)

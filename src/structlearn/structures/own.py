@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import float64, njit
@@ -17,9 +17,12 @@ from numpy.typing import ArrayLike
 from structlearn.core.callbacks import Callback
 from structlearn.core.contract import Array, Shape, max_value, maximize, shared_parts
 from structlearn.core.kernels import implements, jitable, leaf
-from structlearn.core.words import call, call_with_arrays
+from structlearn.core.words import call, call_numba
 from structlearn.structures.base import Structure, Weights
 from structlearn.structures.sparsemap import register
+
+if TYPE_CHECKING:
+    from numba.core.compiler import CompileResult
 
 
 class CompiledOracle(NamedTuple):
@@ -86,12 +89,9 @@ class OwnStructure(Structure):
     @cached_property
     def _compiled(self) -> tuple[CompiledOracle, object]:
         """The record of a compiled function, and what must live as long."""
-        function = _guarded(self._oracle)
-        vectors = (float64[::1], float64[::1])
-        function.compile(vectors)
-        found = function.overloads[vectors]
-        address = found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name)
-        return CompiledOracle(address, np.zeros(1, dtype=np.int64)), function
+        found = _machine_code(self._oracle)
+        address = found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
+        return CompiledOracle(address, np.zeros(1, dtype=np.int64)), found
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
@@ -154,17 +154,21 @@ def as_structure(candidate: object) -> Structure:
     )
 
 
-def _guarded(oracle: Any) -> Any:
-    """`oracle(theta, vertex) -> value` that returns NaN where it raises: a caller by address cannot know."""
+def _machine_code(oracle: Any) -> CompileResult:
+    """Of `oracle(theta, vertex)` itself; of a function around it, if it returns another kind of number."""
+    vectors = (float64[::1], float64[::1])
+    if oracle._can_compile:  # not so with signatures given by the user
+        oracle.compile(vectors)
+    found = oracle.overloads.get(vectors)
+    if found is not None and found.signature.return_type == float64:
+        return found
 
-    @njit(error_model="numpy")
+    @njit
     def answer(theta, vertex):  # type: ignore[no-untyped-def]
-        try:
-            return float(oracle(theta, vertex))
-        except Exception:
-            return np.nan
+        return np.float64(oracle(theta, vertex))
 
-    return answer
+    answer.compile(vectors)
+    return answer.overloads[vectors]
 
 
 @implements(max_value, CompiledOracle)
@@ -173,7 +177,7 @@ def _guarded(oracle: Any) -> Any:
 def oracle_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     for j in range(vertex.size):  # so that an oracle may write only its ones
         vertex[j] = 0.0
-    value = call_with_arrays(structure.address, (theta, vertex))
+    value = call_numba(structure.address, (theta, vertex))
     if np.isnan(value):
         structure.failed[0] = 1
         return -np.inf

@@ -35,14 +35,13 @@ class Expected(NamedTuple):
     log_likelihood: float
 
 
-@kernel
 def expect(
     text: Text, entry: Array, forward: DirectionRecord, reverse: DirectionRecord, first: int, last: int
 ) -> tuple[Expected, Expected]:
     """Posteriors of the pairs first <= s < last; `entry` belongs to their cells alone."""
     cells = text.cell_start[first : last + 1] - text.cell_start[first]
     return (
-        _expect_one(forward, text.target, text.source, cells, entry, True, first, last),
+        _expect_one(forward, text.target, text.source, cells, entry, True, first, last),  # compiled once
         _expect_one(reverse, text.source, text.target, cells, entry, False, first, last),
     )
 

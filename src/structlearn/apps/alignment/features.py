@@ -98,7 +98,10 @@ def fill_features(source: Any, target: Any, posteriors: Any, found: Any, out: An
         forward = posteriors.forward[at:end].reshape(m, n)
         backward = posteriors.reverse[at:end].reshape(m, n)
         dice = found.dice[at:end].reshape(m, n)
-        agreement = np.sqrt(forward * backward)
+        agreement = np.empty((m, n), dtype=forward.dtype)
+        for i in range(m):
+            for j in range(n):
+                agreement[i, j] = np.sqrt(forward[i, j] * backward[i, j])
         agreed, diced = _rivals(agreement), _rivals(dice)
         for i in range(m):
             for j in range(n):
