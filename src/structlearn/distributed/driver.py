@@ -21,7 +21,7 @@ from structlearn.core.contract import Array
 from structlearn.distributed.spread import SpreadObjective
 from structlearn.distributed.worker import PartValues, Piece, RoundAnswer, probe
 from structlearn.solvers.bcfw.lead import NoLead
-from structlearn.solvers.bcfw.rounds import Accumulators, combine, compile_combine
+from structlearn.solvers.bcfw.rounds import Accumulators, Brought, combine, compile_combine
 from structlearn.solvers.bcfw.totals import COST as TOTAL_COST
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
@@ -138,10 +138,13 @@ class JoinedBlocks(SolverBase[JoinedState]):
 
     def _join(self, objective: SpreadObjective, state: JoinedState, answers: list[RoundAnswer]) -> None:
         """Keep the best fractions of what the workers have done."""
-        changes, scalars = np.stack([one.change for one in answers]), np.zeros((len(answers), 4))
-        scalars[:, TOTAL_COST] = [one.gain for one in answers]
-        totals = np.zeros(4)
-        fractions = combine(changes, scalars, objective.regularization, state.w, totals, state.w[:0])
+        totals, nothing = np.zeros(4), state.w[:0]
+        sums = Accumulators(state.w, totals, nothing, NoLead(objective.regularization))
+        brought = Brought.of(len(answers), sums)
+        brought.changes[:] = [one.change for one in answers]
+        brought.scalars[:, TOTAL_COST] = [one.gain for one in answers]
+        visits = sum(one.visits for one in answers)
+        fractions = combine(brought, objective.regularization, sums, visits)
         state.values[COST] = sum(one.cost for one in answers) + totals[TOTAL_COST]
         state.values[ESTIMATE] = sum(one.estimate for one in answers)
         state.values[FOUND] += sum(one.found for one in answers)

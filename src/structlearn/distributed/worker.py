@@ -28,6 +28,7 @@ from structlearn.data import DataError, Packed, open_packed
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.block_frank_wolfe import BlockFrankWolfe
 from structlearn.solvers.bcfw.blocks import BlockState
+from structlearn.solvers.bcfw.lead import NoLead
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit, run_round
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
@@ -155,10 +156,8 @@ def propose(objective: Objective, state: BlockState, order: Array, w: Array) -> 
     The state's w and totals stay; its blocks have moved until the proposal is committed or not. What threads
     have settled among them can be committed in part later.
     """
-    own, visit = (
-        Accumulators(w.copy(), np.zeros(4), w[:0], state.lead),
-        partial(state.blocks.visit, objective, state),
-    )
+    own = Accumulators(w.copy(), np.zeros(4), w[:0], NoLead(objective.regularization))
+    visit = partial(state.blocks.visit, objective, state)
     alone = objective.n_jobs == 1 or not order.size
     commits = [visit(order, own)] if alone else run_round(objective, own, order, visit)
     return Proposal(own.w - w, own.totals, lambda fraction: sum(commit(fraction) for commit in commits))

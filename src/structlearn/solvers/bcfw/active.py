@@ -27,8 +27,7 @@ from structlearn.solvers.bcfw.active_set import ActiveSet
 from structlearn.solvers.bcfw.active_steps import VisitRules
 from structlearn.solvers.bcfw.atoms import Store
 from structlearn.solvers.bcfw.blocks import BlockState, Representation
-from structlearn.solvers.bcfw.lead import NoLead
-from structlearn.solvers.bcfw.rounds import Accumulators, Commit, is_distinct, round_size, rounds_of
+from structlearn.solvers.bcfw.rounds import Accumulators, Brought, Commit, is_distinct, round_size, rounds_of
 from structlearn.solvers.bcfw.saved_blocks import check_store
 from structlearn.solvers.bcfw.totals import CACHED_GAP
 from structlearn.solvers.solution import Solution
@@ -98,7 +97,7 @@ class ActiveSetBlocks(Representation):
         return partial(commit_fraction, store, order, before)
 
     def run(self, objective: Objective, state: BlockState, order: Array) -> None:
-        if objective.n_jobs > 1 and isinstance(state.lead, NoLead):
+        if objective.n_jobs > 1:
             self._run_rounds(objective, state, order)
         else:
             self._pass(objective, state, order, state.sums, Before.nothing())
@@ -133,8 +132,8 @@ class ActiveSetBlocks(Representation):
             np.concatenate([order[:0], *rounds]),
             np.cumsum([0, *map(len, rounds)]),
             not is_distinct(order),
-            np.empty((2, n, state.w.size)),
-            np.empty((2, n, state.totals.size)),
+            Brought.of(n, state.sums),
+            Brought.of(n, state.sums),
         )
         problem = self._problem(objective, state)
 
@@ -146,4 +145,4 @@ class ActiveSetBlocks(Representation):
 
 
 def _copied(sums: Accumulators) -> Accumulators:
-    return Accumulators(sums.w.copy(), sums.totals.copy(), sums.lag.copy(), sums.lead)
+    return Accumulators(sums.w.copy(), sums.totals.copy(), sums.lag.copy(), sums.lead.copied())

@@ -18,7 +18,6 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import kernel
-from structlearn.core.vectors import assign
 from structlearn.solvers.bcfw.active_steps import best_atom, commit, make_bench, score_atoms, step_within
 from structlearn.solvers.bcfw.atoms import (
     append,
@@ -33,7 +32,7 @@ from structlearn.solvers.bcfw.atoms import (
     prefetch_atoms,
 )
 from structlearn.solvers.bcfw.lead import follow, move_ahead, score_ahead, score_subset_ahead, shared_scores
-from structlearn.solvers.bcfw.rounds import Accumulators, combine
+from structlearn.solvers.bcfw.rounds import Brought, begin_part, combine, end_part
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
 
@@ -158,9 +157,9 @@ class ThreadState(NamedTuple):
     edges: Array
     #: whether a block may come again in a later round
     repeats: bool
-    #: what each thread brings to a round, of shape (2, n_threads, ...), used in turn (see `rounds`)
-    changes: Array
-    scalars: Array
+    #: what the threads bring to a round, used in turn (see `rounds`)
+    even: Brought
+    odd: Brought
 
 
 @kernel
@@ -183,23 +182,18 @@ def run_rounds(
     Every thread settles every round by itself, on a w of its own: they come to the same, bit for bit. A
     thread may be one round ahead of those who still settle the last, unless blocks come again.
     """
-    w, totals, lag, lead = sums
     n = threads.cells.shape[0]
     for r in range(threads.edges.size - 1):
         first, size = threads.edges[r], threads.edges[r + 1] - threads.edges[r]
         order = threads.order[first + size * k // n : first + size * (k + 1) // n]
-        changes, scalars = threads.changes[r % 2], threads.scalars[r % 2]
-        own, scalar = changes[k], scalars[k]
-        assign(own, w)
-        scalar[:] = 0.0
+        brought = threads.odd if r % 2 else threads.even
+        own = begin_part(sums, brought, k)
         before = room_before(store, order)
-        sums_here = Accumulators(own, scalar, w[:0], lead)
-        active_pass(structure, scoring, problem, order, sums_here, store, gaps, before)
-        for j in range(w.size):
-            own[j] -= w[j]
+        active_pass(structure, scoring, problem, order, own, store, gaps, before)
+        end_part(sums, own, order.size)
         if not meet(threads.cells, k, 2 * r + 1):
             return
-        fractions = combine(changes, scalars, problem[1], w, totals, lag)
+        fractions = combine(brought, problem[1], sums, size)
         if fractions[k] < 1.0:
             commit_fraction(store, order, before, fractions[k])
         if threads.repeats:

@@ -9,7 +9,6 @@ from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.blocks import BlockState, Representation
 from structlearn.solvers.bcfw.dense_point import DensePoint, Snapshot
-from structlearn.solvers.bcfw.lead import NoLead
 from structlearn.solvers.bcfw.plain_pass import plain_pass
 from structlearn.solvers.bcfw.rounds import (
     Accumulators,
@@ -73,7 +72,7 @@ class DenseBlocks(Representation):
         return partial(before.commit, objective, self.point)
 
     def run(self, objective: Objective, state: BlockState, order: Array) -> None:
-        if objective.n_jobs == 1 or not isinstance(state.lead, NoLead):
+        if objective.n_jobs == 1:
             self._pass(objective, state, order, state.sums)
             return
         for now in rounds_of(order, round_size(objective, self.options.rounds, self.least_visits)):

@@ -8,6 +8,9 @@ has changed. With v = w(z) they are v + rho e, where a visit of block i by V = P
 
 so that only the support of V is touched. The step inside a block is that of Frank-Wolfe with cc / (n tau) in
 place of lambda. For tau = 1 / (lambda n) and cc = 1, e is zero, and so is the difference.
+
+In a round of K threads (see `rounds`) each has an e and a rho of its own, and a visit multiplies its rho K
+times, for those of the others too: the order is that of visits in turn, of which a thread sees its own.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import numpy as np
 
 from structlearn.core.contract import Array, add_pullback, score, score_subset
 from structlearn.core.kernels import implements, kernel, operation
+from structlearn.core.vectors import assign
 
 #: Below this rho moves into e.
 TINY = 1e-100
@@ -28,6 +32,14 @@ class NoLead(NamedTuple):
 
     #: lambda
     metric: float
+
+    @property
+    def size(self) -> int:
+        """How many numbers a thread has of its own."""
+        return 0
+
+    def copied(self) -> NoLead:
+        return self
 
 
 class Lead(NamedTuple):
@@ -43,6 +55,13 @@ class Lead(NamedTuple):
     metric: float
     #: 1/lambda - n tau
     rate: float
+
+    @property
+    def size(self) -> int:
+        return self.ahead.size
+
+    def copied(self) -> Lead:
+        return self._replace(ahead=self.ahead.copy(), scale=self.scale.copy())
 
 
 class SweepSums(NamedTuple):
@@ -163,3 +182,84 @@ def _move_ahead(lead: Any, scoring: Any, i: Any, delta: Any, scale: Any, tools: 
 def _add(scale: Any, more: Any, theta: Any) -> None:
     for j in range(theta.size):
         theta[j] += scale * more[j]
+
+
+# ---- what a round of threads asks of either --------------------------------------------------------------
+
+
+@operation
+def scoring_weights(lead: NoLead | Lead, w: Array) -> Array:
+    """v + rho e."""
+
+
+@operation
+def own_lead(lead: NoLead | Lead, room: Array, n_threads: int) -> Any:
+    """The lead of one of so many threads; its e is in `room`."""
+
+
+@operation
+def bring_lead(lead: NoLead | Lead, own: NoLead | Lead, visits: int) -> None:
+    """The e of a thread after so many visits becomes what it brings to the end of the round: d(rho e)."""
+
+
+@operation
+def join_leads(lead: NoLead | Lead, brought: Array, fractions: Array, visits: int) -> None:
+    """After so many visits of all threads, e with fractions of what they have brought; rho is 1."""
+
+
+@implements(scoring_weights, NoLead)
+@kernel
+def _weights(lead: Any, w: Any) -> Any:
+    return w
+
+
+@implements(own_lead, NoLead)
+@kernel
+def _same_lead(lead: Any, room: Any, n_threads: Any) -> Any:
+    return lead
+
+
+@implements(bring_lead, NoLead)
+@kernel
+def _bring_nothing(lead: Any, own: Any, visits: Any) -> None:
+    pass
+
+
+@implements(join_leads, NoLead)
+@kernel
+def _join_nothing(lead: Any, brought: Any, fractions: Any, visits: Any) -> None:
+    pass
+
+
+@implements(scoring_weights, Lead)
+@kernel
+def _weights_ahead(lead: Any, w: Any) -> Any:
+    x = w.copy()
+    _add(lead.scale[0], lead.ahead, x)
+    return x
+
+
+@implements(own_lead, Lead)
+@kernel
+def _own_lead(lead: Any, room: Any, n_threads: Any) -> Any:
+    assign(room, lead.ahead)
+    return Lead(room, lead.scale.copy(), lead.shrink**n_threads, lead.metric, lead.rate)
+
+
+@implements(bring_lead, Lead)
+@kernel
+def _bring_lead(lead: Any, own: Any, visits: Any) -> None:
+    left = lead.scale[0] * own.shrink**visits
+    for j in range(own.ahead.size):
+        own.ahead[j] = own.scale[0] * own.ahead[j] - left * lead.ahead[j]
+
+
+@implements(join_leads, Lead)
+@kernel
+def _join_leads(lead: Any, brought: Any, fractions: Any, visits: Any) -> None:
+    left = lead.scale[0] * lead.shrink**visits
+    for j in range(lead.ahead.size):
+        lead.ahead[j] *= left
+    lead.scale[0] = 1.0
+    for k in range(fractions.size):
+        _add(fractions[k], brought[k], lead.ahead)

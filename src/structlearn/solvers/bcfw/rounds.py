@@ -7,6 +7,11 @@ dual along all these directions is a small concave quadratic program over the fr
 
 gamma = 0 is allowed, so that the dual never decreases. A block of which a fraction is committed is a mixture
 of two points of its polytope. What comes out depends on the number of threads, not on their timing.
+
+Where scores are ahead of w (see `lead`), the program is the one that a visit solves in its block: at the
+scoring weights x, and with the step's metric m in the place of the curvature lambda,
+
+    max_{0 <= gamma <= 1} sum_k gamma_k (c_k - lambda <x, d_k>) - lambda^2 / (2 m) ||sum_k gamma_k d_k||^2
 """
 
 from __future__ import annotations
@@ -19,8 +24,9 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
+from structlearn.core.vectors import assign
 from structlearn.problem.objective import Objective
-from structlearn.solvers.bcfw.lead import Lead, NoLead
+from structlearn.solvers.bcfw.lead import Lead, NoLead, bring_lead, join_leads, own_lead, scoring_weights
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
 #: Sweeps of coordinate ascent on the fractions, and the change at which they end.
@@ -44,22 +50,59 @@ class Accumulators(NamedTuple):
 Visit = Callable[[Array, Accumulators], Commit]
 
 
+class Brought(NamedTuple):
+    """What each of n threads, or machines, brings to the end of a round."""
+
+    #: the d_k, of shape (n, n_weights)
+    changes: Array
+    #: the scalars of `totals`, from zero, of shape (n, 4)
+    scalars: Array
+    #: of the lead, of shape (n, n_weights); (n, 0) where there is none
+    leads: Array
+
+    @classmethod
+    def of(cls, n: int, sums: Accumulators) -> Brought:
+        """Room for n parts."""
+        return cls(
+            np.empty((n, sums.w.size)), np.zeros((n, sums.totals.size)), np.empty((n, sums.lead.size))
+        )
+
+
+@kernel
+def begin_part(sums: Any, brought: Any, k: Any) -> Any:
+    """The accumulators of part k, where it will bring them back."""
+    own, scalars = brought.changes[k], brought.scalars[k]
+    assign(own, sums.w)
+    for j in range(scalars.size):
+        scalars[j] = 0.0
+    lead = own_lead(sums.lead, brought.leads[k], brought.changes.shape[0])
+    return Accumulators(own, scalars, sums.w[:0], lead)
+
+
+@kernel
+def end_part(sums: Any, own: Any, visits: Any) -> None:
+    """What a part has become after so many visits, to what it brings."""
+    for j in range(own.w.size):
+        own.w[j] -= sums.w[j]
+    bring_lead(sums.lead, own.lead, visits)
+
+
 def run_round(objective: Objective, sums: Accumulators, order: Array, visit: Visit) -> list[Commit]:
     """One visit for each block of `order`, which are distinct, shared out to the threads."""
     n = min(objective.n_jobs, order.size)
     edges = [order.size * k // n for k in range(n + 1)]
-    changes, scalars = np.empty((n, sums.w.size)), np.zeros((n, sums.totals.size))
+    brought = Brought.of(n, sums)
 
     def visit_part(k: int) -> Commit:
-        changes[k] = sums.w
-        own = Accumulators(changes[k], scalars[k], sums.w[:0], sums.lead)
-        commit = visit(order[edges[k] : edges[k + 1]], own)
-        changes[k] -= sums.w
+        part = order[edges[k] : edges[k + 1]]
+        own = begin_part(sums, brought, k)
+        commit = visit(part, own)
+        end_part(sums, own, part.size)
         return commit
 
     team = objective.team
     commits = team.together([partial(visit_part, k) for k in range(n)])
-    fractions = combine(changes, scalars, objective.regularization, sums.w, sums.totals, sums.lag)
+    fractions = combine(brought, objective.regularization, sums, order.size)
     partly = [
         partial(commit, float(fraction)) for commit, fraction in zip(commits, fractions) if fraction < 1.0
     ]
@@ -70,7 +113,9 @@ def run_round(objective: Objective, sums: Accumulators, order: Array, visit: Vis
 
 def compile_combine(sums: Accumulators) -> None:
     """Compile what joins the parts of a round."""
-    combine(np.zeros((1, sums.w.size)), np.zeros((1, sums.totals.size)), 1.0, sums.w, sums.totals, sums.lag)
+    brought = Brought.of(1, sums)
+    end_part(sums, begin_part(sums, brought, 0), 0)
+    combine(brought, 1.0, sums, 0)
 
 
 def add_gain(sums: Accumulators, gained: float) -> None:
@@ -87,12 +132,13 @@ def _age(totals: Any) -> Any:
 
 
 @kernel
-def combine(changes: Any, scalars: Any, regularization: Any, w: Any, totals: Any, lag: Any) -> Any:
-    """The best fractions of what each thread, or machine, has done; w, the scalars and the lag move by them.
-
-    changes : the d_k, of shape (n, n_weights); scalars : those of `totals`, from zero, of shape (n, 4)
-    """
-    fractions = best_fractions(changes, scalars[:, COST], w, regularization)
+def combine(brought: Any, regularization: Any, sums: Any, visits: Any) -> Any:
+    """The best fractions of what each thread, or machine, has done; all sums move by them."""
+    changes, scalars, leads = brought
+    w, totals, lag, lead = sums
+    x = scoring_weights(lead, w)
+    fractions = best_fractions(changes, scalars[:, COST], x, regularization, regularization / lead.metric)
+    join_leads(lead, leads, fractions, visits)
     paid = 0.0
     for k in range(fractions.size):
         paid += fractions[k] * scalars[k, COST]
@@ -111,14 +157,17 @@ def combine(changes: Any, scalars: Any, regularization: Any, w: Any, totals: Any
 
 
 @kernel
-def best_fractions(changes: Any, costs: Any, w: Any, regularization: Any) -> Any:
-    """gamma, by coordinate ascent from zero on <slope, gamma> - 1/2 <gamma, steep gamma> over the box."""
+def best_fractions(changes: Any, costs: Any, x: Any, regularization: Any, caution: Any) -> Any:
+    """gamma, by coordinate ascent from zero on <slope, gamma> - 1/2 <gamma, steep gamma> over the box.
+
+    caution : lambda over the metric, 1 for Frank-Wolfe
+    """
     n = changes.shape[0]
     slope, steep, fractions = np.empty(n), np.empty((n, n)), np.zeros(n)
     for k in range(n):
-        slope[k] = costs[k] - regularization * _dot(changes[k], w)
+        slope[k] = costs[k] - regularization * _dot(changes[k], x)
         for j in range(k + 1):
-            steep[k, j] = steep[j, k] = regularization * _dot(changes[k], changes[j])
+            steep[k, j] = steep[j, k] = caution * regularization * _dot(changes[k], changes[j])
     for _ in range(MOST_SWEEPS):
         largest = 0.0
         for k in range(n):
