@@ -169,7 +169,9 @@ def model(counted: dict[str, float]) -> None:
     """Speed-ups over one worker; in brackets the fraction of the time that is work."""
     for place in (HERE, NETWORK):
         print(f"\n{place.name}: times as fast as one (work's share of the time)")
-        _table(WORKERS[1:], [(one.name, [seconds(one, place, k, counted) for k in WORKERS]) for one in PROBLEMS])
+        _table(
+            WORKERS[1:], [(one.name, [seconds(one, place, k, counted) for k in WORKERS]) for one in PROBLEMS]
+        )
     print("\nthreads: times as fast as one (work's share of the time)")
     rows = [(one.name, [thread_seconds(one, k, counted, HERE.slower) for k in THREADS]) for one in PROBLEMS]
     _table(THREADS[1:], rows)

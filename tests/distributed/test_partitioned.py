@@ -80,7 +80,7 @@ def test_the_steps_of_a_cautious_worker_are_shorter(tmp_path):
         proposals.append(worker._propose(np.array([4]), worker.state.w))
     less, more = proposals
     assert less.change.any()
-    np.testing.assert_allclose(less.change, 3.0 * more.change, rtol=1e-9)
+    np.testing.assert_allclose(less.change, 3.0 * more.change, rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(less.totals[TOTAL_COST], 3.0 * more.totals[TOTAL_COST], rtol=1e-9)
 
 

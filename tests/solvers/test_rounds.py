@@ -138,7 +138,9 @@ def test_shares_maximise_the_dual_over_the_box():
         value = costs @ gamma - 0.35 * cvxpy.sum_squares(w + changes.T @ gamma)
         cvxpy.Problem(cvxpy.Maximize(value), [gamma >= 0, gamma <= 1]).solve(solver="CLARABEL")
         np.testing.assert_allclose(best_fractions(changes, costs, w, 0.7, 1.0), gamma.value, atol=1e-5)
-    np.testing.assert_array_equal(best_fractions(np.zeros((2, 5)), np.array([1.0, -1e-9]), w, 0.7, 1.0), [1, 0])
+    np.testing.assert_array_equal(
+        best_fractions(np.zeros((2, 5)), np.array([1.0, -1e-9]), w, 0.7, 1.0), [1, 0]
+    )
 
 
 def test_rounds_have_no_block_twice():

@@ -113,11 +113,11 @@ SOLVERS: Registry[SolverEntry] = Registry(
         SolverEntry(
             *("stochastic-extragradient", "structlearn.solvers:StochasticExtragradient", (HINGE, SMOOTH)),
             short="seg",
-            when="a small `regularization`: far fewer passes than bcfw and sdca; one thread; "
+            when="a small `regularization`: far fewer passes than bcfw and sdca; "
             "[more](extragradient.md)",
             step="as bcfw and sdca, at weights that follow those of z and are extrapolated",
             options={
-                **{**_EXACT, **_FOCUS, **_AT_ONCE, **_SMOOTHING, **_ACTIVE_STEPS},
+                **{**_EXACT, **_FOCUS, **_AT_ONCE, **_ROUNDS, **_SMOOTHING, **_ACTIVE_STEPS},
                 "cached_passes": "passes without the oracle after each pass with it, at most (2)",
             },
             needs=_DUAL,

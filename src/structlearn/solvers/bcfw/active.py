@@ -27,7 +27,15 @@ from structlearn.solvers.bcfw.active_set import ActiveSet
 from structlearn.solvers.bcfw.active_steps import VisitRules
 from structlearn.solvers.bcfw.atoms import Store
 from structlearn.solvers.bcfw.blocks import BlockState, Representation
-from structlearn.solvers.bcfw.rounds import Accumulators, Brought, Commit, is_distinct, round_size, rounds_of
+from structlearn.solvers.bcfw.rounds import (
+    Accumulators,
+    Brought,
+    Commit,
+    caution_of,
+    is_distinct,
+    round_size,
+    rounds_of,
+)
 from structlearn.solvers.bcfw.saved_blocks import check_store
 from structlearn.solvers.bcfw.totals import CACHED_GAP
 from structlearn.solvers.solution import Solution
@@ -123,6 +131,7 @@ class ActiveSetBlocks(Representation):
     def _run_rounds(self, objective: Objective, state: BlockState, order: Array) -> None:
         """Rounds of all threads: the first changes the accumulators of the state, the others their own."""
         n = objective.n_jobs
+        caution = caution_of(n, state.lead)
         least = self.least_visits + objective.n_weights // WEIGHTS_A_VISIT
         rounds = list(rounds_of(order, round_size(objective, self.options.rounds, least)))
         cells = make_cells(n)
@@ -132,10 +141,12 @@ class ActiveSetBlocks(Representation):
             np.concatenate([order[:0], *rounds]),
             np.cumsum([0, *map(len, rounds)]),
             not is_distinct(order),
+            caution,
             Brought.of(n, state.sums),
             Brought.of(n, state.sums),
         )
-        problem = self._problem(objective, state)
+        blocks, regularization, *rest = self._problem(objective, state)
+        problem = blocks, regularization / caution, *rest
 
         def part(k: int) -> None:
             known = objective.oracle.for_pass(run_rounds), objective.scoring.for_pass(run_rounds)

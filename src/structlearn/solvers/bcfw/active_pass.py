@@ -157,6 +157,8 @@ class ThreadState(NamedTuple):
     edges: Array
     #: whether a block may come again in a later round
     repeats: bool
+    #: see `rounds`; lambda is divided by it in the problem that visits see
+    caution: float
     #: what the threads bring to a round, used in turn (see `rounds`)
     even: Brought
     odd: Brought
@@ -187,13 +189,13 @@ def run_rounds(
         first, size = threads.edges[r], threads.edges[r + 1] - threads.edges[r]
         order = threads.order[first + size * k // n : first + size * (k + 1) // n]
         brought = threads.odd if r % 2 else threads.even
-        own = begin_part(sums, brought, k)
+        own = begin_part(sums, brought, k, threads.caution)
         before = room_before(store, order)
         active_pass(structure, scoring, problem, order, own, store, gaps, before)
-        end_part(sums, own, order.size)
+        end_part(sums, own, order.size, threads.caution)
         if not meet(threads.cells, k, 2 * r + 1):
             return
-        fractions = combine(brought, problem[1], sums, size)
+        fractions = combine(brought, problem[1] * threads.caution, sums, size)
         if fractions[k] < 1.0:
             commit_fraction(store, order, before, fractions[k])
         if threads.repeats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -13,6 +14,7 @@ from structlearn.solvers.bcfw.plain_pass import plain_pass
 from structlearn.solvers.bcfw.rounds import (
     Accumulators,
     Commit,
+    caution_of,
     compile_combine,
     round_size,
     rounds_of,
@@ -75,8 +77,12 @@ class DenseBlocks(Representation):
         if objective.n_jobs == 1:
             self._pass(objective, state, order, state.sums)
             return
+        caution = caution_of(objective.n_jobs, state.lead)
+        cautious = copy(objective)
+        cautious.regularization /= caution
+        visit = partial(self.visit, cautious, state)
         for now in rounds_of(order, round_size(objective, self.options.rounds, self.least_visits)):
-            run_round(objective, state.sums, now, partial(self.visit, objective, state))
+            run_round(objective, state.sums, now, visit, caution)
 
     def _pass(self, objective: Objective, state: BlockState, order: Array, own: Accumulators) -> None:
         """One visit for each block of `order`, here."""

@@ -193,12 +193,12 @@ def scoring_weights(lead: NoLead | Lead, w: Array) -> Array:
 
 
 @operation
-def own_lead(lead: NoLead | Lead, room: Array, n_threads: int) -> Any:
-    """The lead of one of so many threads; its e is in `room`."""
+def own_lead(lead: NoLead | Lead, room: Array, n_threads: int, caution: float) -> Any:
+    """The lead of one of so many threads, whose own steps count `caution` times; its e is in `room`."""
 
 
 @operation
-def bring_lead(lead: NoLead | Lead, own: NoLead | Lead, visits: int) -> None:
+def bring_lead(lead: NoLead | Lead, own: NoLead | Lead, visits: int, caution: float) -> None:
     """The e of a thread after so many visits becomes what it brings to the end of the round: d(rho e)."""
 
 
@@ -215,13 +215,13 @@ def _weights(lead: Any, w: Any) -> Any:
 
 @implements(own_lead, NoLead)
 @kernel
-def _same_lead(lead: Any, room: Any, n_threads: Any) -> Any:
-    return lead
+def _same_lead(lead: Any, room: Any, n_threads: Any, caution: Any) -> Any:
+    return NoLead(lead.metric / caution)
 
 
 @implements(bring_lead, NoLead)
 @kernel
-def _bring_nothing(lead: Any, own: Any, visits: Any) -> None:
+def _bring_nothing(lead: Any, own: Any, visits: Any, caution: Any) -> None:
     pass
 
 
@@ -241,17 +241,18 @@ def _weights_ahead(lead: Any, w: Any) -> Any:
 
 @implements(own_lead, Lead)
 @kernel
-def _own_lead(lead: Any, room: Any, n_threads: Any) -> Any:
+def _own_lead(lead: Any, room: Any, n_threads: Any, caution: Any) -> Any:
     assign(room, lead.ahead)
-    return Lead(room, lead.scale.copy(), lead.shrink**n_threads, lead.metric, lead.rate)
+    shrink = lead.shrink**n_threads
+    return Lead(room, lead.scale.copy(), shrink, lead.metric / caution, lead.rate * caution)
 
 
 @implements(bring_lead, Lead)
 @kernel
-def _bring_lead(lead: Any, own: Any, visits: Any) -> None:
+def _bring_lead(lead: Any, own: Any, visits: Any, caution: Any) -> None:
     left = lead.scale[0] * own.shrink**visits
     for j in range(own.ahead.size):
-        own.ahead[j] = own.scale[0] * own.ahead[j] - left * lead.ahead[j]
+        own.ahead[j] = (own.scale[0] * own.ahead[j] - left * lead.ahead[j]) / caution
 
 
 @implements(join_leads, Lead)
