@@ -145,7 +145,7 @@ def seconds(problem: Problem, place: Place, k: int, counted: dict[str, float]) -
         return problem.passes * problem.n * problem.visit, 1.0
     rounds = rounds_of(problem, place, k)
     near = min(ROUNDS, key=lambda known: abs(np.log(known / rounds)))
-    passes = problem.passes * counted[f"workers {k} rounds {near}"] / counted["bcfw threads 1"]
+    passes = problem.passes * counted.get(f"workers {k} rounds {near}", np.nan) / counted["bcfw threads 1"]
     work = problem.n * problem.visit * place.slower / k
     sent = place.latency + 16 * problem.d * k / place.bandwidth + SEARCH * problem.d * k**2
     total = work + (rounds + SHORT_ROUNDS) * sent
