@@ -13,6 +13,7 @@ from structlearn.distributed.driver import COST
 from structlearn.distributed.worker import Piece
 from structlearn.estimators.cluster import LayOut
 from structlearn.solvers import ActiveBlocks, Checkpoint
+from structlearn.solvers.bcfw.totals import COST as TOTAL_COST
 from structlearn.structures import Chain
 
 
@@ -67,6 +68,37 @@ def test_the_dual_never_decreases_and_is_that_of_the_blocks(aggregation, tmp_pat
     np.testing.assert_allclose(state.w, w, atol=1e-12)
     assert state.values[COST] == pytest.approx(cost, abs=1e-12)
     assert last == pytest.approx(optimum("chain"), rel=0.1)
+
+
+def test_the_steps_of_a_cautious_worker_are_shorter(tmp_path):
+    """From mu, the step to a first vertex is slope / (k p ||Phi^T delta||^2 / lambda) (Ma et al. 2015)."""
+    proposals = []
+    for aggregation in (1e3, 3e3):  # so that no step ends at the vertex
+        engine = Here(1)
+        spread_chains(tmp_path / f"{aggregation:g}", engine, aggregation=aggregation)
+        worker = engine.objects[0]
+        proposals.append(worker._propose(np.array([4]), worker.state.w))
+    less, more = proposals
+    assert less.change.any()
+    np.testing.assert_allclose(less.change, 3.0 * more.change, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(less.totals[TOTAL_COST], 3.0 * more.totals[TOTAL_COST], rtol=1e-9)
+
+
+def test_workers_share_the_visits_evenly(tmp_path):
+    engine = Here(2)
+    objective, solver = spread_chains(tmp_path, engine), JoinedBlocks(5, 4, adapt=False)
+    visits = np.zeros(2)
+    ask = objective.round
+
+    def counted(*args):
+        answers = ask(*args)
+        visits[:] += [one.oracle_calls for one in answers]
+        return answers
+
+    objective.round = counted
+    state = run(solver, objective, solver.start(objective, np.random.default_rng(0), None), 30)
+    assert visits.sum() == state.oracle_calls > 0
+    assert abs(visits[0] - visits[1]) <= 1e-9 + 0.05 * visits.sum()
 
 
 def test_a_run_without_adaptation_is_deterministic(tmp_path):

@@ -19,7 +19,6 @@ from structlearn.solvers import (
     BlockFrankWolfe,
     Checkpoint,
     GapSampling,
-    StochasticExtragradient,
     Stopping,
     Uniform,
     checkpoint,
@@ -30,7 +29,6 @@ from structlearn.solvers.bcfw.dense import DenseBlocks
 from structlearn.solvers.bcfw.exact import ExactDenseBlocks
 from structlearn.solvers.bcfw.lead import Pace
 from structlearn.solvers.bcfw.rounds import best_fractions, rounds_of
-from structlearn.solvers.bcfw.stochastic import w_of_z
 from structlearn.solvers.bcfw.totals import COST
 
 SOLVERS = {
@@ -44,14 +42,7 @@ SOLVERS = {
     "squared norm": (SquaredNorm(), "simplex", BlockFrankWolfe(exact=False)),
     "squared norm, exact": (SquaredNorm(), "simplex", BlockFrankWolfe()),
 }
-AHEAD = {
-    "ahead": (Zero(), "chain", StochasticExtragradient()),
-    "ahead, exact": (Zero(), "simplex", StochasticExtragradient()),
-    "ahead, entropy": (Shannon(), "chain", StochasticExtragradient()),
-}
-each = pytest.mark.parametrize(
-    ("regularizer", "family", "solver"), (SOLVERS | AHEAD).values(), ids=SOLVERS | AHEAD
-)
+each = pytest.mark.parametrize(("regularizer", "family", "solver"), SOLVERS.values(), ids=SOLVERS)
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +82,7 @@ def test_every_number_of_threads_has_the_same_optimum(regularizer, family, solve
         assert together.certificate.primal == pytest.approx(objective.primal(together.w), abs=1e-12)
 
 
-@pytest.mark.parametrize(("regularizer", "family", "solver"), SOLVERS.values(), ids=SOLVERS)
+@each
 def test_the_dual_never_decreases_and_is_that_of_the_point(regularizer, family, solver):
     objective = threaded(regularizer, family, 3)
     solver = replace(solver, examples_at_once=6, rounds=8)
@@ -137,18 +128,6 @@ def test_a_checkpoint_of_several_threads_goes_on_bit_for_bit(tmp_path, monkeypat
     other = threaded(*SOLVERS["active sets"][:2], 3)
     with pytest.raises(ValueError, match="other data or other parameters"):
         run(other, solver, tol=-1, passes=9, checkpoint=Checkpoint(tmp_path, 0.0, resume=True))
-
-
-@pytest.mark.parametrize(("regularizer", "family", "solver"), AHEAD.values(), ids=AHEAD)
-def test_what_is_followed_is_w_of_z(regularizer, family, solver):
-    objective, rng = threaded(regularizer, family, 3), np.random.default_rng(0)
-    solver = replace(solver, follows=3, rounds=8)
-    state = solver.start(objective, rng, None)
-    for _ in range(40):
-        state = solver.step(objective, state, rng)
-        w, cost = state.blocks.point.weights(objective)
-        np.testing.assert_allclose(w_of_z(objective, state), w, atol=1e-10)
-        assert state.totals[COST] == pytest.approx(cost, abs=1e-11)
 
 
 @pytest.mark.parametrize("metric", [0.7, 0.5])

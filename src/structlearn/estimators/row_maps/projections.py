@@ -50,13 +50,13 @@ class Principal(RowMap):
 
 @kept("sklearn.decomposition:TruncatedSVD", "the first singular directions, of sparse rows too")
 @dataclass(frozen=True, eq=False)
-class Singular(RowMap):
+class Truncated(RowMap):
     """x C^T."""
 
     components: Array
 
     @classmethod
-    def of(cls, fitted: Any) -> Singular:
+    def of(cls, fitted: Any) -> Truncated:
         return cls(fitted.components_)
 
     def check(self) -> None:

@@ -29,6 +29,8 @@ from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 #: Sweeps of coordinate ascent on the fractions, and the change at which they end.
 MOST_SWEEPS = 1000
 SETTLED = 1e-12
+#: Local parts of blocks, in the mean, for which the least lengths of rounds were measured (words of letters).
+PARTS_OF_A_VISIT = 200
 
 #: commits a fraction of the way that blocks have gone; returns what the cost gains beyond that fraction
 Commit = Callable[[float], float]
@@ -168,5 +170,10 @@ def rounds_of(order: Array, size: int) -> Iterator[Array]:
 
 
 def round_size(objective: Objective, rounds: int, least: int) -> int:
-    """Blocks of a round: a pass has so many rounds, unless they would be too short to be worth it."""
+    """Blocks of a round: a pass has so many rounds, unless they would be too short to be worth it.
+
+    least : visits of a thread that are worth a round, of blocks of `PARTS_OF_A_VISIT`; fewer of larger ones
+    """
+    parts = objective.scoring.start[-1] / objective.scoring.n_examples
+    least = max(1, int(least * min(1.0, PARTS_OF_A_VISIT / parts)))
     return max(-(-objective.n_active // rounds), least * objective.n_jobs)
