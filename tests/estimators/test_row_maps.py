@@ -95,7 +95,7 @@ def fitted_classifier(transformer, X):
 @pytest.mark.parametrize(
     ("transformer", "make"),
     [*((one, rows) for one in DENSE), *((one, sparse_rows) for one in SPARSE)],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_a_stored_transformer_is_the_fitted_one(path, transformer, make, dtype):
     X, new = make(dtype), make(dtype, seed=1, n=23)

@@ -18,10 +18,10 @@ from .data import Rng
 
 HINGE = (
     *("auto", "bcfw", "bcfw dense", "fw", "subgradient", "stochastic-subgradient", "cutting-plane"),
-    *("n-slack", "extragradient"),
+    *("n-slack", "extragradient", "seg"),
 )
-SMOOTH = ("sdca", "lbfgs", "gradient", "subgradient", "cutting-plane", "proximal")
-BENT = ("sdca", "subgradient", "cutting-plane")  # where the squared norm leaves parts out
+SMOOTH = ("sdca", "seg", "lbfgs", "gradient", "subgradient", "cutting-plane", "proximal")
+BENT = ("sdca", "seg", "subgradient", "cutting-plane")  # where the squared norm leaves parts out
 PLANES = ("cutting-plane", "n-slack")  # a pass takes longer, the more there have been
 ORDERS = ("permutation", "uniform", "gap")
 
@@ -52,20 +52,21 @@ def _kinds() -> list[Kind]:
         *_all(chains.ConditionedChains, {"hinge": HINGE, "softmax": SMOOTH, "sparsemax": BENT}),
         *_all(parts.Matchings, {"hinge": HINGE, "sparsemax": SMOOTH}),
         *_all(parts.Cuts, {"hinge": HINGE, "sparsemax": SMOOTH}),
-        *_all(parts.Trees, {"hinge": HINGE, "softmax": SMOOTH, "sparsemax": ("sdca", "lbfgs")}),
-        *_all(parts.FreeTrees, {"hinge": HINGE, "softmax": SMOOTH, "sparsemax": ("sdca", "lbfgs")}),
-        *_all(parts.Parsers, {"hinge": ("auto", "cutting-plane"), "softmax": ("sdca", "lbfgs")}),
+        *_all(parts.Trees, {"hinge": HINGE, "softmax": SMOOTH, "sparsemax": ("sdca", "seg", "lbfgs")}),
+        *_all(parts.FreeTrees, {"hinge": HINGE, "softmax": SMOOTH, "sparsemax": ("sdca", "seg", "lbfgs")}),
+        *_all(parts.Parsers, {"hinge": ("auto", "cutting-plane"), "softmax": ("sdca", "seg", "lbfgs")}),
         *_all(
-            parts.WholeChains, {"hinge": ("auto", "fw"), "softmax": ("sdca", "lbfgs"), "sparsemax": ("sdca",)}
+            parts.WholeChains,
+            {"hinge": ("auto", "fw"), "softmax": ("sdca", "seg", "lbfgs"), "sparsemax": ("sdca", "seg")},
         ),
         *_all(parts.LocalCopy, {"hinge": HINGE, "sparsemax": SMOOTH}),
-        *_all(parts.OwnCompiled, {"hinge": ("auto", "fw"), "sparsemax": ("sdca",)}),
+        *_all(parts.OwnCompiled, {"hinge": ("auto", "fw"), "sparsemax": ("sdca", "seg")}),
         *_all(parts.WrongOracle, {"hinge": ("bcfw", "bcfw dense", "fw", "cutting-plane", "n-slack")}),
     ]
     for layout in rows[1:]:
         found += _all(some.Binary, {"hinge": ("auto",), "logistic": ("sdca", "lbfgs")}, layout)
         found += _all(some.Multiclass, {"hinge": ("auto", "bcfw dense"), "softmax": ("sdca",)}, layout)
-        found += _all(chains.Chains, {"hinge": ("auto",), "softmax": ("sdca", "lbfgs")}, layout)
+        found += _all(chains.Chains, {"hinge": ("auto",), "softmax": ("sdca", "seg", "lbfgs")}, layout)
     for penalty in ("l1", "group"):
         found += [
             Kind(some.Multiclass, loss, "proximal", rows[0], penalty)
@@ -124,6 +125,13 @@ def _options(rng: Rng, kind: Kind) -> dict[str, Callable[[], Any]]:
             **active,
             "forget_after": one_of(0, 1),
             "most_atoms": one_of(2, 3),
+        },
+        "seg": {
+            "exact": one_of(True, False),
+            **active,
+            "forget_after": one_of(0, 1),
+            "most_atoms": one_of(2, 3),
+            "follows": one_of(1, 5),
         },
         "sdca": {**blocks, "exact": one_of(True, False), "smoothing": one_of(0.5, 1e-6)},
         "coordinate-ascent": {**blocks, "focus": one_of(0.0, 2.0)},

@@ -27,8 +27,11 @@ class CellJob(NamedTuple):
     y: object
     #: a few examples, on which code is loaded before anything is measured
     few: tuple[object, object]
+    #: those that are wanted of it
     gaps: tuple[float, ...]
     limit: float
+    #: the least gap of the study: when the gap is looked at depends on it
+    tol: float
 
 
 class Effort(NamedTuple):
@@ -56,9 +59,9 @@ def measure(job: CellJob) -> Measured:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the record says what was not reached
         clone(job.estimator).set_params(max_passes=_REHEARSED).fit(*job.few)
-        meter = _Meter(job.limit)
+        meter = _Meter(job.limit, min(job.gaps))
         estimator = clone(job.estimator).set_params(
-            tol=min(job.gaps), max_passes=1e9, max_seconds=_PATIENCE * job.limit, callback=meter
+            tol=job.tol, max_passes=1e9, max_seconds=_PATIENCE * job.limit, callback=meter
         )
         meter.begin()
         estimator.fit(job.X, job.y)
@@ -87,8 +90,8 @@ class _Meter:
     and the first evaluation the processor is taken to run as the clock does (`row.seconds`).
     """
 
-    def __init__(self, limit: float) -> None:
-        self._limit = limit
+    def __init__(self, limit: float, gap: float) -> None:
+        self._limit, self._gap = limit, gap
         self._looks: list[_Look] = []
 
     def begin(self) -> None:
@@ -101,7 +104,7 @@ class _Meter:
             cpu, clock = self._spent(), self._clock.seconds
             self._before = cpu * max(0.0, 1.0 - row.seconds / clock) if clock > 0 else 0.0
         self._looks.append(self.look())
-        return self._looks[-1].cpu_seconds >= self._limit
+        return row.gap <= self._gap or self._looks[-1].cpu_seconds >= self._limit
 
     def look(self) -> _Look:
         return _Look(self._spent() - self._before, self._memory.bytes)

@@ -209,7 +209,7 @@ class _Study:
             if left() <= 0.0:
                 return
             targets = tuple(self.results.targets(cell))
-            yield cell, CellJob(self.estimator(cell), X, y, few, targets, limit)
+            yield cell, CellJob(self.estimator(cell), X, y, few, targets, limit, min(self._plan.gaps))
 
     def estimator(self, cell: Cell) -> Trainable:
         """The estimator of a cell."""
