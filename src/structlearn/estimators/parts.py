@@ -51,9 +51,8 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
         """Check the data and lay it out."""
         if self.class_weight is not None:
             raise ValueError(f"{type(self).__name__} has no classes to weigh; use cost or sample_weight.")
-        memory, (rows, axes) = Memory(self.memory), self._read(X, structure)
-        self.n_features_in_ = rows.shape[1]
-        scoring = self._part_scoring(structure, self._fit_rows(rows, memory), axes)
+        memory = Memory(self.memory)
+        scoring = self._training_scoring(X, structure, memory)
         outputs = as_list(y, "y")
         check_same_length(X, outputs)
         weight = check_weights(sample_weight, scoring.n_examples)
@@ -96,6 +95,12 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
         if self.structure_.part_ndim == 2:
             return [parts.reshape(scoring.shapes[i]).copy() for i, parts in answers]
         return [parts.copy() for _, parts in answers]
+
+    def _training_scoring(self, X: Tables, structure: S, memory: Memory) -> PartScoring:
+        """That of the training data, to whose rows the map is fitted."""
+        rows, axes = self._read(X, structure)
+        self.n_features_in_ = rows.shape[1]
+        return self._part_scoring(structure, self._fit_rows(rows, memory), axes)
 
     def _scoring(self, X: Tables) -> PartScoring:
         check_is_fitted(self, "weights_")

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array, eye_array, kron, vstack
 from structlearn.apps.alignment.vectors import Vectors, Words, WordVectors
 from structlearn.core.callbacks import Callback
 from structlearn.core.contract import Array
+from structlearn.core.memory import Memory
 from structlearn.estimators import StructuredPredictor
 from structlearn.metrics import link_scores
 from structlearn.scoring.parts.sums import Items, SumScoring
@@ -74,7 +75,12 @@ class WordMatcher(StructuredPredictor):
     The parameters are those of `StructuredPredictor`.
     """
 
-    def _read(self, X: Any, structure: Structure) -> Any:
+    def _training_scoring(self, X: Any, structure: Structure, memory: Memory) -> Any:
+        scoring = SumScoring(X.rows, X.columns)
+        self.n_features_in_ = scoring.n_features
+        return scoring
+
+    def _scoring(self, X: Any) -> Any:
         return SumScoring(X.rows, X.columns)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
