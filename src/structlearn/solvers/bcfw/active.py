@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from structlearn.solvers.bcfw.block_frank_wolfe import ActiveBlocks
 
 #: One more visit of a thread in a round for so many weights, which a round adds up.
-WEIGHTS_A_VISIT = 2000
+WEIGHTS_A_VISIT = 1000
 #: Blocks without room may be at most this fraction: they make place by forgetting or mixing, which needs no
 #: copy of all the others.
 MOST_FULL = 0.02

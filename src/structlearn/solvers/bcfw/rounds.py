@@ -119,10 +119,11 @@ def combine(changes: Any, scalars: Any, pace: Any, w: Any, totals: Any, lag: Any
 def add_changes(changes: Any, fractions: Any, out: Any) -> None:
     """out <- out + sum_k fractions_k d_k."""
     for begin in range(0, out.size, WEIGHTS_AT_ONCE):
-        end = min(begin + WEIGHTS_AT_ONCE, out.size)
+        some = out[begin : begin + WEIGHTS_AT_ONCE]
         for k in range(fractions.size):
-            for j in range(begin, end):
-                out[j] += fractions[k] * changes[k, j]
+            change = changes[k, begin : begin + WEIGHTS_AT_ONCE]
+            for j in range(some.size):
+                some[j] += fractions[k] * change[j]
 
 
 @kernel
