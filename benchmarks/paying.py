@@ -1,6 +1,7 @@
 """Where a second core pays: training by one thread, by two, and by two processes (local:2), in turn.
 
-python benchmarks/paying.py [letters seg matching cut parsing chains] [--repeats 3] [--local] [--first-thread]
+python benchmarks/paying.py [letters seg matching cut parsing chains ...] [--repeats 3] [--local]
+                            [--first-thread]
 
 Seconds are those of the certificate: from the first step to the gap, without compilation. Medians. On a busy
 machine two threads wait for each other: then compare the processor time of the first thread, which does its
@@ -45,6 +46,12 @@ PROBLEMS = {
         {"regularization": 0.01, "tol": 1e-2, "solver": "bcfw", "fit_intercept": False},
         True,
     ),
+    "letters-seg": (
+        ChainClassifier,
+        words,
+        {"regularization": 0.01, "tol": 1e-2, "solver": "seg", "fit_intercept": False},
+        False,
+    ),
     "seg": (
         ChainClassifier,
         words,
@@ -59,6 +66,12 @@ PROBLEMS = {
     ),
     "matching": (
         MatchingClassifier,
+        lambda: make_matchings(1000, 60, 60, 12, random_state=0, noise=1.0),
+        {"regularization": 0.1, "tol": 1e-2, "solver": "seg"},
+        False,
+    ),
+    "matching-bcfw": (
+        MatchingClassifier,
         lambda: make_matchings(200, 60, 60, 12, random_state=0, noise=1.0),
         {"regularization": 0.1, "tol": 5e-2, "solver": "bcfw"},
         True,
@@ -66,7 +79,7 @@ PROBLEMS = {
     "cut": (
         CutSegmenter,
         lambda: make_segmentations(100, 50, 50, random_state=0),
-        {"regularization": 625.0, "tol": 1e-2, "solver": "bcfw"},
+        {"regularization": 625.0, "tol": 1e-3, "solver": "seg"},
         False,
     ),
     "parsing": (TreeParser, sentences, {"tol": 0.2}, False),

@@ -33,6 +33,7 @@ from common import letters
 
 from structlearn import ChainClassifier
 from structlearn.estimators import cluster
+from structlearn.solvers.bcfw.active import WEIGHTS_A_VISIT, ActiveSetBlocks
 from structlearn.solvers.bcfw.rounds import PARTS_OF_A_VISIT
 
 WORKERS = (1, 2, 4, 16, 64)
@@ -43,8 +44,6 @@ GAP, MOST_PASSES = 1e-2, 200
 SEARCH = 0.26 / (1e5 * 100**2)
 #: rounds over blocks worth another visit that follow each full pass
 SHORT_ROUNDS = 8
-#: visits of a thread in a round: 64 and one more for 1,000 weights
-VISITS = 64
 #: the driver's rule: work of a round is so many times its sending, within the fewest and most rounds
 WORTH = 4.0
 
@@ -162,7 +161,8 @@ def thread_seconds(problem: Problem, k: int, counted: dict[str, float], slower: 
     """The same for k threads, without a limit of memory bandwidth beyond what two have shown."""
     if k == 1:
         return problem.passes * problem.n * problem.visit, 1.0
-    visits = int((VISITS + problem.d // 1000) * min(1.0, PARTS_OF_A_VISIT / problem.parts))
+    least = ActiveSetBlocks.least_visits + problem.d // WEIGHTS_A_VISIT
+    visits = int(least * min(1.0, PARTS_OF_A_VISIT / problem.parts))
     rounds = max(1, problem.n // (k * visits))
     work = problem.n * problem.visit * slower / k
     total = work + rounds * SEARCH * problem.d * (k**2 + 4 * k)
@@ -187,10 +187,14 @@ def _table(workers, rows) -> None:
     print("|---" * (2 + len(workers)) + "|")
     for name, ((alone, _), *others) in rows:
         cells = " | ".join(
-            f"{alone / took:.2g} ({work:.0%})" if took > 0 else f"not counted ({work:.0%})"
+            f"{alone / took:.2g} ({work:.0%})" if 0 < took < np.inf else f"{_why(took)} ({work:.0%})"
             for took, work in others
         )
         print(f"| {name} | {alone:.3g} | {cells} |")
+
+
+def _why(took: float) -> str:
+    return "never" if took == np.inf else "not counted"
 
 
 def main() -> None:

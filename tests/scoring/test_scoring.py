@@ -15,6 +15,7 @@ from structlearn.scoring import GraphScoring, JointScoring, PartScoring, RowScor
 from structlearn.scoring.defaults import score_all
 from structlearn.scoring.erased import erase
 from structlearn.scoring.parts.sums import Items
+from structlearn.scoring.rows import rows as rows_module
 from structlearn.scoring.rows.rows import LONGEST_GRAM, SPARSE_ENOUGH, DenseRows, SparseRows
 
 LENGTHS = np.array([1, 4, 2])
@@ -253,6 +254,17 @@ def features_behind(erased):
 @pytest.mark.parametrize(("density", "form"), [(SPARSE_ENOUGH / 2, SparseRows), (1.0, DenseRows)])
 def test_dense_data_with_few_non_zeros_is_stored_as_csr(density, form):
     assert isinstance(rows(density=density).record.rows, form)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_stored_as_csr_are_those_that_scipy_makes(dtype, monkeypatch):
+    monkeypatch.setattr(rows_module, "ROWS_AT_ONCE", 3)
+    X = sparse.random_array((10, 7), density=0.2, rng=np.random.default_rng(0)).toarray().astype(dtype)
+    X[[2, 9]] = 0.0
+    found, wanted = RowScoring(X, np.full(5, 2), 3).record.rows, sparse.csr_matrix(X)
+    assert found.data.dtype == dtype
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
 
 
 def test_nothing_wide_is_stored_for_wide_sparse_rows():

@@ -28,8 +28,8 @@ from structlearn.solvers.bcfw import active
 from structlearn.solvers.bcfw.dense import DenseBlocks
 from structlearn.solvers.bcfw.exact import ExactDenseBlocks
 from structlearn.solvers.bcfw.lead import Pace
-from structlearn.solvers.bcfw.rounds import best_fractions, rounds_of
-from structlearn.solvers.bcfw.totals import COST
+from structlearn.solvers.bcfw.rounds import WEIGHTS_AT_ONCE, best_fractions, combine, rounds_of
+from structlearn.solvers.bcfw.totals import COST, STEPS
 
 SOLVERS = {
     "active sets": (Zero(), "chain", ActiveBlocks()),
@@ -142,6 +142,23 @@ def test_shares_maximise_the_dual_over_the_box(metric):
         cvxpy.Problem(cvxpy.Maximize(value), [gamma >= 0, gamma <= 1]).solve(solver="CLARABEL")
         np.testing.assert_allclose(best_fractions(changes, costs, w, pace), gamma.value, atol=1e-5)
     np.testing.assert_array_equal(best_fractions(np.zeros((2, 5)), np.array([1.0, -1e-9]), w, pace), [1, 0])
+
+
+def test_changes_are_added_up_over_all_weights():
+    """More weights than are read at once, and not a multiple of them."""
+    rng = np.random.default_rng(0)
+    d = 2 * WEIGHTS_AT_ONCE + 17
+    changes, w, lag = 1e-2 * rng.standard_normal((3, d)), rng.standard_normal(d), rng.standard_normal(d)
+    scalars, totals = np.zeros((3, 4)), np.zeros(4)
+    scalars[:, COST], scalars[:, STEPS] = [2.0, 1.5, 1.0], 2.0
+    pace = Pace(0.5, 0.5)
+    before, lag_before = w.copy(), lag.copy()
+    fractions = combine(changes, scalars, pace, w, totals, lag)
+    np.testing.assert_allclose(w, before + fractions @ changes)
+    np.testing.assert_allclose(lag, lag_before + 6 * 5 / 2 * (fractions @ changes))
+    slope = scalars[:, COST] - 0.5 * changes @ (before + fractions @ changes)
+    assert ((slope > -1e-9) | (fractions == 0)).all()
+    assert ((slope < 1e-9) | (fractions == 1)).all()
 
 
 def test_rounds_have_no_block_twice():

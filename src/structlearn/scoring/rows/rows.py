@@ -20,6 +20,8 @@ from structlearn.scoring.rows.storage import DenseRows, SparseRows
 
 #: Dense data with fewer non-zeros than this is faster, and no larger, as CSR.
 SPARSE_ENOUGH = 0.3
+#: Dense rows that are looked through at once, so that what is made of them on the way stays small.
+ROWS_AT_ONCE = 1024
 
 
 class RowScoring(Scoring):
@@ -71,7 +73,7 @@ class RowScoring(Scoring):
         """The record without Gram matrices: enough to score."""
         X = self.X
         if isinstance(X, np.ndarray) and self.sparsify and np.count_nonzero(X) < SPARSE_ENOUGH * X.size:
-            X = sparse.csr_matrix(X)
+            X = _as_csr(X)
         if isinstance(X, np.ndarray):
             rows: DenseRows | SparseRows = DenseRows(_read_only(X))
         else:
@@ -147,6 +149,16 @@ class RowScoring(Scoring):
     def _rows(self, first: int, last: int) -> Array | sparse.csr_matrix:
         """Rows of a range of examples, in float64: float32 is for storage."""
         return self.X[self.first[first] : self.first[last]].astype(np.float64, copy=False)
+
+
+def _as_csr(X: Array) -> sparse.csr_matrix:
+    """As `sparse.csr_matrix(X)` makes it, several times as fast."""
+    d = X.shape[1]
+    flat = [a * d + np.flatnonzero(X[a : a + ROWS_AT_ONCE] != 0) for a in range(0, len(X), ROWS_AT_ONCE)]
+    where = np.concatenate(flat)
+    rows, columns = np.divmod(where, d)
+    indptr = starts(np.bincount(rows, minlength=len(X)))
+    return sparse.csr_matrix((X.ravel()[where], columns, indptr), shape=X.shape)
 
 
 def _read_only(array: Array) -> Array:

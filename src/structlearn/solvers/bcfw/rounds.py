@@ -29,6 +29,8 @@ from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 #: Sweeps of coordinate ascent on the fractions, and the change at which they end.
 MOST_SWEEPS = 1000
 SETTLED = 1e-12
+#: Weights of which all threads' changes are read at once: they stay in the nearest cache meanwhile.
+WEIGHTS_AT_ONCE = 2048
 #: Local parts of blocks, in the mean, for which the least lengths of rounds were measured (words of letters).
 PARTS_OF_A_VISIT = 200
 
@@ -104,16 +106,24 @@ def combine(changes: Any, scalars: Any, pace: Any, w: Any, totals: Any, lag: Any
         paid += fractions[k] * scalars[k, COST]
         totals[STEPS] += scalars[k, STEPS]
         totals[CACHED_GAP] += scalars[k, CACHED_GAP]
-        for j in range(w.size):
-            w[j] += fractions[k] * changes[k, j]
+    add_changes(changes, fractions, w)
     totals[COST] += paid
     if lag.size:  # all steps of the round count as made at its end
         age = _age(totals)
         totals[LAG_COST] += age * paid
-        for k in range(fractions.size):
-            for j in range(w.size):
-                lag[j] += age * fractions[k] * changes[k, j]
+        add_changes(changes, age * fractions, lag)
     return fractions
+
+
+@kernel
+def add_changes(changes: Any, fractions: Any, out: Any) -> None:
+    """out <- out + sum_k fractions_k d_k."""
+    for begin in range(0, out.size, WEIGHTS_AT_ONCE):
+        some = out[begin : begin + WEIGHTS_AT_ONCE]
+        for k in range(fractions.size):
+            change = changes[k, begin : begin + WEIGHTS_AT_ONCE]
+            for j in range(some.size):
+                some[j] += fractions[k] * change[j]
 
 
 @kernel
@@ -121,11 +131,18 @@ def best_fractions(changes: Any, costs: Any, w: Any, pace: Any) -> Any:
     """gamma, by coordinate ascent from zero on <slope, gamma> - 1/2 <gamma, steep gamma> over the box."""
     n = changes.shape[0]
     curvature = pace.strength * (pace.strength / pace.metric)
-    slope, steep, fractions = np.empty(n), np.empty((n, n)), np.zeros(n)
+    slope, steep, fractions = np.zeros(n), np.zeros((n, n)), np.zeros(n)
+    for begin in range(0, w.size, WEIGHTS_AT_ONCE):
+        end = min(begin + WEIGHTS_AT_ONCE, w.size)
+        for k in range(n):
+            own = changes[k, begin:end]
+            slope[k] += _dot(own, w[begin:end])
+            for j in range(k + 1):
+                steep[k, j] += _dot(own, changes[j, begin:end])
     for k in range(n):
-        slope[k] = costs[k] - pace.strength * _dot(changes[k], w)
+        slope[k] = costs[k] - pace.strength * slope[k]
         for j in range(k + 1):
-            steep[k, j] = steep[j, k] = curvature * _dot(changes[k], changes[j])
+            steep[k, j] = steep[j, k] = curvature * steep[k, j]
     for _ in range(MOST_SWEEPS):
         largest = 0.0
         for k in range(n):

@@ -175,12 +175,15 @@ def _roundings(state: BlockState, ratio: float, square: float) -> float:
 
 def _travelled(objective: Objective, point: BlockPoint) -> float:
     """sum_i p_i^2 ||Phi_i^T (mu_i - z_i)||^2."""
-    scoring, total = objective.scoring.for_pass(sum_of_squares), 0.0
-    for first, last in objective.scoring.chunks():
+
+    def one(chunk: tuple[int, int]) -> float:
+        first, last = chunk
         delta = objective.gold_blocks(first, last) - point.dense_blocks(first, last)
         start = objective.point_start[first : last + 1]
-        total += sum_of_squares(scoring, first, start, objective.weight, delta)
-    return total
+        scoring = objective.scoring.for_pass(sum_of_squares)
+        return float(sum_of_squares(scoring, first, start, objective.weight, delta))
+
+    return sum(objective.oracle.each_chunk(one))
 
 
 @kernel
