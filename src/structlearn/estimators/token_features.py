@@ -328,7 +328,7 @@ class _Reader:
     def _add_features(self, features: Mapping[str, object], prefix: str) -> None:
         append, pairs = self._codes.append, self._pairs
         for name, value in features.items():
-            if prefix:
+            if prefix and isinstance(name, str):
                 name = f"{prefix}{name}"
             if type(value) is str:
                 append(pairs[name][value])
