@@ -179,7 +179,9 @@ def test_damaged_names_are_refused(text, tmp_path):
         tensors["features:ends"] = np.arange(1, n + 1)
 
     changes = {
-        "do not end where they should": lambda header, tensors: tensors["features:ends"].__setitem__(0, 10**6),
+        "do not end where they should": lambda header, tensors: tensors["features:ends"].__setitem__(
+            0, 10**6
+        ),
         "have no names": lambda header, tensors: tensors.pop("features:ends"),
         "a feature has two columns": twice,
         "features.min_count must be": lambda header, tensors: header["features"].update(min_count="1"),
