@@ -54,5 +54,5 @@ def test_empty_labels(tmp_path):
     path.write_text("O\ta\n\tb\n")
     file = CrfsuiteFile(path)
     assert len(list(file)) == 1
-    with pytest.raises(DataError, match="line 2.*the label is empty"):
+    with pytest.raises(DataError, match=r"line 2.*the label is empty"):
         file.check_labels()

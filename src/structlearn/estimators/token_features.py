@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeGuard
 
 import numpy as np
 from scipy import sparse
@@ -31,7 +31,7 @@ _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 _LISTS = (list, set, frozenset)
 
 
-def is_named(X: object) -> bool:
+def is_named(X: Any) -> TypeGuard[Sequence[Sequence[TokenForm]]]:
     """Whether sentences hold features by name: as the first token that has any shows."""
     for sentence in X if _is_sequence(X) else ():
         for token in sentence if _is_sequence(sentence) else (None,):
@@ -160,7 +160,11 @@ class TokenFeatures:
 
     def stored(self) -> tuple[dict[str, object], dict[str, Array]]:
         """What a file's header says, and arrays: names end to end in UTF-8, or keys."""
-        about = {"n_features": self.n_features, "min_count": self.min_count, "hash_bits": self.hash_bits}
+        about: dict[str, object] = {
+            "n_features": self.n_features,
+            "min_count": self.min_count,
+            "hash_bits": self.hash_bits,
+        }
         if self.names_ is None:
             return about, {"keys": self.keys_}
         texts = [_bytes(name) for name in self.names_]

@@ -119,7 +119,7 @@ class Tagger(BaseEstimator):
         if self.transitions is not None:
             templates = parse_templates([*templates, *parse_templates(self.transitions)])
         tokens = self._tokens(X)
-        self.features_ = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
+        self.features_: Any = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
         return self.rows(tokens)
 
     def _fit_named(self, X: Sequence[Sequence[TokenForm]]) -> Stacked:
@@ -231,8 +231,7 @@ class Tagger(BaseEstimator):
         words: dict[str, Any] = {}
         features: TextFeatures | TokenFeatures
         if is_of_names(bundle):
-            features = chain.features_
-            words["keep_names"] = features.keep_names
+            features, words["keep_names"] = chain.features_, chain.features_.keep_names
         else:
             plan, features = Plan.from_notes(bundle.notes), _features_of(bundle)
             words |= {"columns": plan.columns, "templates": bundle.notes["templates"]}
