@@ -146,7 +146,7 @@ class Tagger(BaseEstimator):
         """The features of sentences, a row per word."""
         if isinstance(self.features_, TokenFeatures):
             if isinstance(X, Tokens):
-                raise ValueError("The tagger was trained on features by name; give dicts or lists of strings.")
+                raise ValueError("The tagger was trained on features by name; give dicts or lists of names.")
             return self.features_.transform(X)
         tokens = self._tokens(X)
         return Stacked(self.features_.transform(tokens), tokens.lengths)
