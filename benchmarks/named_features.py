@@ -60,14 +60,13 @@ def fit(form):
     else:
         X, X_test = list(dicts(X)), list(dicts(X_test))
     Tagger(**options, chain_options={"max_passes": 1}, tol=1e9).fit(X, y)  # compiles
-    before = peak()
     begin = time.process_time()
     tagger = Tagger(**options).fit(X, y)
     seconds = time.process_time() - begin
     print(
         f"{form}: {tagger.features_.n_features} features, {seconds:.1f} s of the processor, F1 "
         f"{100 * f1(y_test, tagger.predict(X_test)):.2f}, gap {tagger.certificate_.gap:.4f}, "
-        f"{tagger.certificate_.passes:.0f} passes; peak memory {peak():.2f} GB (before training {before:.2f})"
+        f"{tagger.certificate_.passes:.0f} passes; peak memory {peak():.2f} GB"
     )
     begin = time.process_time()
     rows = tagger.fit_features(X)
