@@ -197,3 +197,29 @@ def test_bad_files_for_a_model(refused, chunker, write):
     message = refused("predict", chunker, wide)
     assert "wide.txt, line 1: 4 columns; the model was trained on 2 feature columns and a label" in message
     assert "no labels to compare with" in refused("evaluate", chunker, write("a b\n", "bare.txt"))
+
+
+def test_files_of_crfsuite(run, refused, write, tmp_path):
+    out, lines = tmp_path / "model.st", []
+    for one in phrases():
+        lines += [f"{label}\tw={word}\tpos={tag}\tlength:{len(word)}" for word, tag, label in one] + [""]
+    data = write("\n".join(lines), "data.txt")
+    run("train", "chunk", data, "--out", out, *QUICK)
+    labels = "\n".join(line.split("\t")[0] for line in lines)
+    assert run("predict", out, data).stdout == labels
+    assert values(run("evaluate", out, data).stdout)["f1"] == "1"
+    tagger = load(out)
+    assert "w=the" in tagger.features_.get_feature_names_out()
+    found = tagger.predict([[{"w=the": True, "length": 3}, {"w=dog": 1, "pos=N": 1}]])
+    assert found[0].tolist() == ["B-NP", "I-NP"]
+    run("train", "tag", data, "--hash-bits", "10", "--out", out, *QUICK)
+    assert load(out).chain_.n_features_in_ == 1024
+    assert "no words to show" in refused("show", out, data, "--out", tmp_path / "page.html")
+    unknown = write("NEW\tw=a\n", "unknown.crfsuite")
+    assert "never saw the label" in refused("evaluate", out, unknown)
+    bad = write("O\ta:x\n", "bad.crfsuite")
+    assert "bad.crfsuite, line 1" in refused("train", "tag", bad, "--out", out)
+    words = write(plain(phrases()), "words.txt")
+    assert "--keep-names goes with files of CRFsuite" in refused(
+        "train", "tag", words, "--keep-names", "--out", out
+    )

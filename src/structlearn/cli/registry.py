@@ -92,7 +92,7 @@ TASKS: Registry[TaskEntry] = Registry(
             reads="tag, chunk and ner read CoNLL-style columns (one token a line, the word first and the "
             "label last, a blank line between sentences) or CoNLL-U, and make features of words and other "
             "columns by templates. If tag finds a column of numbers or of name=value cells, the cells are "
-            "the features.",
+            "the features. They read files of CRFsuite, too (label, then feature[:value] ... between tabs).",
             figures="tag: accuracy (tokens) and exact_match (whole sequences);",
         ),
         TaskEntry(

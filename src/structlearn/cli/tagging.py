@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from structlearn import metrics
 from structlearn.apps.tagging.plan import Plan, make_plan
 from structlearn.apps.tagging.spans import span_scores, tag_type
-from structlearn.apps.tagging.tagger import FEATURES, Tagger
+from structlearn.apps.tagging.tagger import FEATURES, Tagger, is_of_names, named_notes
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
 from structlearn.cli.formats import ENTRY
 from structlearn.cli.labels import positions
@@ -19,7 +19,9 @@ from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training
 from structlearn.core.contract import Array
 from structlearn.core.wording import plain, quoted
 from structlearn.data import DataError, Tokens, filled, has_own_features, read_tokens, split_rows
+from structlearn.data.crfsuite import CrfsuiteFile, is_crfsuite
 from structlearn.estimators.persistence import Bundle
+from structlearn.estimators.token_features import NamedRows, TokenFeatures
 
 if TYPE_CHECKING:
     from structlearn.estimators import ChainClassifier
@@ -27,8 +29,10 @@ if TYPE_CHECKING:
 
 #: --templates for files whose cells are the features
 CELLS = "cells"
+#: --templates for files of CRFsuite
+ITEMS = "crfsuite"
 _READING: dict[str, tuple[str, ...]] = dict.fromkeys(
-    ["label", "columns", "templates", "transitions", "min-count", "hash-bits"], ()
+    ["label", "columns", "templates", "transitions", "min-count", "hash-bits", "keep-names"], ()
 )
 
 
@@ -48,12 +52,17 @@ class Tag(Task):
     transitions: str | None = None
     min_count: int = 1
     hash_bits: int | None = None
+    keep_names: bool = False
 
     def with_options(self, **options: Any) -> Tag:
         return replace(self, **{name: value for name, value in options.items() if value is not None})
 
     def read(self, path: Path, target: str | None) -> Training:
         """Read a column file and learn its features."""
+        if self.templates == ITEMS or (self._is_free and is_crfsuite(path)):
+            return self._read_items(path, target)
+        if self.keep_names:
+            raise ValueError("--keep-names goes with files of CRFsuite; features of templates have no names.")
         label = self.label if self.label is not None else target
         tokens = read_tokens(path, lambda names: self._wanted(names, label))
         plan = self._plan(tokens.layout.names, label)
@@ -81,6 +90,31 @@ class Tag(Task):
             tagger.problem_parameters(len(tokens)),
         )
 
+    @property
+    def _is_free(self) -> bool:
+        """Whether no flag says what a file's columns are."""
+        return self.templates is None and self.columns is None and self.label is None
+
+    def _read_items(self, path: Path, target: str | None) -> Training:
+        """Read a file of CRFsuite, whose features have names."""
+        if self.columns is not None or self.label is not None or target is not None or self.transitions:
+            raise ValueError(
+                "--label, --columns and --transitions go with column files, not with CRFsuite's."
+            )
+        features = TokenFeatures(self.min_count, self.hash_bits, self.keep_names or None)
+        file = CrfsuiteFile(path)
+        X = features.fit_transform(file)
+        file.check_labels()
+        summary = f"{len(X)} sequences, {X.rows.shape[0]} tokens with {features.n_features} features"
+        parameters = Tagger().problem_parameters(len(X))
+        return Training(X, file.labels, named_notes(), {}, summary, {}, parameters)
+
+    def check_packing(self, training: Training) -> str:
+        """As every task; features that have names are not packed."""
+        if isinstance(training.X, NamedRows):
+            raise ValueError("Files of CRFsuite are not packed; train reads them.")
+        return super().check_packing(training)
+
     def _plan(self, names: tuple[str, ...], label: str | None) -> Plan:
         columns = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
         templates = None if self.templates == CELLS else self.templates
@@ -98,6 +132,10 @@ class Tag(Task):
 
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read a column file with or without the label column."""
+        if is_of_names(bundle):
+            file = CrfsuiteFile(path)
+            X = bundle.estimator.features_.transform(file)
+            return Inputs(X, file.labels if labels else None)
         if FEATURES not in bundle.arrays:
             return reread_cells(path, bundle)
         plan = Plan.from_notes(bundle.notes)
@@ -110,7 +148,7 @@ class Tag(Task):
     def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
         """The file itself, the label column filled; with confidences, the probability of each label.
 
-        Of packed data, which has no lines to fill, the labels alone.
+        Of packed data, which has no lines to fill, and of files of CRFsuite the labels alone.
         """
         estimator, page = bundle.estimator, inputs.source
         predicted = estimator.predict(inputs.X)
@@ -122,7 +160,7 @@ class Tag(Task):
 
     def check_notes(self, bundle: Bundle) -> None:
         """The plan and its features, or the vocabulary of the cells."""
-        if FEATURES in bundle.arrays:
+        if FEATURES in bundle.arrays or is_of_names(bundle):
             Tagger.of(bundle)
             return
         check_cells(bundle)
@@ -131,6 +169,8 @@ class Tag(Task):
         """Tagged text; the words are the first column that is not the label."""
         from structlearn.reports.tagged_text import TaggedText, tagged_page
 
+        if is_of_names(bundle):
+            raise ValueError("A file of CRFsuite has no words to show; show draws models of column files.")
         X, gold, source = self.reread(path, bundle, labels=True)
         tokens = source.tokens
         first = next(name for name in tokens.columns if name != source.label)
@@ -150,10 +190,14 @@ class Tag(Task):
         for one in inputs.y:
             for label in one.tolist():
                 if own(label) not in known:
-                    raise inputs.source.tokens.error(
+                    problem = (
                         f"training never saw the label {quoted(label)}; to count such labels as mistakes, "
-                        "give --count-unknown.",
-                        token,
+                        "give --count-unknown."
+                    )
+                    raise (
+                        inputs.source.tokens.error(problem, token)
+                        if inputs.source
+                        else DataError(f"{problem[0].upper()}{problem[1:]}")
                     )
                 token += 1
 

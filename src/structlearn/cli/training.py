@@ -149,7 +149,8 @@ class ReadingOptions:
         option(
             "T",
             "tag, chunk, ner: feature templates, such as 'word[-1..1] word.suffix1..3 pos[-1]&pos', or the "
-            "word cells if the columns hold features themselves.  [default: see docs/tagging.md]",
+            "word cells if the columns hold features themselves, or crfsuite for a file of "
+            "CRFsuite.  [default: see docs/tagging.md]",
         ),
     ] = None
     transitions: Annotated[
@@ -165,6 +166,14 @@ class ReadingOptions:
     hash_bits: Annotated[
         int | None, option("N", "tag, chunk, ner: number features by N bits of a hash, no vocabulary.")
     ] = None
+    keep_names: Annotated[
+        bool,
+        switch(
+            "--keep-names",
+            "tag, chunk, ner with files of CRFsuite: keep the names of features in the model, however many.  "
+            "[default: below a million]",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from structlearn.estimators.inputs import (
 from structlearn.estimators.layout import Pieces, gold_and_cost
 from structlearn.estimators.rows import RowEstimator
 from structlearn.estimators.scikit import Rows, balanced_weights, check_is_fitted
+from structlearn.estimators.token_features import NamedInputs
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.problem.oracle import Oracle
 from structlearn.scoring import JointScoring, RowScoring, Scoring
@@ -40,7 +41,7 @@ T = TypeVar("T")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ChainClassifier(RowEstimator[Chain | ConditionedChain]):
+class ChainClassifier(NamedInputs, RowEstimator[Chain | ConditionedChain]):
     """Sequence labelling over the `Chain`: theta = <w_k, x_t> for labels, one weight for each transition.
 
     The parameters are those of `StructuredEstimator`, and two more. `cost` may be an array of shape (K,), by
@@ -63,6 +64,7 @@ class ChainClassifier(RowEstimator[Chain | ConditionedChain]):
     transition_coef_ : ndarray of shape (n_classes, n_classes), from and to
     conditioned_coef_ : ndarray of shape (n_transition_features, n_classes, n_classes), where asked for
     start_coef_, end_coef_ : ndarray of shape (n_classes,), where asked for
+    features_ : TokenFeatures, where features have names
     classes_, n_features_in_, weights_, certificate_, history_
     """
 
@@ -85,8 +87,11 @@ class ChainClassifier(RowEstimator[Chain | ConditionedChain]):
     ) -> ChainClassifier:
         """Train on sequences: X a list of (length, d) arrays or CSR matrices, y a list of label arrays.
 
+        Or X is a list of sequences of tokens, each a dict of features or a list of their names, as
+        python-crfsuite takes them (see `TokenFeatures`); all other methods then take the same.
         With a `distributed.Client` training runs on its cluster (see `structlearn.distributed`).
         """
+        X = self._learn_features(X)
         if client is None:
             self._train(self._lay_out(X, y, sample_weight))
         else:
@@ -229,7 +234,9 @@ class ChainClassifier(RowEstimator[Chain | ConditionedChain]):
     def _scoring(self, X: Tables) -> tuple[Scoring, Array]:
         """The scoring of all sequences that are not empty, and which of them are not."""
         check_is_fitted(self, "weights_")
-        rows, shapes = stack_examples(X, ndim=2, noun="Sequence", n_features=self.n_features_in_)
+        rows, shapes = stack_examples(
+            self._numbered(X), ndim=2, noun="Sequence", n_features=self.n_features_in_
+        )
         lengths = shapes[:, 0]
         filled = lengths > 0
         return self._with_pairs(self._row_scoring(rows, lengths[filled]), rows, self.structure_), filled

@@ -16,6 +16,7 @@ from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.stored import build, describe, from_json, is_plain, to_json
+from structlearn.estimators.token_features import NamedInputs, TokenFeatures
 from structlearn.solvers.solution import History, Row
 from structlearn.storage.model_file import ModelFile, lines_of, refusing, text_array, write_model
 from structlearn.structures.whole import Whole
@@ -25,9 +26,20 @@ _MOST_IN_HEADER = 10_000
 #: An array whose shape follows from the rest of the model, as that of the weights does.
 _LABEL_WEIGHTS = "fitted:label_weights_"
 #: What is stored under names of its own.
-_OWN = {"weights_", "structure_", "certificate_", "history_", "_solution", "row_transformer_", "_n_mapped"}
+_OWN = {
+    "weights_",
+    "structure_",
+    "certificate_",
+    "history_",
+    "_solution",
+    "row_transformer_",
+    "_n_mapped",
+    "features_",
+}
 #: What the arrays of a map of rows are called.
 _OF_MAP = "row_map:"
+#: Likewise those of features that have names.
+_OF_FEATURES = "features:"
 
 
 @dataclass(frozen=True)
@@ -54,6 +66,7 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
     parameters = estimator.get_params(deep=False)
     fitted = {k: v for k, v in sorted(vars(estimator).items()) if k not in _OWN and k not in parameters}
     row_map, arrays_of_map = _row_map(estimator)
+    features, arrays_of_features = _features(estimator)
     large = {name: value for name, value in fitted.items() if _is_large(value)}
     header = {
         "estimator": type(estimator).__name__,
@@ -64,12 +77,14 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
         "certificate": estimator.certificate_.as_dict(),
         "notes": bundle.notes,
         **row_map,
+        **features,
     }
     tensors = {
         "weights": estimator.weights_,
         "history": history_array(estimator.history_),
         **{f"fitted:{name}": value for name, value in large.items()},
         **{f"{_OF_MAP}{name}": value for name, value in arrays_of_map.items()},
+        **{f"{_OF_FEATURES}{name}": value for name, value in arrays_of_features.items()},
         **{f"text:{name}": text_array(lines) for name, lines in bundle.texts.items()},
         **{f"array:{name}": value for name, value in bundle.arrays.items()},
     }
@@ -84,6 +99,14 @@ def _row_map(estimator: StructuredEstimator) -> tuple[dict[str, object], dict[st
 
     steps, arrays = written(stored_transformer(estimator.row_transformer_))
     return {"row_map": steps}, arrays
+
+
+def _features(estimator: StructuredEstimator) -> tuple[dict[str, object], dict[str, np.ndarray]]:
+    """What the header says of features that have names, and their arrays."""
+    if not isinstance(estimator, NamedInputs) or not hasattr(estimator, "features_"):
+        return {}, {}
+    about, arrays = estimator.features_.stored()
+    return {"features": about}, arrays
 
 
 def stored_parameters(estimator: StructuredEstimator) -> dict[str, object]:
@@ -117,6 +140,7 @@ def load_bundle(path: str | Path, structure: object = None, scoring: object = No
         estimator.set_params(**parameters)
         _set_fitted(estimator, file)
         _set_row_map(estimator, file)
+        _set_features(estimator, file)
         if kind == "StructuredPredictor":
             _check_own(file, structure, scoring)
             own = build(file.header["structure"]) if structure is None else structure
@@ -157,6 +181,18 @@ def _set_row_map(estimator: StructuredEstimator, file: ModelFile) -> None:
         raise ValueError(f"its row map takes {found.n_features_in_} features, not {estimator.n_features_in_}")
     estimator.row_transformer = estimator.row_transformer_ = found
     estimator._n_mapped = found.n_outputs
+
+
+def _set_features(estimator: StructuredEstimator, file: ModelFile) -> None:
+    """The names of the features, where they have some."""
+    if "features" not in file.header:
+        return
+    if not isinstance(estimator, NamedInputs):
+        raise ValueError(f"features is nothing that {type(estimator).__name__} has")
+    found = TokenFeatures.from_stored(file.header["features"], file.load_all(_OF_FEATURES))
+    if found.n_features != estimator.n_features_in_:
+        raise ValueError(f"it has {found.n_features} features, not {estimator.n_features_in_}")
+    estimator.features_ = found
 
 
 def _check_own(file: ModelFile, structure: object, scoring: object) -> None:

@@ -20,9 +20,10 @@ from structlearn.storage.tensors import TensorEntry, TensorFile, write_tensors
 
 FORMAT = "structlearn-model"
 #: Since 2, arrays may be written compactly (see `compact`); since 3, all of a file is hashed; since 4, rows
-#: of features may be mapped. A file without such a map is written as 3, for versions that read no more.
-VERSION = 4
-_WITHOUT_MAP = 3
+#: of features may be mapped; since 5, features may have names. A file without either is written as 3, for
+#: versions that read no more.
+VERSION = 5
+_WITHOUT_NAMES, _WITHOUT_MAP = 4, 3
 #: A row of the history: iteration, passes, oracle calls, seconds, primal, dual, gap.
 HISTORY_COLUMNS = 7
 #: A structure by its registered name.
@@ -37,6 +38,7 @@ _HEADER = {
     "library?": str,
     "scoring?": bool,
     "row_map?": list[dict[str, object]],
+    "features?": dict[str, object],
 }
 
 
@@ -61,7 +63,7 @@ def write_model(path: str | Path, header: Mapping[str, object], tensors: Mapping
             f"The weights are not finite; {path} was not written. Scale the features and train again."
         )
     packed, shapes = pack({name: np.ascontiguousarray(array) for name, array in tensors.items()})
-    version = VERSION if "row_map" in header else _WITHOUT_MAP
+    version = VERSION if "features" in header else _WITHOUT_NAMES if "row_map" in header else _WITHOUT_MAP
     about = {"format": FORMAT, "version": version, "library": structlearn.__version__}
     write_tensors(path, packed, {**about, **header, "sparse": shapes})
 

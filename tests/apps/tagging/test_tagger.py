@@ -185,10 +185,9 @@ def test_no_sentences_have_no_labels(words):
         ([["a"], b"The quick fox"], "Sentence 1 must be a list of tokens, not a bytes"),
         ([{"w": "a"}], "Sentence 0 must be a list of tokens, not a dict"),
         ({"a": 1}, "X must be a list of sentences, not a dict"),
-        ([[{"w": "a"}]], "Sentence 0 has a token of dict; a token is a string"),
         ([["a", None]], "Sentence 0 has a token of NoneType"),
         ([["a", b"b"]], "Sentence 0 has a token of bytes"),
-        ([[["a", "b"]]], "Sentence 0 has a token of 2 columns; a token is a string"),
+        ([[("a", "b")]], "Sentence 0 has a token of 2 columns; a token is a string"),
         ([[(["a"],)]], "Sentence 0 has a token of tuple"),
         ([3], "Sentence 0 must be a list of tokens, not a int"),
     ],
@@ -205,3 +204,28 @@ def test_tokens_of_other_columns_are_refused(tagger):
     for token in ("ab", {"word": "a", "pos": "D"}, ("a", "D", "x"), ("a", None)):
         with pytest.raises(ValueError, match=said):
             tagger.predict([[token]])
+
+
+# ---- features by name ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [dict, list])
+def test_tokens_that_are_features(text, tmp_path, form):
+    sentences, labels = text
+    make = {
+        dict: lambda word, tag: {"w": word, "pos": tag},
+        list: lambda word, tag: [f"w:{word}", f"pos:{tag}"],
+    }
+    X = [[make[form](*token) for token in one] for one in sentences]
+    tagger = Tagger(random_state=0).fit(X, labels)
+    same = Tagger(columns=("word", "pos"), templates="word pos", random_state=0).fit(sentences, labels)
+    assert tagger.certificate_.primal == pytest.approx(same.certificate_.primal, abs=0.02)
+    assert [one.tolist() for one in tagger.predict(X)] == [one.tolist() for one in same.predict(sentences)]
+    tagger.save(tmp_path / "tagger.st")
+    loaded = Tagger.load(tmp_path / "tagger.st")
+    for one, other in zip(tagger.predict_marginals(X), loaded.predict_marginals(X)):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(ValueError, match="Token 0 of sentence 0 is a tuple, where features are expected"):
+        tagger.predict(sentences)
+    with pytest.raises(ValueError, match="a token of several columns as a tuple"):
+        Tagger(columns=("word", "pos")).fit(X, labels)

@@ -18,6 +18,7 @@ from structlearn.estimators import ChainClassifier
 from structlearn.estimators.inputs import Stacked, for_no_examples
 from structlearn.estimators.persistence import Bundle, load_bundle, save_bundle
 from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
+from structlearn.estimators.token_features import TokenFeatures, TokenForm, is_named
 from structlearn.solvers.solution import Certificate, History
 from structlearn.storage.model_file import damaged
 from structlearn.storage.schema import check_form
@@ -29,15 +30,21 @@ TOL = 0.01
 COST = "count"
 _NOTES = {"templates": str, "min_count": int, "hash_bits": int | None, "transitions?": str | None}
 
-#: Lists of words, or of tuples of the columns.
-Sentences = Tokens | Sequence[Sequence[str | Sequence[str]]]
+#: what `structlearn predict` reads for features that have names
+CRFSUITE = "CRFsuite"
+
+#: Lists of words, of tuples of the columns, or of tokens' features by name.
+Sentences = Tokens | Sequence[Sequence[str | tuple[str, ...] | TokenForm]]
 Labels = Sequence[ArrayLike]
 RandomState = int | np.random.RandomState | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Tagger(BaseEstimator):
-    """Text features by templates, then a `ChainClassifier`.
+    """Text features by templates, or the user's own, then a `ChainClassifier`.
+
+    A token is a string (the word) or a tuple of columns, of which templates make features; or its features
+    themselves, a dict or a list of strings by the conventions of python-crfsuite (see `TokenFeatures`).
 
     Parameters
     ----------
@@ -52,6 +59,8 @@ class Tagger(BaseEstimator):
         Features that occur less often in the training text are left out.
     hash_bits : int, optional
         Number features by hashing instead of a vocabulary.
+    keep_names : bool, optional
+        Whether features that come by name keep their names; below a million unless given.
     loss : {"softmax", "hinge", "sparsemax", "perceptron"}
         "softmax" is the conditional random field.
     regularization : float, optional
@@ -65,7 +74,7 @@ class Tagger(BaseEstimator):
 
     Attributes
     ----------
-    features_ : TextFeatures
+    features_ : TextFeatures or TokenFeatures
     chain_ : ChainClassifier
         The fitted model over the features' rows.
     classes_, certificate_, history_
@@ -77,6 +86,7 @@ class Tagger(BaseEstimator):
     transitions: Templates | None = None
     min_count: int = 1
     hash_bits: int | None = None
+    keep_names: bool | None = None
     loss: str = "softmax"
     regularization: float | None = None
     tol: float = TOL
@@ -86,12 +96,11 @@ class Tagger(BaseEstimator):
     chain_options: dict[str, Any] | None = None
 
     def fit(self, X: Sentences, y: Labels) -> Tagger:
-        """Train on sentences (lists of words, or of tuples of `columns`) and a list of labels for each."""
-        tokens = self._tokens(X)
-        rows = self.fit_features(tokens)
+        """Train on sentences (lists of words, tuples of `columns`, or features) and lists of labels."""
+        rows = self.fit_features(X)
         others = {name: value for name, value in (self.chain_options or {}).items() if name != "cost"}
         self.chain_ = ChainClassifier(
-            **self.problem_parameters(len(tokens)),
+            **self.problem_parameters(len(rows)),
             n_jobs=self.n_jobs,
             random_state=self.random_state,
             verbose=self.verbose,
@@ -102,12 +111,25 @@ class Tagger(BaseEstimator):
 
     def fit_features(self, X: Sentences) -> Stacked:
         """Learn the features of sentences, and make the rows of them that the chain is trained on."""
+        if is_named(X):
+            return self._fit_named(X)
+        if self.keep_names:
+            raise ValueError("keep_names goes with features by name; those of templates have none.")
         templates = parse_templates(self.templates or default_templates(self.columns))
         if self.transitions is not None:
             templates = parse_templates([*templates, *parse_templates(self.transitions)])
         tokens = self._tokens(X)
-        self.features_ = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
+        self.features_: Any = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
         return self.rows(tokens)
+
+    def _fit_named(self, X: Sequence[Sequence[TokenForm]]) -> Stacked:
+        if len(self.columns) > 1 or self.templates is not None or self.transitions is not None:
+            raise ValueError(
+                "Tokens that are dicts or lists are features, which columns, templates and transitions do "
+                "not go with; write a token of several columns as a tuple."
+            )
+        self.features_ = TokenFeatures(self.min_count, self.hash_bits, self.keep_names)
+        return self.features_.fit_transform(X)
 
     def problem_parameters(self, n_sentences: int) -> dict[str, Any]:
         """Parameters of the chain that say what is minimised, and how closely."""
@@ -122,6 +144,10 @@ class Tagger(BaseEstimator):
 
     def rows(self, X: Sentences) -> Stacked:
         """The features of sentences, a row per word."""
+        if isinstance(self.features_, TokenFeatures):
+            if isinstance(X, Tokens):
+                raise ValueError("The tagger was trained on features by name; give dicts or lists of names.")
+            return self.features_.transform(X)
         tokens = self._tokens(X)
         return Stacked(self.features_.transform(tokens), tokens.lengths)
 
@@ -169,6 +195,9 @@ class Tagger(BaseEstimator):
     def save(self, path: str | Path) -> None:
         """Write the tagger as one safetensors file, which `structlearn predict` reads, too."""
         chain = self._asked()
+        if isinstance(self.features_, TokenFeatures):
+            save_bundle(Bundle(chain, {"task": "tag", **named_notes()}), path)
+            return
         *names, label = map(str, range(len(self.columns) + 1))
         templates = " ".join(map(str, self.features_.templates))
         plan = Plan((*names, label), label, dict(zip(self.columns, names)), templates)
@@ -190,7 +219,7 @@ class Tagger(BaseEstimator):
     def load(cls, path: str | Path) -> Tagger:
         """Read a tagger that `save` or `structlearn train tag | chunk | ner` wrote."""
         bundle = load_bundle(path)
-        if FEATURES not in bundle.arrays:
+        if FEATURES not in bundle.arrays and not is_of_names(bundle):
             raise ValueError(f"{path} holds no tagger of words; use structlearn.load.")
         try:
             return cls.of(bundle)
@@ -200,13 +229,18 @@ class Tagger(BaseEstimator):
     @classmethod
     def of(cls, bundle: Bundle) -> Tagger:
         """The tagger of a model file; ValueError if its notes are of none. A chain may be missing."""
-        plan, chain = Plan.from_notes(bundle.notes), bundle.estimator
-        features = _features_of(bundle)
+        chain = bundle.estimator
+        words: dict[str, Any] = {}
+        features: TextFeatures | TokenFeatures
+        if is_of_names(bundle):
+            features, words["keep_names"] = chain.features_, chain.features_.keep_names
+        else:
+            plan, features = Plan.from_notes(bundle.notes), _features_of(bundle)
+            words |= {"columns": plan.columns, "templates": bundle.notes["templates"]}
+            words["transitions"] = bundle.notes.get("transitions")
         shared = ("loss", "regularization", "tol") if chain is not None else ()
         self = cls(
-            columns=plan.columns,
-            templates=bundle.notes["templates"],
-            transitions=bundle.notes.get("transitions"),
+            **words,
             min_count=features.min_count,
             hash_bits=features.hash_bits,
             **{name: getattr(chain, name) for name in shared},
@@ -222,6 +256,16 @@ class Tagger(BaseEstimator):
     def _asked(self) -> ChainClassifier:
         check_is_fitted(self, "chain_")
         return self.chain_
+
+
+def named_notes() -> dict[str, object]:
+    """What a model file says of features that have names, which the chain itself keeps."""
+    return {"format": CRFSUITE, "application": "Tagger"}
+
+
+def is_of_names(bundle: Bundle) -> bool:
+    """Whether a model file is that of a tagger whose features have names."""
+    return bundle.notes.get("format") == CRFSUITE and hasattr(bundle.estimator, "features_")
 
 
 def _features_of(bundle: Bundle) -> TextFeatures:
