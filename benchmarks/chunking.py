@@ -45,7 +45,7 @@ def ours(train, test):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     found = tagger.certificate_
     print(
-        f"structlearn (sdca, lambda 1/{len(X)}): {tagger.features_.n_features} features, "
+        f"structlearn (auto, lambda 1/{len(X)}): {tagger.features_.n_features} features, "
         f"{len(tagger.classes_)} labels; F1 {100 * scored:.2f}, accuracy {tagger.score(X_test, y_test):.4f}; "
         f"P {found.primal:.4f}, gap {found.gap:.4f}, {found.passes:.0f} passes; {total:.1f} s of the "
         f"processor for features and training; peak memory {peak:.2f} GB",
