@@ -87,7 +87,7 @@ def test_nothing_cannot_be_scored(make, name):
 
 
 def test_strings_are_no_features():
-    for X in (["abc"], [["The", "fox"]], [[["1", "2"], ["3", "4"]]]):
+    for X in (["abc"], [["The", "fox"]], [np.array([["1", "2"], ["3", "4"]])]):
         with pytest.raises(ValueError, match=r"Sequence 0 has features that are not numbers \(<U"):
             ChainClassifier().fit(X, [["D", "N"]])
 
