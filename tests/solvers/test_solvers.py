@@ -32,6 +32,7 @@ from structlearn.solvers import (
     solve,
 )
 from structlearn.structures import Simplex
+from structlearn.structures.own import PythonOracle
 
 each_solver = pytest.mark.parametrize("solver", [runner.solver for runner in SOLVERS.values()], ids=SOLVERS)
 each_structure = pytest.mark.parametrize("name", list(STRUCTURES))
@@ -344,6 +345,22 @@ def test_ctrl_c_inside_an_own_oracle_keeps_the_best_model(solver, at):
     own = STRUCTURES["own, plain Python"]
     known = build(own._replace(given=Interrupted(at)))
     solution = run_interrupted(known.objective, solver)
+    assert_sound_after_interruption(known, solution, optimum("own, plain Python"))
+
+
+@pytest.mark.parametrize("at", range(2, 80, 3))
+def test_no_step_is_made_towards_what_was_not_answered(at, monkeypatch):
+    """What the vertex held before is no answer: a step towards it would leave the polytope."""
+    ask = PythonOracle.__call__
+
+    def ask_of_a_full_vertex(oracle, shape, theta, shared, vertex):
+        vertex[:] = 100.0 * np.sign(theta)
+        return ask(oracle, shape, theta, shared, vertex)
+
+    monkeypatch.setattr(PythonOracle, "__call__", ask_of_a_full_vertex)
+    own = STRUCTURES["own, plain Python"]
+    known = build(own._replace(given=Interrupted(at)))
+    solution = run_interrupted(known.objective, BlockFrankWolfe(averaging=True))
     assert_sound_after_interruption(known, solution, optimum("own, plain Python"))
 
 

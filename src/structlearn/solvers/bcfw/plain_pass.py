@@ -57,6 +57,8 @@ def plain_pass(structure: Any, scoring: Any, blocks: Any, order: Any, own: Any, 
             theta[j] += cost[j]
         shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
         best = maximize(structure, shape, theta, shared, work, delta)
+        if best == -np.inf:  # no answer (see `structlearn.core.callbacks`)
+            continue
         rise = 0.0  # of -Omega, from z_i to s
         if h.size and convexity == 0.0:
             rise = -omega(structure, shape, theta, shared, work, delta, best) - h[i]
