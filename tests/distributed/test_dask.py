@@ -36,6 +36,7 @@ def client(cluster):
     """All workers there again: nannies start those anew that a test has killed, or the cluster does."""
     cluster.cluster.scale(WORKERS)
     cluster.wait_for_workers(WORKERS, timeout=120)
+    wait_for(lambda: len(cluster.run(int, on_error="ignore")) == WORKERS)  # a dead one may still be listed
     return cluster
 
 
