@@ -96,7 +96,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
 
     def restored(self, objective: SpreadObjective, saved: JoinedState) -> JoinedState:
         """Take up whatever the workers have now; what `step` needs is compiled."""
-        compile_combine(Accumulators(saved.w, np.zeros(4), saved.w[:0], Pace(1.0, 1.0)))
+        compile_combine(Accumulators(saved.w, np.zeros(4), saved.w[:0], Pace.of_frank_wolfe(1.0)))
         self._agree(objective, saved)
         return saved
 
@@ -140,8 +140,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
         """Keep the best fractions of what the workers have done."""
         changes, scalars = np.stack([one.change for one in answers]), np.zeros((len(answers), 4))
         scalars[:, TOTAL_COST] = [one.gain for one in answers]
-        totals, regularization = np.zeros(4), float(objective.regularization)
-        pace = Pace(regularization, regularization)
+        totals, pace = np.zeros(4), Pace.of_frank_wolfe(objective.regularization)
         fractions = combine(changes, scalars, pace, state.w, totals, state.w[:0])
         state.values[COST] = sum(one.cost for one in answers) + totals[TOTAL_COST]
         state.values[ESTIMATE] = sum(one.estimate for one in answers)

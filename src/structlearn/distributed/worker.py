@@ -157,7 +157,7 @@ def propose(objective: Objective, state: BlockState, order: Array, w: Array) -> 
     have settled among them can be committed in part later.
     """
     # a cautious worker's objective has another lambda than its state began with
-    pace = Pace(float(objective.regularization), float(objective.regularization))
+    pace = Pace.of_frank_wolfe(objective.regularization)
     own = Accumulators(w.copy(), np.zeros(4), w[:0], pace)
     visit = partial(state.blocks.visit, objective, state)
     alone = objective.n_jobs == 1 or not order.size

@@ -218,7 +218,7 @@ class _Run(Generic[Kind, State]):
             primal = self.objective.primal(w) if known is None else known
             if not best.w.size or primal < best.primal or not certifies:
                 rounding = self.objective.primal_rounding(w, primal) if certifies else 0.0
-                best = best._replace(w=self._kept(best.w, w), primal=float(primal), rounding=rounding)
+                best = best._replace(w=w.copy(), primal=float(primal), rounding=rounding)
             if candidate.dual is not None:
                 best = best._replace(rough_dual=max(best.rough_dual, sum(candidate.dual)))
                 if candidate.dual.value > best.dual.value:
@@ -226,13 +226,6 @@ class _Run(Generic[Kind, State]):
             self.extra.update(candidate.extra)
         self.best = self._trusted(best, state) if certifies else best
         return self.best
-
-    def _kept(self, best: Array, w: Array) -> Array:
-        """A copy of w; where nobody watches, in the place of the one before."""
-        if self.watch is not None or best.size != w.size:
-            return w.copy()
-        best[:] = w
-        return best
 
     def _trusted(self, best: Best, state: State) -> Best:
         """A gap below zero is a proof that an answer of the oracle was not maximal: OracleError.

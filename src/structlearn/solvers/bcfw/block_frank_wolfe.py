@@ -71,7 +71,7 @@ class BlockFrankWolfe(SolverBase[BlockState]):
         gaps = np.zeros(objective.scoring.n_examples)
         gaps[objective.active] = np.inf
         totals, lag = np.array([cost, 0.0, 0.0, 0.0]), np.zeros(w.size if self.averaging else 0)
-        pace = Pace(float(objective.regularization), float(objective.regularization))
+        pace = Pace.of_frank_wolfe(objective.regularization)
         state = BlockState(w, totals, lag, gaps, objective.active[:0], blocks, pace)
         blocks.compile(objective, state)
         return state

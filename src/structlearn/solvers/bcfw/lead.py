@@ -30,6 +30,10 @@ class Pace(NamedTuple):
     #: what stands in the place of lambda inside a block
     metric: float
 
+    @classmethod
+    def of_frank_wolfe(cls, regularization: float) -> Pace:
+        return cls(float(regularization), float(regularization))
+
 
 class Lead(NamedTuple):
     """What scoring weights that are not w(z) need beside themselves. Arrays are changed in place."""
