@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -61,6 +62,37 @@ def hamming_loss(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | No
     """Mean over outputs of the share of wrong entries."""
     wrong = [np.mean(a != b) for a, b in _paired(y_true, y_pred)]
     return _average(np.array(wrong), sample_weight)
+
+
+class LabelScores(NamedTuple):
+    """Counts of a label, and what follows from them: precision, recall and F1, 0 where there are none."""
+
+    right: int
+    found: int
+    gold: int
+
+    @property
+    def precision(self) -> float:
+        """Share of those found that are right."""
+        return self.right / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the gold ones that were found."""
+        return self.right / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of the two."""
+        return 2 * self.right / (self.found + self.gold) if self.found + self.gold else 0.0
+
+
+def label_scores(y_true: Sequence[Hashable], y_pred: Sequence[Hashable]) -> dict[Hashable, LabelScores]:
+    """Scores of each label that is in either: numbers first, then strings, each in their order."""
+    gold, found = Counter(y_true), Counter(y_pred)
+    right = Counter(a for a, b in zip(y_true, y_pred, strict=True) if a == b)
+    labels = sorted(gold | found, key=lambda label: (isinstance(label, str), label))
+    return {label: LabelScores(right[label], found[label], gold[label]) for label in labels}
 
 
 class LinkScores(NamedTuple):

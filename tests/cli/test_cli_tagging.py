@@ -1,6 +1,7 @@
 """tag, chunk and ner: from column files to models and back."""
 
 import gzip
+import json
 
 import numpy as np
 import pytest
@@ -67,12 +68,20 @@ def test_packed_output(run, chunker, chunks, tmp_path):
 
 def test_evaluate_spans(run, chunker, write):
     text = "the D B-NP\ndog N I-NP\nruns V B-NP\n\nin P B-PP\n, , O\n"
-    shown = run("evaluate", chunker, write(text, "some.txt")).stdout
+    data = write(text, "some.txt")
+    shown = run("evaluate", chunker, data).stdout
     scores = values(shown)
     assert (scores["accuracy"], scores["exact_match"], scores["tokens"]) == ("0.8", "0.5", "5")
     assert (scores["precision"], scores["recall"], scores["spans"]) == ("0.666667", "0.666667", "3")
-    assert (scores["precision NP"], scores["recall NP"], scores["f1 NP"]) == ("1", "0.5", "0.666667")
-    assert (scores["precision VP"], scores["spans VP"], scores["f1 PP"]) == ("0", "0", "1")
+    header = ["precision", "recall", "f1", "gold", "found", "right"]
+    assert scores["type"].split() == header
+    assert scores["type NP"].split() == ["1.0000", "0.5000", "0.6667", "2", "1", "1"]
+    assert scores["type VP"].split() == ["0.0000", "0.0000", "0.0000", "0", "1", "0"]
+    assert len({len(line) for line in shown.splitlines() if line.startswith("type")}) == 1
+    figures = json.loads(run("evaluate", chunker, data, "--json").stdout)
+    assert {name: f"{figures[name]:.6g}" for name in list(scores)[:8]} == dict(list(scores.items())[:8])
+    assert (figures["precision NP"], figures["recall NP"], figures["f1 NP"]) == (1, 0.5, 2 / 3)
+    assert (figures["precision VP"], figures["spans VP"], figures["f1 PP"]) == (0, 0, 1)
 
 
 def test_labels_that_training_never_saw(run, refused, chunker, write):

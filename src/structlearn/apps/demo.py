@@ -11,12 +11,12 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.text_width import aligned
 from structlearn.data.digits import train_test_digit_sequences
 from structlearn.estimators import ChainClassifier, MulticlassClassifier
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.metrics import exact_match, sequence_accuracy
 from structlearn.reports import Page, plot_history, plot_sequences, plot_transitions, save_figure
-from structlearn.reports.tables import aligned
 from structlearn.storage.atomic import make_folder
 
 #: Both models have the same parameters. The classifier's error hardly depends on this regularization.

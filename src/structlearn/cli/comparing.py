@@ -287,7 +287,8 @@ class TaskError:
 
 def _run(compared: ComparedProblem, out: Path, title: str, *, separate: bool) -> None:
     from structlearn import reports
-    from structlearn.reports.tables import aligned, ended
+    from structlearn.core.text_width import aligned
+    from structlearn.reports.tables import ended
     from structlearn.storage.atomic import check_writable, make_folder
 
     check_writable(make_folder(out) / "index.html")

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from structlearn import metrics
 from structlearn.cli.formats import check_format, training_format
-from structlearn.cli.labels import positions, set_rows
+from structlearn.cli.label_table import table_of_labels
+from structlearn.cli.labels import set_rows, spelling
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training, pairs
 from structlearn.core.contract import Array
 from structlearn.data import read_csv, read_csv_features, read_libsvm
@@ -104,11 +105,14 @@ class Classify(FlatTask):
         return pairs(bundle.estimator.classes_.tolist(), bundle.estimator.predict_proba(X))
 
     def evaluate(self, bundle: Bundle, y: Array, predicted: Array) -> Scores:
-        """Share of right labels."""
-        classes = bundle.estimator.classes_
-        gold = positions(y.tolist(), classes)
-        right = gold == positions(predicted.tolist(), classes)
-        return Scores({"accuracy": float(right.mean()), "examples": len(gold)}, int(np.sum(gold < 0)))
+        """Share of right labels; precision, recall and F1 of each class, and their means."""
+        spelled = spelling(bundle.estimator.classes_)
+        gold = list(map(spelled, y.tolist()))
+        table = table_of_labels("class", "examples", gold, predicted.tolist())
+        known = set(bundle.estimator.classes_.tolist())
+        right = sum(one.right for one in table.scores.values())
+        values = {"accuracy": right / max(len(gold), 1), **table.means(), "examples": len(gold)}
+        return Scores(values, sum(label not in known for label in gold), table)
 
 
 class MultiLabel(FlatTask):

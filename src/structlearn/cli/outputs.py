@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -55,3 +57,16 @@ def print_values(values: Iterable[tuple[str, object]]) -> None:
     for name, value in values:
         text = f"{value:.6g}" if isinstance(value, float) else str(value)
         print(escaped(f"{name}: {text}"))
+
+
+def print_json(value: object) -> None:
+    """Print JSON to stdout, in ASCII, so that no text of files can act on a terminal; NaN is null."""
+    print(json.dumps(_without_nan(value), indent=2, allow_nan=False))
+
+
+def _without_nan(value: object) -> object:
+    if isinstance(value, dict):
+        return {str(name): _without_nan(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from structlearn.cli.errors import handling_errors, say
 from structlearn.cli.options import PageOut, argument, option, switch
-from structlearn.cli.outputs import check_output, print_values, write_pieces
+from structlearn.cli.outputs import check_output, print_json, print_values, write_pieces
 
 if TYPE_CHECKING:
+    from structlearn.cli.task import Scores
     from structlearn.estimators.persistence import Bundle
 
 Model = Annotated[Path, argument("MODEL", "A file that `train` wrote.")]
@@ -68,9 +69,16 @@ def evaluate(
             "tag, chunk, ner: count labels that training never saw as mistakes; do not refuse the file.",
         ),
     ] = False,
+    as_json: Annotated[
+        bool, switch("--json", "Print all figures as one JSON object, those of each label or type, too.")
+    ] = False,
     jobs: Jobs = 1,
 ) -> None:
     """Compare the model's answers with the labels of DATA and print figures as `name: value` lines.
+
+    Below them, for classify, tag, chunk and ner, comes a table with a line for each class, label or type of
+    spans: precision, recall, F1, and how many there are in DATA, how many were found, and how many of those
+    are right.
 
     {figures} Labels that the model does not know count as wrong; tag refuses a file that has one, chunk and
     ner one whose type is unknown, unless --count-unknown is given.
@@ -89,7 +97,17 @@ def evaluate(
         say(
             f"Note: {scores.n_unknown} of the labels in {data} are unknown to the model; they count as wrong."
         )
+    _print_scores(scores, as_json=as_json)
+
+
+def _print_scores(scores: Scores, *, as_json: bool) -> None:
+    """Figures of all as `name: value` lines, then the table of labels; or all of them as JSON."""
+    if as_json:
+        print_json(scores.values | (scores.table.figures() if scores.table else {}))
+        return
     print_values(scores.values.items())
+    for line in scores.table.lines() if scores.table else ():
+        print(line)
 
 
 def _set_threads(bundle: Bundle, jobs: int) -> None:

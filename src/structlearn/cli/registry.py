@@ -61,7 +61,8 @@ TASKS: Registry[TaskEntry] = Registry(
             reads="classify reads libsvm files (label index:value ...) or tables with a header (CSV or "
             "tab-separated, all features numbers, the target last); so does regress, whose targets are "
             "numbers.",
-            figures="classify: accuracy.",
+            figures="classify: accuracy, and macro_precision, macro_recall and macro_f1, means over the "
+            "classes.",
         ),
         TaskEntry(
             name="multilabel",
@@ -101,8 +102,7 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.tagging:TagSpans",
             estimator="Tagger",
             formats=_COLUMNS,
-            figures="chunk and ner: also precision, recall and f1 of spans, of all and of each type, as "
-            "conlleval counts them.",
+            figures="chunk and ner: also precision, recall and f1 of spans, as conlleval counts them.",
         ),
         TaskEntry(
             name="ner",

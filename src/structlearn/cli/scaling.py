@@ -97,9 +97,9 @@ def _run(names: list[str], plan: StudyPlan, out: Path, data: Path | None, minute
 
 def _report(out: Path, plan: StudyPlan, minutes: float) -> None:
     """Of all problems that the folder holds, also those of earlier runs."""
+    from structlearn.core.text_width import aligned
     from structlearn.reports.scaling.page import write_study
     from structlearn.reports.scaling.study import FILE, read_results
-    from structlearn.reports.tables import aligned
 
     studies = [read_results(path.parent) for path in sorted(out.glob(f"*/{FILE}"))]
     about = {

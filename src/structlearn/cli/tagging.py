@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from structlearn import metrics
 from structlearn.apps.tagging.plan import Plan, make_plan
-from structlearn.apps.tagging.spans import span_scores, tag_type
+from structlearn.apps.tagging.spans import tag_type
 from structlearn.apps.tagging.tagger import FEATURES, Tagger, is_of_names, named_notes
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
 from structlearn.cli.formats import ENTRY
+from structlearn.cli.label_table import span_figures, token_figures
 from structlearn.cli.labels import positions
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training
 from structlearn.core.contract import Array
@@ -212,9 +213,8 @@ class Tag(Task):
             "sequences": len(gold),
             "tokens": sum(map(len, gold)),
         }
-        if self.spans:
-            values |= _span_values(y, predicted)
-        return Scores(values, sum(int((one < 0).sum()) for one in gold))
+        more, table = (span_figures if self.spans else token_figures)(y, predicted)
+        return Scores(values | more, sum(int((one < 0).sum()) for one in gold), table)
 
     def error(self, values: Mapping[str, float | int]) -> float:
         """The share of wrong labels or, of spans, 1 - F1."""
@@ -226,16 +226,6 @@ class TagSpans(Tag):
 
     spans: ClassVar[bool] = True
     error_name: ClassVar[str] = "1 - F1 of spans"
-
-
-def _span_values(y: Iterable[Array], predicted: Iterable[Array]) -> dict[str, float | int]:
-    values: dict[str, float | int] = {}
-    scores = span_scores([one.tolist() for one in y], [one.tolist() for one in predicted])
-    for kind, one in scores.items():
-        end = "" if kind == "all" else f" {kind}"
-        values |= {f"precision{end}": one.precision, f"recall{end}": one.recall, f"f1{end}": one.f1}
-        values[f"spans{end}"] = one.gold
-    return values
 
 
 def _confidences(estimator: ChainClassifier, X: Any, predicted: list[Array]) -> Iterator[float]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from structlearn.cli.label_table import LabelTable
 from structlearn.core.contract import Array
 from structlearn.data import Packed, open_packed
 from structlearn.distributed import is_partitioned, open_partitions
@@ -49,10 +50,11 @@ class Inputs(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Named figures, and how many of the file's labels the model does not know."""
+    """Named figures, how many of the file's labels the model does not know, and figures of each label."""
 
     values: dict[str, float | int]
     n_unknown: int
+    table: LabelTable | None = None
 
 
 #: flags of all tasks whose estimators have a loss over structures

@@ -1,22 +1,12 @@
-"""Numbers as text, in columns."""
+"""Numbers as text."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from structlearn.reports.runs import Run
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Columns of equal width, the first one flush left, the others flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))])
-        for row in rows
-    )
 
 
 def ended(run: Run) -> dict[str, str]:

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from structlearn.apps.alignment.links import Link, Links
-from structlearn.reports.text_width import text_columns
+from structlearn.core.text_width import text_columns
 
 #: Kinds of links, in the order in which they are drawn over each other, and what they are called.
 KINDS = {

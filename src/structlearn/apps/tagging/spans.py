@@ -8,32 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+from structlearn.metrics import LabelScores
 
 _ALL = "all"
 
 
-class SpanScores(NamedTuple):
+class SpanScores(LabelScores):
     """Counts of spans, and what follows from them: precision, recall and F1, 0 where there are none."""
-
-    right: int
-    found: int
-    gold: int
-
-    @property
-    def precision(self) -> float:
-        """Share of the found spans that are right."""
-        return self.right / self.found if self.found else 0.0
-
-    @property
-    def recall(self) -> float:
-        """Share of the gold spans that were found."""
-        return self.right / self.gold if self.gold else 0.0
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of the two."""
-        return 2 * self.right / (self.found + self.gold) if self.found + self.gold else 0.0
 
 
 def tag_type(tag: str) -> str:
@@ -61,6 +43,14 @@ def spans(tags: Iterable[str]) -> list[tuple[str, int, int]]:
 
 def span_scores(gold: Iterable[Sequence[str]], found: Iterable[Sequence[str]]) -> dict[str, SpanScores]:
     """Scores of all sentences together: under "all", then by type in alphabetical order."""
+    totals, types = scores_by_type(gold, found)
+    return {_ALL: totals, **types}
+
+
+def scores_by_type(
+    gold: Iterable[Sequence[str]], found: Iterable[Sequence[str]]
+) -> tuple[SpanScores, dict[str, SpanScores]]:
+    """Scores of all sentences together, and by type in alphabetical order, whatever types are called."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in SpanScores._fields}
     for one, other in zip(gold, found, strict=True):
         a, b = set(spans(one)), set(spans(other))
@@ -68,4 +58,4 @@ def span_scores(gold: Iterable[Sequence[str]], found: Iterable[Sequence[str]]) -
             counts[name].update(kind for kind, _, _ in those)
     totals = SpanScores(*(sum(one.values()) for one in counts.values()))
     types = sorted(set().union(*counts.values()))
-    return {_ALL: totals, **{kind: SpanScores(*(one[kind] for one in counts.values())) for kind in types}}
+    return totals, {kind: SpanScores(*(one[kind] for one in counts.values())) for kind in types}

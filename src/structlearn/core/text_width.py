@@ -1,0 +1,27 @@
+"""How wide text is in a monospaced font, and columns of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from unicodedata import combining, east_asian_width
+
+
+def text_columns(text: str) -> int:
+    """Columns of a monospaced font that a text takes."""
+    return sum(0 if combining(c) else 1 + (east_asian_width(c) in "WF") for c in text)
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Lines of columns of equal width: the first `left` flush left, the others flush right."""
+    return "\n".join(aligned_lines(rows, left))
+
+
+def aligned_lines(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """The lines of `aligned`, without white space at their ends."""
+    widths = [max(map(text_columns, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(_padded(row, widths, left)).rstrip() for row in rows]
+
+
+def _padded(row: Sequence[str], widths: Sequence[int], left: int) -> list[str]:
+    gaps = [" " * (width - text_columns(cell)) for cell, width in zip(row, widths)]
+    return [cell + gap if j < left else gap + cell for j, (cell, gap) in enumerate(zip(row, gaps))]
