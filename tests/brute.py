@@ -128,9 +128,15 @@ def label_graph(n_labels, edges):
     return Family(structure, [(1, n_labels)], _switches, write, True)
 
 
-def chain(n_labels, lengths, *, start=False, end=False):
+def sequences(n_labels, length, forbidden):
+    """All label sequences that make no forbidden step; None is the start or the end."""
+    every = product(range(n_labels), repeat=length)
+    return [np.array(y) for y in every if not {*pairwise([None, *y, None])} & {*forbidden}]
+
+
+def chain(n_labels, lengths, *, start=False, end=False, forbidden=()):
     def outputs(shape):
-        return [np.array(y) for y in product(range(n_labels), repeat=shape[0])]
+        return sequences(n_labels, shape[0], forbidden)
 
     def write(y, shape):
         labels = range(n_labels)
@@ -141,13 +147,13 @@ def chain(n_labels, lengths, *, start=False, end=False):
         last = [float(y[-1] == k) for k in labels] if end else []
         return np.array([*unary, *transitions, *first, *last])
 
-    structure = Chain(n_labels, start=start, end=end)
+    structure = Chain(n_labels, start=start, end=end, forbidden=forbidden)
     return Family(structure, [(length, n_labels) for length in lengths], outputs, write, True)
 
 
-def conditioned_chain(n_labels, lengths):
+def conditioned_chain(n_labels, lengths, *, forbidden=()):
     def outputs(shape):
-        return [np.array(y) for y in product(range(n_labels), repeat=shape[0])]
+        return sequences(n_labels, shape[0], forbidden)
 
     def write(y, shape):
         labels = range(n_labels)
@@ -155,7 +161,7 @@ def conditioned_chain(n_labels, lengths):
         pairs = [(None, None), *pairwise(y)]
         return np.array([*unary, *(float(pair == (j, k)) for pair in pairs for j in labels for k in labels)])
 
-    structure = ConditionedChain(n_labels)
+    structure = ConditionedChain(n_labels, forbidden=forbidden)
     shapes = [(n, structure.n_columns) for n in lengths]
     return Family(structure, shapes, outputs, write, True, n_pairs=n_labels**2)
 
@@ -236,6 +242,8 @@ STRUCTURES = {
     "cube": cube(3),
     "chain": chain(3, [3, 1, 2]),
     "chain with start and end": chain(2, [4, 1, 3], start=True, end=True),
+    "chain with forbidden steps": chain(3, [3, 1, 4], forbidden=[(None, 1), (0, 1), (2, 2), (2, None)]),
+    "chain with start and forbidden steps": chain(3, [2, 4], start=True, forbidden=[(1, 2), (0, None)]),
     "label tree": label_graph(4, "tree"),
     "label graph": label_graph(3, "all"),
     "matching": matching([(2, 3), (3, 3), (3, 1)]),
@@ -245,6 +253,7 @@ STRUCTURES = {
     "cut": cuts([make_graph(4, [(0, 1), (2, 1), (2, 0), (3, 2), (0, 1)])]),
     "cuts": cuts([grid_graph(2, 2), grid_graph(2, 3), make_graph(2, []), make_graph(3, [(2, 0)])]),
     "conditioned chain": conditioned_chain(2, [3, 1, 2]),
+    "conditioned chain with forbidden steps": conditioned_chain(2, [3, 1, 2], forbidden=[(None, 1), (1, 1)]),
     "projective tree": trees(ProjectiveTree(), [4, 1, 2], projective=True),
     "projective tree, several roots": trees(ProjectiveTree(single_root=False), [3, 1, 2], projective=True),
     "tree": trees(NonProjectiveTree(), [4, 1, 2], projective=False),

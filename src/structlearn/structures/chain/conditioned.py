@@ -20,6 +20,7 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.structures.chain.forbidden import forbidden_pairs
 from structlearn.structures.chain.logarithms import log_backward, log_forward
 from structlearn.structures.chain.paths import SequenceScores, best_path, best_score
 from structlearn.structures.chain.sequences import LabelSequences
@@ -32,9 +33,20 @@ class ConditionedRecord(NamedTuple):
     """Compiled form of `ConditionedChain`."""
 
     n_labels: int
+    mask: Array
 
 
-@stored("label sequences whose transitions are scored where they happen", {"n_labels": count})
+class ConditionedPathScratch(NamedTuple):
+    """Scratch memory of Viterbi's algorithm: best prefixes (L, K); masked steps, if any are forbidden."""
+
+    best: Array
+    masked: Array
+
+
+@stored(
+    "label sequences whose transitions are scored where they happen",
+    {"n_labels": count, "forbidden?": forbidden_pairs},
+)
 class ConditionedChain(LabelSequences):
     """Label sequences of any length over `n_labels` labels, each transition scored where it happens.
 
@@ -45,6 +57,8 @@ class ConditionedChain(LabelSequences):
     Parameters
     ----------
     n_labels : int
+    forbidden : pairs of labels, optional
+        Steps (before, after) that no sequence makes; None before or after is the start or the end.
     """
 
     conditioned = True
@@ -55,7 +69,7 @@ class ConditionedChain(LabelSequences):
 
     @property
     def record(self) -> ConditionedRecord:
-        return ConditionedRecord(self.n_labels)
+        return ConditionedRecord(self.n_labels, self.mask)
 
     def shape(self, theta: Array) -> Shape:
         length, rest = divmod(theta.size, self.n_columns)
@@ -78,35 +92,50 @@ class ConditionedChain(LabelSequences):
         return parts[: length * k].reshape(length, k), parts[length * k :].reshape(length, k, k)
 
     def _scored(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
-        return self.tables(theta)
+        return self._masked(*self.tables(theta))
 
 
 @implements(workspace, ConditionedRecord)
 @jitable
 def conditioned_workspace(structure: Any, shape: Any) -> Any:
-    return np.empty((shape[0], structure.n_labels))
+    masked = _masked_steps(structure, shape)
+    return ConditionedPathScratch(np.empty((shape[0], structure.n_labels)), masked)
+
+
+@jitable
+def _masked_steps(structure: Any, shape: Any) -> Any:
+    """Room for the scores of all steps, where some are forbidden."""
+    return np.empty(shape[0] * structure.n_labels**2 if structure.mask.size > 0 else 0)
 
 
 @kernel
-def _scores(structure: Any, length: Any, theta: Any, shared: Any) -> Any:
+def _scores(structure: Any, length: Any, theta: Any, shared: Any, room: Any) -> Any:
     """The scores as tables. Those of steps are the rest of `theta` or, in a projection, shared."""
-    n = structure.n_labels
+    n, mask = structure.n_labels, structure.mask
     n_unary = length * n
     steps = theta[n_unary:] if theta.size > n_unary else shared
     none = theta[:0]
+    if mask.size > 0:
+        for t in range(1, length):
+            for i in range(n * n):
+                room[t * n * n + i] = steps[t * n * n + i] + mask[i]
+        masked = room[: length * n * n].reshape(length, n, n)
+        return SequenceScores(
+            theta[:n_unary].reshape(length, n), masked, mask[n * n : n * n + n], mask[n * n + n :]
+        )
     return SequenceScores(theta[:n_unary].reshape(length, n), steps.reshape(length, n, n), none, none)
 
 
 @implements(maximize, ConditionedRecord)
 @kernel
 def conditioned_viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
-    return best_path(_scores(structure, shape[0], theta, shared), work, vertex)
+    return best_path(_scores(structure, shape[0], theta, shared, work.masked), work.best, vertex)[0]
 
 
 @implements(max_value, ConditionedRecord)
 @kernel
 def conditioned_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
-    return best_score(_scores(structure, shape[0], theta, shared), work)
+    return best_score(_scores(structure, shape[0], theta, shared, work.masked), work.best)
 
 
 @implements(project_workspace, ConditionedRecord)
@@ -129,7 +158,7 @@ def conditioned_project(structure: Any, shape: Any, theta: Any, shared: Any, wor
 class ConditionedScratch(NamedTuple):
     """Scratch memory of forward-backward, in logarithms: what `log_forward` leaves, and one position.
 
-    found : (1,) the entropy, which the way back adds up.
+    found : (1,) the entropy, which the way back adds up. masked : steps, if any are forbidden.
     """
 
     ahead: Array
@@ -137,14 +166,15 @@ class ConditionedScratch(NamedTuple):
     total: Array
     row: Array
     found: Array
+    masked: Array
 
 
 @implements(marginals_workspace, ConditionedRecord)
 @jitable
 def conditioned_marginals_workspace(structure: Any, shape: Any) -> Any:
     size = (shape[0], structure.n_labels)
-    row = np.empty(structure.n_labels)
-    return ConditionedScratch(np.empty(size), np.empty(size), np.empty(size), row, np.zeros(1))
+    row, masked = np.empty(structure.n_labels), _masked_steps(structure, shape)
+    return ConditionedScratch(np.empty(size), np.empty(size), np.empty(size), row, np.zeros(1), masked)
 
 
 @implements(log_partition, ConditionedRecord)
@@ -152,13 +182,14 @@ def conditioned_marginals_workspace(structure: Any, shape: Any) -> Any:
 def conditioned_log_partition(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any
 ) -> Any:
-    return log_forward(_scores(structure, shape[0], theta, shared), work.ahead, work.largest, work.total)
+    scores = _scores(structure, shape[0], theta, shared, work.masked)
+    return log_forward(scores, work.ahead, work.largest, work.total)
 
 
 @implements(marginals, ConditionedRecord)
 @kernel
 def conditioned_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
-    scores = _scores(structure, shape[0], theta, shared)
+    scores = _scores(structure, shape[0], theta, shared, work.masked)
     value = log_forward(scores, work.ahead, work.largest, work.total)
     if value == -np.inf:
         mean[:] = 0.0

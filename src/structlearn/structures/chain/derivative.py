@@ -27,7 +27,7 @@ class Posterior(NamedTuple):
 
 def chain_derivative(chain: Chain, theta: Array, v: Array) -> Array:
     """J v of the marginals of `chain`, for stacks of n score vectors and of n directions, (n, n_parts)."""
-    scores, tilt = (_Tables.of(chain, parts) for parts in (theta, v))
+    scores, tilt = _Tables.of(chain, theta).masked(chain), _Tables.of(chain, v)
     p = _posterior(scores)
     past, future = _past(p, tilt), _future(p, tilt)
     mean = (p.labels[-1] * past[-1]).sum(axis=1)
@@ -57,6 +57,16 @@ class _Tables(NamedTuple):
             if name in shared[0]:
                 unary[at] += np.stack([tables[name] for tables in shared])
         return cls(unary, np.stack([tables["transitions"] for tables in shared]))
+
+    def masked(self, chain: Chain) -> _Tables:
+        """The same as scores, -inf where the chain forbids."""
+        if chain.forbidden is None:
+            return self
+        step, first, last = chain.masks
+        unary = self.unary.copy()
+        unary[0] += first
+        unary[-1] += last
+        return _Tables(unary, self.step + step)
 
 
 def _posterior(scores: _Tables) -> Posterior:

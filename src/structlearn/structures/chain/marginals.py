@@ -17,6 +17,7 @@ from structlearn.core.kernels import jitable, kernel
 from structlearn.core.rounding import UNIT
 from structlearn.core.vectors import assign
 from structlearn.structures.chain.exponential import exponential
+from structlearn.structures.chain.forbidden import add_masks
 from structlearn.structures.chain.logarithms import LOWEST, log_backward, log_forward
 from structlearn.structures.chain.paths import SequenceScores
 from structlearn.structures.regularized import clipped
@@ -43,6 +44,7 @@ class ChainScratch(NamedTuple):
     unary : (L, P) its exponential.
     ahead : (L + 7, P) p(y_t | what is up to t). back : (L + 7, P) unary_t times what comes after t given y_t.
     row : (P,) for one position. The recursion in logarithms uses the last four in its own way.
+    masked : room for masked scores of steps, start and end; empty where nothing is forbidden.
     """
 
     known: Array
@@ -54,6 +56,7 @@ class ChainScratch(NamedTuple):
     ahead: Array
     back: Array
     row: Array
+    masked: Array
 
 
 @jitable
@@ -70,13 +73,18 @@ def chain_marginals_workspace(structure: Any, shape: Any) -> Any:
         np.zeros((length + _MORE, padded)),
         np.zeros((length + _MORE, padded)),
         np.zeros(padded),
+        np.empty(structure.mask.size),
     )
 
 
 @kernel
-def chain_scores(structure: Any, length: Any, theta: Any, shared: Any) -> Any:
-    """The scores as tables: all steps have the same."""
+def chain_scores(structure: Any, length: Any, theta: Any, shared: Any, room: Any) -> Any:
+    """The scores as tables: all steps have the same. With forbidden pairs they are in `room`, masked."""
     n = structure.n_labels
+    if structure.mask.size > 0:
+        add_masks(structure, shared, room)
+        steps = room[: n * n].reshape(1, n, n)
+        return SequenceScores(theta.reshape(length, n), steps, room[n * n : n * n + n], room[n * n + n :])
     start = shared[n * n : n * n + (n if structure.start else 0)]
     end = shared[shared.size - (n if structure.end else 0) :]
     return SequenceScores(theta.reshape(length, n), shared[: n * n].reshape(1, n, n), start, end)
@@ -93,7 +101,7 @@ def chain_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: A
         _scaled_backward(n, length, work, local, transitions[0])
     elif np.isnan(value):
         ahead, largest, total = work.ahead, work.back, work.unary
-        scores = chain_scores(structure, length, theta, shared)
+        scores = chain_scores(structure, length, theta, shared, work.masked)
         value = log_forward(scores, ahead, largest, total)
         work.found[0] = np.nan
         if value > -np.inf:
@@ -112,7 +120,7 @@ def chain_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: A
 def chain_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
     value = _scaled_forward(structure, shape[0], theta, shared, work)
     if np.isnan(value):
-        scores = chain_scores(structure, shape[0], theta, shared)
+        scores = chain_scores(structure, shape[0], theta, shared, work.masked)
         value = log_forward(scores, work.ahead, work.back, work.unary)
     return value
 
@@ -146,13 +154,12 @@ def chain_entropy(
 @kernel
 def _scaled_forward(structure: Any, length: Any, theta: Any, shared: Any, work: Any) -> Any:
     """ahead_t <- unary_t * (step^T ahead_(t-1)), scaled to sum 1; returns log Z, NaN where it is not safe."""
-    n = structure.n_labels
     unary, ahead, step = work.unary, work.ahead, work.step
     padded = step.shape[0]
     log_z = rest = 0.0
     masked = False
     if length > 1:
-        _exponentiate_transitions(n, shared, work)
+        _exponentiate_transitions(structure, shared, work)
         masked = work.facts[2] > 0.0
         if work.facts[1] > (_WIDEST_MASKED_SPAN if masked else _WIDEST_SPAN):
             return np.nan
@@ -257,9 +264,9 @@ def _sum_transitions(n: Any, length: Any, work: Any, transitions: Any) -> None:
 
 
 @kernel
-def _exponentiate_transitions(n: Any, shared: Any, work: Any) -> None:
+def _exponentiate_transitions(structure: Any, shared: Any, work: Any) -> None:
     """step <- exp(transition - largest), and the facts about them, unless they are those of the last time."""
-    known, facts, step = work.known, work.facts, work.step
+    n, known, facts, step = structure.n_labels, work.known, work.facts, work.step
     scores = shared[: n * n]
     changed = 0
     for i in range(n * n):
@@ -268,6 +275,9 @@ def _exponentiate_transitions(n: Any, shared: Any, work: Any) -> None:
         return
     for i in range(n * n):
         known[i] = scores[i]
+    if structure.mask.size > 0:
+        add_masks(structure, shared, work.masked)
+        scores = work.masked[: n * n]
     largest, smallest = _extremes(scores)
     masked = smallest == -np.inf
     if masked:
@@ -317,6 +327,12 @@ def _exponentiate_unary(
         if structure.end and t == length - 1:
             for k in range(n):
                 unary[t, k] += shared[shared.size - n + k]
+        if structure.mask.size > 0 and t == 0:
+            for k in range(n):
+                unary[t, k] += structure.mask[n * n + k]
+        if structure.mask.size > 0 and t == length - 1:
+            for k in range(n):
+                unary[t, k] += structure.mask[n * n + n + k]
         a = b = c = d = -np.inf
         for k in range(0, padded, 4):
             a, b = max(a, unary[t, k]), max(b, unary[t, k + 1])

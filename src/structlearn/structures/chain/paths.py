@@ -13,7 +13,7 @@ class SequenceScores(NamedTuple):
     """Scores of label sequences of length L.
 
     unary : (L, K). steps : (L, K, K) as (from, to), the first unused; or (1, K, K), the same for all steps.
-    start, end : (K,), or empty.
+    start, end : (K,), or empty. -inf forbids.
     """
 
     unary: Array
@@ -64,18 +64,18 @@ def best_score(scores: Any, best: Any) -> Any:
 
 @kernel
 def best_path(scores: Any, best: Any, vertex: Any) -> Any:
-    """vertex <- unary parts, steps, start and end of the best sequence, laid out as the scores; its score.
+    """vertex <- unary parts and steps of the best sequence, laid out as the scores.
+
+    Returns its score, its first and its last label.
 
     The forward pass keeps no back-pointers; the way back finds each predecessor again.
     """
     best_prefixes(scores, best)
-    unary, steps, start, end = scores
+    unary, steps = scores.unary, scores.steps
     length, n = unary.shape
     vertex[:] = 0.0
-    k = argmax_of(best[length - 1])
+    k = last = argmax_of(best[length - 1])
     value = best[length - 1, k]
-    if end.size > 0:
-        vertex[vertex.size - n + k] = 1.0
     for t in range(length - 1, 0, -1):
         vertex[t * n + k] = 1.0
         s = min(t, steps.shape[0] - 1)
@@ -88,6 +88,4 @@ def best_path(scores: Any, best: Any, vertex: Any) -> Any:
         vertex[unary.size + (s * n + before) * n + k] += 1.0
         k = before
     vertex[k] = 1.0
-    if start.size > 0:
-        vertex[unary.size + steps.size + k] = 1.0
-    return value
+    return value, k, last

@@ -9,6 +9,7 @@ import numpy as np
 
 from structlearn.core.contract import Array, Shape
 from structlearn.structures.base import SparseVertices, Structure, Weights, label_count, nothing_allowed
+from structlearn.structures.chain.forbidden import Pairs, as_pairs, broken, mask_of
 from structlearn.structures.chain.kbest import k_best
 from structlearn.structures.chain.logarithms import log_forward
 from structlearn.structures.chain.paths import SequenceScores
@@ -25,8 +26,28 @@ class LabelSequences(Structure):
     #: Whether each step has scores of its own, not all the same.
     conditioned: bool = False
 
-    def __init__(self, n_labels: int) -> None:
+    def __init__(self, n_labels: int, forbidden: Pairs | None = None) -> None:
         self.n_labels = label_count(n_labels, "A chain")
+        #: forbidden steps (before, after), an array of pairs with -1 for the start and the end; None for none
+        self.forbidden = as_pairs(forbidden, self.n_labels)
+        #: what they add to scores: of steps, of the first and of the last label; empty for none
+        self.mask = mask_of(self.forbidden, self.n_labels)
+
+    @property
+    def masks(self) -> tuple[Array, Array, Array]:
+        """The mask as tables: of steps (K, K), of the first label (K,) and of the last."""
+        step, first, last = np.split(self.mask, [self.n_labels**2, self.n_labels * (self.n_labels + 1)])
+        return step.reshape(self.n_labels, self.n_labels), first, last
+
+    def broken(self, labels: Array, lengths: Array) -> Array:
+        """Which positions of sequences, end to end, make a forbidden step, at last to the end."""
+        if self.forbidden is None:
+            return np.zeros(labels.size, dtype=bool)
+        return broken(self.masks, labels, lengths)
+
+    def arguments(self) -> dict[str, object]:
+        given = super().arguments()
+        return given if self.forbidden is not None else {k: v for k, v in given.items() if k != "forbidden"}
 
     @property
     def n_columns(self) -> int:
@@ -45,6 +66,8 @@ class LabelSequences(Structure):
     def encode_many(self, ys: Iterable[object], shapes: Array) -> SparseVertices:
         k, lengths = self.n_labels, shapes[:, 0]
         labels = label_indices(np.concatenate([np.asarray(y) for y in ys]), k)
+        if self.broken(labels, lengths).any():
+            raise ValueError("An output makes a forbidden step: it is none of the structure's outputs.")
         examples = np.arange(lengths.size)
         owner = np.repeat(examples, lengths)
         last = np.cumsum(lengths) - 1
@@ -77,7 +100,17 @@ class LabelSequences(Structure):
 
     @abstractmethod
     def _scored(self, theta: Array, shape: Shape) -> tuple[Array, Array]:
-        """Scores of the labels, (L, K), start and end included, and of the steps, (L, K, K)."""
+        """Scores of the labels, (L, K), start and end included, and of the steps, (L, K, K); -inf forbids."""
+
+    def _masked(self, unary: Array, steps: Array) -> tuple[Array, Array]:
+        """The scores with -inf for what is forbidden."""
+        if self.forbidden is None:
+            return unary, steps
+        step, first, last = self.masks
+        unary = unary.copy()
+        unary[0] += first
+        unary[-1] += last
+        return unary, steps + step
 
     def k_best(self, theta: Array, k: int) -> tuple[Array, Array]:
         """The k best label sequences, (k', L), and their scores, (k',), best first.

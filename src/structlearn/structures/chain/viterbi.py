@@ -21,6 +21,7 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.base import SparseVertices, one_each
+from structlearn.structures.chain.forbidden import Pairs, forbidden_pairs
 from structlearn.structures.chain.marginals import (
     chain_entropy,
     chain_log_partition,
@@ -41,9 +42,17 @@ class ChainRecord(NamedTuple):
     n_labels: int
     start: bool
     end: bool
+    mask: Array
 
 
-@stored("label sequences", {"n_labels": count, "start": bool, "end": bool})
+class PathScratch(NamedTuple):
+    """Scratch memory of Viterbi's algorithm: best prefixes (L, K); masked scores, if any are forbidden."""
+
+    best: Array
+    masked: Array
+
+
+@stored("label sequences", {"n_labels": count, "start": bool, "end": bool, "forbidden?": forbidden_pairs})
 class Chain(LabelSequences):
     """Label sequences of any length over `n_labels` labels.
 
@@ -56,17 +65,21 @@ class Chain(LabelSequences):
     n_labels : int
     start, end : bool
         Whether the first and the last label have scores of their own.
+    forbidden : pairs of labels, optional
+        Steps (before, after) that no sequence makes; None before or after is the start or the end.
     """
 
-    def __init__(self, n_labels: int, *, start: bool = False, end: bool = False) -> None:
-        super().__init__(n_labels)
+    def __init__(
+        self, n_labels: int, *, start: bool = False, end: bool = False, forbidden: Pairs | None = None
+    ) -> None:
+        super().__init__(n_labels, forbidden)
         self.start = start
         self.end = end
         self.n_shared = self.n_labels * (self.n_labels + int(start) + int(end))
 
     @property
     def record(self) -> ChainRecord:
-        return ChainRecord(self.n_labels, self.start, self.end)
+        return ChainRecord(self.n_labels, self.start, self.end, self.mask)
 
     def shape(self, theta: Array) -> Shape:
         length, rest = divmod(theta.size - self.n_shared, self.n_labels)
@@ -115,7 +128,7 @@ class Chain(LabelSequences):
         unary = tables["unary"].copy()
         unary[0] += tables.get("start", 0.0)
         unary[-1] += tables.get("end", 0.0)
-        return unary, np.repeat(tables["transitions"][None], shape[0], axis=0)
+        return self._masked(unary, np.repeat(tables["transitions"][None], shape[0], axis=0))
 
     def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
         lengths = shapes[:, 0]
@@ -133,19 +146,26 @@ class Chain(LabelSequences):
 @implements(workspace, ChainRecord)
 @jitable
 def chain_workspace(structure: Any, shape: Any) -> Any:
-    return np.empty((shape[0], structure.n_labels))
+    return PathScratch(np.empty((shape[0], structure.n_labels)), np.empty(structure.mask.size))
 
 
 @implements(maximize, ChainRecord)
 @kernel
 def viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
-    return best_path(chain_scores(structure, shape[0], theta, shared), work, vertex)
+    scores = chain_scores(structure, shape[0], theta, shared, work.masked)
+    value, first, last = best_path(scores, work.best, vertex)
+    n = structure.n_labels
+    if structure.start:
+        vertex[(shape[0] + n) * n + first] = 1.0
+    if structure.end:
+        vertex[vertex.size - n + last] = 1.0
+    return value
 
 
 @implements(max_value, ChainRecord)
 @kernel
 def chain_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
-    return best_score(chain_scores(structure, shape[0], theta, shared), work)
+    return best_score(chain_scores(structure, shape[0], theta, shared, work.masked), work.best)
 
 
 implements(marginals_workspace, ChainRecord)(chain_marginals_workspace)
