@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from structlearn import metrics
 from structlearn.apps.tagging.plan import Plan, make_plan
-from structlearn.apps.tagging.spans import tag_type
 from structlearn.apps.tagging.tagger import FEATURES, Tagger, is_of_names, named_notes
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
 from structlearn.cli.formats import ENTRY
@@ -22,6 +21,7 @@ from structlearn.core.wording import plain, quoted
 from structlearn.data import DataError, Tokens, filled, has_own_features, read_tokens, split_rows
 from structlearn.data.crfsuite import CrfsuiteFile, is_crfsuite
 from structlearn.estimators.persistence import Bundle
+from structlearn.estimators.spans import tag_type
 from structlearn.estimators.token_features import NamedRows, TokenFeatures
 
 if TYPE_CHECKING:

@@ -257,7 +257,12 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
                 f"loss={self.loss!r} has no marginals; train with loss='softmax' or 'sparsemax'."
             )
         oracle = Oracle(regularizer.record(structure), scoring, structure=structure, n_jobs=self._threads())
-        return oracle.predict(self.weights_, None)
+        return oracle.predict(self._soft_weights, None)
+
+    @property
+    def _soft_weights(self) -> Array:
+        """The weights that probabilities are of."""
+        return self.weights_
 
     def _weight_counts(self) -> set[int]:
         """How many weights a model file may hold: with or without an intercept."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs
+from structlearn.estimators.confidence import STORED, with_empty
 from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import (
     Tables,
@@ -28,6 +29,7 @@ from structlearn.estimators.inputs import (
 from structlearn.estimators.layout import Pieces, gold_and_cost
 from structlearn.estimators.rows import RowEstimator
 from structlearn.estimators.scikit import Rows, balanced_weights, check_is_fitted
+from structlearn.estimators.sequence_confidence import ConfidentSequences
 from structlearn.estimators.token_features import NamedInputs
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.problem.oracle import Oracle
@@ -37,11 +39,11 @@ from structlearn.structures import Chain, ConditionedChain
 if TYPE_CHECKING:
     from structlearn.estimators.cluster import Cluster
 
-T = TypeVar("T")
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ChainClassifier(NamedInputs, RowEstimator[Chain | ConditionedChain]):
+class ChainClassifier(
+    NamedInputs, ConfidentSequences[Chain | ConditionedChain], RowEstimator[Chain | ConditionedChain]
+):
     """Sequence labelling over the `Chain`: theta = <w_k, x_t> for labels, one weight for each transition.
 
     The parameters are those of `StructuredEstimator`, and two more. `cost` may be an array of shape (K,), by
@@ -73,7 +75,7 @@ class ChainClassifier(NamedInputs, RowEstimator[Chain | ConditionedChain]):
     transition_features: ArrayLike | None = None
 
     _stored: ClassVar[StoredForm] = StoredForm(
-        {"classes_": label_array, "n_features_in_": count}, ("Chain", "ConditionedChain")
+        {"classes_": label_array, "n_features_in_": count, **STORED}, ("Chain", "ConditionedChain")
     )
     _packed = "chain"
 
@@ -91,6 +93,7 @@ class ChainClassifier(NamedInputs, RowEstimator[Chain | ConditionedChain]):
         python-crfsuite takes them (see `TokenFeatures`); all other methods then take the same.
         With a `distributed.Client` training runs on its cluster (see `structlearn.distributed`).
         """
+        self._forget_confidence()
         X = self._learn_features(X)
         if client is None:
             self._train(self._lay_out(X, y, sample_weight))
@@ -158,7 +161,7 @@ class ChainClassifier(NamedInputs, RowEstimator[Chain | ConditionedChain]):
     def predict(self, X: Tables) -> list[Array]:
         """The best label sequence of each example; an empty one of an empty sequence."""
         scoring, filled = self._scoring(X)
-        return _with_empty(self._decoded(scoring), filled, lambda: self.classes_[:0])
+        return with_empty(self._decoded(scoring), filled, lambda: self.classes_[:0])
 
     def _decoded(self, scoring: Scoring) -> list[Array]:
         structure = self.structure_
@@ -179,7 +182,7 @@ class ChainClassifier(NamedInputs, RowEstimator[Chain | ConditionedChain]):
         """Probabilities of the labels, of shape (length, n_classes) each; sparse after sparsemax."""
         scoring, filled = self._scoring(X)
         found = [self._unary(parts) for _, parts in self._soft(scoring, self.structure_)]
-        return _with_empty(found, filled, self._no_rows)
+        return with_empty(found, filled, self._no_rows)
 
     def _no_rows(self) -> Array:
         return np.empty((0, len(self.classes_)))
@@ -195,21 +198,18 @@ class ChainClassifier(NamedInputs, RowEstimator[Chain | ConditionedChain]):
         scores, filled = self._part_scores(X)
         found = (self.structure_.k_best(theta, k) for theta in scores)
         best = [[(self.classes_[one], float(score)) for one, score in zip(*pair)] for pair in found]
-        return _with_empty(best, filled, lambda: [(self.classes_[:0], 0.0)])
+        return with_empty(best, filled, lambda: [(self.classes_[:0], 0.0)])
 
     @for_no_examples
     def sample(
         self, X: Tables, n: int = 1, random_state: int | np.random.Generator | None = None
     ) -> list[Array]:
         """n label sequences of each example, of shape (n, length), from the model's distribution."""
-        if self.loss != "softmax":
-            raise AttributeError(
-                f"loss={self.loss!r} is no distribution over sequences; train with loss='softmax'."
-            )
+        self._check_distribution()
         rng = np.random.default_rng(random_state)
-        scores, filled = self._part_scores(X)
+        scores, filled = self._tempered(X)
         found = [self.classes_[self.structure_.sample(theta, n, rng)] for theta in scores]
-        return _with_empty(found, filled, lambda: self.classes_[np.empty((n, 0), dtype=np.int64)])
+        return with_empty(found, filled, lambda: self.classes_[np.empty((n, 0), dtype=np.int64)])
 
     def _local_scores(self, scoring: Scoring) -> Iterator[Array]:
         for first, last in scoring.chunks():
@@ -225,7 +225,7 @@ class ChainClassifier(NamedInputs, RowEstimator[Chain | ConditionedChain]):
     def decision_function(self, X: Tables) -> list[Array]:
         """Label scores of each example, of shape (length, n_classes), without the transitions."""
         scoring, filled = self._scoring(X)
-        return _with_empty(map(self._unary, self._local_scores(scoring)), filled, self._no_rows)
+        return with_empty(map(self._unary, self._local_scores(scoring)), filled, self._no_rows)
 
     def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
         """The share of positions labelled right."""
@@ -293,9 +293,3 @@ class ChainClassifier(NamedInputs, RowEstimator[Chain | ConditionedChain]):
             if name in tables:
                 return tables[name]
         raise AttributeError(f"{name}_coef_ exists only where the estimator was made with {name}=True.")
-
-
-def _with_empty(found: Iterable[T], filled: Array, nothing: Callable[[], T]) -> list[T]:
-    """The answers for examples that are not empty, in their places, and `nothing` for those that are."""
-    answers = iter(found)
-    return [next(answers) if one else nothing() for one in filled.tolist()]

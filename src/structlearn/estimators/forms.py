@@ -21,6 +21,11 @@ def number(value: object) -> bool:
     return isinstance(value, int | float) and isfinite(value)
 
 
+def positive(value: object) -> bool:
+    """a positive number"""
+    return number(value) and value > 0  # type: ignore[operator]
+
+
 def label_array(value: object) -> bool:
     """an array of labels"""
     return isinstance(value, np.ndarray) and value.ndim == 1 and value.size > 0

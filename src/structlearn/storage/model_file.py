@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +21,10 @@ from structlearn.storage.tensors import TensorEntry, TensorFile, write_tensors
 
 FORMAT = "structlearn-model"
 #: Since 2, arrays may be written compactly (see `compact`); since 3, all of a file is hashed; since 4, rows
-#: of features may be mapped; since 5, features may have names. A file without either is written as 3, for
-#: versions that read no more.
-VERSION = 5
-_WITHOUT_NAMES, _WITHOUT_MAP = 4, 3
+#: of features may be mapped; since 5, features may have names; since 6, probabilities may be calibrated. A
+#: file without any of these is written as 3, for versions that read no more.
+VERSION = 6
+_WITHOUT_TEMPERATURE, _WITHOUT_NAMES, _WITHOUT_MAP = 5, 4, 3
 #: A row of the history: iteration, passes, oracle calls, seconds, primal, dual, gap.
 HISTORY_COLUMNS = 7
 #: A structure by its registered name.
@@ -63,9 +64,16 @@ def write_model(path: str | Path, header: Mapping[str, object], tensors: Mapping
             f"The weights are not finite; {path} was not written. Scale the features and train again."
         )
     packed, shapes = pack({name: np.ascontiguousarray(array) for name, array in tensors.items()})
-    version = VERSION if "features" in header else _WITHOUT_NAMES if "row_map" in header else _WITHOUT_MAP
-    about = {"format": FORMAT, "version": version, "library": structlearn.__version__}
+    about = {"format": FORMAT, "version": _least_version(header), "library": structlearn.__version__}
     write_tensors(path, packed, {**about, **header, "sparse": shapes})
+
+
+def _least_version(header: Mapping[str, Any]) -> int:
+    if "temperature_" in header["fitted"]:
+        return VERSION
+    if "features" in header:
+        return _WITHOUT_TEMPERATURE
+    return _WITHOUT_NAMES if "row_map" in header else _WITHOUT_MAP
 
 
 class ModelFile:

@@ -14,6 +14,7 @@ from structlearn.structures.chain.kbest import k_best
 from structlearn.structures.chain.logarithms import log_forward
 from structlearn.structures.chain.paths import SequenceScores
 from structlearn.structures.chain.sampling import sample_backward
+from structlearn.structures.chain.spans import SpanLabels, span_probabilities
 from structlearn.structures.rows import label_indices, row_costs
 
 
@@ -124,9 +125,30 @@ class LabelSequences(Structure):
 
         `theta` is one part vector of scores, as in `marginals`; `random_state` a seed or a Generator.
         """
+        _, steps, ahead = self._filtered(theta)
+        return sample_backward(steps, ahead, n, np.random.default_rng(random_state))
+
+    def score(self, theta: Array, y: Array) -> float:
+        """<theta, z(y)> of the label sequence `y` (integers); -inf where it is not allowed."""
+        unary, steps = self._scored(*self._checked(theta))
+        labels = label_indices(y, self.n_labels)
+        at = np.arange(labels.size)
+        return float(unary[at, labels].sum() + steps[at[1:], labels[:-1], labels[1:]].sum())
+
+    def log_partition(self, theta: Array) -> float:
+        """log sum_y exp <theta, z(y)>."""
+        return self._filtered(theta)[0]
+
+    def span_probabilities(self, theta: Array, spans: Array, labels: SpanLabels) -> Array:
+        """Probabilities of spans, rows (begin, end, kind), within p(y) ~ exp <theta, z(y)>: (n,)."""
+        return span_probabilities(*self._scored(*self._checked(theta)), spans, labels)
+
+    def _filtered(self, theta: Array) -> tuple[float, Array, Array]:
+        """log Z, the scores of steps, and what the forward recursion in logarithms leaves."""
         unary, steps = self._scored(*self._checked(theta))
         ahead, largest, total = np.empty((3, *unary.shape))
         none = np.empty(0)
-        if log_forward(SequenceScores(unary, steps, none, none), ahead, largest, total) == -np.inf:
+        log_z = log_forward(SequenceScores(unary, steps, none, none), ahead, largest, total)
+        if log_z == -np.inf:
             raise nothing_allowed("The score vector")
-        return sample_backward(steps, ahead, n, np.random.default_rng(random_state))
+        return log_z, steps, ahead

@@ -1,0 +1,70 @@
+"""Sets of outputs that hold the true one with a probability that is guaranteed (split conformal prediction).
+
+An output y of an example with scores theta does not conform by s(y) = A(theta) - <theta, z(y)>, where A is
+log Z, so that s(y) = -log p(y), or, without probabilities, the largest score. Of n calibration examples that
+are exchangeable with a new one, the ceil((n + 1) coverage)-th smallest s is exceeded by that of the new
+example with a probability of at most 1 - coverage: its set is of all y with s(y) up to there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from typing import Any
+
+from structlearn.core.contract import Array
+
+#: What adding up in another order may change in a score.
+_ROUNDING = 1e-9
+_FIRST = 8
+
+
+def check_coverage(coverage: float) -> None:
+    """ValueError unless it is between 0 and 1."""
+    if not 0.0 < coverage < 1.0:
+        raise ValueError(f"coverage must be between 0 and 1, both excluded; got {coverage}.")
+
+
+def examples_needed(coverage: float) -> int:
+    """The least n for which ceil((n + 1) coverage) <= n."""
+    return ceil(round(coverage / (1.0 - coverage), 9))
+
+
+def largest_score(scores: Array, n: int, coverage: float) -> float:
+    """The ceil((n + 1) coverage)-th smallest of n scores; `scores` are the finite ones of them, sorted.
+
+    ValueError if there are too few.
+    """
+    check_coverage(coverage)
+    if n < examples_needed(coverage):
+        raise ValueError(
+            f"Sets of coverage {coverage:g} need {examples_needed(coverage)} examples in conformalize; it "
+            f"had {n}."
+        )
+    place = ceil(round((n + 1) * coverage, 9))
+    if place > len(scores):
+        raise ValueError(
+            f"No set of labellings has coverage {coverage:g}: {n - len(scores)} of the {n} examples in "
+            "conformalize have labels that the model does not know or does not allow."
+        )
+    return float(scores[place - 1])
+
+
+def outputs_above(
+    k_best: Callable[[int], tuple[Array, Array]], threshold: float, max_size: int
+) -> list[Any] | None:
+    """All outputs whose scores reach the threshold, and the best in any case; None for more than max_size.
+
+    k_best : from k to the k best outputs and their scores, best first
+    """
+    threshold -= _ROUNDING * (1.0 + abs(threshold))
+    k = _FIRST
+    while True:
+        asked = min(k, max_size + 1)
+        outputs, scores = k_best(asked)
+        n = max(int((scores >= threshold).sum()), 1)
+        if n > max_size:
+            return None
+        if n < asked:
+            return list(outputs[:n])
+        k *= 4
