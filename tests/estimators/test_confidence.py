@@ -101,6 +101,8 @@ def test_labels_that_the_model_does_not_know_have_probability_zero(truth):
     assert truth.reliability(X, [["O", "B-Y"]]).left_out == 1
     with pytest.raises(ValueError, match="allows none of the labellings in y"):
         truth.calibrate(X, [["O", "B-Y"]])
+    with pytest.raises(ValueError, match="allows none of the labellings in y"):
+        truth.conformalize(X, [["O", "B-Y"]])
 
 
 @pytest.mark.parametrize("labels", [["O"], ["O"] * 3])

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 import structlearn
 from structlearn.cli import aligner as aligner  # adds train, apply and show to `align`
 from structlearn.cli.alignment import align
+from structlearn.cli.calibrating import calibrate, conformalize
 from structlearn.cli.comparing import compare
 from structlearn.cli.datasets import data
 from structlearn.cli.demonstration import demo
@@ -116,6 +117,16 @@ _COMMANDS = (
         "Example: structlearn evaluate tagger.safetensors test.txt",
     ),
     (
+        calibrate,
+        "Make a model's probabilities mean what they say.",
+        "Example: structlearn calibrate tagger.safetensors held-out.txt --out calibrated.safetensors",
+    ),
+    (
+        conformalize,
+        "Let a model answer with sets of guaranteed coverage.",
+        "Example: structlearn conformalize tagger.safetensors other.txt --out sets.safetensors",
+    ),
+    (
         show,
         "Write a page that draws a model's answers.",
         "Example: structlearn show parser.safetensors test.conllu --out page.html",
@@ -157,7 +168,10 @@ def main() -> None:
 
 
 #: Commands that use models as they are.
-_PREDICTING = (["predict"], ["evaluate"], ["show"], ["info"], ["align", "apply"], ["align", "show"])
+_PREDICTING = (
+    *(["predict"], ["evaluate"], ["calibrate"], ["conformalize"], ["show"], ["info"]),
+    *(["align", "apply"], ["align", "show"]),
+)
 #: New objects before garbage is looked for: most of what a short command makes are modules, which stay.
 _OBJECTS = 100_000
 

@@ -21,6 +21,12 @@ class ColumnFile(NamedTuple):
     label: str
     place: int
 
+    @property
+    def words(self) -> list[list[str]]:
+        """The words of each sentence: the first column that is not the label."""
+        first = next(name for name in self.tokens.columns if name != self.label)
+        return [one.tolist() for one in split_rows(self.tokens.column(first).cells, self.tokens.lengths)]
+
 
 def summary_of(X: sparse.csr_matrix, tokens: Tokens) -> str:
     """What was read, as the object of a sentence."""

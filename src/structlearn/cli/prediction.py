@@ -31,6 +31,16 @@ def predict(
             "best beside it.",
         ),
     ] = False,
+    kbest: Annotated[
+        int | None, option("K", "tag, chunk, ner: write the K best labellings of each sentence.")
+    ] = None,
+    spans: Annotated[
+        bool, switch("--spans", "tag, chunk, ner: write the spans that were found, with probabilities.")
+    ] = False,
+    coverage: Annotated[
+        float | None,
+        option("C", "tag, chunk, ner: write sets of labellings that hold the true one so often (0.9)."),
+    ] = None,
     jobs: Jobs = 1,
 ) -> None:
     """Write the model's answers, one line an input; for tag, chunk and ner, DATA with labels filled in.
@@ -46,16 +56,28 @@ def predict(
     and ner add the probability of the label that was written, in one more column or, in CoNLL-U, as
     Confidence=... in MISC; parse adds that of each arc, as ArcConf=... in MISC. The model must have been
     trained with --loss softmax, sparsemax or entmax15; the last two give exact zeros.
+
+    Models of tag, chunk and ner can say how sure they are of more than single labels. --spans writes a table
+    with a head: sentence, start, end (exclusive; all from 0), label, probability and the words, between tabs.
+    --kbest writes, for each sentence, the K best labellings as blocks of `word TAB label` lines below a line
+    `# sentence 0 rank 1 probability 0.8`. Both take --loss softmax. --coverage 0.9 writes, below such a line,
+    all labellings of a set that holds the true one with this probability; the model must have been given to
+    conformalize before.
     """
+    from structlearn.cli.confidence import asked_form
     from structlearn.cli.tasks import open_model
 
+    form = asked_form(marginals=marginals, kbest=kbest, spans=spans, coverage=coverage)
     out_file = out and check_output(out, others=[model, data])
     bundle, task = open_model(model)
     if marginals:
         task.check_marginals(bundle)
+    if form is not None:
+        form.check(bundle, task)
     _set_threads(bundle, jobs)
     inputs = task.inputs(data, bundle, labels=False)
-    write_pieces(task.pages(bundle, inputs, marginals=marginals), out_file)
+    pages = task.pages(bundle, inputs, marginals=marginals) if form is None else form.pages(bundle, inputs)
+    write_pieces(pages, out_file)
 
 
 @handling_errors()

@@ -83,6 +83,9 @@ def _commands(rehearsal: Rehearsal, flags: tuple[str, ...], folder: Path) -> Ite
     yield ["predict", model, data]
     if {"softmax", "sparsemax"} & set(flags):
         yield ["predict", model, data, "--marginals"]
+    if "softmax" in flags and rehearsal.task in ("tag", "chunk", "ner"):
+        yield ["predict", model, data, "--spans"]
+        yield ["predict", model, data, "--kbest", "2"]
 
 
 def _run(command: list[str | Path]) -> None:

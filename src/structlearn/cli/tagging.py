@@ -43,6 +43,7 @@ class Tag(Task):
 
     estimator = "ChainClassifier"
     drawn = True
+    confident = True
     packed = "chain"
     flags: ClassVar[dict[str, tuple[str, ...]]] = {**STRUCTURED, **_READING, "boundaries": ("start", "end")}
     #: whether labels mark spans
@@ -173,13 +174,10 @@ class Tag(Task):
         if is_of_names(bundle):
             raise ValueError("A file of CRFsuite has no words to show; show draws models of column files.")
         X, gold, source = self.reread(path, bundle, labels=True)
-        tokens = source.tokens
-        first = next(name for name in tokens.columns if name != source.label)
-        words = split_rows(tokens.column(first).cells, tokens.lengths)
         predicted = bundle.estimator.predict(X)
         sentences = [
-            TaggedText(one.tolist(), list(map(str, tags)), None if right is None else list(map(str, right)))
-            for one, tags, right in zip(words, predicted, repeat(None) if gold is None else gold)
+            TaggedText(one, list(map(str, tags)), None if right is None else list(map(str, right)))
+            for one, tags, right in zip(source.words, predicted, repeat(None) if gold is None else gold)
         ]
         return tagged_page(sentences, title=f"Tagged text of {plain(path.name)}", limit=limit)
 

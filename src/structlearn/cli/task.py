@@ -75,6 +75,9 @@ class Task(ABC):
     #: what `error` is, in words
     error_name: ClassVar[str] = "share of wrong labels"
 
+    #: whether its answers are labellings that `Confident` estimators are sure of
+    confident: ClassVar[bool] = False
+
     #: whether `show` draws its answers
     drawn: ClassVar[bool] = False
 

@@ -148,7 +148,7 @@ class Confident(StructuredEstimator[S]):
         """
         before = self.reliability(X, y)
         if before.left_out == len(X):
-            raise ValueError("The model allows none of the labellings in y; are these its labels?")
+            raise _none_allowed()
         temperature = best_temperature(lambda one: self._log_likelihood(X, y, one))
         self._forget_confidence()
         self.temperature_ = temperature
@@ -174,9 +174,11 @@ class Confident(StructuredEstimator[S]):
         Of each example it keeps by how much the true labelling does not conform: -log p(y | x) or, where the
         loss has no probabilities, by how much the best labelling's score exceeds its score.
         """
-        scores = np.sort(self._nonconformity(X, y))
-        self.n_conformal_ = len(scores)
-        self.conformal_scores_ = scores[np.isfinite(scores)]
+        scores = self._nonconformity(X, y)
+        finite = np.sort(scores[np.isfinite(scores)])
+        if not finite.size:
+            raise _none_allowed()
+        self.conformal_scores_, self.n_conformal_ = finite, len(scores)
         return self
 
     @for_no_examples
@@ -255,6 +257,10 @@ class Confident(StructuredEstimator[S]):
         """What is true of the model as it was is not of the next one."""
         for name in STORED:
             self.__dict__.pop(name.removesuffix("?"), None)
+
+
+def _none_allowed() -> ValueError:
+    return ValueError("The model allows none of the labellings in y; are these its labels?")
 
 
 def with_empty(found: Iterable[T], filled: Array, nothing: Callable[[], T]) -> list[T]:

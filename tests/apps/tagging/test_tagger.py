@@ -229,3 +229,28 @@ def test_tokens_that_are_features(text, tmp_path, form):
         tagger.predict(sentences)
     with pytest.raises(ValueError, match="a token of several columns as a tuple"):
         Tagger(columns=("word", "pos")).fit(X, labels)
+
+
+def test_how_sure_it_is(text, tmp_path):
+    """The chain is asked, about the rows of the sentences; files keep what it has learnt."""
+    sentences, labels = text
+    words = Tagger(columns=("word", "pos"), random_state=0).fit(*text)
+    chain, rows = words.chain_, words.rows(sentences)
+    assert words.predict_spans(sentences) == chain.predict_spans(rows)
+    np.testing.assert_array_equal(
+        words.log_probability(sentences, labels), chain.log_probability(rows, labels)
+    )
+    assert words.predict_kbest_proba(sentences, 2)[0][0][1] == chain.predict_kbest_proba(rows, 2)[0][0][1]
+    assert words.reliability(sentences, labels).left_out == 0
+    found = words.calibrate(sentences, labels)
+    assert found.temperature == words.temperature_ == chain.temperature_
+    words.conformalize(sentences, labels).save(tmp_path / "model.st")
+    same = Tagger.load(tmp_path / "model.st")
+    assert same.temperature_ == words.temperature_
+    for one, other in zip(same.predict_sets(sentences, 0.8), words.predict_sets(sentences, 0.8)):
+        assert list(map(list, one)) == list(map(list, other))
+    with pytest.raises(ValueError, match="max_size must be at least 1"):
+        words.predict_sets(sentences, max_size=0)
+    assert words.predict_spans([]) == words.predict_sets([]) == []
+    with pytest.raises(NotFittedError):
+        Tagger().predict_spans(sentences)

@@ -1,0 +1,90 @@
+"""`structlearn calibrate` and `structlearn conformalize`: models that know how sure they may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from structlearn.cli.errors import handling_errors, say
+from structlearn.cli.options import ModelOut, argument
+from structlearn.cli.outputs import check_output, print_values
+
+if TYPE_CHECKING:
+    from structlearn.estimators.calibration import Calibration
+    from structlearn.estimators.persistence import Bundle
+
+Model = Annotated[Path, argument("MODEL", "A file that `train tag`, `train chunk` or `train ner` wrote.")]
+HeldOut = Annotated[Path, argument("DATA", "Examples with labels that the model was not trained on.")]
+
+
+@handling_errors()
+def calibrate(model: Model, data: HeldOut, out: ModelOut) -> None:
+    """Choose the temperature by which probabilities of a model fit DATA best, and write the model with it.
+
+    Labels stay as they are, probabilities (--marginals, --spans, --kbest) change. Figures are printed before
+    and after, as `name: value` lines: the mean logarithm of the probability of a sentence's labels, and how
+    far probabilities of labels and of spans are from the shares of right ones (expected calibration error).
+    The spans follow by tenths of their probability: how many, their mean probability, the share of right
+    ones. The model must have been trained with --loss softmax. It may be written over itself.
+    """
+    out_file = check_output(out, others=[data])
+    bundle, X, y = _opened(model, data, probable=True)
+    found = bundle.estimator.calibrate(X, y)
+    _write(bundle, out_file)
+    if found.after.left_out:
+        say(f"Note: {found.after.left_out} sentences have labels that the model does not know or allow.")
+    print_values(_figures(found))
+
+
+@handling_errors()
+def conformalize(model: Model, data: HeldOut, out: ModelOut) -> None:
+    """Write the model with what it takes to answer with sets of labellings: predict --coverage 0.9.
+
+    Such a set holds the true labelling of a sentence with at least this probability, if DATA was used for
+    nothing else (neither training nor calibrate) and its sentences are like those to come. It takes 9
+    sentences for a coverage of 0.9, 99 for 0.99; a thousand make sets that do not depend much on which these
+    are. The model may be written over itself.
+    """
+    out_file = check_output(out, others=[data])
+    bundle, X, y = _opened(model, data, probable=False)
+    bundle.estimator.conformalize(X, y)
+    _write(bundle, out_file)
+    n = bundle.estimator.n_conformal_
+    n_finite = len(bundle.estimator.conformal_scores_)
+    print_values([("sentences", n), ("highest_coverage", n_finite / (n + 1))])
+
+
+def _opened(model: Path, data: Path, *, probable: bool) -> tuple[Bundle, Any, Any]:
+    """A model of labellings, and data with labels, which are spelled as the model's are."""
+    from structlearn.cli.confidence import check_confident
+    from structlearn.cli.labels import spelling
+    from structlearn.cli.tasks import open_model
+
+    bundle, task = open_model(model)
+    check_confident(bundle, task, "calibrate" if probable else "conformalize", probable=probable)
+    inputs = task.inputs(data, bundle, labels=True)
+    if inputs.y is None:
+        raise ValueError(f"{data} has no labels to compare with.")
+    spelled = spelling(bundle.estimator.classes_)
+    return bundle, inputs.X, [[spelled(label) for label in one.tolist()] for one in inputs.y]
+
+
+def _write(bundle: Bundle, out: Path) -> None:
+    from structlearn.estimators.persistence import save_bundle
+
+    save_bundle(bundle, out)
+    say(f"Wrote the model to {out}.")
+
+
+def _figures(found: Calibration) -> list[tuple[str, object]]:
+    both = {"before": found.before, "after": found.after}
+    figures: list[tuple[str, object]] = [("temperature", found.temperature)]
+    figures += [(f"log_likelihood_{when}", one.log_likelihood) for when, one in both.items()]
+    figures += [(f"label_error_{when}", one.labels.error) for when, one in both.items()]
+    figures += [(f"span_error_{when}", one.spans.error) for when, one in both.items()]
+    for when, one in both.items():
+        for tenth, (n, sure, right) in enumerate(zip(*one.spans)):
+            if n:
+                name = f"spans_{when} {tenth / 10:.1f}-{(tenth + 1) / 10:.1f}"
+                figures.append((name, f"{n} {sure:.4f} {right:.4f}"))
+    return figures
