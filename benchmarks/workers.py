@@ -36,10 +36,10 @@ from structlearn.estimators import cluster
 from structlearn.solvers.bcfw.active import WEIGHTS_A_VISIT, ActiveSetBlocks
 from structlearn.solvers.bcfw.rounds import PARTS_OF_A_VISIT
 
-WORKERS = (1, 2, 4, 16, 64)
+WORKERS = (1, 2, 4, 16, 32, 64)
 THREADS = (1, 2, 4, 16)
 ROUNDS = (4, 20)
-GAP, MOST_PASSES = 1e-2, 200
+GAP, MOST_PASSES = 1e-2, 1000
 #: seconds of a line search per weight and pair of workers (see RESULTS.md, A cluster)
 SEARCH = 0.26 / (1e5 * 100**2)
 #: rounds over blocks worth another visit that follow each full pass

@@ -26,6 +26,7 @@ def share():
         wanted = any(f"/ {one} / float64 / l2" in str(kind) for one in COMPILED.get(kind.problem, ()))
         for turn in range(4 if wanted else 2 if kind.problem in PLAIN else 0):
             yield pytest.param(number + turn * len(KINDS), id=f"{kind}, {turn}")
+    yield pytest.param(174, id="a projection whose sums are right to 1e-12, at scores of 1e6")
 
 
 @pytest.mark.parametrize("seed", list(share()))

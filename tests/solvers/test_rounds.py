@@ -52,6 +52,14 @@ def _short_rounds(monkeypatch):
         monkeypatch.setattr(blocks, "least_visits", 1)
 
 
+@pytest.fixture(params=[False, True], ids=["rounds", "batches"])
+def _ways(request, monkeypatch):
+    """Active sets in rounds, and with questions asked together in batches of four."""
+    if request.param:
+        monkeypatch.setattr(active, "PARTS_OF_A_QUESTION", 0)
+        monkeypatch.setattr(active, "BATCH", 0.5)
+
+
 def threaded(regularizer, family, n_jobs, **options):
     """A problem of 9 examples for so many threads."""
     smooth = {"regularizer": regularizer} if regularizer.smooth else {}
@@ -72,6 +80,7 @@ def run(objective, solver, *, tol=5e-3, passes=4000, seed=0, **options):
 
 
 @each
+@pytest.mark.usefixtures("_ways")
 def test_every_number_of_threads_has_the_same_optimum(regularizer, family, solver):
     alone = run(threaded(regularizer, family, 1), solver)
     for n_jobs in (2, 3):
@@ -83,6 +92,7 @@ def test_every_number_of_threads_has_the_same_optimum(regularizer, family, solve
 
 
 @each
+@pytest.mark.usefixtures("_ways")
 def test_the_dual_never_decreases_and_is_that_of_the_point(regularizer, family, solver):
     objective = threaded(regularizer, family, 3)
     solver = replace(solver, examples_at_once=6, rounds=8)
@@ -101,6 +111,7 @@ def test_the_dual_never_decreases_and_is_that_of_the_point(regularizer, family, 
 
 
 @each
+@pytest.mark.usefixtures("_ways")
 def test_timing_does_not_matter(regularizer, family, solver, monkeypatch):
     objective = threaded(regularizer, family, 3)
     first = run(objective, solver, tol=-1, passes=12)
@@ -118,6 +129,7 @@ def test_timing_does_not_matter(regularizer, family, solver, monkeypatch):
     np.testing.assert_array_equal(first.history.gap, again.history.gap)
 
 
+@pytest.mark.usefixtures("_ways")
 def test_a_checkpoint_of_several_threads_goes_on_bit_for_bit(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "BUSY", np.inf)
     objective, solver = threaded(*SOLVERS["active sets"][:2], 2), ActiveBlocks(examples_at_once=5)
@@ -193,22 +205,49 @@ def test_interrupted_calls_have_all_ended():
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2])
-def test_no_thread_waits_for_one_that_has_failed(failing, monkeypatch):
+@pytest.mark.parametrize("name", ["run_rounds", "run_batches"])
+def test_no_thread_waits_for_one_that_has_failed(name, failing, monkeypatch):
     """Nor does an interruption before the threads are at work leave them waiting."""
-    run_rounds = active.run_rounds
+    kernel = getattr(active, name)
+    if name == "run_batches":
+        monkeypatch.setattr(active, "PARTS_OF_A_QUESTION", 0)
 
     def fails(k, threads, *rest):
         if k == failing and threads.order.size:
             raise KeyboardInterrupt
-        run_rounds(k, threads, *rest)
+        kernel(k, threads, *rest)
 
-    fails.__wrapped__ = run_rounds.py_func
+    fails.__wrapped__ = kernel.py_func
     objective = threaded(*SOLVERS["active sets"][:2], 3)
     run(objective, ActiveBlocks(), passes=1)
-    monkeypatch.setattr(active, "run_rounds", fails)
+    monkeypatch.setattr(active, name, fails)
     solution = run(objective, ActiveBlocks(), tol=-1, passes=3)
     assert solution.certificate.status.startswith("Interrupted")
     assert solution.certificate.primal == pytest.approx(objective.primal(solution.w), abs=1e-12)
+
+
+def test_who_asks_does_not_matter(monkeypatch):
+    """Two threads and three take the same way where questions are asked together, in batches of one size."""
+    monkeypatch.setattr(active, "PARTS_OF_A_QUESTION", 0)
+    monkeypatch.setattr(active, "BATCH", 0.5)
+    solver = ActiveBlocks(cached_passes=0)
+    two, three = (run(threaded(Zero(), "chain", n), solver, tol=-1, passes=8).w for n in (2, 3))
+    assert two.tobytes() == three.tobytes()
+
+
+def test_a_batch_of_one_block_is_a_visit(monkeypatch):
+    """One step a visit: after several, atoms may tie, and rounding chooses among them."""
+    solver = ActiveBlocks(cached_passes=0, inner_steps=1, examples_at_once=1)
+    alone, together = (threaded(Zero(), "chain", n) for n in (1, 2))
+    draws = [np.random.default_rng(0) for _ in range(2)]
+    one = solver.start(alone, draws[0], None)
+    monkeypatch.setattr(active, "PARTS_OF_A_QUESTION", 0)
+    other = solver.start(together, draws[1], None)
+    for _ in range(60):
+        one, other = solver.step(alone, one, draws[0]), solver.step(together, other, draws[1])
+        np.testing.assert_allclose(other.w, one.w, atol=1e-11)
+        np.testing.assert_allclose(other.gaps, one.gaps, atol=1e-11)
+    np.testing.assert_allclose(other.totals[[COST, STEPS]], one.totals[[COST, STEPS]])
 
 
 def test_threads_that_meet_have_seen_what_the_others_wrote():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -18,6 +18,7 @@ from numba import types
 from numba.core.base import BaseContext
 from numba.core.typing import Signature
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
@@ -42,6 +43,20 @@ def fence(typing_context: object) -> tuple[Signature, Callable[..., ir.Value]]:
         return context.get_dummy_value()
 
     return types.void(), generate
+
+
+@intrinsic
+def take_next(typing_context: object, counter: types.Array) -> tuple[Signature, Callable[..., ir.Value]]:
+    """The first number of an array of integers, which is one more for whoever asks next."""
+
+    def generate(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: Sequence[ir.Value]
+    ) -> ir.Value:
+        array = make_array(signature.args[0])(context, builder, arguments[0])
+        one = context.get_constant(types.int64, 1)
+        return builder.atomic_rmw("add", array.data, one, "seq_cst")
+
+    return types.int64(counter), generate
 
 
 def make_cells(n_threads: int) -> Array:

@@ -49,7 +49,7 @@ class Magnitude(NamedTuple):
     depth: int
     n_weights: int
     n_examples: int
-    #: relative error of the oracle itself, where it is not exact
+    #: relative error of the oracle itself, of its values and of its points, where it is not exact
     accuracy: float = 0.0
 
     def size(self, norm: float) -> float:
@@ -65,7 +65,8 @@ class Magnitude(NamedTuple):
     def dual(self, slope: float, penalty: float, steps: float = 0.0) -> float:
         """At least the error of D(z), where ||dD/du|| <= slope, after so many steps that changed w and z."""
         roundings = 2 * (self.depth + steps / max(self.n_examples, 1)) + FEW
-        return UNIT * (roundings * self.size(slope) + 2 * (self.n_weights + steps) * abs(penalty))
+        sums = 2 * (self.n_weights + steps) * abs(penalty)
+        return (UNIT * roundings + self.accuracy) * self.size(slope) + UNIT * sums
 
     def lower_bound(self, square: float, cost: float, regularization: float, steps: float = 0.0) -> Bound:
         """D of a dual point z from ||w(z)||^2 and the cost of z, for the squared norm."""

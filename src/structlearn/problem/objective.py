@@ -276,7 +276,8 @@ class Objective:
     def magnitude(self) -> Magnitude:
         """What P and D add up, for bounds of their rounding errors."""
         entries = self.most_entries + self.scoring.shapes[:, 0]  # an entry may be as large as there are rows
-        return Magnitude.of_examples(self.scoring, entries, self.cost, self.weight, self.structure.accuracy)
+        accuracy = self.regularizer.accuracy(self.structure)
+        return Magnitude.of_examples(self.scoring, entries, self.cost, self.weight, accuracy)
 
     def primal_rounding(self, w: Array, value: float) -> float:
         return self.magnitude.primal(w, value)

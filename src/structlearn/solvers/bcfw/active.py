@@ -7,6 +7,7 @@ the set on its Gram matrix. Between two passes with the oracle, *cached passes* 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +17,8 @@ from structlearn.core.barrier import GONE, make_cells
 from structlearn.core.contract import Array
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.active_pass import (
+    CACHED,
+    VISIT,
     Before,
     ThreadState,
     active_pass,
@@ -26,6 +29,7 @@ from structlearn.solvers.bcfw.active_pass import (
 from structlearn.solvers.bcfw.active_set import ActiveSet
 from structlearn.solvers.bcfw.active_steps import VisitRules
 from structlearn.solvers.bcfw.atoms import Store
+from structlearn.solvers.bcfw.batches import Batches, run_batches
 from structlearn.solvers.bcfw.blocks import BlockState, Representation
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit, is_distinct, round_size, rounds_of
 from structlearn.solvers.bcfw.saved_blocks import check_store
@@ -40,6 +44,10 @@ WEIGHTS_A_VISIT = 1000
 #: Blocks without room may be at most this fraction: they make place by forgetting or mixing, which needs no
 #: copy of all the others.
 MOST_FULL = 0.02
+#: Local parts of blocks, in the mean, from which on the oracle takes most of a visit (see `batches`).
+PARTS_OF_A_QUESTION = 400
+#: Such blocks are asked for in batches of this fraction of all: few, since they are asked for at one w.
+BATCH = 0.01
 
 
 class ActiveSetBlocks(Representation):
@@ -97,10 +105,17 @@ class ActiveSetBlocks(Representation):
         return partial(commit_fraction, store, order, before)
 
     def run(self, objective: Objective, state: BlockState, order: Array) -> None:
-        if objective.n_jobs > 1:
+        apart = objective.n_weights > self.least_visits * WEIGHTS_A_VISIT  # a round would be mostly sums
+        if objective.n_jobs > 1 and not state.again and asks_together(objective):
+            self._run_batches(objective, state, order)
+        elif objective.n_jobs > 1 and not (apart and asks_together(objective)):
             self._run_rounds(objective, state, order)
         else:
             self._pass(objective, state, order, state.sums, Before.nothing())
+
+    def compile(self, objective: Objective, state: BlockState) -> None:
+        for again in (0, 1):
+            self.run(objective, state._replace(again=again), objective.active[:0])
 
     def _pass(
         self, objective: Objective, state: BlockState, order: Array, own: Accumulators, before: Before
@@ -109,37 +124,65 @@ class ActiveSetBlocks(Representation):
         problem = self._problem(objective, state)
         objective.run_pass(active_pass, problem, order, own, self.point.store, state.gaps, before)
 
-    def _problem(self, objective: Objective, state: BlockState) -> tuple[object, VisitRules, bool, int]:
+    def _problem(self, objective: Objective, state: BlockState) -> tuple[object, VisitRules, int, int]:
         """What `active_pass` visits blocks by."""
         options = self.options
         rules = VisitRules(
             int(options.steps), options.inner_steps, options.inner_accuracy, options.forget_after
         )
         now = state.oracle_calls // objective.n_active
-        return objective.blocks, rules, state.again > 0, now
+        return objective.blocks, rules, CACHED if state.again else VISIT, now
+
+    def _run_batches(self, objective: Objective, state: BlockState, order: Array) -> None:
+        """All threads ask, the first takes the steps."""
+        cells = make_cells(objective.n_jobs)
+        size = max(objective.n_jobs, int(BATCH * objective.n_active))
+        order, edges = _joined(order, rounds_of(order, size))
+        taken = np.zeros((edges.size, 1), dtype=np.int64)
+        threads = Batches(cells, order, edges, taken, Before.nothing())
+        self._together(objective, state, run_batches, threads, [state.sums] * objective.n_jobs)
 
     def _run_rounds(self, objective: Objective, state: BlockState, order: Array) -> None:
         """Rounds of all threads: the first changes the accumulators of the state, the others their own."""
         n = objective.n_jobs
         least = self.least_visits + objective.n_weights // WEIGHTS_A_VISIT
-        rounds = list(rounds_of(order, round_size(objective, self.options.rounds, least)))
-        cells = make_cells(n)
+        size = round_size(objective, self.options.rounds, least)
+        cells, repeats = make_cells(n), not is_distinct(order)
+        order, edges = _joined(order, rounds_of(order, size))
+        changes, scalars = np.empty((2, n, state.w.size)), np.empty((2, n, state.totals.size))
+        threads = ThreadState(cells, order, edges, repeats, changes, scalars)
         sums = [state.sums, *(_copied(state.sums) for _ in range(n - 1))]
-        threads = ThreadState(
-            cells,
-            np.concatenate([order[:0], *rounds]),
-            np.cumsum([0, *map(len, rounds)]),
-            not is_distinct(order),
-            np.empty((2, n, state.w.size)),
-            np.empty((2, n, state.totals.size)),
-        )
+        self._together(objective, state, run_rounds, threads, sums)
+
+    def _together(
+        self,
+        objective: Objective,
+        state: BlockState,
+        kernel: Callable[..., None],
+        threads: Batches | ThreadState,
+        sums: Sequence[Accumulators],
+    ) -> None:
+        """The part of each thread, all at once."""
         problem = self._problem(objective, state)
 
         def part(k: int) -> None:
-            known = objective.oracle.for_pass(run_rounds), objective.scoring.for_pass(run_rounds)
-            run_rounds(k, threads, *known, problem, self.point.store, state.gaps, sums[k])
+            known = objective.oracle.for_pass(kernel), objective.scoring.for_pass(kernel)
+            kernel(k, threads, *known, problem, self.point.store, state.gaps, sums[k])
 
-        objective.team.together([partial(part, k) for k in range(n)], stop=lambda: cells.fill(GONE))
+        calls = [partial(part, k) for k in range(objective.n_jobs)]
+        objective.team.together(calls, stop=lambda: threads.cells.fill(GONE))
+
+
+def asks_together(objective: Objective) -> bool:
+    """Whether the oracle takes so much of a visit that threads share it out, and no more."""
+    scoring = objective.scoring
+    return bool(scoring.start[-1] >= PARTS_OF_A_QUESTION * scoring.n_examples)
+
+
+def _joined(order: Array, pieces: Iterable[Array]) -> tuple[Array, Array]:
+    """Pieces of `order` end to end, and where each begins."""
+    every = list(pieces)
+    return np.concatenate([order[:0], *every]), np.cumsum([0, *map(len, every)])
 
 
 def _copied(sums: Accumulators) -> Accumulators:

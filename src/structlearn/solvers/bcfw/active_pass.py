@@ -35,6 +35,9 @@ from structlearn.solvers.bcfw.atoms import (
 from structlearn.solvers.bcfw.rounds import Accumulators, combine
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
 
+#: What a visit does: it asks the oracle and takes steps; it takes steps alone; it asks alone.
+VISIT, CACHED, ASK = range(3)
+
 
 class Before(NamedTuple):
     """Weights that the atoms of visited blocks had: those of the q-th block begin at first[q]."""
@@ -60,12 +63,13 @@ def room_before(store: Any, order: Any) -> Any:
 def active_pass(
     structure: Any, scoring: Any, problem: Any, order: Any, own: Any, store: Any, gaps: Any, before: Any
 ) -> None:
-    """One visit for each block of `order`, with the oracle or, where `cached`, without.
+    """One visit for each block of `order`: all of it, without the oracle, or the oracle alone.
 
-    problem : the blocks, `VisitRules`, whether all is cached, and which pass this is. Where `before` has
-    room, it takes the weights of the atoms as they are before the visit.
+    problem : the blocks, `VisitRules`, what to do, and which pass this is. Where `before` has room, it takes
+    the weights of the atoms as they are before the visit.
     """
-    blocks, rules, cached, now = problem
+    blocks, rules, doing, now = problem
+    cached = doing == CACHED
     w, totals, lag, pace = own
     work = workspace(structure, blocks.largest)
     tools = scoring_workspace(scoring)
@@ -113,7 +117,8 @@ def active_pass(
             shape = (blocks.shapes[i, 0], blocks.shapes[i, 1])
             best = maximize(structure, shape, theta, shared, work, s)
             gaps[i] = p * (best - here)
-        totals[STEPS] += 1.0
+        if doing != ASK:
+            totals[STEPS] += 1.0
         if best - here <= 0.0:
             continue
         # 3. The vertex joins the atoms.
@@ -129,6 +134,8 @@ def active_pass(
                 count += 1
                 connect(scoring, i, atoms, towards, count, cost, s, wanted, tools, out)
                 bench.scores[towards], bench.alpha[towards] = best, 0.0
+        if doing == ASK:
+            continue
         # 4. Steps inside the set, then one move of w by all that has changed.
         step_within(rules, atoms, count, p / pace.metric, towards, best - here, bench)
         paid = commit(atoms, count, bench, towards, now, s)
