@@ -12,6 +12,7 @@ from structlearn import metrics
 from structlearn.apps.tagging.plan import Plan, make_plan
 from structlearn.apps.tagging.tagger import FEATURES, Tagger, is_of_names, named_notes
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
+from structlearn.cli.constraints import constraints_for, parse_constraints, with_constraints
 from structlearn.cli.formats import ENTRY
 from structlearn.cli.label_table import span_figures, token_figures
 from structlearn.cli.labels import positions
@@ -33,7 +34,8 @@ CELLS = "cells"
 #: --templates for files of CRFsuite
 ITEMS = "crfsuite"
 _READING: dict[str, tuple[str, ...]] = dict.fromkeys(
-    ["label", "columns", "templates", "transitions", "min-count", "hash-bits", "keep-names"], ()
+    ["label", "columns", "templates", "transitions", "min-count", "hash-bits", "keep-names", "constraints"],
+    (),
 )
 
 
@@ -55,9 +57,19 @@ class Tag(Task):
     min_count: int = 1
     hash_bits: int | None = None
     keep_names: bool = False
+    constraints: str | None = None
 
     def with_options(self, **options: Any) -> Tag:
+        if options.get("constraints") is not None:
+            parse_constraints(options["constraints"])
         return replace(self, **{name: value for name, value in options.items() if value is not None})
+
+    def training(self, path: Path, target: str | None) -> Training:
+        """As every task; constraints of packed data are those that were found when it was packed, if any."""
+        found = super().training(path, target)
+        if not path.is_dir() or self.constraints is None:
+            return found
+        return with_constraints(found, parse_constraints(self.constraints))
 
     def read(self, path: Path, target: str | None) -> Training:
         """Read a column file and learn its features."""
@@ -72,8 +84,9 @@ class Tag(Task):
         if all(ENTRY.fullmatch(one) for one in tokens.column(plan.label).strings):
             # Training on it would take hours: a label for each distinct entry.
             raise DataError(f"{path} looks like a libsvm file: its labels are index:value entries.")
+        constraints = constraints_for(labels, self.constraints, spans=self.spans, error=tokens.error)
         if self._brings_features(tokens, plan.label):
-            return read_cells(tokens, tokens.layout.place(plan.label))
+            return with_constraints(read_cells(tokens, tokens.layout.place(plan.label)), constraints)
         tagger = Tagger(
             columns=plan.columns,
             templates=plan.templates,
@@ -82,7 +95,7 @@ class Tag(Task):
             hash_bits=self.hash_bits,
         )
         X = tagger.fit_features(plan.applied(tokens))
-        return Training(
+        training = Training(
             X,
             labels,
             tagger.notes(plan, self.transitions),
@@ -91,6 +104,7 @@ class Tag(Task):
             tagger.arrays(),
             tagger.problem_parameters(len(tokens)),
         )
+        return with_constraints(training, constraints)
 
     @property
     def _is_free(self) -> bool:
@@ -109,7 +123,9 @@ class Tag(Task):
         file.check_labels()
         summary = f"{len(X)} sequences, {X.rows.shape[0]} tokens with {features.n_features} features"
         parameters = Tagger().problem_parameters(len(X))
-        return Training(X, file.labels, named_notes(), {}, summary, {}, parameters)
+        constraints = constraints_for(file.labels, self.constraints, spans=self.spans, error=file.error)
+        training = Training(X, file.labels, named_notes(), {}, summary, {}, parameters)
+        return with_constraints(training, constraints)
 
     def check_packing(self, training: Training) -> str:
         """As every task; features that have names are not packed."""

@@ -166,6 +166,15 @@ class ReadingOptions:
     hash_bits: Annotated[
         int | None, option("N", "tag, chunk, ner: number features by N bits of a hash, no vocabulary.")
     ] = None
+    constraints: Annotated[
+        str | None,
+        option(
+            "C",
+            "tag, chunk, ner: which label may not follow which: bio, bioes, none, or pairs such as "
+            "'O>I-LOC,>I-LOC' (nothing before > is the start, nothing after it the end).  [default: none; "
+            "chunk, ner: what the labels follow]",
+        ),
+    ] = None
     keep_names: Annotated[
         bool,
         switch(

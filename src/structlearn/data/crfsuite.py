@@ -67,6 +67,14 @@ class CrfsuiteFile:
             if "" in labels:
                 raise DataError.at(self.path, first + labels.tolist().index(""), "the label is empty.")
 
+    def error(self, message: str, token: int) -> DataError:
+        """The error of a token, of all that were read."""
+        for first, labels in zip(self.first_lines, self.labels):
+            if token < len(labels):
+                return DataError.at(self.path, first + token, message)
+            token -= len(labels)
+        return DataError(message)
+
     def _token(self, number: int, cells: list[str]) -> dict[str, float]:
         token: dict[str, float] = {}
         for cell in cells:

@@ -239,17 +239,22 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
             )
         return int(self.n_jobs) if self.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(self.n_jobs))
 
-    def _decide(self, scoring: Scoring, structure: Structure) -> Iterator[tuple[int, Array]]:
-        """(i, local parts of the best output) for every example.
+    def _decide(
+        self, scoring: Scoring, structure: Structure, shift: Array | None = None
+    ) -> Iterator[tuple[int, Array]]:
+        """(i, local parts of the best output) for every example, whose scores may be shifted.
 
         After the sparsemax loss a score of 0.3 means 30%, so that a part is worth taking from 1/2 on.
         """
         threshold = structure.threshold if self.loss == "sparsemax" else 0.0
-        shift = np.full(scoring.start[-1], -threshold) if threshold else None
+        if threshold:
+            shift = np.full(scoring.start[-1], -threshold)
         oracle = Oracle(structure.record, scoring, structure=structure, n_jobs=self._threads())
         return oracle.predict(self.weights_, shift)
 
-    def _soft(self, scoring: Scoring, structure: Structure) -> Iterator[tuple[int, Array]]:
+    def _soft(
+        self, scoring: Scoring, structure: Structure, shift: Array | None = None
+    ) -> Iterator[tuple[int, Array]]:
         """(i, local parts of the prediction function of the loss) for every example."""
         regularizer = LOSSES[self.loss].regularizer
         if not regularizer.smooth:
@@ -257,7 +262,7 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
                 f"loss={self.loss!r} has no marginals; train with loss='softmax' or 'sparsemax'."
             )
         oracle = Oracle(regularizer.record(structure), scoring, structure=structure, n_jobs=self._threads())
-        return oracle.predict(self._soft_weights, None)
+        return oracle.predict(self._soft_weights, shift)
 
     @property
     def _soft_weights(self) -> Array:

@@ -13,9 +13,11 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
+from structlearn.estimators.allowed import Allowed, Limits, allowed_table
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs
 from structlearn.estimators.confidence import STORED, with_empty
+from structlearn.estimators.constraints import Constraints, check_labels, check_steps, forbidden_steps
 from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import (
     Tables,
@@ -46,9 +48,9 @@ class ChainClassifier(
 ):
     """Sequence labelling over the `Chain`: theta = <w_k, x_t> for labels, one weight for each transition.
 
-    The parameters are those of `StructuredEstimator`, and two more. `cost` may be an array of shape (K,), by
-    true label, or (K, K), as [true, predicted], or a mapping from labels; `class_weight` multiplies the cost
-    of missing each true label.
+    The parameters are those of `StructuredEstimator`, and those below. `cost` may be an array of shape (K,),
+    by true label, or (K, K), as [true, predicted], or a mapping from labels; `class_weight` multiplies the
+    cost of missing each true label.
 
     Parameters
     ----------
@@ -58,6 +60,9 @@ class ChainClassifier(
         Columns of X that score, beside the label, the pair of the label before and this one: transitions
         then depend on what is observed. It takes K times as many weights for each, and K * K numbers a
         position of dual point ("sdca"; "lbfgs" and "bcfw" do without). Not with `start` and `end`.
+    constraints : "bio", "bioes" or a list of pairs (before, after), optional
+        Which label may not follow which, None for the start or the end: in training, too, no other sequence
+        counts (see `structlearn.estimators.constraints`).
 
     Attributes
     ----------
@@ -73,6 +78,7 @@ class ChainClassifier(
     start: bool = False
     end: bool = False
     transition_features: ArrayLike | None = None
+    constraints: Constraints = None
 
     _stored: ClassVar[StoredForm] = StoredForm(
         {"classes_": label_array, "n_features_in_": count, **STORED}, ("Chain", "ConditionedChain")
@@ -100,6 +106,7 @@ class ChainClassifier(
         else:
             from structlearn.estimators.cluster import train_on
 
+            check_labels(self.constraints, y)
             train_on(client, self, X, y, sample_weight)
         return self
 
@@ -118,6 +125,7 @@ class ChainClassifier(
         check_two_classes(self.classes_)
         self.n_features_in_ = rows.shape[1]
         structure, memory = self._new_structure(), Memory(self.memory)
+        check_steps(self.constraints, structure, self.classes_, codes, lengths)
         local = self._training_scoring(structure, self._fit_rows(rows, memory), lengths, memory)
         scoring = self._with_pairs(local, rows, structure)
         options = class_costs(
@@ -130,8 +138,9 @@ class ChainClassifier(
         return TrainingProblem(structure, scoring, gold, cost, weight, memory=memory)
 
     def _new_structure(self) -> Chain | ConditionedChain:
+        forbidden = forbidden_steps(self.constraints, self.classes_)
         if self.transition_features is None:
-            return Chain(len(self.classes_), start=self.start, end=self.end)
+            return Chain(len(self.classes_), start=self.start, end=self.end, forbidden=forbidden)
         if self.start or self.end:
             raise ValueError(
                 "start and end do not go with transition_features; add a column that marks the first or last "
@@ -144,7 +153,7 @@ class ChainClassifier(
             raise ValueError(
                 f"transition_features must be between 0 and {self.n_features_in_ - 1}, the columns of X."
             )
-        return ConditionedChain(len(self.classes_))
+        return ConditionedChain(len(self.classes_), forbidden=forbidden)
 
     def _with_pairs(self, local: RowScoring, X: Rows, structure: Chain | ConditionedChain) -> Scoring:
         """The scoring of labels, with that of pairs where transitions have features, which are not mapped."""
@@ -158,30 +167,43 @@ class ChainClassifier(
     # ---- prediction: an empty sequence has one labelling, which is empty ------------------------------
 
     @for_no_examples
-    def predict(self, X: Tables) -> list[Array]:
-        """The best label sequence of each example; an empty one of an empty sequence."""
-        scoring, filled = self._scoring(X)
-        return with_empty(self._decoded(scoring), filled, lambda: self.classes_[:0])
+    def predict(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
+        """The best label sequence of each example; an empty one of an empty sequence.
 
-    def _decoded(self, scoring: Scoring) -> list[Array]:
+        `allowed` has, per sequence, None or a list with, per token, the set of labels that it may have, or
+        None for any: what a lexicon or a partial annotation says. So in all methods that have it.
+        """
+        scoring, filled, limits = self._limited(X, allowed)
+        return with_empty(self._decoded(scoring, limits), filled, lambda: self.classes_[:0])
+
+    def _decoded(self, scoring: Scoring, limits: Limits) -> list[Array]:
         structure = self.structure_
-        if self._n_pair_weights:
-            return [self._labels(parts) for _, parts in self._decide(scoring, structure)]
-        oracle = Oracle(structure.record, scoring, structure=structure, n_jobs=self._threads())
         found: list[Array] = []
-        for first, last, labels in oracle.read(self.weights_, self._labels):
-            edges = scoring.start[first : last + 1] // len(self.classes_)
+        if self._n_pair_weights:
+            for i, parts in self._decide(scoring, structure, limits.shift):
+                codes = self._codes(parts)
+                limits.check(codes, i, i + 1)
+                found.append(self.classes_[codes])
+            return found
+        oracle = Oracle(structure.record, scoring, structure=structure, n_jobs=self._threads())
+        for first, last, codes in oracle.read(self.weights_, self._codes, limits.shift):
+            limits.check(codes, first, last)
+            labels, edges = self.classes_[codes], scoring.start[first : last + 1] // len(self.classes_)
             found += [labels[a:b] for a, b in pairwise((edges - edges[0]).tolist())]
         return found
 
-    def _labels(self, parts: Array) -> Array:
-        return self.classes_[np.argmax(self._unary(parts), axis=1)]
+    def _codes(self, parts: Array) -> Array:
+        return np.argmax(self._unary(parts), axis=1)
 
     @for_no_examples
-    def predict_marginals(self, X: Tables) -> list[Array]:
+    def predict_marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
         """Probabilities of the labels, of shape (length, n_classes) each; sparse after sparsemax."""
-        scoring, filled = self._scoring(X)
-        found = [self._unary(parts) for _, parts in self._soft(scoring, self.structure_)]
+        scoring, filled, limits = self._limited(X, allowed)
+        found = []
+        for i, parts in self._soft(scoring, self.structure_, limits.shift):
+            found.append(self._unary(parts))
+            if not found[-1].any():
+                raise limits.nothing(i)
         return with_empty(found, filled, self._no_rows)
 
     def _no_rows(self) -> Array:
@@ -193,22 +215,29 @@ class ChainClassifier(
         return parts[: parts.size // self.structure_.n_columns * k].reshape(-1, k)
 
     @for_no_examples
-    def predict_kbest(self, X: Tables, k: int = 5) -> list[list[tuple[Array, float]]]:
+    def predict_kbest(
+        self, X: Tables, k: int = 5, allowed: Allowed | None = None
+    ) -> list[list[tuple[Array, float]]]:
         """The k best label sequences of each example with their scores, best first."""
-        scores, filled = self._part_scores(X)
+        scores, filled = self._part_scores(X, allowed)
         found = (self.structure_.k_best(theta, k) for theta in scores)
         best = [[(self.classes_[one], float(score)) for one, score in zip(*pair)] for pair in found]
         return with_empty(best, filled, lambda: [(self.classes_[:0], 0.0)])
 
     @for_no_examples
     def sample(
-        self, X: Tables, n: int = 1, random_state: int | np.random.Generator | None = None
+        self,
+        X: Tables,
+        n: int = 1,
+        random_state: int | np.random.Generator | None = None,
+        allowed: Allowed | None = None,
     ) -> list[Array]:
         """n label sequences of each example, of shape (n, length), from the model's distribution."""
         self._check_distribution()
         rng = np.random.default_rng(random_state)
-        scores, filled = self._tempered(X)
-        found = [self.classes_[self.structure_.sample(theta, n, rng)] for theta in scores]
+        scores, filled = self._part_scores(X, allowed)
+        tempered = (theta / self._temperature for theta in scores)
+        found = [self.classes_[self.structure_.sample(theta, n, rng)] for theta in tempered]
         return with_empty(found, filled, lambda: self.classes_[np.empty((n, 0), dtype=np.int64)])
 
     def _local_scores(self, scoring: Scoring) -> Iterator[Array]:
@@ -216,10 +245,17 @@ class ChainClassifier(
             theta = scoring.scores(self.weights_, first, last)
             yield from np.split(theta, scoring.start[first + 1 : last] - scoring.start[first])
 
-    def _part_scores(self, X: Tables) -> tuple[Iterator[Array], Array]:
-        scoring, filled = self._scoring(X)
-        scores = (np.concatenate([theta, self._shared_weights]) for theta in self._local_scores(scoring))
-        return scores, filled
+    def _part_scores(self, X: Tables, allowed: Allowed | None = None) -> tuple[Iterator[Array], Array]:
+        """Scores of all parts of each example that is not empty, -inf for what is not allowed."""
+        scoring, filled, limits = self._limited(X, allowed)
+
+        def scores() -> Iterator[Array]:
+            for i, theta in enumerate(self._local_scores(scoring)):
+                parts = np.concatenate([theta + limits.of(i), self._shared_weights])
+                limits.check_scores(parts, i)
+                yield parts
+
+        return scores(), filled
 
     @for_no_examples
     def decision_function(self, X: Tables) -> list[Array]:
@@ -230,6 +266,14 @@ class ChainClassifier(
     def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
         """The share of positions labelled right."""
         return sequence_accuracy(y, self.predict(X), sample_weight)
+
+    def _limited(self, X: Tables, allowed: Allowed | None) -> tuple[Scoring, Array, Limits]:
+        """The same as `_scoring`, and what predictions are limited to."""
+        scoring, filled = self._scoring(X)
+        lengths = np.zeros(filled.size, dtype=np.int64)
+        lengths[filled] = scoring.shapes[:, 0]
+        table = None if allowed is None else allowed_table(allowed, lengths, self.classes_, "allowed")
+        return scoring, filled, Limits(self.structure_, scoring, filled, table)
 
     def _scoring(self, X: Tables) -> tuple[Scoring, Array]:
         """The scoring of all sequences that are not empty, and which of them are not."""

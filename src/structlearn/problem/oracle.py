@@ -156,12 +156,14 @@ class Oracle:
         )
         return Maximizers(first, last, vertices, shared_sum, Losses(*found))
 
-    def read(self, w: Array, reader: Callable[[Array], Found]) -> list[tuple[int, int, Found]]:
-        """(first, last, what `reader` makes of argmax_z <Phi_i w, z>) of every range of examples."""
+    def read(
+        self, w: Array, reader: Callable[[Array], Found], shift: Array | None = None
+    ) -> list[tuple[int, int, Found]]:
+        """(first, last, what `reader` makes of argmax_z <Phi_i w + shift_i, z>), a range of examples each."""
         ones = np.ones(self.scoring.n_examples)
 
         def one(chunk: Range) -> tuple[int, int, Found]:
-            return *chunk, reader(self._maximizers(w, None, ones, self.no_gold, *chunk).vertices)
+            return *chunk, reader(self._maximizers(w, shift, ones, self.no_gold, *chunk).vertices)
 
         return self._all_chunks(one)
 

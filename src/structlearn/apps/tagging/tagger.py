@@ -16,6 +16,8 @@ from structlearn.apps.text import Templates, TextFeatures, default_templates, pa
 from structlearn.core.contract import Array
 from structlearn.data import Tokens
 from structlearn.estimators import ChainClassifier
+from structlearn.estimators.allowed import Allowed
+from structlearn.estimators.constraints import Constraints
 from structlearn.estimators.inputs import Stacked, for_no_examples
 from structlearn.estimators.persistence import Bundle, load_bundle, save_bundle
 from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
@@ -68,6 +70,8 @@ class Tagger(ConfidentTagger, BaseEstimator):
         lambda; 1 over the number of sentences unless given.
     tol : float
         Training ends when the duality gap is at most this (the loss is that of a whole sentence).
+    constraints : "bio", "bioes" or a list of pairs (before, after), optional
+        Which label may not follow which, as in `ChainClassifier`.
     n_jobs, random_state, verbose
         As in `ChainClassifier`.
     chain_options : dict, optional
@@ -91,6 +95,7 @@ class Tagger(ConfidentTagger, BaseEstimator):
     loss: str = "softmax"
     regularization: float | None = None
     tol: float = TOL
+    constraints: Constraints = None
     n_jobs: int | None = 1
     random_state: RandomState = None
     verbose: int = 0
@@ -102,6 +107,7 @@ class Tagger(ConfidentTagger, BaseEstimator):
         others = {name: value for name, value in (self.chain_options or {}).items() if name != "cost"}
         self.chain_ = ChainClassifier(
             **self.problem_parameters(len(rows)),
+            constraints=self.constraints,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
             verbose=self.verbose,
@@ -153,26 +159,36 @@ class Tagger(ConfidentTagger, BaseEstimator):
         return Stacked(self.features_.transform(tokens), tokens.lengths)
 
     @for_no_examples
-    def predict(self, X: Sentences) -> list[Array]:
-        """The best labels of each sentence; none of a sentence without words."""
-        return self._asked().predict(self.rows(X))
+    def predict(self, X: Sentences, allowed: Allowed | None = None) -> list[Array]:
+        """The best labels of each sentence; none of a sentence without words.
+
+        `allowed` has, per sentence, None or a list with, per word, the set of labels that it may have, or
+        None for any. So in all methods that have it.
+        """
+        return self._asked().predict(self.rows(X), allowed)
 
     @for_no_examples
-    def predict_marginals(self, X: Sentences) -> list[Array]:
+    def predict_marginals(self, X: Sentences, allowed: Allowed | None = None) -> list[Array]:
         """Probabilities of the labels, of shape (length, n_classes) each."""
-        return self._asked().predict_marginals(self.rows(X))
+        return self._asked().predict_marginals(self.rows(X), allowed)
 
     @for_no_examples
-    def predict_kbest(self, X: Sentences, k: int = 5) -> list[list[tuple[Array, float]]]:
+    def predict_kbest(
+        self, X: Sentences, k: int = 5, allowed: Allowed | None = None
+    ) -> list[list[tuple[Array, float]]]:
         """The k best label sequences of each sentence with their scores, best first."""
-        return self._asked().predict_kbest(self.rows(X), k)
+        return self._asked().predict_kbest(self.rows(X), k, allowed)
 
     @for_no_examples
     def sample(
-        self, X: Sentences, n: int = 1, random_state: int | np.random.Generator | None = None
+        self,
+        X: Sentences,
+        n: int = 1,
+        random_state: int | np.random.Generator | None = None,
+        allowed: Allowed | None = None,
     ) -> list[Array]:
         """n label sequences of each sentence, of shape (n, length), from the model's distribution."""
-        return self._asked().sample(self.rows(X), n, random_state)
+        return self._asked().sample(self.rows(X), n, random_state, allowed)
 
     def score(self, X: Sentences, y: Labels) -> float:
         """The share of words labelled right."""
@@ -239,7 +255,7 @@ class Tagger(ConfidentTagger, BaseEstimator):
             plan, features = Plan.from_notes(bundle.notes), _features_of(bundle)
             words |= {"columns": plan.columns, "templates": bundle.notes["templates"]}
             words["transitions"] = bundle.notes.get("transitions")
-        shared = ("loss", "regularization", "tol") if chain is not None else ()
+        shared = ("loss", "regularization", "tol", "constraints") if chain is not None else ()
         self = cls(
             **words,
             min_count=features.min_count,

@@ -113,6 +113,14 @@ class LabelSequences(Structure):
         unary[-1] += last
         return unary, steps + step
 
+    def allows(self, theta: Array) -> bool:
+        """Whether there is an output of finite score."""
+        unary, steps = self._scored(*self._checked(theta))
+        reached = unary[0] > -np.inf
+        for t in range(1, len(unary)):
+            reached = (reached[:, None] & (steps[t] > -np.inf)).any(axis=0) & (unary[t] > -np.inf)
+        return bool(reached.any())
+
     def k_best(self, theta: Array, k: int) -> tuple[Array, Array]:
         """The k best label sequences, (k', L), and their scores, (k',), best first.
 

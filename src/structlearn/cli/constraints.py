@@ -1,0 +1,62 @@
+"""Constraints on label sequences, from --constraints or from the labels of a file themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from structlearn.cli.task import Training
+from structlearn.core.contract import Array
+from structlearn.core.wording import quoted
+from structlearn.data import DataError
+from structlearn.estimators.constraints import (
+    SCHEMES,
+    Constraints,
+    first_broken,
+    forbidden_steps,
+    scheme_of,
+    told,
+)
+from structlearn.estimators.inputs import label_codes
+from structlearn.structures import Chain
+
+NONE = "none"
+#: Between the labels of a pair.
+_THEN = ">"
+
+
+def parse_constraints(given: str) -> Constraints:
+    """What --constraints stands for: a scheme, none, or pairs `before>after,...`."""
+    if given.lower() in (NONE, *SCHEMES):
+        return None if given.lower() == NONE else given.lower()
+    pairs = [[label.strip() or None for label in pair.split(_THEN)] for pair in given.split(",")]
+    if any(len(pair) != 2 or pair == [None, None] for pair in pairs):
+        raise ValueError(
+            "--constraints is bio, bioes, none, or pairs of labels before>after, as in 'O>I-LOC,>I-LOC'; "
+            f"got {quoted(given)}."
+        )
+    return pairs
+
+
+def constraints_for(
+    y: Sequence[Array], given: str | None, *, spans: bool, error: Callable[[str, int], DataError]
+) -> Constraints:
+    """The constraints to train on these labels with: those given or, of spans, those that they follow.
+
+    error : makes the error of a token, of all of the file, whose label may not be there
+    """
+    if given is None:
+        return scheme_of(y) if spans else None
+    chosen = parse_constraints(given)
+    classes, codes, lengths = label_codes(y, "sequence")
+    chain = Chain(len(classes), forbidden=forbidden_steps(chosen, classes))
+    found = first_broken(chain, classes, codes, lengths)
+    if found is not None:
+        raise error(f"{found.reason} ({told(chosen)}); correct it, or give --constraints none.", found.token)
+    return chosen
+
+
+def with_constraints(training: Training, constraints: Constraints) -> Training:
+    """Training data that shall be trained on with these constraints."""
+    told = f", labels by {constraints.upper()}" if isinstance(constraints, str) else ""
+    parameters = {**training.parameters, "constraints": constraints}
+    return training._replace(summary=f"{training.summary}{told}", parameters=parameters)
