@@ -32,6 +32,7 @@ from structlearn.cli.errors import (
 )
 from structlearn.cli.information import info
 from structlearn.cli.prediction import evaluate, predict, show
+from structlearn.cli.raw_text import tag
 from structlearn.cli.texts import Command
 from structlearn.cli.training import train
 from structlearn.cli.warming import warm
@@ -112,6 +113,11 @@ _COMMANDS = (
         "Example: structlearn predict tagger.safetensors new.txt --out labels.txt",
     ),
     (
+        tag,
+        "Label the words of raw text.",
+        "Example: echo 'Acme hired her.' | structlearn tag ner.safetensors --format inline",
+    ),
+    (
         evaluate,
         "Compare a model's answers with the labels of a file.",
         "Example: structlearn evaluate tagger.safetensors test.txt",
@@ -169,7 +175,7 @@ def main() -> None:
 
 #: Commands that use models as they are.
 _PREDICTING = (
-    *(["predict"], ["evaluate"], ["calibrate"], ["conformalize"], ["show"], ["info"]),
+    *(["predict"], ["tag"], ["evaluate"], ["calibrate"], ["conformalize"], ["show"], ["info"]),
     *(["align", "apply"], ["align", "show"]),
 )
 #: New objects before garbage is looked for: most of what a short command makes are modules, which stay.

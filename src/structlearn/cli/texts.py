@@ -8,7 +8,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 from structlearn.cli.registry import TASKS
-from structlearn.core.registry import either
+from structlearn.core.registry import either, located
 from structlearn.problem.registry import CLASSES, LOSSES, STRUCTURES, losses_of
 from structlearn.solvers.registry import HINGE, PERCEPTRON, SMOOTH, SQUARES, solvers_for
 
@@ -32,12 +32,19 @@ def solvers_said() -> str:
     return f"{said}. auto picks a quick one that can do it."
 
 
+def _entries_said(where: str) -> str:
+    """The entries of a registry, which is imported now, each with what it is."""
+    return "; ".join(f"{entry.name}: {entry.what}" for entry in located(where).values())
+
+
 #: What stands for such a text in the help of a command or an option.
 TEXTS: dict[str, Callable[[], str]] = {
     "{tasks}": lambda: either(TASKS),
     "{losses}": losses_said,
     "{solvers}": solvers_said,
     "{files}": lambda: " ".join(entry.reads for entry in TASKS.values() if entry.reads),
+    "{tokenizers}": lambda: _entries_said("structlearn.apps.text.tokenizers:TOKENIZERS"),
+    "{text_formats}": lambda: _entries_said("structlearn.apps.tagging.written:TEXT_FORMATS"),
     "{figures}": lambda: " ".join(entry.figures for entry in TASKS.values() if entry.figures),
 }
 

@@ -7,6 +7,7 @@ import os
 import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from typing import IO, TextIO
 
 from structlearn.data.archives import Unpacked
@@ -37,13 +38,17 @@ def open_text(path: StrPath, *, whole: bool = False) -> Lines:
     DataError
         At once if there is no such file; while reading if a line is not UTF-8 or the archive is damaged.
     """
+    return _closed_at_the_end(os.fspath(path), open_bytes(path), whole)
+
+
+def open_bytes(path: StrPath) -> BufferedReader:
+    """The bytes of a file, plain or (by its name) .gz; DataError if there is none."""
     check_there(path)
     name = os.fspath(path)
     try:
-        stream = Unpacked.open(name) if _is_archive(name) else open(name, "rb")  # noqa: SIM115  (closed below)
+        return Unpacked.open(name) if _is_archive(name) else open(name, "rb")
     except OSError as error:
         raise DataError(f"File {name} cannot be read: {error.strerror}.") from error
-    return _closed_at_the_end(name, stream, whole)
 
 
 def _closed_at_the_end(name: str, stream: IO[bytes], whole: bool) -> Lines:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.apps.tagging.confidence import ConfidentTagger
 from structlearn.apps.tagging.plan import Plan
+from structlearn.apps.tagging.raw import RawText
 from structlearn.apps.text import Templates, TextFeatures, default_templates, parse_templates
 from structlearn.core.contract import Array
 from structlearn.data import Tokens
@@ -43,7 +44,7 @@ RandomState = int | np.random.RandomState | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Tagger(ConfidentTagger, BaseEstimator):
+class Tagger(RawText, ConfidentTagger, BaseEstimator):
     """Text features by templates, or the user's own, then a `ChainClassifier`.
 
     A token is a string (the word) or a tuple of columns, of which templates make features; or its features

@@ -1,0 +1,87 @@
+"""`structlearn tag`: raw text, labelled as it comes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from structlearn.cli.errors import handling_errors
+from structlearn.cli.options import argument, option
+from structlearn.cli.outputs import check_output, write_pieces
+from structlearn.cli.prediction import Jobs, Model
+
+if TYPE_CHECKING:
+    from structlearn.apps.tagging import Tagger
+    from structlearn.apps.tagging.written import TextFormat
+    from structlearn.data.pieces import ByteStream
+
+_STDIN = Path("-")
+
+
+@handling_errors()
+def tag(
+    model: Model,
+    file: Annotated[Path, argument("FILE", "Text in UTF-8, plain or .gz; - is stdin.")] = _STDIN,
+    format: Annotated[str, option("F", "{text_formats}.")] = "conll",
+    tokenizer: Annotated[str, option("T", "{tokenizers}.")] = "penn",
+    out: Annotated[Path | None, option("FILE", "Write here (.gz by its name).  [default: stdout]")] = None,
+    jobs: Jobs = 1,
+) -> None:
+    """Label the words of raw text, with a model that tag, chunk or ner trained.
+
+    Sentences end at blank lines and where punctuation says so. They are written as they come, so that text
+    may be endless. json writes a line a sentence: tokens, labels, offsets (where each token begins and ends
+    in the text, in characters), and spans (their label, their first token and the one behind their last,
+    their offsets) where labels mark spans. inline writes [ORG Acme] or dog/NN. A model that looks at another
+    column beside words (tags) must have been trained with --with, which keeps a tagger for that column.
+    """
+    from structlearn.apps.tagging.written import TEXT_FORMATS
+    from structlearn.apps.text.tokenizers import TOKENIZERS
+    from structlearn.data.pieces import text_pieces
+
+    written, splits = TEXT_FORMATS.named(format), TOKENIZERS.named(tokenizer).name
+    out_file = out and check_output(out, others=[model, file])
+    tagger = _tagger(model, jobs)
+    with _opened(file) as stream:
+        text = text_pieces("stdin" if file == _STDIN else str(file), stream)
+        pieces = _written(tagger, text, splits, written)
+        write_pieces(pieces if out_file else _flushed(pieces), out_file)
+
+
+def _tagger(model: Path, jobs: int) -> Tagger:
+    from structlearn.apps.tagging.raw import check_words
+    from structlearn.apps.tagging.tagger import Tagger
+    from structlearn.cli.tasks import open_model
+
+    bundle, task = open_model(model)
+    if task.estimator != "ChainClassifier":
+        raise ValueError(f"Models of the task {bundle.notes['task']} do not label words; tag takes taggers.")
+    tagger = Tagger.load(model)
+    check_words(tagger)
+    tagger.chain_.set_params(n_jobs=jobs)
+    return tagger
+
+
+def _opened(file: Path) -> AbstractContextManager[ByteStream]:
+    from structlearn.data.text import open_bytes
+
+    return nullcontext(sys.stdin.buffer) if file == _STDIN else open_bytes(file)  # type: ignore[arg-type]
+
+
+def _written(tagger: Tagger, text: Iterator[str], tokenizer: str, form: TextFormat) -> Iterator[str]:
+    """What leaves at a time."""
+    from structlearn.apps.tagging.written import mark_spans
+
+    marked = mark_spans(tagger.classes_.tolist())
+    for sentences in tagger.tag_stream(text, tokenizer):
+        yield "".join(form.write(sentence, marked=marked) for sentence in sentences)
+
+
+def _flushed(pieces: Iterator[str]) -> Iterator[str]:
+    """The pieces; each is on its way before the next is made."""
+    for piece in pieces:
+        yield piece
+        sys.stdout.flush()
