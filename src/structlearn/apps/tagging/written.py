@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from structlearn.apps.tagging.raw import TaggedToken
-from structlearn.apps.tagging.spans import spans
 from structlearn.core.registry import Registry
+from structlearn.estimators.spans import spans
 
 _MARKED = re.compile(r"O|[BIESLU]-.*", re.DOTALL)
 
