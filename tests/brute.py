@@ -309,15 +309,19 @@ class Problem(NamedTuple):
         """A mixture of vertices for each example."""
         return [rng.dirichlet(np.full(len(V), 0.3)) @ V for V in self.vertices]
 
-    def optimum(self):
-        """min P, by an interior-point method with a constraint for each vertex."""
+    def optimum(self, penalty=None):
+        """min P, by an interior-point method with a constraint for each vertex.
+
+        `penalty` makes a cvxpy expression of w, in place of the squared norm.
+        """
         w = cvxpy.Variable(self.objective.n_weights)
         slack = cvxpy.Variable(len(self.mu))
         limits = [
             ((V - mu) @ Phi) @ w + (V - mu) @ c <= slack[i]
             for i, (_, Phi, V, mu, c) in enumerate(self.examples)
         ]
-        value = self.regularization / 2 * cvxpy.sum_squares(w) + self.weight @ slack
+        squared = self.regularization / 2 * cvxpy.sum_squares(w)
+        value = (squared if penalty is None else penalty(w)) + self.weight @ slack
         problem = cvxpy.Problem(cvxpy.Minimize(value), limits)
         return problem.solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
 
@@ -403,8 +407,11 @@ def entropic_optimum(problem, penalty):
     return cvxpy.Problem(cvxpy.Minimize(penalty(w) + log_likelihood(problem, w))).solve(solver=cvxpy.CLARABEL)
 
 
-def quadratic_optimum(problem):
-    """The same for Omega = 1/2 ||z||^2, through its dual over mixtures of all vertices."""
+def quadratic_optimum(problem, conjugate=None):
+    """The same for Omega = 1/2 ||z||^2, through its dual over mixtures of all vertices.
+
+    `conjugate` makes a cvxpy expression of the dual map, R*, in place of that of the squared norm.
+    """
     shares = [cvxpy.Variable(len(V), nonneg=True) for V in problem.vertices]
     dual_map, value = 0, 0
     structure, shapes = problem.objective.structure, problem.objective.scoring.shapes
@@ -413,7 +420,8 @@ def quadratic_optimum(problem):
         dual_map = dual_map + p * Phi.T @ (mu - V.T @ share)
         square = cvxpy.sum_squares(V[:, :n_local].T @ share)
         value = value + p * (mu[:n_local] @ mu[:n_local] - square) / 2
-    value = value - cvxpy.sum_squares(dual_map) / (2 * problem.regularization)
+    squared = cvxpy.sum_squares(dual_map) / (2 * problem.regularization)
+    value = value - (squared if conjugate is None else conjugate(dual_map))
     limits = [cvxpy.sum(share) == 1 for share in shares]
     return cvxpy.Problem(cvxpy.Maximize(value), limits).solve(solver=cvxpy.CLARABEL)
 

@@ -13,8 +13,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "from-crfsuite.md"
 
 @pytest.fixture(scope="module")
 def pieces():
-    data, peer, ours = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    return {"data": data, "peer": peer, "ours": ours}
+    data, peer, ours, small = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    return {"data": data, "peer": peer, "ours": ours, "small": small}
 
 
 @pytest.fixture
@@ -39,16 +39,28 @@ def test_our_part(names):
 def test_both_reach_the_same_model(names, pieces):
     pytest.importorskip("sklearn_crfsuite")
     exec(pieces["peer"], names)  # noqa: S102
-    compare(names, names["peer"].predict_marginals(names["X"]))
+    compare(names["model"], names, names["peer"].predict_marginals(names["X"]))
 
 
 def test_python_crfsuite_reaches_the_same_model(names, tmp_path):
+    compare(names["model"], names, marginals_of_crfsuite(names, tmp_path, 0.0, names["c2"]))
+
+
+def test_python_crfsuite_reaches_the_same_small_model(names, pieces, tmp_path):
+    exec(pieces["small"], names)  # noqa: S102
+    small = names["small"]
+    assert small.certificate_.converged
+    assert (small.weights_ == 0).mean() > 0.3
+    compare(small, names, marginals_of_crfsuite(names, tmp_path, names["c1"], names["c2"]))
+
+
+def marginals_of_crfsuite(names, tmp_path, c1, c2):
     pycrfsuite = pytest.importorskip("pycrfsuite")
     trainer = pycrfsuite.Trainer(verbose=False)
     for sentence, labels in zip(names["X"], names["y"]):
         trainer.append(pycrfsuite.ItemSequence(sentence), labels)
     all_possible = {"feature.possible_states": True, "feature.possible_transitions": True}
-    trainer.set_params({"c1": 0.0, "c2": names["c2"], "epsilon": 1e-9, "delta": 1e-9, **all_possible})
+    trainer.set_params({"c1": c1, "c2": c2, "epsilon": 1e-9, "delta": 1e-9, **all_possible})
     trainer.train(str(tmp_path / "crf"))
     tagger = pycrfsuite.Tagger()
     tagger.open(str(tmp_path / "crf"))
@@ -57,10 +69,10 @@ def test_python_crfsuite_reaches_the_same_model(names, tmp_path):
         tagger.set(sentence)
         positions = range(len(sentence))
         found.append([{k: tagger.marginal(k, t) for k in tagger.labels()} for t in positions])
-    compare(names, found)
+    return found
 
 
-def compare(names, theirs):
-    for own, other in zip(names["model"].predict_marginals(names["X"]), theirs):
-        table = [[row[label] for label in names["model"].classes_.tolist()] for row in other]
+def compare(model, names, theirs):
+    for own, other in zip(model.predict_marginals(names["X"]), theirs):
+        table = [[row[label] for label in model.classes_.tolist()] for row in other]
         np.testing.assert_allclose(own, table, atol=5e-3)

@@ -152,6 +152,7 @@ def test_entries_say_what_the_classes_need():
         assert entry.needs <= NEEDS.keys()
         if {HINGE, SMOOTH} & {*entry.trains}:
             assert getattr(entry.made({}), "needs", frozenset()) <= entry.needs, entry.name
+            assert entry.made({}).penalties == entry.penalties, entry.name
 
 
 def test_options_are_those_of_the_classes():
@@ -305,7 +306,7 @@ def test_a_task_in_two_places(shell, tmp_path):
         assert "letters-of: accuracy." in " ".join(shell("evaluate", "--help").split())
         assert "match or letters-of, with DATA" in " ".join(shell("compare", "--help").split())
         assert "Did you mean 'letters-of'?" in shell("train", "letter-of", data, "--out", model, code=2)
-        assert "(it goes with classify, regress, letters-of)" in shell(
+        assert "(it goes with classify, regress, tag, chunk, ner, letters-of)" in shell(
             "train", "multilabel", data, "--out", model, "--penalty", "l1", code=2
         )
         shell("train", "letters-of", data, "--out", model)
@@ -340,7 +341,7 @@ def test_regression_has_its_own_solvers():
 
 
 def test_commands_take_few_parameters():
-    for command, n_options in ((train, 35), (compare, 25), (aligner.train, 21)):
+    for command, n_options in ((train, 36), (compare, 25), (aligner.train, 21)):
         assert len(inspect.signature(command).parameters) == n_options
         assert len(inspect.signature(inspect.unwrap(command), follow_wrapped=False).parameters) <= 9
 

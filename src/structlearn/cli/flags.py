@@ -10,7 +10,7 @@ _RENAMED = {"n_jobs": "jobs", "random_state": "seed"}
 _SAME = (
     *("loss", "penalty", "groups", "solver", "regularization", "cost", "tol", "max_passes", "max_seconds"),
     *("checkpoint", "memory", "templates", "transitions", "min_count", "hash_bits", "edges", "boundaries"),
-    *("constraints", "fertility", "missed", "spurious", "pseudo_gold", "strip_accents"),
+    *("constraints", "fertility", "missed", "spurious", "pseudo_gold", "strip_accents", "l1_ratio"),
 )
 _NAMES = {**{name: name for name in _SAME}, **_RENAMED, **OPPOSITES}
 

@@ -37,7 +37,15 @@ Penalty = Annotated[
     option(
         "P",
         "classify: l2, or, with a smooth loss, l1 (few weights) or group (few features); regress: "
-        "l2, l1, elasticnet (half of each) or group (few groups of features).  [default: l2]",
+        "l2, l1, elasticnet (both) or group (few groups of features); tag, chunk, ner: l2, elasticnet "
+        "(few weights) or, with softmax, l1.  [default: l2]",
+    ),
+]
+L1Ratio = Annotated[
+    float | None,
+    option(
+        "X",
+        "With --penalty elasticnet: lambda times this weighs ||w||_1, the rest ||w||^2/2.  [default: 0.5]",
     ),
 ]
 Cost = Annotated[

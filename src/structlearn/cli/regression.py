@@ -10,7 +10,7 @@ import numpy as np
 
 from structlearn import metrics
 from structlearn.cli.flat import FlatTask
-from structlearn.cli.task import Inputs, Scores, Training
+from structlearn.cli.task import ELASTIC, Inputs, Scores, Training
 from structlearn.core.contract import Array
 from structlearn.data import DataError
 from structlearn.data.scalars import number_problem
@@ -23,7 +23,7 @@ class Regress(FlatTask):
     estimator = "LinearRegressor"
     packed = "numbers"
     multilabel = False
-    flags: ClassVar[dict[str, tuple[str, ...]]] = {"penalty": ("penalty",), "groups": ("groups",)}
+    flags: ClassVar[dict[str, tuple[str, ...]]] = {**ELASTIC, "groups": ("groups",)}
     penalties = ("l2", "l1", "elasticnet", "group")
     error_name = "root mean squared error"
 

@@ -16,7 +16,7 @@ from structlearn.cli.constraints import constraints_for, parse_constraints, with
 from structlearn.cli.formats import ENTRY
 from structlearn.cli.label_table import span_figures, token_figures
 from structlearn.cli.labels import positions
-from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training
+from structlearn.cli.task import ELASTIC, STRUCTURED, Inputs, Scores, Task, Training
 from structlearn.core.contract import Array
 from structlearn.core.wording import plain, quoted
 from structlearn.data import DataError, Tokens, filled, has_own_features, read_tokens, split_rows
@@ -47,7 +47,13 @@ class Tag(Task):
     drawn = True
     confident = True
     packed = "chain"
-    flags: ClassVar[dict[str, tuple[str, ...]]] = {**STRUCTURED, **_READING, "boundaries": ("start", "end")}
+    flags: ClassVar[dict[str, tuple[str, ...]]] = {
+        **STRUCTURED,
+        **ELASTIC,
+        **_READING,
+        "boundaries": ("start", "end"),
+    }
+    penalties = ("l2", "elasticnet", "l1")
     #: whether labels mark spans
     spans: ClassVar[bool] = False
     label: str | None = None

@@ -59,6 +59,8 @@ class Scores(NamedTuple):
 
 #: flags of all tasks whose estimators have a loss over structures
 STRUCTURED: dict[str, tuple[str, ...]] = {name: (name,) for name in ("loss", "cost", "checkpoint", "memory")}
+#: flags of tasks that have the elastic net
+ELASTIC: dict[str, tuple[str, ...]] = {"penalty": ("penalty",), "l1-ratio": ("l1_ratio",)}
 
 
 class Task(ABC):
@@ -88,6 +90,8 @@ class Task(ABC):
         """ValueError for what the task's flags cannot stand for, where the estimator would say it late."""
         if "penalty" in parameters:
             one_of("penalty", parameters["penalty"], self.penalties)
+        if "l1_ratio" in parameters and parameters.get("penalty") != "elasticnet":
+            raise ValueError("--l1-ratio goes with --penalty elasticnet.")
 
     def with_options(self, **options: str | int | None) -> Task:
         """The same task with what the flags say of reading; most have no such flags."""

@@ -25,6 +25,7 @@ class ProblemOptions:
 
     loss: options.Loss = None
     penalty: options.Penalty = None
+    l1_ratio: options.L1Ratio = None
     groups: Annotated[
         str | None,
         option(
@@ -80,7 +81,8 @@ class ProblemOptions:
     def flags(self) -> dict[str, object]:
         """What only some tasks have."""
         groups = None if self.groups is None else [name.strip() for name in self.groups.split(",")]
-        return {"loss": self.loss, "penalty": self.penalty, "groups": groups, "cost": self.cost}
+        penalty = {"penalty": self.penalty, "l1-ratio": self.l1_ratio, "groups": groups}
+        return {"loss": self.loss, **penalty, "cost": self.cost}
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from structlearn.estimators.layout import Pieces, gold_and_cost
 from structlearn.estimators.rows import RowEstimator
 from structlearn.estimators.scikit import Rows, balanced_weights, check_is_fitted
 from structlearn.estimators.sequence_confidence import ConfidentSequences
+from structlearn.estimators.sparse_penalty import SparseWeights
 from structlearn.estimators.token_features import NamedInputs
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.problem.oracle import Oracle
@@ -44,13 +45,16 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ChainClassifier(
-    NamedInputs, ConfidentSequences[Chain | ConditionedChain], RowEstimator[Chain | ConditionedChain]
+    NamedInputs,
+    ConfidentSequences[Chain | ConditionedChain],
+    SparseWeights[Chain | ConditionedChain],
+    RowEstimator[Chain | ConditionedChain],
 ):
     """Sequence labelling over the `Chain`: theta = <w_k, x_t> for labels, one weight for each transition.
 
-    The parameters are those of `StructuredEstimator`, and those below. `cost` may be an array of shape (K,),
-    by true label, or (K, K), as [true, predicted], or a mapping from labels; `class_weight` multiplies the
-    cost of missing each true label.
+    The parameters are those of `StructuredEstimator` and `SparseWeights` (`penalty`, `l1_ratio`), and those
+    below. `cost` may be an array of shape (K,), by true label, or (K, K), as [true, predicted], or a mapping
+    from labels; `class_weight` multiplies the cost of missing each true label.
 
     Parameters
     ----------
@@ -135,7 +139,7 @@ class ChainClassifier(
             lambda: balanced_weights(codes, len(self.classes_)),
         )
         gold, cost = gold_and_cost(structure, Pieces(codes, lengths), scoring, memory, **options)
-        return TrainingProblem(structure, scoring, gold, cost, weight, memory=memory)
+        return TrainingProblem(structure, scoring, gold, cost, weight, penalty=self._penalty(), memory=memory)
 
     def _new_structure(self) -> Chain | ConditionedChain:
         forbidden = forbidden_steps(self.constraints, self.classes_)

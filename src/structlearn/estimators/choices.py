@@ -55,6 +55,7 @@ def make_solver(
     if not isinstance(solver, str):
         if options:
             raise ValueError("solver_options go with a solver's name; a solver object has its own.")
+        _refuse_penalty(solver, penalty)
         return solver
     family = LOSSES[loss].family
     if solver == "auto":
@@ -72,9 +73,7 @@ def _automatic(family: str, penalty: str, auto: Auto, options: Mapping[str, obje
     """The first solver for a family of losses that has all these options; else the last."""
     if family == "perceptron":
         return "perceptron"
-    if family == "smooth" and penalty != "l2":
-        return "proximal"
-    names = auto[family]
+    names = [name for name in auto[family] if penalty in SOLVERS[name].penalties] or ["proximal"]
     return next((name for name in names if not set(options) - set(SOLVERS[name].options)), names[-1])
 
 
@@ -100,9 +99,7 @@ def _refuse_what_it_cannot(entry: SolverEntry, loss: str, penalty: str, regulari
         raise ValueError(
             f"Solver {solver!r} trains loss='perceptron' only; for loss={loss!r} use solver='auto'."
         )
-    fit = [
-        one.name for one in SOLVERS.values() if family in one.trains and (penalty == "l2" or one.any_penalty)
-    ]
+    fit = [one.name for one in SOLVERS.values() if family in one.trains and penalty in one.penalties]
     if not fit:
         raise ValueError(
             f"penalty={penalty!r} needs a smooth loss such as 'softmax'; loss={loss!r} takes 'l2'."
@@ -119,6 +116,13 @@ def _refuse_what_it_cannot(entry: SolverEntry, loss: str, penalty: str, regulari
                 else "solver='stochastic-subgradient' with solver_options={'step': 'diminishing'}."
             )
         )
+
+
+def _refuse_penalty(solver: Solver, penalty: str) -> None:
+    """The same door for a solver object."""
+    if penalty not in getattr(solver, "penalties", (penalty,)):
+        kind = type(solver).__name__
+        raise ValueError(f"The solver {kind} does not take penalty={penalty!r}; use solver='auto'.")
 
 
 def check_number(name: str, value: object, *, minimum: float = 0.0, strict: bool = False) -> float:

@@ -131,6 +131,8 @@ def _block_solver(estimator: StructuredEstimator[S], solver: Solver) -> BlockFra
     """The solver itself; ValueError for what a cluster cannot do."""
     if not isinstance(solver, BlockFrankWolfe) or isinstance(solver, StochasticExtragradient):
         raise ValueError("A cluster trains with solver='bcfw' (hinge) or 'sdca' (smooth losses), or 'auto'.")
+    if getattr(estimator, "penalty", "l2") != "l2":
+        raise ValueError("A cluster trains with penalty='l2'; other penalties need the data in one place.")
     if solver.averaging:
         raise ValueError("averaging is not kept on a cluster; leave it out.")
     if estimator.class_weight is not None:

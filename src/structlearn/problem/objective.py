@@ -26,7 +26,7 @@ from structlearn.core.memory import Memory
 from structlearn.core.rounding import MATERIAL, Bound, Magnitude
 from structlearn.core.threads import Team
 from structlearn.problem.oracle import GoldVertices, Losses, Oracle
-from structlearn.problem.penalties import Penalty, SquaredL2
+from structlearn.problem.penalties import Penalty, SquaredL2, squared_part
 from structlearn.problem.problem import Predictions as Predictions
 from structlearn.problem.regularizers import Regularizer, Zero
 from structlearn.scoring.base import Scoring
@@ -63,7 +63,7 @@ class Objective:
     cost : ndarray
         Costs of the local parts, examples end to end.
     regularization : float
-        lambda. Zero leaves the penalty out; then there is no dual.
+        lambda; of an elastic net, its part of the squared norm is kept. Zero leaves the penalty out.
     regularizer : Regularizer
         Omega; zero unless given.
     penalty : Penalty
@@ -102,7 +102,7 @@ class Objective:
         self.oracle = Oracle(record, scoring, structure=structure, n_jobs=n_jobs)
         self.gold = gold
         self.cost = cost
-        self.regularization = float(regularization)
+        self.regularization = squared_part(self.penalty, regularization)
         n = scoring.n_examples
         weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         active = np.arange(n) if active is None else active

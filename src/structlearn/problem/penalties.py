@@ -117,6 +117,11 @@ class ElasticNet:
     strength: float
     ratio: float = 1.0
 
+    @property
+    def squared(self) -> float:
+        """What stands before ||w||^2 / 2."""
+        return self.strength * (1 - self.ratio)
+
     def value(self, w: Array) -> float:
         squared = (1 - self.ratio) / 2 * float(w @ w) if self.ratio < 1 else 0.0
         return self.strength * (self.ratio * float(np.abs(w).sum()) + squared)
@@ -143,6 +148,20 @@ class ElasticNet:
             beyond = np.maximum(np.abs(u) - self.strength * self.ratio, 0.0)
             return float(np.linalg.norm(beyond)) / (self.strength * (1 - self.ratio))
         return abs(cost) / self.strength if self.strength > 0 else 0.0
+
+
+def squared_part(penalty: Penalty, regularization: float) -> float:
+    """What stands before ||w||^2 / 2 in an elastic net; of any other penalty `regularization` itself."""
+    if isinstance(penalty, ElasticNet) and penalty.ratio < 1:
+        return penalty.squared
+    return float(regularization)
+
+
+def threshold(penalty: Penalty) -> float:
+    """t in w(z) = soft(u(z) / squared part, t): zero, unless the penalty is an elastic net."""
+    if not isinstance(penalty, ElasticNet):
+        return 0.0
+    return penalty.strength * penalty.ratio / penalty.squared
 
 
 @dataclass(frozen=True)

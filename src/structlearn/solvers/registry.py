@@ -33,7 +33,7 @@ class SolverEntry:
     default : for what solver="auto" takes it, in words
     options : its options and what they mean
     needs : what the problem must have, of `structlearn.solvers.needs.NEEDS`
-    any_penalty : whether it takes penalties other than the squared norm
+    penalties : the penalties that it takes
     short : a short name that stands for it
     compared : its place among the solvers that `compare` tries where none is named; None if it does not
     """
@@ -46,7 +46,7 @@ class SolverEntry:
     default: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
     needs: frozenset[str] = frozenset()
-    any_penalty: bool = False
+    penalties: tuple[str, ...] = ("l2",)
     compared: int | None = None
     short: str = ""
 
@@ -59,6 +59,8 @@ class SolverEntry:
 
 
 _DUAL = frozenset({"regularization"})
+#: Names of all penalties.
+PENALTIES = ("l2", "l1", "elasticnet", "group")
 _ORDER = {"order": '"permutation", "uniform" or "gap"'}
 _AVERAGING = {"averaging": "certify the weighted average of the iterates, too"}
 _AT_ONCE = {"examples_at_once": "examples of a compiled call; Ctrl-C waits for it"}
@@ -123,6 +125,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
                 "follows": "how often in a pass the scoring weights follow w(z) (2)",
             },
             needs=_DUAL,
+            penalties=("l2", "elasticnet"),
             compared=13,
         ),
         SolverEntry(
@@ -225,10 +228,10 @@ SOLVERS: Registry[SolverEntry] = Registry(
         SolverEntry(
             *("proximal", "structlearn.solvers:Proximal", (SMOOTH, SQUARES)),
             default="sparse penalties on smooth losses",
-            when='penalties "l1" and "group"',
+            when='penalties "l1" and "group"; "elasticnet", too',
             step="accelerated proximal gradient",
             needs=frozenset({"gradient"}),
-            any_penalty=True,
+            penalties=PENALTIES,
             compared=12,
         ),
         SolverEntry(
@@ -255,7 +258,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
             default="`LinearRegressor` with sparse penalties",
             when="`LinearRegressor` with many weights zero",
             step="one weight at a time, on working sets",
-            any_penalty=True,
+            penalties=PENALTIES,
             compared=11,
         ),
     ],

@@ -92,6 +92,8 @@ class SolverBase(Generic[State]):
     """What most solvers have in common: they certify, keep no z, and their states are written as they are."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    #: names of the penalties R that it can minimise with
+    penalties: ClassVar[tuple[str, ...]] = ("l2",)
     certifies: ClassVar[bool] = True
     accumulates: ClassVar[bool] = False
 

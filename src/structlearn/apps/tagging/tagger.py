@@ -69,6 +69,9 @@ class Tagger(RawText, ConfidentTagger, BaseEstimator):
         "softmax" is the conditional random field.
     regularization : float, optional
         lambda; 1 over the number of sentences unless given.
+    penalty : {"l2", "elasticnet", "l1"}
+    l1_ratio : float
+        As in `ChainClassifier`: the last two penalties leave few weights.
     tol : float
         Training ends when the duality gap is at most this (the loss is that of a whole sentence).
     constraints : "bio", "bioes" or a list of pairs (before, after), optional
@@ -95,6 +98,8 @@ class Tagger(RawText, ConfidentTagger, BaseEstimator):
     keep_names: bool | None = None
     loss: str = "softmax"
     regularization: float | None = None
+    penalty: str = "l2"
+    l1_ratio: float = 0.5
     tol: float = TOL
     constraints: Constraints = None
     n_jobs: int | None = 1
@@ -109,6 +114,8 @@ class Tagger(RawText, ConfidentTagger, BaseEstimator):
         self.chain_ = ChainClassifier(
             **self.problem_parameters(len(rows)),
             constraints=self.constraints,
+            penalty=self.penalty,
+            l1_ratio=self.l1_ratio,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
             verbose=self.verbose,
@@ -256,7 +263,8 @@ class Tagger(RawText, ConfidentTagger, BaseEstimator):
             plan, features = Plan.from_notes(bundle.notes), _features_of(bundle)
             words |= {"columns": plan.columns, "templates": bundle.notes["templates"]}
             words["transitions"] = bundle.notes.get("transitions")
-        shared = ("loss", "regularization", "tol", "constraints") if chain is not None else ()
+        names = ("loss", "regularization", "penalty", "l1_ratio", "tol", "constraints")
+        shared = names if chain is not None else ()
         self = cls(
             **words,
             min_count=features.min_count,

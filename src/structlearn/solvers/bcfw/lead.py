@@ -10,6 +10,9 @@ The first two are in proportion: a = v - w / (lambda n tau) stays. So a pass mov
 does, with 1 / (n tau) in the place of lambda, and v = a + w / (lambda n tau) is there whenever it is wanted.
 Where m visits are made before w follows, it does so by the power m of the factor. The step inside a block is
 that of Frank-Wolfe too, with cc / (n tau) in place of lambda. For tau = 1 / (lambda n) and cc = 1, v is w.
+
+With an elastic net lambda_1 ||w||_1 + lambda_2 / 2 ||w||^2, lambda is lambda_2, and w(z) = soft(v, t) for the
+threshold t = lambda_1 / lambda_2: w follows it by proximal steps, after which most of it is zero.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import jitable, kernel
 
 
 class Pace(NamedTuple):
@@ -59,12 +62,37 @@ MEAN_COST, MEANT, SWEEPS, FIRST_GAP, FOLLOWED = range(5)
 
 
 @kernel
-def follow(w: Any, anchor: Any, ratio: Any, left: Any, next_ratio: Any) -> None:
-    """w <- v + left (w - v), where v = anchor + ratio w stays; the anchor is then that of another ratio."""
+def follow(w: Any, anchor: Any, ratio: Any, left: Any, next_ratio: Any, threshold: Any) -> None:
+    """w goes towards soft(v, threshold) until so much of the way is left; v = anchor + ratio w stays.
+
+    The anchor is then that of another ratio.
+    """
     for j in range(w.size):
         v = anchor[j] + ratio * w[j]
-        w[j] = v + left * (w[j] - v)
+        w[j] = nearer(w[j], v, left, threshold)
         anchor[j] = v - next_ratio * w[j]
+
+
+@jitable
+def nearer(w: Any, v: Any, left: Any, threshold: Any) -> Any:
+    """One weight after proximal steps w <- prox_{tau R}(w + tau u), where v = u / lambda_2.
+
+    Without a threshold w <- v + left (w - v). With one, a weight above zero goes towards v - threshold in the
+    same way, one below zero towards v + threshold. Zero, where they get to it, keeps those with |v| within
+    the threshold, and lets others go on for the time that remains.
+    """
+    if threshold == 0.0:
+        return v + left * (w - v)
+    side = 1.0 if w > 0.0 or (w == 0.0 and v > 0.0) else -1.0
+    aim = v - side * threshold
+    new = aim + left * (w - aim)
+    if new * side > 0.0:
+        return new
+    beyond = abs(v) - threshold
+    if beyond <= 0.0:
+        return 0.0
+    rest = left * (aim - w) / aim
+    return (beyond if v > 0.0 else -beyond) * (1.0 - rest) + 0.0  # no zero with a sign
 
 
 @kernel
@@ -76,9 +104,12 @@ def join_means(w: Any, lead: Any, ratio: Any, share: Any) -> None:
 
 
 @kernel
-def square_of_v(w: Any, anchor: Any, ratio: Any) -> Any:
-    """||v||^2."""
-    total = 0.0
+def squares(w: Any, anchor: Any, ratio: Any, threshold: Any) -> Any:
+    """||w(z)||^2 and ||v||^2, where w(z) = soft(v, threshold)."""
+    square = whole = 0.0
     for j in range(w.size):
-        total += (anchor[j] + ratio * w[j]) ** 2
-    return total
+        v = abs(anchor[j] + ratio * w[j])
+        whole += v * v
+        if v > threshold:
+            square += (v - threshold) ** 2
+    return square, whole

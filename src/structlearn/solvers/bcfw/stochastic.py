@@ -21,6 +21,7 @@ import numpy as np
 from structlearn.core.contract import Array, scoring_workspace, squared_norm
 from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
+from structlearn.problem.penalties import threshold
 from structlearn.solvers.bcfw.block_frank_wolfe import ActiveBlocks
 from structlearn.solvers.bcfw.blocks import BlockPoint, BlockState
 from structlearn.solvers.bcfw.lead import (
@@ -33,7 +34,7 @@ from structlearn.solvers.bcfw.lead import (
     Pace,
     follow,
     join_means,
-    square_of_v,
+    squares,
 )
 from structlearn.solvers.bcfw.totals import COST, STEPS
 from structlearn.solvers.solution import DualPoint, Solution
@@ -65,13 +66,14 @@ class StochasticExtragradient(ActiveBlocks):
     follows: int = 2
     accumulates: ClassVar[bool] = False
     leads: ClassVar[bool] = True
+    penalties: ClassVar[tuple[str, ...]] = ("l2", "elasticnet")
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> BlockState:
         state = super().start(objective, rng, warm)
         state = state._replace(lead=Lead.of(objective.n_weights))
         _travelled(objective, state.blocks.point)  # compiles
         pace = FIRST_SMOOTH_PACE if objective.regularizer.smooth else FIRST_PACE
-        return _paced(objective, state, pace / objective.regularization)
+        return _paced(objective, state, pace / objective.regularization, left=0.0)
 
     def _visits_at_once(self, objective: Objective) -> int:
         return min(self.examples_at_once, -(-objective.n_active // self.follows))
@@ -114,14 +116,15 @@ class StochasticExtragradient(ActiveBlocks):
 
     def candidates(self, objective: Objective, state: BlockState) -> list[Candidate]:
         lead, ratio = _lead(state), _ratio(objective, state.pace)
-        square = square_of_v(state.w, lead.anchor, ratio)
-        roundings = _roundings(state, ratio, square)
-        points = [(square, state.totals[COST], roundings)]
+        limit = threshold(objective.penalty)
+        square, whole = squares(state.w, lead.anchor, ratio, limit)
+        points = [(square, state.totals[COST], _roundings(state, ratio, square, whole))]
         meant, w = lead.scalars[MEANT], state.w
         if meant:
             w = lead.weights
-            mean = float(lead.followed @ lead.followed)
-            points.append((mean, lead.scalars[MEAN_COST], roundings + 3.0 * meant))
+            mean, whole = squares(lead.followed, lead.followed, 0.0, limit)
+            roundings = _roundings(state, ratio, mean, whole, 3.0 * meant)
+            points.append((mean, lead.scalars[MEAN_COST], roundings))
         bounds = [
             (objective.magnitude.lower_bound(square, cost, objective.regularization, steps), square)
             for square, cost, steps in points
@@ -134,11 +137,11 @@ class StochasticExtragradient(ActiveBlocks):
         return state._replace(order=state.order[:0], again=0), state.blocks.point
 
 
-def _paced(objective: Objective, state: BlockState, pace: float) -> BlockState:
-    """The state with n tau = `pace`; Frank-Wolfe has 1 / lambda."""
+def _paced(objective: Objective, state: BlockState, pace: float, left: float = 1.0) -> BlockState:
+    """The state with n tau = `pace`; Frank-Wolfe has 1 / lambda. Unless all is left, w follows w(z)."""
     changed = Pace(1.0 / pace, CAUTION / pace)
     now, then = _ratio(objective, state.pace), _ratio(objective, changed)
-    follow(state.w, _lead(state).anchor, now, 1.0, then)
+    follow(state.w, _lead(state).anchor, now, left, then, threshold(objective.penalty))
     return state._replace(pace=changed)
 
 
@@ -162,15 +165,18 @@ def _follow(objective: Objective, state: BlockState, visits: float) -> None:
     """The scoring weights follow w(z) after so many visits."""
     ratio, lead = _ratio(objective, state.pace), _lead(state)
     left = (1.0 + 1.0 / (ratio * objective.n_active)) ** -visits
-    follow(state.w, lead.anchor, ratio, left, ratio)
+    follow(state.w, lead.anchor, ratio, left, ratio, threshold(objective.penalty))
     lead.scalars[FOLLOWED] += 1.0
 
 
-def _roundings(state: BlockState, ratio: float, square: float) -> float:
-    """How many roundings of v there may have been, in units of its length: those of w are magnified."""
-    times = float(state.totals[STEPS] + 4.0 * _lead(state).scalars[FOLLOWED])
-    longer = np.linalg.norm(state.w) / np.sqrt(square) if square > 0.0 else 0.0
-    return times * (1.0 + ratio * float(longer))
+def _roundings(state: BlockState, ratio: float, square: float, whole: float, means: float = 0.0) -> float:
+    """How many roundings of v there may have been, in units of the length of w(z), the root of `square`.
+
+    `whole` is ||v||^2; roundings of w are magnified.
+    """
+    times = float(state.totals[STEPS] + 4.0 * _lead(state).scalars[FOLLOWED] + 4.0)
+    longer = np.sqrt(whole) * (times + means) + ratio * float(np.linalg.norm(state.w)) * times
+    return float(longer / np.sqrt(square)) if square > 0.0 else times
 
 
 def _travelled(objective: Objective, point: BlockPoint) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from structlearn.core.kernels import kernel
 from structlearn.core.rounding import Bound
 from structlearn.problem.columns import along, retreat
 from structlearn.problem.least_squares import Iterate, LeastSquares, Squares, Values, evaluate
+from structlearn.solvers.registry import PENALTIES
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
@@ -107,6 +108,7 @@ class CoordinateDescent(SolverBase[CoordinateState]):
 
     tol: float = 0.0
     max_sweeps: float = np.inf
+    penalties: ClassVar[tuple[str, ...]] = PENALTIES
 
     def start(
         self, objective: LeastSquares, rng: np.random.Generator, warm: Solution | None

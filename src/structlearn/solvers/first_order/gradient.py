@@ -13,6 +13,7 @@ from structlearn.problem.objective import Objective, Predictions
 from structlearn.problem.problem import Composite
 from structlearn.solvers.first_order.lbfgs import answered
 from structlearn.solvers.first_order.steps import StepRule
+from structlearn.solvers.registry import PENALTIES
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
@@ -90,6 +91,7 @@ class Proximal(SolverBase[ProximalState]):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"gradient"})
+    penalties: ClassVar[tuple[str, ...]] = PENALTIES
 
     def start(self, objective: Composite, rng: np.random.Generator, warm: Solution | None) -> ProximalState:
         w = np.zeros(objective.n_weights) if warm is None else warm.w.copy()
