@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 from chunking import f1, read
-from common import machine
+from common import best_of, machine
 
 from structlearn.apps.tagging import Tagger
 
@@ -34,16 +34,6 @@ def as_lists(X):
     return [list(zip(words[b - n : b], tags[b - n : b])) for b, n in zip(ends, X.lengths.tolist())]
 
 
-def seconds_of(function, repeats=5):
-    function()
-    times = []
-    for _ in range(repeats):
-        begin = time.process_time()
-        function()
-        times.append(time.process_time() - begin)
-    return min(times)
-
-
 def speed(tagger, X):
     rows = tagger.rows(X)
     ways = {
@@ -53,7 +43,7 @@ def speed(tagger, X):
         "marginals": lambda: tagger.chain_.predict_marginals(rows),
     }
     for name, way in ways.items():
-        print(f"{name}: {X.n_tokens / seconds_of(way):,.0f} tokens/s", flush=True)
+        print(f"{name}: {X.n_tokens / best_of(way, 5, time.process_time):,.0f} tokens/s", flush=True)
 
 
 def reliability(name, found):
