@@ -36,6 +36,7 @@ from structlearn.cli.raw_text import tag
 from structlearn.cli.texts import Command
 from structlearn.cli.training import train
 from structlearn.cli.warming import warm
+from structlearn.cli.weights import weights
 from structlearn.core.compilation import announced
 from structlearn.core.purpose import promise_only_to_predict
 from structlearn.core.wording import LONGEST, plain
@@ -144,6 +145,11 @@ _COMMANDS = (
         "--test test.txt --solvers bcfw,fw --out report; structlearn compare scaling --problem digits "
         "--out study",
     ),
+    (
+        weights,
+        "Print the largest weights of a model with the names of their features.",
+        "Example: structlearn weights tagger.safetensors --top 5 --label B-NP",
+    ),
     (info, "Describe the installation or a model file.", "Example: structlearn info tagger.safetensors"),
     (warm, "Compile what tasks need, before their first use.", "Example: structlearn warm tag parse"),
 )
@@ -176,6 +182,7 @@ def main() -> None:
 #: Commands that use models as they are.
 _PREDICTING = (
     *(["predict"], ["tag"], ["evaluate"], ["calibrate"], ["conformalize"], ["show"], ["info"]),
+    ["weights"],
     *(["align", "apply"], ["align", "show"]),
 )
 #: New objects before garbage is looked for: most of what a short command makes are modules, which stay.

@@ -17,6 +17,7 @@ from structlearn.cli.labels import set_rows, spelling
 from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training, pairs
 from structlearn.core.contract import Array
 from structlearn.data import read_csv, read_csv_features, read_libsvm
+from structlearn.estimators.feature_names import Names, listed_names, numbered
 from structlearn.estimators.persistence import Bundle
 from structlearn.storage.schema import check_form
 
@@ -77,6 +78,14 @@ class FlatTask(Task):
         if notes["format"] == "csv" and len(notes["targets"]) != n_targets:
             raise ValueError(f"notes.targets must be {n_targets} names")
 
+    def feature_names(self, bundle: Bundle) -> Names:
+        """The header of a table; in a libsvm file features have numbers, from 1."""
+        if hasattr(bundle.estimator, "row_transformer_"):
+            return super().feature_names(bundle)
+        if "features" in bundle.notes:
+            return listed_names(bundle.notes["features"])
+        return numbered("index ", 1)
+
     @abstractmethod
     def check_target(self, target: str | None) -> None:
         """ValueError if --target cannot be right, before a table is read."""
@@ -127,6 +136,11 @@ class MultiLabel(FlatTask):
         """Several columns, which cannot be guessed."""
         if target is None or "," not in target:
             raise ValueError("The task multilabel needs two or more 0/1 columns: --target name,name.")
+
+    def label_names(self, bundle: Bundle) -> list[str] | None:
+        """Those of a table are its columns."""
+        targets: list[str] | None = bundle.notes.get("targets")
+        return targets
 
     def lines(self, bundle: Bundle, predicted: LabelSets) -> Iterator[str]:
         """The labels of a set joined by commas; of a table, the names of its columns."""

@@ -13,8 +13,11 @@ import structlearn
 from structlearn.cli.errors import handling_errors
 from structlearn.cli.options import argument
 from structlearn.cli.outputs import print_values
+from structlearn.core.wording import plain
 
 _CLASSES_SHOWN = 20
+#: Largest weights, and labels whose largest weights are told.
+_WEIGHTS_SHOWN, _LABELS_SHOWN = 3, 5
 
 
 @handling_errors()
@@ -69,6 +72,26 @@ def _model(path: Path) -> Iterator[tuple[str, object]]:
         yield from header["certificate"].items()
     except (KeyError, AttributeError, TypeError, ValueError):
         raise damaged(path, "a value of its header is of no known kind") from None
+    yield from _largest(path)
+
+
+def _largest(path: Path) -> Iterator[tuple[str, object]]:
+    """The first few of what `structlearn weights` prints."""
+    from structlearn.cli.weights import groups_of
+
+    try:
+        groups = groups_of(path, _WEIGHTS_SHOWN)
+    except ValueError as error:  # what is in the file is known all the same
+        yield "largest weights", f"not shown ({error})"
+        return
+    labels, others = ([one for one in groups if (one.kind == "label") == own] for own in (True, False))
+    for one in [*labels[:_LABELS_SHOWN], *others]:
+        what = one.kind if one.of is None else f"{one.kind} {plain(one.of, 40)}"
+        positive = (pair for pair in one.weights if pair.weight > 0)
+        shown = ", ".join(f"{plain(name, 60)} {weight:.4g}" for name, weight in positive)
+        yield f"largest weights of {what}", shown or "none is positive"
+    if len(labels) > _LABELS_SHOWN:
+        yield "more", f"{len(labels) - _LABELS_SHOWN} other labels: structlearn weights"
 
 
 def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from structlearn import metrics
+from structlearn.apps.tagging.explaining import feature_names
 from structlearn.apps.tagging.plan import Plan, make_plan
 from structlearn.apps.tagging.tagger import FEATURES, Tagger, is_of_names, named_notes
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
@@ -19,8 +20,17 @@ from structlearn.cli.labels import positions
 from structlearn.cli.task import ELASTIC, STRUCTURED, Inputs, Scores, Task, Training
 from structlearn.core.contract import Array
 from structlearn.core.wording import plain, quoted
-from structlearn.data import DataError, Tokens, filled, has_own_features, read_tokens, split_rows
+from structlearn.data import (
+    DataError,
+    FeatureVocabulary,
+    Tokens,
+    filled,
+    has_own_features,
+    read_tokens,
+    split_rows,
+)
 from structlearn.data.crfsuite import CrfsuiteFile, is_crfsuite
+from structlearn.estimators.feature_names import Names, listed_names
 from structlearn.estimators.persistence import Bundle
 from structlearn.estimators.spans import tag_type
 from structlearn.estimators.token_features import NamedRows, TokenFeatures
@@ -188,6 +198,14 @@ class Tag(Task):
             Tagger.of(bundle)
             return
         check_cells(bundle)
+
+    def feature_names(self, bundle: Bundle) -> Names:
+        """Names of templates' features, of the file's own cells, or of CRFsuite's."""
+        if FEATURES in bundle.arrays:
+            return feature_names(Tagger.of(bundle))
+        if "vocabulary" in bundle.texts:
+            return listed_names(FeatureVocabulary.from_lines(bundle.texts["vocabulary"]).names_)
+        return super().feature_names(bundle)
 
     def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
         """Tagged text; the words are the first column that is not the label."""

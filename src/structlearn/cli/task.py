@@ -12,6 +12,7 @@ from structlearn.core.contract import Array
 from structlearn.data import Packed, open_packed
 from structlearn.distributed import is_partitioned, open_partitions
 from structlearn.estimators.choices import one_of
+from structlearn.estimators.feature_names import Names, own_names
 from structlearn.estimators.persistence import Bundle
 from structlearn.problem.registry import LOSSES
 
@@ -192,6 +193,14 @@ class Task(ABC):
     def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
         """What `show` writes, where `drawn`: a page of at most `limit` examples of a file."""
         raise NotImplementedError
+
+    def feature_names(self, bundle: Bundle) -> Names:
+        """From columns of features to their names, for `weights`."""
+        return own_names(bundle.estimator)
+
+    def label_names(self, bundle: Bundle) -> list[str] | None:
+        """What labels are called, where that is not what the estimator has."""
+        return None
 
     def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:  # noqa: B027  (most tasks take any)
         """DataError for labels of a file that training never saw, where they are a mistake of the file."""

@@ -18,6 +18,7 @@ from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs
 from structlearn.estimators.confidence import STORED, with_empty
 from structlearn.estimators.constraints import Constraints, check_labels, check_steps, forbidden_steps
+from structlearn.estimators.explaining import Explained
 from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import (
     Tables,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ChainClassifier(
+    Explained,
     NamedInputs,
     ConfidentSequences[Chain | ConditionedChain],
     SparseWeights[Chain | ConditionedChain],

@@ -100,7 +100,7 @@ class TokenFeatures:
         read = _Reader().read(X)
         names = list(read.names)
         if self.hash_bits is not None:
-            return self._with(None, np.empty(0, dtype=np.uint64))._encoded(read, self._places(names))
+            return self._with(None, np.empty(0, dtype=np.uint64))._encoded(read, self.places(names))
         kept = np.bincount(read.entries[0], minlength=len(names)) >= self.min_count
         if not kept.any():
             raise ValueError(f"No feature occurs {self.min_count} times; lower min_count.")
@@ -112,7 +112,7 @@ class TokenFeatures:
     def transform(self, X: Iterable[Sequence[TokenForm]]) -> NamedRows:
         """Encode a text; features that training never saw are left out."""
         read = _Reader().read(X)
-        return self._encoded(read, self._places(list(read.names)))
+        return self._encoded(read, self.places(list(read.names)))
 
     def get_feature_names_out(self) -> Array:
         """The name of each column, as an array of strings."""
@@ -135,7 +135,7 @@ class TokenFeatures:
         order = np.argsort(self.keys_)
         return self.keys_[order], order
 
-    def _places(self, names: list[str]) -> Array:
+    def places(self, names: list[str]) -> Array:
         """The column of each name; -1 of those that training never saw."""
         if self.hash_bits is None and self.names_ is not None:
             return np.array([self._place_of.get(name, -1) for name in names], dtype=np.int64)
@@ -234,6 +234,11 @@ class NamedInputs:
 
 
 # ---- reading ---------------------------------------------------------------------------------------------
+
+
+def names_read(X: Iterable[Sequence[TokenForm]]) -> list[str]:
+    """The names of all features of a text."""
+    return list(_Reader().read(X).names)
 
 
 class _Unfit(Exception):

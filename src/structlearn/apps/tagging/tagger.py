@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.apps.tagging.confidence import ConfidentTagger
+from structlearn.apps.tagging.explaining import ExplainedTagger, stored_strings, take_strings
 from structlearn.apps.tagging.plan import Plan
 from structlearn.apps.tagging.raw import RawText
 from structlearn.apps.text import Templates, TextFeatures, default_templates, parse_templates
@@ -44,7 +45,7 @@ RandomState = int | np.random.RandomState | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Tagger(RawText, ConfidentTagger, BaseEstimator):
+class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
     """Text features by templates, or the user's own, then a `ChainClassifier`.
 
     A token is a string (the word) or a tuple of columns, of which templates make features; or its features
@@ -237,8 +238,8 @@ class Tagger(RawText, ConfidentTagger, BaseEstimator):
         return {**plan.as_notes(), "application": "Tagger", **numbered, "transitions": transitions}
 
     def arrays(self) -> dict[str, Array]:
-        """The vocabulary, as a model file holds it."""
-        return {FEATURES: self.features_.keys_}
+        """The vocabulary, as a model file holds it, and the strings that its names are made of."""
+        return {FEATURES: self.features_.keys_, **stored_strings(self.features_)}
 
     @classmethod
     def load(cls, path: str | Path) -> Tagger:
@@ -303,4 +304,5 @@ def _features_of(bundle: Bundle) -> TextFeatures:
     features = TextFeatures(notes["templates"], notes["min_count"], notes["hash_bits"]).with_keys(keys)
     if bundle.estimator is not None and features.n_features != bundle.estimator.n_features_in_:
         raise ValueError(f"it has {features.n_features} features, not {bundle.estimator.n_features_in_}")
+    take_strings(features, bundle.arrays)
     return features

@@ -7,8 +7,9 @@ eight bytes a feature, no strings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Self
 
 import numpy as np
@@ -42,7 +43,12 @@ class TextFeatures:
         The vocabulary: features template by template, the most frequent first. Empty with `hash_bits`.
     starts_ : ndarray of shape (n_templates + 1,)
         After `fit`: where each template's features begin.
+    strings_ : dict of str to list of str
+        After `fit`: the distinct strings of each column, of which names of features can be made again
+        (`apps.text.names`); empty with `hash_bits`, and where they were not kept.
     """
+
+    strings_: Mapping[str, Sequence[str]] = MappingProxyType({})
 
     def __init__(self, templates: Templates, min_count: int = 1, hash_bits: int | None = None) -> None:
         if min_count < 1:
@@ -67,6 +73,7 @@ class TextFeatures:
             return self.with_keys(np.empty(0, dtype=np.uint64))
         found = [_frequent(keys, self.min_count) for keys in self._keys(tokens)]
         self.starts_ = np.concatenate([[0], np.cumsum([keys.size for keys in found])])
+        self.strings_ = {name: tokens.column(name).strings for name in self.columns}
         return self.with_keys(np.concatenate(found))
 
     def columns_of(self, templates: Templates) -> list[int]:
@@ -91,14 +98,18 @@ class TextFeatures:
     def transform(self, tokens: Tokens) -> sparse.csr_matrix:
         """The CSR matrix of shape (n_tokens, n_features) of a text; unknown features are left out."""
         places = np.empty((tokens.n_tokens, len(self.templates)), dtype=np.int32)
-        for column, keys in enumerate(self._keys(tokens)):
-            places[:, column] = self._places(keys)
+        for column, found in enumerate(self.places(tokens)):
+            places[:, column] = found
         there = places >= 0
         indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
         indices = places[there]
         X = sparse.csr_matrix((np.ones(indices.size), indices, indptr), shape=(len(places), self.n_features))
         X.sum_duplicates()  # vocabularies go template by template: their rows are sorted already
         return X
+
+    def places(self, tokens: Tokens) -> Iterator[Array]:
+        """The column of each token's feature, template by template; -1 where there is none."""
+        return map(self._places, self._keys(tokens))
 
     def _places(self, keys: Array) -> Array:
         if self.hash_bits is None:

@@ -9,15 +9,18 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel, leaf
 
-_OUTSIDE = 0x9E3779B97F4A7C15
+#: What keys are made of where a cell is outside of its sentence, and how their bits are mixed.
+OUTSIDE = 0x9E3779B97F4A7C15
+SHIFTS = (30, 27, 31)
+MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 @leaf
 def _mixed(x: Any) -> Any:
     """A mixing of 64 bits (the finaliser of splitmix64)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    x = (x ^ (x >> np.uint64(SHIFTS[0]))) * np.uint64(MULTIPLIERS[0])
+    x = (x ^ (x >> np.uint64(SHIFTS[1]))) * np.uint64(MULTIPLIERS[1])
+    return x ^ (x >> np.uint64(SHIFTS[2]))
 
 
 @kernel
@@ -32,9 +35,9 @@ def add_atom(values: Any, codes: Any, first: Any, offset: Any, keys: Any) -> Non
         for t in range(a, b):
             at = t + offset
             if at < a:
-                value = np.uint64(_OUTSIDE) * np.uint64(2 * (a - at))
+                value = np.uint64(OUTSIDE) * np.uint64(2 * (a - at))
             elif at >= b:
-                value = np.uint64(_OUTSIDE) * np.uint64(2 * (at - b) + 1)
+                value = np.uint64(OUTSIDE) * np.uint64(2 * (at - b) + 1)
             else:
                 value = values[codes[at]]
             keys[t] = _mixed(keys[t] + value) if keys[t] != 0 and value != 0 else np.uint64(0)

@@ -1,0 +1,63 @@
+"""What the columns of a feature matrix are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from structlearn.core.contract import Array
+from structlearn.estimators.token_features import TokenFeatures, TokenForm, names_read
+
+#: From columns (of those features that have weights) to their names.
+Names: TypeAlias = Callable[[Array], list[str]]
+#: The name of the feature that is always 1.
+CONSTANT = "(constant)"
+
+
+def numbered(prefix: str, first: int = 0) -> Names:
+    """Names that are numbers: x0, x1 ..."""
+    return lambda places: [f"{prefix}{first + place}" for place in places.tolist()]
+
+
+def listed_names(names: Sequence[str]) -> Names:
+    """Names of a list."""
+    return lambda places: [str(names[place]) for place in places.tolist()]
+
+
+def looked_up(names: Mapping[int, str], others: Names) -> Names:
+    """Names of a mapping, and those of columns that it has not."""
+
+    def found(places: Array) -> list[str]:
+        return [names.get(place, other) for place, other in zip(places.tolist(), others(places))]
+
+    return found
+
+
+def own_names(estimator: Any) -> Names:
+    """What an estimator itself knows: names of tokens' features, those of a data frame, or x0, x1 ..."""
+    if hasattr(estimator, "row_transformer_"):
+        return numbered("mapped")
+    if isinstance(getattr(estimator, "features_", None), TokenFeatures):
+        return token_feature_names(estimator.features_)
+    if getattr(estimator, "feature_names_in_", None) is not None:
+        return listed_names(estimator.feature_names_in_)
+    return numbered("x")
+
+
+def token_feature_names(features: TokenFeatures) -> Names:
+    """Names that are kept; else hashes."""
+    if features.hash_bits is not None:
+        return numbered("hash ")
+    if features.names_ is not None:
+        return listed_names(features.names_)
+    return lambda places: [f"#{key:016x}" for key in features.keys_[places].tolist()]
+
+
+def token_names_in(features: TokenFeatures, X: Sequence[Sequence[TokenForm]]) -> Names:
+    """Names that a text has itself, and those that are kept."""
+    if features.names_ is not None:
+        return token_feature_names(features)
+    names = names_read(X)
+    places = features.places(names).tolist()
+    found = {place: name for place, name in zip(places, names) if place >= 0}
+    return looked_up(found, token_feature_names(features))
