@@ -103,6 +103,8 @@ def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "structlearn", header.get("library", "unknown")
     if "row_map" in header:
         yield "row_transformer", ", ".join(step["name"] for step in header["row_map"])
+    for name, inner in header.get("bundled", {}).items():
+        yield f"tagger for {name}", f"{inner['estimator']} inside"
     structure = header["structure"]
     if header["estimator"] == "LinearRegressor":
         return

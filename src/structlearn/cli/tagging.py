@@ -18,6 +18,7 @@ from structlearn.cli.formats import ENTRY
 from structlearn.cli.label_table import span_figures, token_figures
 from structlearn.cli.labels import positions
 from structlearn.cli.task import ELASTIC, STRUCTURED, Inputs, Scores, Task, Training
+from structlearn.cli.with_models import columns_with, taggers_with
 from structlearn.core.contract import Array
 from structlearn.core.wording import plain, quoted
 from structlearn.data import (
@@ -44,7 +45,17 @@ CELLS = "cells"
 #: --templates for files of CRFsuite
 ITEMS = "crfsuite"
 _READING: dict[str, tuple[str, ...]] = dict.fromkeys(
-    ["label", "columns", "templates", "transitions", "min-count", "hash-bits", "keep-names", "constraints"],
+    [
+        "label",
+        "columns",
+        "templates",
+        "transitions",
+        "min-count",
+        "hash-bits",
+        "keep-names",
+        "with",
+        "constraints",
+    ],
     (),
 )
 
@@ -73,6 +84,7 @@ class Tag(Task):
     min_count: int = 1
     hash_bits: int | None = None
     keep_names: bool = False
+    with_: Sequence[str] = ()
     constraints: str | None = None
 
     def with_options(self, **options: Any) -> Tag:
@@ -101,9 +113,10 @@ class Tag(Task):
             # Training on it would take hours: a label for each distinct entry.
             raise DataError(f"{path} looks like a libsvm file: its labels are index:value entries.")
         constraints = constraints_for(labels, self.constraints, spans=self.spans, error=tokens.error)
-        if self._brings_features(tokens, plan.label):
+        if not self.with_ and self._brings_features(tokens, plan.label):
             return with_constraints(read_cells(tokens, tokens.layout.place(plan.label)), constraints)
         tagger = Tagger(
+            taggers=taggers_with(self.with_, plan) or None,
             columns=plan.columns,
             templates=plan.templates,
             transitions=self.transitions,
@@ -119,6 +132,7 @@ class Tag(Task):
             summary_of(X.rows, tokens),
             tagger.arrays(),
             tagger.problem_parameters(len(tokens)),
+            bundled={name: one.bundle() for name, one in (tagger.taggers or {}).items()},
         )
         return with_constraints(training, constraints)
 
@@ -129,9 +143,10 @@ class Tag(Task):
 
     def _read_items(self, path: Path, target: str | None) -> Training:
         """Read a file of CRFsuite, whose features have names."""
-        if self.columns is not None or self.label is not None or target is not None or self.transitions:
+        given = (self.columns, self.label, target, self.transitions, self.with_ or None)
+        if any(one is not None for one in given):
             raise ValueError(
-                "--label, --columns and --transitions go with column files, not with CRFsuite's."
+                "--label, --columns, --transitions and --with go with column files, not with CRFsuite's."
             )
         features = TokenFeatures(self.min_count, self.hash_bits, self.keep_names or None)
         file = CrfsuiteFile(path)
@@ -144,7 +159,9 @@ class Tag(Task):
         return with_constraints(training, constraints)
 
     def check_packing(self, training: Training) -> str:
-        """As every task; features that have names are not packed."""
+        """As every task; features that have names are not packed, nor are models inside."""
+        if training.bundled:
+            raise ValueError("Data for a model --with others is not packed; train reads its file.")
         if isinstance(training.X, NamedRows):
             raise ValueError("Files of CRFsuite are not packed; train reads them.")
         return super().check_packing(training)
@@ -152,11 +169,11 @@ class Tag(Task):
     def _plan(self, names: tuple[str, ...], label: str | None) -> Plan:
         columns = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
         templates = None if self.templates == CELLS else self.templates
-        return make_plan(names, label, columns, templates, self.transitions)
+        return make_plan(names, label, columns, templates, self.transitions, columns_with(self.with_))
 
     def _wanted(self, names: tuple[str, ...], label: str | None) -> list[str]:
         plan = self._plan(names, label)
-        return [*map(plan.own_name, plan.columns), plan.label] if plan.conllu else list(names)
+        return plan.read if plan.conllu else list(names)
 
     def _brings_features(self, tokens: Tokens, label: str) -> bool:
         """Whether cells are features themselves: asked for or, for `tag`, to be seen."""

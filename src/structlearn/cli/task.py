@@ -39,6 +39,8 @@ class Training(NamedTuple):
     parameters: dict[str, object] = {}  # noqa: RUF012
     #: the file itself, where `Task.check_training` looks at it
     source: Any = None
+    #: models that go into the model file, by name
+    bundled: dict[str, Bundle] = {}  # noqa: RUF012
 
 
 class Inputs(NamedTuple):

@@ -186,6 +186,16 @@ class ReadingOptions:
         ),
     ] = False
 
+    with_: Annotated[
+        list[str] | None,
+        option(
+            "[COLUMN=]MODEL",
+            "tag, chunk, ner: a tagger of words that fills a column (the first beside the words, or a new "
+            "one, pos), in training and in use; it is kept in the model, which then tags raw text.",
+            "--with",
+        ),
+    ] = None
+
 
 @dataclass(frozen=True)
 class OutputOptions:
@@ -222,11 +232,13 @@ def train(
     """
     from structlearn.cli.tasks import task_named, task_parameters
 
-    words = asdict(reading)
+    words = {**asdict(reading), "with_": reading.with_ or None}
     chosen = task_named(task).with_options(**words)
     checkpoint = run.chosen_checkpoint()
     given = {**problem.flags(), **asdict(outputs), **words, "checkpoint": checkpoint, "memory": run.memory}
-    parameters = task_parameters(task, {name.replace("_", "-"): value for name, value in given.items()})
+    parameters = task_parameters(
+        task, {name.strip("_").replace("_", "-"): value for name, value in given.items()}
+    )
     out_file = check_output(out, others=[data])
     history_file = run.history and check_output(run.history, others=[data, out])
     if checkpoint is not None:
@@ -286,4 +298,4 @@ def _fit(estimator: Trainable, training: Training, client: object) -> None:
 def _save(estimator: Trainable, notes: dict[str, object], training: Training, out: Path) -> None:
     from structlearn.estimators.persistence import Bundle, save_bundle
 
-    save_bundle(Bundle(estimator, notes, training.texts, training.arrays), out)
+    save_bundle(Bundle(estimator, notes, training.texts, training.arrays, training.bundled), out)

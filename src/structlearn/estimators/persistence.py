@@ -18,7 +18,7 @@ from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.stored import build, describe, from_json, is_plain, to_json
 from structlearn.estimators.token_features import NamedInputs, TokenFeatures
 from structlearn.solvers.solution import History, Row
-from structlearn.storage.model_file import ModelFile, lines_of, refusing, text_array, write_model
+from structlearn.storage.model_file import ModelFile, lines_of, nested_name, refusing, text_array, write_model
 from structlearn.structures.whole import Whole
 
 #: Longer arrays of numbers are no part of the header.
@@ -44,12 +44,14 @@ _OF_FEATURES = "features:"
 
 @dataclass(frozen=True)
 class Bundle:
-    """An estimator with what an application keeps beside it: JSON notes, texts and arrays by name."""
+    """An estimator with what an application keeps beside it: JSON notes, texts, arrays and models by name."""
 
     estimator: Any
     notes: dict = field(default_factory=dict)
     texts: dict[str, list[str]] = field(default_factory=dict)
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    #: models inside this one, by name
+    bundled: dict[str, Bundle] = field(default_factory=dict)
 
 
 def save(estimator: StructuredEstimator, path: str | Path) -> None:
@@ -61,6 +63,11 @@ def save(estimator: StructuredEstimator, path: str | Path) -> None:
 
 
 def save_bundle(bundle: Bundle, path: str | Path) -> None:
+    write_model(path, *_parts(bundle))
+
+
+def _parts(bundle: Bundle) -> tuple[dict[str, object], dict[str, np.ndarray]]:
+    """The header and the arrays of a model, with those of the models inside."""
     estimator = bundle.estimator
     check_is_fitted(estimator, "weights_")
     parameters = estimator.get_params(deep=False)
@@ -88,7 +95,12 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
         **{f"text:{name}": text_array(lines) for name, lines in bundle.texts.items()},
         **{f"array:{name}": value for name, value in bundle.arrays.items()},
     }
-    write_model(path, header, tensors)
+    inside = {name: _parts(inner) for name, inner in bundle.bundled.items()}
+    if inside:
+        header["bundled"] = {name: about for name, (about, _) in inside.items()}
+    for name, (_, arrays) in inside.items():
+        tensors |= {nested_name(name, one): value for one, value in arrays.items()}
+    return header, tensors
 
 
 def _row_map(estimator: StructuredEstimator) -> tuple[dict[str, object], dict[str, np.ndarray]]:
@@ -129,10 +141,13 @@ def history_array(history: History) -> np.ndarray:
 
 def load_bundle(path: str | Path, structure: object = None, scoring: object = None) -> Bundle:
     """Read an estimator and what an application keeps beside it."""
-    file = ModelFile(path)
+    return _bundle_of(ModelFile(path), structure, scoring)
+
+
+def _bundle_of(file: ModelFile, structure: object = None, scoring: object = None) -> Bundle:
     kind = file.header["estimator"]
     if kind not in structlearn.estimators.__all__:
-        raise unknown(path, kind)
+        raise unknown(file.path, kind)
     estimator = getattr(structlearn.estimators, kind)()
     with refusing(file.path):
         parameters = {name: from_json(value) for name, value in file.header["parameters"].items()}
@@ -153,7 +168,8 @@ def load_bundle(path: str | Path, structure: object = None, scoring: object = No
     estimator.weights_ = file.load("weights", sized=True)
     if _LABEL_WEIGHTS in file.shapes:
         estimator.label_weights_ = file.load(_LABEL_WEIGHTS, sized=True)
-    return Bundle(estimator, file.header["notes"], texts, file.load_all("array:"))
+    inside = {name: _bundle_of(file.nested(name)) for name in file.header.get("bundled", {})}
+    return Bundle(estimator, file.header["notes"], texts, file.load_all("array:"), inside)
 
 
 def _set_fitted(estimator: StructuredEstimator, file: ModelFile) -> None:

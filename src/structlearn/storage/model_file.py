@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,13 @@ from structlearn.storage.tensors import TensorEntry, TensorFile, write_tensors
 
 FORMAT = "structlearn-model"
 #: Since 2, arrays may be written compactly (see `compact`); since 3, all of a file is hashed; since 4, rows
-#: of features may be mapped; since 5, features may have names; since 6, probabilities may be calibrated. A
-#: file without any of these is written as 3, for versions that read no more.
-VERSION = 6
-_WITHOUT_TEMPERATURE, _WITHOUT_NAMES, _WITHOUT_MAP = 5, 4, 3
+#: of features may be mapped; since 5, features may have names; since 6, probabilities may be calibrated;
+#: since 7, models may be inside a model. A file without any of these is written as 3, for versions that read
+#: no more.
+VERSION = 7
+_WITHOUT_MODELS, _WITHOUT_TEMPERATURE, _WITHOUT_NAMES, _WITHOUT_MAP = 6, 5, 4, 3
+#: How deep models may lie in models.
+_DEEPEST = 4
 #: A row of the history: iteration, passes, oracle calls, seconds, primal, dual, gap.
 HISTORY_COLUMNS = 7
 #: A structure by its registered name.
@@ -40,6 +44,7 @@ _HEADER = {
     "scoring?": bool,
     "row_map?": list[dict[str, object]],
     "features?": dict[str, object],
+    "bundled?": dict[str, dict[str, object]],
 }
 
 
@@ -69,8 +74,10 @@ def write_model(path: str | Path, header: Mapping[str, object], tensors: Mapping
 
 
 def _least_version(header: Mapping[str, Any]) -> int:
-    if "temperature_" in header["fitted"]:
+    if "bundled" in header:
         return VERSION
+    if "temperature_" in header["fitted"]:
+        return _WITHOUT_MODELS
     if "features" in header:
         return _WITHOUT_TEMPERATURE
     return _WITHOUT_NAMES if "row_map" in header else _WITHOUT_MAP
@@ -95,12 +102,29 @@ class ModelFile:
             raise ValueError(f"{path} is a safetensors file but not a structlearn model.")
         self._check_version(self.header.get("version"))
         with refusing(self.path):
-            check_form(self.header, _HEADER, "")
-            if self.header["structure"] is not None:
-                check_form(self.header["structure"], DESCRIPTION, "structure")
             self._sparse = self.header.get("sparse", {})
-            self.shapes = whole_shapes(self._file.entries, self._sparse)
-            self._check_always_there()
+            self._all_shapes = whole_shapes(self._file.entries, self._sparse)
+            self._set_part("", 0)
+
+    def _set_part(self, prefix: str, depth: int) -> None:
+        """Be the model whose arrays have names that begin so."""
+        check_form(self.header, _HEADER, "")
+        if self.header["structure"] is not None:
+            check_form(self.header["structure"], DESCRIPTION, "structure")
+        self._prefix, self._depth = prefix, depth
+        known = self._all_shapes.items()
+        self.shapes = {name.removeprefix(prefix): shape for name, shape in known if name.startswith(prefix)}
+        self._check_always_there()
+
+    def nested(self, name: str) -> ModelFile:
+        """The model of a name inside this one."""
+        with refusing(self.path):
+            if self._depth >= _DEEPEST:
+                raise ValueError(f"models lie more than {_DEEPEST} deep in it")
+            inner = copy(self)
+            inner.header = self.header["bundled"][name]
+            inner._set_part(self._prefix + nested_name(name, ""), self._depth + 1)
+        return inner
 
     def _check_version(self, version: object) -> None:
         if type(version) is not int:
@@ -125,6 +149,7 @@ class ModelFile:
 
     def _entry(self, name: str) -> TensorEntry:
         """What the file holds of an array: all of it, or what is not zero."""
+        name = self._prefix + name
         return self._file.entries[f"{name}:value" if name in self._sparse else name]
 
     def load(self, name: str, *, sized: bool = False) -> np.ndarray:
@@ -134,13 +159,13 @@ class ModelFile:
         what the file holds of it.
         """
         with refusing(self.path):
-            shape = self.shapes[name]
-            if name not in self._sparse:
-                return self._finite(name, name)
+            shape, whole = self.shapes[name], self._prefix + name
+            if whole not in self._sparse:
+                return self._finite(name, whole)
             if not sized:
                 check_density(name, shape, prod(self._entry(name).shape))
-            value = self._finite(name, f"{name}:value")
-            return fill(name, shape, self._file.load(f"{name}:index"), value)
+            value = self._finite(name, f"{whole}:value")
+            return fill(name, shape, self._file.load(f"{whole}:index"), value)
 
     def _finite(self, name: str, part: str) -> np.ndarray:
         found = self._file.load(part)
@@ -156,6 +181,11 @@ class ModelFile:
         """Read everything, and compare hashes; ValueError if something is damaged."""
         for name in self._file.entries:
             self._file.load(name)
+
+
+def nested_name(model: str, array: str) -> str:
+    """What an array of a model inside another is called."""
+    return f"bundled:{model}:{array}"
 
 
 def text_array(lines: Iterable[str]) -> np.ndarray:

@@ -13,7 +13,15 @@ from structlearn.storage.schema import check_form
 #: What columns of features are called in templates, in their order.
 USUAL = ("word", "pos", "chunk")
 _LAST = -1
-_NOTES = {"names": list[str], "label": str, "aliases": dict[str, str], "templates": str}
+_NOTES = {
+    "names": list[str],
+    "label": str,
+    "aliases": dict[str, str],
+    "templates": str,
+    "bundled?": list[str],
+}
+#: the column of a bundled tagger, where nothing else is said
+_TAGS = USUAL[1]
 
 
 @dataclass(frozen=True)
@@ -24,12 +32,14 @@ class Plan:
     label : the column to learn
     aliases : names that templates may use beside the file's own
     templates : str
+    bundled : columns that taggers inside the model fill, as templates call them; a file may lack them
     """
 
     names: tuple[str, ...]
     label: str
     aliases: dict[str, str]
     templates: str
+    bundled: tuple[str, ...] = ()
 
     @property
     def conllu(self) -> bool:
@@ -38,21 +48,37 @@ class Plan:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What the templates look at, as they call it, in the order of the file's columns."""
+        """What templates and bundled taggers look at, as templates call it, in the order of the file."""
         atoms = (atom for template in parse_templates(self.templates) for atom in template.atoms)
-        places = {atom.column: self.names.index(self.own_name(atom.column)) for atom in atoms}
+        words = list(self.aliases)[:1] if self.bundled else []
+        places = {one: self._place(one) for one in (*words, *(atom.column for atom in atoms))}
         return tuple(sorted(places, key=places.__getitem__))
+
+    def _place(self, column: str) -> int:
+        if column in self.added:
+            return len(self.names) + self.added.index(column)
+        return self.names.index(self.own_name(column))
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Columns that the file does not have."""
+        return tuple(one for one in self.bundled if not {one, self.aliases.get(one)} & set(self.names))
+
+    @property
+    def read(self) -> list[str]:
+        """The file's columns that are needed, by its own names; the label is the last."""
+        return [*(self.own_name(one) for one in self.columns if one not in self.added), self.label]
 
     def own_name(self, column: str) -> str:
         """The file's name of a column that a template names."""
-        return resolve(self.aliases.get(column, column), self.names)
+        return column if column in self.added else resolve(self.aliases.get(column, column), self.names)
 
     def present(self, names: tuple[str, ...]) -> list[str]:
         """The needed columns of a file, which may lack the label; ValueError if it is made otherwise."""
         if self.conllu or self.names == names:
             if self.names != names:
                 raise ValueError("not CoNLL-U, which the model was trained on.")
-            return [*map(self.own_name, self.columns), self.label]
+            return self.read
         if len(names) != len(self.names) - 1:
             raise ValueError(
                 f"{len(names)} columns; the model was trained on {len(self.names) - 1} feature columns and a "
@@ -77,6 +103,7 @@ class Plan:
             "label": self.label,
             "aliases": self.aliases,
             "templates": self.templates,
+            **({"bundled": list(self.bundled)} if self.bundled else {}),
         }
 
     @classmethod
@@ -84,6 +111,7 @@ class Plan:
         """The plan of a model's notes; ValueError if they are of none."""
         check_form(notes, _NOTES, "notes")
         plan = cls(tuple(notes["names"]), notes["label"], notes["aliases"], notes["templates"])
+        plan = replace(plan, bundled=tuple(notes.get("bundled", ())))
         if plan.label not in plan.names:
             raise ValueError("notes.label must be one of notes.names")
         _ = plan.columns  # which must be among the names, too
@@ -96,6 +124,7 @@ def make_plan(
     columns: Sequence[str] | None = None,
     templates: str | None = None,
     transitions: str | None = None,
+    bundled: Sequence[str | None] = (),
 ) -> Plan:
     """Resolve what was asked for against a file's columns; ValueError where it does not fit.
 
@@ -104,6 +133,7 @@ def make_plan(
     columns : names or numbers of the columns to look at, the words first; all others, FORM in CoNLL-U
     templates : those of `default_templates` unless given
     transitions : templates to be had beside them
+    bundled : columns that taggers fill; None is the first beside the words, or a new one, "pos"
     """
     conllu = names == CONLLU
     if len(names) < 2:
@@ -116,8 +146,10 @@ def make_plan(
     usual = USUAL[:1] if conllu else USUAL
     aliases = dict(zip(usual, chosen))
     called = [*aliases, *chosen[len(aliases) :]]
+    filled = tuple(one or (called[1] if len(called) > 1 else _TAGS) for one in bundled)
+    called += [one for one in filled if one not in called]
     all_templates = f"{templates or default_templates(called)} {transitions or ''}".strip()
-    plan = Plan(names, target, aliases, all_templates)
+    plan = Plan(names, target, aliases, all_templates, filled)
     for column in plan.columns:
         if plan.own_name(column) == target:
             raise ValueError(f"column {column} is the label, so that templates cannot look at it.")

@@ -61,7 +61,7 @@ def check_words(tagger: Tagger) -> None:
             f"The tagger of {len(labels)} labels was trained on features by name, which raw text does not "
             "have; give them to predict."
         )
-    missing = tagger.columns[1:]
+    missing = [name for name in tagger.columns[1:] if name not in (tagger.taggers or {})]
     if missing:
         raise ValueError(
             f"The tagger looks at the column {listed(missing)} beside words, which raw text does not have; "

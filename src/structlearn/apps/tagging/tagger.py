@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.apps.tagging.confidence import ConfidentTagger
 from structlearn.apps.tagging.explaining import ExplainedTagger, stored_strings, take_strings
+from structlearn.apps.tagging.pipeline import Taggers, check_taggers, taggers_of, with_predictions
 from structlearn.apps.tagging.plan import Plan
 from structlearn.apps.tagging.raw import RawText
 from structlearn.apps.text import Templates, TextFeatures, default_templates, parse_templates
@@ -79,6 +80,9 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
         Which label may not follow which, as in `ChainClassifier`.
     n_jobs, random_state, verbose
         As in `ChainClassifier`.
+    taggers : dict of str to Tagger, optional
+        Fitted taggers of words that fill columns beside the word, in training and in predictions: sentences
+        come without these columns (what a file has there is not looked at), and raw text can be tagged.
     chain_options : dict, optional
         Other parameters of `ChainClassifier`: solver, max_passes, start, end, cost ("count" unless given) ...
 
@@ -107,6 +111,7 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
     random_state: RandomState = None
     verbose: int = 0
     chain_options: dict[str, Any] | None = None
+    taggers: Taggers | None = None
 
     def fit(self, X: Sentences, y: Labels) -> Tagger:
         """Train on sentences (lists of words, tuples of `columns`, or features) and lists of labels."""
@@ -136,7 +141,7 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
             templates = parse_templates([*templates, *parse_templates(self.transitions)])
         tokens = self._tokens(X)
         self.features_: Any = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
-        return self.rows(tokens)
+        return Stacked(self.features_.transform(tokens), tokens.lengths)
 
     def _fit_named(self, X: Sequence[Sequence[TokenForm]]) -> Stacked:
         if len(self.columns) > 1 or self.templates is not None or self.transitions is not None:
@@ -220,17 +225,22 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
 
     def save(self, path: str | Path) -> None:
         """Write the tagger as one safetensors file, which `structlearn predict` reads, too."""
+        save_bundle(self.bundle(), path)
+
+    def bundle(self) -> Bundle:
+        """The tagger as a model file holds it."""
         chain = self._asked()
         if isinstance(self.features_, TokenFeatures):
-            save_bundle(Bundle(chain, {"task": "tag", **named_notes()}), path)
-            return
-        *names, label = map(str, range(len(self.columns) + 1))
+            return Bundle(chain, {"task": "tag", **named_notes()})
+        *names, label = map(str, range(len(self._given) + 1))
         templates = " ".join(map(str, self.features_.templates))
-        plan = Plan((*names, label), label, dict(zip(self.columns, names)), templates)
+        inner = self.taggers or {}
+        plan = Plan((*names, label), label, dict(zip(self._given, names)), templates, tuple(inner))
         extra = self.transitions
         transitions = None if extra is None else " ".join(map(str, parse_templates(extra)))
         notes = {"task": "tag", **self.notes(plan, transitions)}
-        save_bundle(Bundle(chain, notes, arrays=self.arrays()), path)
+        kept = {name: one.bundle() for name, one in inner.items()}
+        return Bundle(chain, notes, arrays=self.arrays(), bundled=kept)
 
     def notes(self, plan: Plan, transitions: str | None) -> dict[str, object]:
         """What a model file says of the words and their features; and that a `Tagger` can read it."""
@@ -264,6 +274,7 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
             plan, features = Plan.from_notes(bundle.notes), _features_of(bundle)
             words |= {"columns": plan.columns, "templates": bundle.notes["templates"]}
             words["transitions"] = bundle.notes.get("transitions")
+            words["taggers"] = taggers_of(bundle, cls, plan.bundled) or None
         names = ("loss", "regularization", "penalty", "l1_ratio", "tol", "constraints")
         shared = names if chain is not None else ()
         self = cls(
@@ -278,7 +289,15 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
         return self
 
     def _tokens(self, X: Sentences) -> Tokens:
-        return X if isinstance(X, Tokens) else Tokens.from_sentences(X, self.columns)
+        inside = self.taggers or {}
+        check_taggers(inside, tuple(self.columns))
+        tokens = X if isinstance(X, Tokens) else Tokens.from_sentences(X, self._given)
+        return with_predictions(tokens, inside, self.columns[0]) if inside else tokens
+
+    @property
+    def _given(self) -> list[str]:
+        """The columns that no tagger fills."""
+        return [name for name in self.columns if name not in (self.taggers or {})]
 
     def _asked(self) -> ChainClassifier:
         check_is_fitted(self, "chain_")
