@@ -57,6 +57,23 @@ def test_packed_data_keeps_them(run, write, tmp_path):
     assert chain_of(out).constraints is None
 
 
+@pytest.mark.parametrize("loss", ["softmax", "hinge"])
+@pytest.mark.parametrize("text", [BIO, ITEMS])
+def test_labels_that_are_not_known(run, refused, write, tmp_path, text, loss):
+    data, out = write(text.replace("I-PER", "_"), "train.txt"), tmp_path / "model.st"
+    said = run("train", "ner", data, "--out", out, "--loss", loss).output
+    assert "the whole is not convex" in said
+    found = chain_of(out)
+    assert found.constraints == "bio"
+    assert found.classes_.tolist() == ["B-LOC", "B-PER", "O"]
+    assert (np.diff(found.outer_history_) < 0).all()
+    assert "not packed" in refused("data", "pack", "ner", data, "--out", tmp_path / "packed")
+    broken = write("Ann _\nLee O\nx I-PER\ny B-PER\n", "broken.txt")
+    assert 'line 3: "I-PER"' in refused("train", "ner", broken, "--out", out, "--constraints", "bio")
+    nothing = write("Ann _\nLee _\n", "nothing.txt")
+    assert "no label at all" in refused("train", "ner", nothing, "--out", out)
+
+
 @pytest.mark.parametrize(
     ("text", "given", "problem"),
     [

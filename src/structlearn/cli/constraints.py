@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from structlearn.cli.task import Training
 from structlearn.core.contract import Array
 from structlearn.core.wording import quoted
@@ -20,6 +22,8 @@ from structlearn.estimators.inputs import label_codes
 from structlearn.structures import Chain
 
 NONE = "none"
+#: What a column file has where a label is not known.
+UNKNOWN = "_"
 #: Between the labels of a pair.
 _THEN = ">"
 
@@ -45,14 +49,21 @@ def constraints_for(
     error : makes the error of a token, of all of the file, whose label may not be there
     """
     if given is None:
-        return scheme_of(y) if spans else None
+        return scheme_of(y, UNKNOWN) if spans else None
     chosen = parse_constraints(given)
     classes, codes, lengths = label_codes(y, "sequence")
-    chain = Chain(len(classes), forbidden=forbidden_steps(chosen, classes))
+    chain = Chain(len(classes), forbidden=forbidden_steps(chosen, classes, UNKNOWN))
     found = first_broken(chain, classes, codes, lengths)
     if found is not None:
         raise error(f"{found.reason} ({told(chosen)}); correct it, or give --constraints none.", found.token)
     return chosen
+
+
+def partly(y: Sequence[Array]) -> Sequence[Array]:
+    """Labels with None for those that are not known."""
+    if not any((one == UNKNOWN).any() for one in y):
+        return y
+    return [np.where(one == UNKNOWN, None, one) for one in y]  # type: ignore[call-overload]
 
 
 def with_constraints(training: Training, constraints: Constraints) -> Training:

@@ -13,7 +13,7 @@ from structlearn.apps.tagging.explaining import feature_names
 from structlearn.apps.tagging.plan import Plan, make_plan
 from structlearn.apps.tagging.tagger import FEATURES, Tagger, is_of_names, named_notes
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
-from structlearn.cli.constraints import constraints_for, parse_constraints, with_constraints
+from structlearn.cli.constraints import constraints_for, parse_constraints, partly, with_constraints
 from structlearn.cli.formats import ENTRY
 from structlearn.cli.label_table import span_figures, token_figures
 from structlearn.cli.labels import positions
@@ -31,7 +31,9 @@ from structlearn.data import (
     split_rows,
 )
 from structlearn.data.crfsuite import CrfsuiteFile, is_crfsuite
+from structlearn.estimators.constraints import Constraints
 from structlearn.estimators.feature_names import Names, listed_names
+from structlearn.estimators.partial import is_partial
 from structlearn.estimators.persistence import Bundle
 from structlearn.estimators.spans import tag_type
 from structlearn.estimators.token_features import NamedRows, TokenFeatures
@@ -114,7 +116,7 @@ class Tag(Task):
             raise DataError(f"{path} looks like a libsvm file: its labels are index:value entries.")
         constraints = constraints_for(labels, self.constraints, spans=self.spans, error=tokens.error)
         if not self.with_ and self._brings_features(tokens, plan.label):
-            return with_constraints(read_cells(tokens, tokens.layout.place(plan.label)), constraints)
+            return self._for_training(read_cells(tokens, tokens.layout.place(plan.label)), constraints)
         tagger = Tagger(
             taggers=taggers_with(self.with_, plan) or None,
             columns=plan.columns,
@@ -134,7 +136,12 @@ class Tag(Task):
             tagger.problem_parameters(len(tokens)),
             bundled={name: one.bundle() for name, one in (tagger.taggers or {}).items()},
         )
-        return with_constraints(training, constraints)
+        return self._for_training(training, constraints)
+
+    @staticmethod
+    def _for_training(training: Training, constraints: Constraints) -> Training:
+        """With constraints, and `_` for what is not known."""
+        return with_constraints(training._replace(y=partly(training.y)), constraints)
 
     @property
     def _is_free(self) -> bool:
@@ -156,7 +163,7 @@ class Tag(Task):
         parameters = Tagger().problem_parameters(len(X))
         constraints = constraints_for(file.labels, self.constraints, spans=self.spans, error=file.error)
         training = Training(X, file.labels, named_notes(), {}, summary, {}, parameters)
-        return with_constraints(training, constraints)
+        return self._for_training(training, constraints)
 
     def check_packing(self, training: Training) -> str:
         """As every task; features that have names are not packed, nor are models inside."""
@@ -164,6 +171,8 @@ class Tag(Task):
             raise ValueError("Data for a model --with others is not packed; train reads its file.")
         if isinstance(training.X, NamedRows):
             raise ValueError("Files of CRFsuite are not packed; train reads them.")
+        if is_partial(training.y):
+            raise ValueError("Partly labelled sentences are not packed; train reads them.")
         return super().check_packing(training)
 
     def _plan(self, names: tuple[str, ...], label: str | None) -> Plan:

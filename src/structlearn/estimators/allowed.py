@@ -64,12 +64,16 @@ def _placed(label: object, place: dict[object, int], name: str, i: int) -> int:
 def shift_of(table: Array, scoring: Scoring) -> Array:
     """What the table adds to the scores of local parts: 0, or -inf for a label that is not allowed."""
     shift = np.zeros(scoring.start[-1])
-    k, lengths = table.shape[1], scoring.shapes[:, 0]
-    first = np.repeat(scoring.start[:-1] - k * (np.cumsum(lengths) - lengths), lengths)
-    at = first + k * np.arange(len(table))
-    rows, labels = np.nonzero(~table)
-    shift[at[rows] + labels] = -np.inf
+    shift[placed(table.shape, scoring)[~table]] = -np.inf
     return shift
+
+
+def placed(shape: tuple[int, ...], scoring: Scoring) -> Array:
+    """Where the local part of each token and label is, of all examples end to end: (n_tokens, K)."""
+    n, k = shape
+    lengths = scoring.shapes[:, 0]
+    first = np.repeat(scoring.start[:-1] - k * (np.cumsum(lengths) - lengths), lengths)
+    return (first + k * np.arange(n))[:, None] + np.arange(k)
 
 
 class Limits:

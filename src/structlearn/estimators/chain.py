@@ -19,7 +19,7 @@ from structlearn.estimators.choices import class_costs
 from structlearn.estimators.confidence import STORED, with_empty
 from structlearn.estimators.constraints import Constraints, check_labels, check_steps, forbidden_steps
 from structlearn.estimators.explaining import Explained
-from structlearn.estimators.forms import StoredForm, count, label_array
+from structlearn.estimators.forms import StoredForm, count, label_array, numbers
 from structlearn.estimators.inputs import (
     Tables,
     check_same_length,
@@ -30,6 +30,7 @@ from structlearn.estimators.inputs import (
     stack_examples,
 )
 from structlearn.estimators.layout import Pieces, gold_and_cost
+from structlearn.estimators.partial import PartlyLabelled, fit_partly, is_partial
 from structlearn.estimators.rows import RowEstimator
 from structlearn.estimators.scikit import Rows, balanced_weights, check_is_fitted
 from structlearn.estimators.sequence_confidence import ConfidentSequences
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 class ChainClassifier(
     Explained,
     NamedInputs,
+    PartlyLabelled,
     ConfidentSequences[Chain | ConditionedChain],
     SparseWeights[Chain | ConditionedChain],
     RowEstimator[Chain | ConditionedChain],
@@ -78,6 +80,7 @@ class ChainClassifier(
     conditioned_coef_ : ndarray of shape (n_transition_features, n_classes, n_classes), where asked for
     start_coef_, end_coef_ : ndarray of shape (n_classes,), where asked for
     features_ : TokenFeatures, where features have names
+    outer_history_ : ndarray, where labels were missing: the whole objective after each convex problem
     classes_, n_features_in_, weights_, certificate_, history_
     """
 
@@ -87,7 +90,8 @@ class ChainClassifier(
     constraints: Constraints = None
 
     _stored: ClassVar[StoredForm] = StoredForm(
-        {"classes_": label_array, "n_features_in_": count, **STORED}, ("Chain", "ConditionedChain")
+        {"classes_": label_array, "n_features_in_": count, "outer_history_?": numbers, **STORED},
+        ("Chain", "ConditionedChain"),
     )
     _packed = "chain"
 
@@ -103,11 +107,18 @@ class ChainClassifier(
 
         Or X is a list of sequences of tokens, each a dict of features or a list of their names, as
         python-crfsuite takes them (see `TokenFeatures`); all other methods then take the same.
+        y may hold sets of labels, or None for any, where labels are not known (hinge and softmax; see
+        `structlearn.estimators.partial`).
         With a `distributed.Client` training runs on its cluster (see `structlearn.distributed`).
         """
         self._forget_confidence()
         X = self._learn_features(X)
-        if client is None:
+        self.__dict__.pop("outer_history_", None)
+        if is_partial(y):
+            if client is not None:
+                raise ValueError("A cluster trains on whole labels; train on partly labelled sequences here.")
+            fit_partly(self, X, y, sample_weight)
+        elif client is None:
             self._train(self._lay_out(X, y, sample_weight))
         else:
             from structlearn.estimators.cluster import train_on
@@ -119,21 +130,9 @@ class ChainClassifier(
     def _lay_out(
         self, X: Tables, y: Outputs, sample_weight: ArrayLike | None, classes: Array | None = None
     ) -> TrainingProblem[Chain | ConditionedChain]:
-        rows, shapes = stack_examples(X, ndim=2, noun="Sequence")
-        lengths = shapes[:, 0]
-        self.classes_, codes, n_labels = label_codes(y, "sequence", classes)
-        check_same_length(X, y)
-        odd = np.flatnonzero(lengths != n_labels)
-        if odd.size:
-            i = odd[0]
-            raise ValueError(f"Sequence {i} has {lengths[i]} rows of features but {n_labels[i]} labels.")
-        weight = check_weights(sample_weight, len(lengths))
-        check_two_classes(self.classes_)
-        self.n_features_in_ = rows.shape[1]
-        structure, memory = self._new_structure(), Memory(self.memory)
+        self.classes_, codes, lengths = label_codes(y, "sequence", classes)
+        structure, scoring, weight, memory = self._scored_rows(X, lengths, sample_weight)
         check_steps(self.constraints, structure, self.classes_, codes, lengths)
-        local = self._training_scoring(structure, self._fit_rows(rows, memory), lengths, memory)
-        scoring = self._with_pairs(local, rows, structure)
         options = class_costs(
             self.cost,
             self.class_weight,
@@ -142,6 +141,24 @@ class ChainClassifier(
         )
         gold, cost = gold_and_cost(structure, Pieces(codes, lengths), scoring, memory, **options)
         return TrainingProblem(structure, scoring, gold, cost, weight, penalty=self._penalty(), memory=memory)
+
+    def _scored_rows(
+        self, X: Tables, n_labels: Array, sample_weight: ArrayLike | None
+    ) -> tuple[Chain | ConditionedChain, Scoring, Array | None, Memory]:
+        """Structure, scoring, sample weights and memory for sequences with so many labels of `classes_`."""
+        rows, shapes = stack_examples(X, ndim=2, noun="Sequence")
+        lengths = shapes[:, 0]
+        check_same_length(X, n_labels)
+        odd = np.flatnonzero(lengths != n_labels)
+        if odd.size:
+            i = odd[0]
+            raise ValueError(f"Sequence {i} has {lengths[i]} rows of features but {n_labels[i]} labels.")
+        weight = check_weights(sample_weight, len(lengths))
+        check_two_classes(self.classes_)
+        self.n_features_in_ = rows.shape[1]
+        structure, memory = self._new_structure(), Memory(self.memory)
+        local = self._training_scoring(structure, self._fit_rows(rows, memory), lengths, memory)
+        return structure, self._with_pairs(local, rows, structure), weight, memory
 
     def _new_structure(self) -> Chain | ConditionedChain:
         forbidden = forbidden_steps(self.constraints, self.classes_)

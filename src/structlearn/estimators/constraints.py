@@ -35,12 +35,17 @@ class BrokenStep(NamedTuple):
     reason: str
 
 
-def forbidden_steps(constraints: Constraints, classes: Array) -> list[Step] | None:
-    """The steps between positions in `classes` that constraints forbid; ValueError for what is none."""
+def forbidden_steps(
+    constraints: Constraints, classes: Array, unknown: str | None = None
+) -> list[Step] | None:
+    """The steps between positions in `classes` that constraints forbid; ValueError for what is none.
+
+    unknown : what stands for labels that are not known, to and from which every step is free
+    """
     if constraints is None:
         return None
     if isinstance(constraints, str):
-        return _of_scheme(one_of("constraints", constraints, SCHEMES), classes)
+        return _of_scheme(one_of("constraints", constraints, SCHEMES), classes, unknown)
     place = {label: k for k, label in enumerate(classes.tolist())}
     steps = []
     for pair in _pairs(constraints):
@@ -66,8 +71,8 @@ def _pairs(constraints: Iterable[object]) -> list[tuple[object, object]]:
     return found
 
 
-def _of_scheme(scheme: str, classes: Array) -> list[Step]:
-    tags = {k: _parsed(label, scheme) for k, label in enumerate(classes.tolist())}
+def _of_scheme(scheme: str, classes: Array, unknown: str | None) -> list[Step]:
+    tags = {k: _parsed(label, scheme) for k, label in enumerate(classes.tolist()) if label != unknown}
     outside: dict[int | None, tuple[str, str]] = {None: ("O", "")}
     around = outside | tags
     return [
@@ -97,13 +102,13 @@ def _parsed(label: object, scheme: str) -> tuple[str, str]:
     return mark, kind
 
 
-def scheme_of(y: Outputs) -> str | None:
+def scheme_of(y: Outputs, unknown: str | None = None) -> str | None:
     """The scheme that all labels follow, or None. (IOB1 needs none: all its sequences can be read.)"""
     classes, codes, lengths = label_codes(y, "sequence")
     marks = {str(label)[:1] for label in classes.tolist()}
     scheme = "bioes" if marks & {"E", "S"} else "bio"
     try:
-        steps = forbidden_steps(scheme, classes)
+        steps = forbidden_steps(scheme, classes, unknown)
     except ValueError:
         return None
     return None if Chain(len(classes), forbidden=steps).broken(codes, lengths).any() else scheme
@@ -133,13 +138,18 @@ def check_steps(
     classes: Array,
     codes: Array,
     lengths: Array,
+    which: Array | None = None,
 ) -> None:
-    """ValueError that names the first sequence whose gold labels make a forbidden step."""
+    """ValueError that names the first sequence whose gold labels make a forbidden step.
+
+    which : what the sequences are called; 0, 1, 2 ... unless given
+    """
     found = first_broken(structure, classes, codes, lengths)
     if found is not None:
         position = found.token - int(lengths[: found.sequence].sum())
+        i = found.sequence if which is None else which[found.sequence]
         raise ValueError(
-            f"Sequence {found.sequence} breaks {told(constraints)}: at position {position} {found.reason}; "
+            f"Sequence {i} breaks {told(constraints)}: at position {position} {found.reason}; "
             "correct its labels, or train with constraints=None."
         )
 

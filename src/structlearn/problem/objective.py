@@ -161,8 +161,9 @@ class Objective:
 
     @cached_property
     def most_entries(self) -> Array:
-        """How many entries a vertex of each example may have."""
-        return self.structure.most_entries_many(self.scoring.shapes)
+        """How many entries a vertex of each example may have; a gold mixture of several may have more."""
+        most = self.structure.most_entries_many(self.scoring.shapes)
+        return np.maximum(most, np.diff(self.gold.start))
 
     def run_pass(self, function: Callable[..., Result], *args: object) -> Result:
         """`function(structure, scoring, *args)`, a kernel."""

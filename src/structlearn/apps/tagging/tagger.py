@@ -41,7 +41,7 @@ CRFSUITE = "CRFsuite"
 
 #: Lists of words, of tuples of the columns, or of tokens' features by name.
 Sentences = Tokens | Sequence[Sequence[str | tuple[str, ...] | TokenForm]]
-Labels = Sequence[ArrayLike]
+Labels = Sequence[ArrayLike | Sequence[object]]
 RandomState = int | np.random.RandomState | None
 
 
@@ -114,7 +114,10 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
     taggers: Taggers | None = None
 
     def fit(self, X: Sentences, y: Labels) -> Tagger:
-        """Train on sentences (lists of words, tuples of `columns`, or features) and lists of labels."""
+        """Train on sentences (lists of words, tuples of `columns`, or features) and lists of labels.
+
+        Where a label is not known there may be a set of labels, or None for any.
+        """
         rows = self.fit_features(X)
         others = {name: value for name, value in (self.chain_options or {}).items() if name != "cost"}
         self.chain_ = ChainClassifier(
