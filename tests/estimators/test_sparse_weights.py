@@ -74,10 +74,19 @@ def test_files_keep_the_zeros(tmp_path):
 
 
 def test_a_tagger_hands_its_penalty_on(tmp_path):
-    tagger = Tagger(penalty="elasticnet", l1_ratio=0.3, regularization=0.05).fit(SENTENCES, TAGS)
+    tagger = Tagger(penalty="elasticnet", l1_ratio=0.3, regularization=0.05, random_state=0)
+    rows = tagger.fit_features(SENTENCES)
+    whole = tagger.features_.n_features
+    tagger.fit(SENTENCES, TAGS)
     chain = tagger.chain_
     assert (chain.penalty, chain.l1_ratio) == ("elasticnet", 0.3)
     assert (chain.weights_ == 0).mean() > 0.3
+    assert chain.coef_.any(axis=0).all()  # features without weights are forgotten
+    assert tagger.features_.n_features == chain.n_features_in_ < whole
+    same = ChainClassifier(**{**chain.get_params(), "random_state": 0})
+    assert tagger.certificate_.primal == pytest.approx(same.fit(rows, TAGS).certificate_.primal, abs=0.02)
+    for one, other in zip(same.decision_function(rows), chain.decision_function(tagger.rows(SENTENCES))):
+        np.testing.assert_allclose(one, other, atol=0.3)
     tagger.save(tmp_path / "tagger")
     again = Tagger.load(tmp_path / "tagger")
     assert (again.penalty, again.l1_ratio) == ("elasticnet", 0.3)

@@ -67,6 +67,7 @@ def _model(path: Path) -> Iterator[tuple[str, object]]:
     try:
         yield from _described(header)
         yield "weights", file.shapes["weights"][0]
+        yield "n_nonzero", file.n_nonzero("weights")
         yield from _classes(header)
         yield "parameters", _parameters(header)
         yield from header["certificate"].items()

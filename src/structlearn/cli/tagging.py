@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from structlearn import metrics
 from structlearn.apps.tagging.explaining import feature_names
 from structlearn.apps.tagging.plan import Plan, make_plan
+from structlearn.apps.tagging.pruning import drop_unused
 from structlearn.apps.tagging.tagger import FEATURES, Tagger, is_of_names, named_notes
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
 from structlearn.cli.constraints import constraints_for, parse_constraints, partly, with_constraints
@@ -89,6 +90,12 @@ class Tag(Task):
     with_: Sequence[str] = ()
     constraints: str | None = None
 
+    def check_parameters(self, parameters: dict[str, object]) -> None:
+        """The l1 norm alone goes with softmax, which words have without being asked."""
+        super().check_parameters(parameters)
+        if parameters.get("penalty") == "l1":
+            parameters.setdefault("loss", "softmax")
+
     def with_options(self, **options: Any) -> Tag:
         if options.get("constraints") is not None:
             parse_constraints(options["constraints"])
@@ -164,6 +171,14 @@ class Tag(Task):
         constraints = constraints_for(file.labels, self.constraints, spans=self.spans, error=file.error)
         training = Training(X, file.labels, named_notes(), {}, summary, {}, parameters)
         return self._for_training(training, constraints)
+
+    def trimmed(self, estimator: Any, training: Training) -> Training:
+        """The vocabulary without features that have no weight."""
+        keys = training.arrays.get(FEATURES)
+        used = drop_unused(estimator) if keys is not None and keys.size else None
+        if keys is None or used is None:
+            return training
+        return training._replace(arrays={**training.arrays, FEATURES: keys[used]})
 
     def check_packing(self, training: Training) -> str:
         """As every task; features that have names are not packed, nor are models inside."""

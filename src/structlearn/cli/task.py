@@ -118,6 +118,10 @@ class Task(ABC):
         parameters = notes.pop(PARAMETERS, {})
         return Training(X, y, notes, data.texts, summary, data.arrays, parameters)
 
+    def trimmed(self, estimator: Any, training: Training) -> Training:
+        """What is stored beside a fitted estimator, without what it has no use for."""
+        return training
+
     def kept(self, training: Training) -> dict[str, Any]:
         """What is packed beside training data, for `training` to find."""
         own = {PARAMETERS: training.parameters} if training.parameters else {}

@@ -253,7 +253,7 @@ def train(
         found = training.parameters.items()
         estimator.set_params(**{name: value for name, value in found if name not in problem.chosen()})
         _fit(estimator, training, client)
-    _save(estimator, {"task": task, **training.notes}, training, out_file)
+    _save(estimator, {"task": task, **training.notes}, chosen.trimmed(estimator, training), out_file)
     say(f"Wrote the model to {out}.")
     if history_file is not None:
         estimator.history_.to_csv(history_file)

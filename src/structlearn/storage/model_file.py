@@ -167,6 +167,10 @@ class ModelFile:
             value = self._finite(name, f"{whole}:value")
             return fill(name, shape, self._file.load(f"{whole}:index"), value)
 
+    def n_nonzero(self, name: str) -> int:
+        """How many entries of an array are not zero."""
+        return int(np.count_nonzero(self._file.load(f"{name}:value" if name in self._sparse else name)))
+
     def _finite(self, name: str, part: str) -> np.ndarray:
         found = self._file.load(part)
         if name != "history" and found.dtype.kind == "f" and not np.isfinite(found).all():

@@ -14,6 +14,7 @@ from structlearn.apps.tagging.confidence import ConfidentTagger
 from structlearn.apps.tagging.explaining import ExplainedTagger, stored_strings, take_strings
 from structlearn.apps.tagging.pipeline import Taggers, check_taggers, taggers_of, with_predictions
 from structlearn.apps.tagging.plan import Plan
+from structlearn.apps.tagging.pruning import drop_unused
 from structlearn.apps.tagging.raw import RawText
 from structlearn.apps.text import Templates, TextFeatures, default_templates, parse_templates
 from structlearn.core.contract import Array
@@ -131,6 +132,10 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
             **others,
         )
         self.chain_.fit(rows, y)
+        if isinstance(self.features_, TextFeatures) and self.hash_bits is None:
+            used = drop_unused(self.chain_)
+            if used is not None:
+                self.features_.keep(used)
         return self
 
     def fit_features(self, X: Sentences) -> Stacked:

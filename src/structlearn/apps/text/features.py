@@ -91,6 +91,11 @@ class TextFeatures:
             raise ValueError(f"No feature occurs {self.min_count} times; lower min_count.")
         return self
 
+    def keep(self, used: Array) -> None:
+        """Forget the features of a vocabulary that a mask leaves out."""
+        self.starts_ = np.concatenate([[0], np.cumsum(used)])[self.starts_]
+        self.with_keys(self.keys_[used])
+
     @cached_property
     def _table(self) -> KeyTable:
         return KeyTable(self.keys_)

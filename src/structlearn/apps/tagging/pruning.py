@@ -1,0 +1,29 @@
+"""Smaller models: features whose weights are all zero are forgotten, with nothing else changed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.estimators import ChainClassifier
+
+
+def drop_unused(chain: ChainClassifier) -> Array | None:
+    """Take features without weights out of a fitted chain, in place; which ones stay, None if all do.
+
+    Only a sparse penalty leaves such features. A chain that another `fit` may go on from, or whose
+    transitions have features, keeps all.
+    """
+    if chain.penalty == "l2" or chain.warm_start or chain.transition_features is not None:
+        return None
+    if chain.row_transformer is not None or hasattr(chain, "features_"):
+        return None
+    size = chain.coef_.size
+    table = chain.weights_[:size].reshape(chain.n_features_in_, -1)
+    used: Array = np.asarray(table.any(axis=1))
+    used[0] |= not used.any()  # a vocabulary of nothing is none
+    if used.all():
+        return None
+    chain.weights_ = np.concatenate([table[used].ravel(), chain.weights_[size:]])
+    chain.n_features_in_ = int(used.sum())
+    return used
