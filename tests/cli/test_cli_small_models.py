@@ -48,3 +48,6 @@ def test_predictions_are_those_of_all_features(run, data, tmp_path, monkeypatch)
     assert told(run, tmp_path / "small")[0] < told(run, tmp_path / "same")[0]
     said = [run("predict", tmp_path / name, data, "--marginals").stdout for name in ("small", "same")]
     assert said[0] == said[1]
+    said = [run("weights", tmp_path / name, "--top", "3").stdout for name in ("small", "same")]
+    assert said[0] == said[1]  # names of features, too
+    assert "word" in said[0]

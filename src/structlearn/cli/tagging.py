@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from structlearn import metrics
-from structlearn.apps.tagging.explaining import feature_names
+from structlearn.apps.tagging.explaining import STARTS, feature_names
 from structlearn.apps.tagging.plan import Plan, make_plan
 from structlearn.apps.tagging.pruning import drop_unused
 from structlearn.apps.tagging.tagger import FEATURES, Tagger, is_of_names, named_notes
+from structlearn.apps.text.features import starts_of_used
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
 from structlearn.cli.constraints import constraints_for, parse_constraints, partly, with_constraints
 from structlearn.cli.formats import ENTRY
@@ -178,7 +179,10 @@ class Tag(Task):
         used = drop_unused(estimator) if keys is not None and keys.size else None
         if keys is None or used is None:
             return training
-        return training._replace(arrays={**training.arrays, FEATURES: keys[used]})
+        arrays = {**training.arrays, FEATURES: keys[used]}
+        if STARTS in arrays:
+            arrays[STARTS] = starts_of_used(arrays[STARTS], used)
+        return training._replace(arrays=arrays)
 
     def check_packing(self, training: Training) -> str:
         """As every task; features that have names are not packed, nor are models inside."""

@@ -93,7 +93,7 @@ class TextFeatures:
 
     def keep(self, used: Array) -> None:
         """Forget the features of a vocabulary that a mask leaves out."""
-        self.starts_ = np.concatenate([[0], np.cumsum(used)])[self.starts_]
+        self.starts_ = starts_of_used(self.starts_, used)
         self.with_keys(self.keys_[used])
 
     @cached_property
@@ -143,3 +143,9 @@ def _frequent(keys: Array, min_count: int) -> Array:
     kept = (counts >= min_count) & (found != 0)
     order = np.argsort(-counts[kept], kind="stable")
     return found[kept][order]
+
+
+def starts_of_used(starts: Array, used: Array) -> Array:
+    """Where each template's features begin once a mask has left some out."""
+    found: Array = np.concatenate([[0], np.cumsum(used)])[starts]
+    return found
