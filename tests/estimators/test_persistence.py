@@ -303,6 +303,15 @@ def test_models_of_every_format_keep_loading(version):
     assert model.get_params()["start"] is True
 
 
+@pytest.mark.parametrize("name", ["v4-mapped", "v5-named"])
+def test_models_of_later_formats_keep_loading(name):
+    model = load(MODELS / f"{name}.safetensors")
+    expected = json.loads((MODELS / "v4-v5.json").read_text())[name[:2]]
+    X = [np.array(x) for x in expected["X"]] if name == "v4-mapped" else expected["X"]
+    assert [labels.tolist() for labels in model.predict(X)] == expected["y"]
+    assert model.certificate_.primal == expected["primal"]
+
+
 def test_the_root_offers_load():
     assert structlearn.load is load
 

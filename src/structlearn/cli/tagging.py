@@ -16,6 +16,7 @@ from structlearn.apps.tagging.tagger import FEATURES, Tagger, is_of_names, named
 from structlearn.apps.text.features import starts_of_used
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
 from structlearn.cli.constraints import constraints_for, parse_constraints, partly, with_constraints
+from structlearn.cli.continuing import continue_model
 from structlearn.cli.formats import ENTRY
 from structlearn.cli.label_table import span_figures, token_figures
 from structlearn.cli.labels import positions
@@ -57,6 +58,7 @@ _READING: dict[str, tuple[str, ...]] = dict.fromkeys(
         "min-count",
         "hash-bits",
         "keep-names",
+        "continue",
         "with",
         "constraints",
     ],
@@ -89,6 +91,7 @@ class Tag(Task):
     hash_bits: int | None = None
     keep_names: bool = False
     with_: Sequence[str] = ()
+    continue_: str | None = None
     constraints: str | None = None
 
     def check_parameters(self, parameters: dict[str, object]) -> None:
@@ -183,6 +186,11 @@ class Tag(Task):
         if STARTS in arrays:
             arrays[STARTS] = starts_of_used(arrays[STARTS], used)
         return training._replace(arrays=arrays)
+
+    def check_training(self, estimator: Any, training: Training) -> None:
+        """With --continue, the model to go on from must be of this kind; the estimator starts there."""
+        if self.continue_ is not None:
+            continue_model(Path(self.continue_), self, estimator, training)
 
     def check_packing(self, training: Training) -> str:
         """As every task; features that have names are not packed, nor are models inside."""

@@ -186,6 +186,15 @@ class ReadingOptions:
         ),
     ] = False
 
+    continue_: Annotated[
+        str | None,
+        option(
+            "MODEL",
+            "tag, chunk, ner: start at the weights of this model, by the names of features and labels; the "
+            "certificate is that of DATA alone.",
+            "--continue",
+        ),
+    ] = None
     with_: Annotated[
         list[str] | None,
         option(

@@ -145,11 +145,14 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         """Minimise the objective of `problem`; set what every fitted estimator has."""
         solver, stopping = self._checked_parameters()
         objective = self._objective(problem)
-        warm = getattr(self, "_solution", None) if self.warm_start else None
-        if warm is not None and warm.w.size != objective.n_weights:
-            warm = None
+        warm = self._warm(objective) if self.warm_start else None
         seed = drawn_seed(self.random_state)
         return objective, self._minimise(objective, problem.structure, solver, stopping, seed, warm)
+
+    def _warm(self, objective: Objective) -> Solution | None:
+        """What `warm_start` goes on from, if there is something."""
+        known = getattr(self, "_solution", None)
+        return known if known is not None and known.w.size == objective.n_weights else None
 
     def _objective(self, problem: TrainingProblem[S]) -> Objective:
         loss = LOSSES[self.loss]

@@ -18,6 +18,7 @@ from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs
 from structlearn.estimators.confidence import STORED, with_empty
 from structlearn.estimators.constraints import Constraints, check_labels, check_steps, forbidden_steps
+from structlearn.estimators.continued import Continued
 from structlearn.estimators.explaining import Explained
 from structlearn.estimators.forms import StoredForm, count, label_array, numbers
 from structlearn.estimators.inputs import (
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 @dataclass(kw_only=True, eq=False, repr=False)
 class ChainClassifier(
     Explained,
+    Continued,
     NamedInputs,
     PartlyLabelled,
     ConfidentSequences[Chain | ConditionedChain],
@@ -112,6 +114,7 @@ class ChainClassifier(
         With a `distributed.Client` training runs on its cluster (see `structlearn.distributed`).
         """
         self._forget_confidence()
+        former = self._remember()
         X = self._learn_features(X)
         self.__dict__.pop("outer_history_", None)
         if is_partial(y):
@@ -119,7 +122,9 @@ class ChainClassifier(
                 raise ValueError("A cluster trains on whole labels; train on partly labelled sequences here.")
             fit_partly(self, X, y, sample_weight)
         elif client is None:
-            self._train(self._lay_out(X, y, sample_weight))
+            problem = self._lay_out(X, y, sample_weight)
+            self._go_on(former, self.n_features_in_)
+            self._train(problem)
         else:
             from structlearn.estimators.cluster import train_on
 

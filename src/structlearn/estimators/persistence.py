@@ -32,6 +32,7 @@ _OWN = {
     "certificate_",
     "history_",
     "_solution",
+    "_start",
     "row_transformer_",
     "_n_mapped",
     "features_",

@@ -114,6 +114,10 @@ class TokenFeatures:
         read = _Reader().read(X)
         return self._encoded(read, self.places(list(read.names)))
 
+    def hashes(self) -> Array:
+        """64-bit hashes of the features' names."""
+        return self.keys_ if self.names_ is None else _keys(self.names_)
+
     def get_feature_names_out(self) -> Array:
         """The name of each column, as an array of strings."""
         if self.names_ is None:

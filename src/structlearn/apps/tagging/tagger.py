@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.apps.tagging.confidence import ConfidentTagger
+from structlearn.apps.tagging.continuing import continue_tagger
 from structlearn.apps.tagging.explaining import ExplainedTagger, stored_strings, take_strings
 from structlearn.apps.tagging.pipeline import Taggers, check_taggers, taggers_of, with_predictions
 from structlearn.apps.tagging.plan import Plan
@@ -84,6 +86,9 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
     taggers : dict of str to Tagger, optional
         Fitted taggers of words that fill columns beside the word, in training and in predictions: sentences
         come without these columns (what a file has there is not looked at), and raw text can be tagged.
+    warm_start : bool
+        Whether another `fit`, also on other sentences and labels, starts from the weights before, by the
+        names of features and labels. Certificate and optimum are those of the new data alone.
     chain_options : dict, optional
         Other parameters of `ChainClassifier`: solver, max_passes, start, end, cost ("count" unless given) ...
 
@@ -113,12 +118,14 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
     verbose: int = 0
     chain_options: dict[str, Any] | None = None
     taggers: Taggers | None = None
+    warm_start: bool = False
 
     def fit(self, X: Sentences, y: Labels) -> Tagger:
         """Train on sentences (lists of words, tuples of `columns`, or features) and lists of labels.
 
         Where a label is not known there may be a set of labels, or None for any.
         """
+        before = copy(self) if self.warm_start and hasattr(self, "chain_") else None
         rows = self.fit_features(X)
         others = {name: value for name, value in (self.chain_options or {}).items() if name != "cost"}
         self.chain_ = ChainClassifier(
@@ -131,6 +138,8 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
             verbose=self.verbose,
             **others,
         )
+        if before is not None:
+            continue_tagger(self.chain_, before, self.features_)
         self.chain_.fit(rows, y)
         if isinstance(self.features_, TextFeatures) and self.hash_bits is None:
             used = drop_unused(self.chain_)
