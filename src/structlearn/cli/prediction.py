@@ -148,8 +148,8 @@ def show(
     """Write a page that draws the model's answers: dependency trees (parse), or tagged text (tag, chunk and
     ner).
 
-    Where DATA has labels, mistakes are marked and the worst examples come first. The page opens without a
-    network.
+    Where DATA has labels, mistakes are marked and the worst examples come first, below the scores. On tagged
+    text, pointing at a word shows what speaks for its label. The page opens without a network.
     """
     from structlearn.cli.registry import TASKS
     from structlearn.cli.tasks import open_model

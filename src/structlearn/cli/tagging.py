@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from structlearn import metrics
 from structlearn.apps.tagging.explaining import STARTS, feature_names
@@ -14,6 +14,7 @@ from structlearn.apps.tagging.plan import Plan, make_plan
 from structlearn.apps.tagging.pruning import drop_unused
 from structlearn.apps.tagging.tagger import FEATURES, Tagger, is_of_names, named_notes
 from structlearn.apps.text.features import starts_of_used
+from structlearn.apps.text.names import names_in
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
 from structlearn.cli.constraints import constraints_for, parse_constraints, partly, with_constraints
 from structlearn.cli.continuing import continue_model
@@ -35,7 +36,8 @@ from structlearn.data import (
 )
 from structlearn.data.crfsuite import CrfsuiteFile, is_crfsuite
 from structlearn.estimators.constraints import Constraints
-from structlearn.estimators.feature_names import Names, listed_names
+from structlearn.estimators.explaining import explanations
+from structlearn.estimators.feature_names import Names, listed_names, looked_up
 from structlearn.estimators.partial import is_partial
 from structlearn.estimators.persistence import Bundle
 from structlearn.estimators.spans import tag_type
@@ -262,7 +264,8 @@ class Tag(Task):
 
     def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
         """Tagged text; the words are the first column that is not the label."""
-        from structlearn.reports.tagged_text import TaggedText, tagged_page
+        from structlearn.apps.tagging.page import text_page
+        from structlearn.reports.tagged_text import TaggedText
 
         if is_of_names(bundle):
             raise ValueError("A file of CRFsuite has no words to show; show draws models of column files.")
@@ -272,7 +275,16 @@ class Tag(Task):
             TaggedText(one, list(map(str, tags)), None if right is None else list(map(str, right)))
             for one, tags, right in zip(source.words, predicted, repeat(None) if gold is None else gold)
         ]
-        return tagged_page(sentences, title=f"Tagged text of {plain(path.name)}", limit=limit)
+        names, rows = self.feature_names(bundle), cast(Sequence[Any], X)
+        if FEATURES in bundle.arrays:
+            names = looked_up(names_in(Tagger.of(bundle).features_, source.tokens), names)
+        return text_page(
+            sentences,
+            title=f"Tagged text of {plain(path.name)}",
+            limit=limit,
+            of_spans=self.spans,
+            explain=lambda chosen: explanations(bundle.estimator, [rows[i] for i in chosen], names),
+        )
 
     def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:
         """DataError if the file has a label (a type of spans) that training never saw."""

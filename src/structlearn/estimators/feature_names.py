@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from structlearn.core.contract import Array
 from structlearn.estimators.token_features import TokenFeatures, TokenForm, names_read
 
@@ -28,7 +30,9 @@ def looked_up(names: Mapping[int, str], others: Names) -> Names:
     """Names of a mapping, and those of columns that it has not."""
 
     def found(places: Array) -> list[str]:
-        return [names.get(place, other) for place, other in zip(places.tolist(), others(places))]
+        missing = [place for place in places.tolist() if place not in names]
+        rest = dict(zip(missing, others(np.array(missing)))) if missing else {}
+        return [names[place] if place in names else rest[place] for place in places.tolist()]
 
     return found
 

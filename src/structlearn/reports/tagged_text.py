@@ -12,12 +12,37 @@ from structlearn.reports.templates import render
 OUTSIDE = "O"
 
 
+class Why(NamedTuple):
+    """What speaks for a label against the runner-up: names and amounts, and the difference of scores."""
+
+    label: str
+    runner_up: str
+    difference: str
+    parts: Sequence[tuple[str, str]]
+
+
 class TaggedText(NamedTuple):
-    """A sequence of words with predicted tags and, where known, the right ones."""
+    """A sequence of words with predicted tags and, where known, the right ones, and why the tags are so."""
 
     words: Sequence[str]
     tags: Sequence[str]
     gold: Sequence[str] | None = None
+    why: Sequence[Why | None] = ()
+
+
+class Summary(NamedTuple):
+    """How right all sequences are.
+
+    counted : "spans" or "labels"
+    rows : name, precision, recall, F1, and numbers of gold, found and right ones
+    confusions : gold and predicted label, how often, and the share of all mistakes
+    """
+
+    counted: str
+    accuracy: str
+    n_tokens: int
+    rows: Sequence[Sequence[object]]
+    confusions: Sequence[Sequence[object]]
 
 
 class _Box(NamedTuple):
@@ -27,21 +52,41 @@ class _Box(NamedTuple):
     tag: str | None = None
     wrong: bool = False
     hue: int = 0
+    whys: Sequence[tuple[str, Why]] = ()
 
 
-def tagged_page(sentences: Iterable[TaggedText], *, title: str = "Tagged text", limit: int = 200) -> Page:
-    """A page of tagged sentences; `html()` or `write(path)` it.
+def tagged_page(
+    sentences: Iterable[TaggedText],
+    *,
+    title: str = "Tagged text",
+    numbers: Sequence[int] | None = None,
+    summary: Summary | None = None,
+    every: Sequence[TaggedText] | None = None,
+) -> Page:
+    """A page of tagged sentences in the order given; `html()` or `write(path)` it.
 
-    Sentences with most wrong tags come first where right ones are known; `limit` is how many are shown.
+    numbers : of the sentences shown; 1, 2 ... unless given
+    summary : shown on top
+    every : all sentences, whose tags have colours, where not all are shown
     """
-    numbered = list(enumerate(sentences, 1))
-    judged = any(one.gold is not None for _, one in numbered)
-    hues = _hues(tag for _, one in numbered for tag in (*one.tags, *(one.gold or ())))
+    shown = list(sentences)
+    every = shown if every is None else every
+    judged = any(one.gold is not None for one in shown)
+    hues = _hues(tag for one in every for tag in (*one.tags, *(one.gold or ())))
     order = "the worst first" if judged else "in their order"
-    shown = f"{limit} of {len(numbered)} are shown" if len(numbered) > limit else f"{len(numbered)} sequences"
-    worst_first = sorted(numbered, key=lambda pair: -_share_wrong(pair[1]))[:limit]
-    boxed = [(number, list(_boxes(one, hues))) for number, one in worst_first]
-    return Page(title, f"{shown}, {order}.", "tagged.html", judged=judged, sentences=boxed)
+    some = len(every) > len(shown)
+    lead = f"{len(shown)} of {len(every)} are shown" if some else f"{len(shown)} sequences"
+    boxed = [list(_boxes(one, hues)) for one in shown]
+    return Page(
+        title,
+        f"{lead}, {order}.",
+        "tagged.html",
+        judged=judged,
+        summary=summary,
+        legend=[pair for pair in hues.items() if pair[0] != OUTSIDE],
+        explained=any(why for one in shown for why in one.why),
+        sentences=list(zip(numbers or range(1, len(shown) + 1), boxed)),
+    )
 
 
 def draw_tagged(one: TaggedText) -> str:
@@ -71,11 +116,13 @@ def _box(one: TaggedText, start: int, end: int, hues: Mapping[str, int]) -> _Box
     words = " ".join(map(str, one.words[start:end]))
     tag = str(one.tags[start])
     right = tag if one.gold is None else str(one.gold[start])
+    known = zip(one.words[start:end], one.why[start:end])
+    whys = [(str(word), why) for word, why in known if why is not None]
     if tag == right == OUTSIDE:
-        return _Box(words)
+        return _Box(words, whys=whys)
     name = _kind(tag) if end > start + 1 else tag
     shown = name if right == tag else f"{name} [{right}]"
-    return _Box(words, shown, right != tag, hues.get(_kind(tag), 0))
+    return _Box(words, shown, right != tag, hues.get(_kind(tag), 0), whys)
 
 
 def _kind(tag: str) -> str:
@@ -87,9 +134,3 @@ def _kind(tag: str) -> str:
 def _hues(tags: Iterable[str]) -> dict[str, int]:
     kinds = sorted({_kind(tag) for tag in tags})
     return {kind: round(360 * k / len(kinds)) for k, kind in enumerate(kinds)}
-
-
-def _share_wrong(one: TaggedText) -> float:
-    if one.gold is None or not len(one.words):
-        return 0.0
-    return sum(a != b for a, b in zip(one.gold, one.tags)) / len(one.words)
