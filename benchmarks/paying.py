@@ -1,16 +1,16 @@
 """Where a second core pays: training by one thread, by two, and by two processes (local:2), in turn.
 
-python benchmarks/paying.py [letters seg matching cut parsing chains ...] [--repeats 3] [--local]
-                            [--first-thread]
+python benchmarks/paying.py [letters seg matching cut parsing chains ...] [--repeats 3] [--local] [--beside]
 
-Seconds are those of the certificate: from the first step to the gap, without compilation. Medians. On a busy
-machine two threads wait for each other: then compare the processor time of the first thread, which does its
-half of all visits and all that is not shared out (--first-thread).
+Seconds by the clock, medians: those of the certificate, from the first step to the gap, and those of the
+whole call of `fit`; without compilation. --beside measures the ceiling: two independent processes make the
+same one-thread fit at the same time; were the cores free of each other, each would take as long as alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import time
 import warnings
@@ -82,6 +82,12 @@ PROBLEMS = {
         {"regularization": 625.0, "tol": 1e-3, "solver": "seg"},
         False,
     ),
+    "cuts": (
+        CutSegmenter,
+        lambda: make_segmentations(400, 50, 50, random_state=0),
+        {"regularization": 625.0, "tol": 2e-4, "solver": "seg"},
+        False,
+    ),
     "parsing": (TreeParser, sentences, {"tol": 0.2}, False),
 }
 
@@ -91,7 +97,7 @@ def main() -> None:
     parser.add_argument("problems", nargs="*", default=list(PROBLEMS))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--local", action="store_true", help="local:2 as well")
-    parser.add_argument("--first-thread", action="store_true", help="processor time of the first thread")
+    parser.add_argument("--beside", action="store_true", help="two independent processes as well")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print(f"# {machine()}, {time.strftime('%Y-%m-%d')}, load {os.getloadavg()[0]:.1f}")
@@ -111,24 +117,59 @@ def measure(name: str, client, options) -> None:
     ways = {"1 thread": (1, {}), "2 threads": (2, {})}
     if client is not None and spreads:
         ways["local:2"] = (1, {"client": client})
-    found = {way: [] for way in ways}
     for n_jobs, where in ways.values():  # compiles
         make(random_state=0, n_jobs=n_jobs, **parameters, max_passes=1).fit(X[:200], y[:200], **where)
+    found = {way: [] for way in ways}
     for _ in range(options.repeats):
         for way, (n_jobs, where) in ways.items():
-            model = make(random_state=0, n_jobs=n_jobs, **parameters)
-            begin = time.thread_time()
-            certificate = model.fit(X, y, **where).certificate_
-            own = time.thread_time() - begin
-            found[way].append((own if options.first_thread else certificate.seconds, certificate.passes))
-    alone = np.median([seconds for seconds, _ in found["1 thread"]])
+            found[way].append(timed(make(random_state=0, n_jobs=n_jobs, **parameters), X, y, where))
+    alone = np.median([one[:2] for one in found["1 thread"]], axis=0)
     for way, values in found.items():
-        seconds, passes = np.median(values, axis=0)
-        every = " ".join(f"{one:.2f}" for one, _ in values)
+        *seconds, passes = np.median(values, axis=0)
+        every = " ".join(f"{one:.2f}" for one, _, _ in values)
+        steps, whole = alone / seconds
         print(
-            f"{name:9s} {way:10s} {seconds:7.2f} s ({every}), {passes:.0f} passes, {alone / seconds:.2f}x",
+            f"{name:9s} {way:10s} {seconds[0]:6.2f} s ({every}), {steps:.2f}x; fit {seconds[1]:6.2f} s, "
+            f"{whole:.2f}x; {passes:.0f} passes",
             flush=True,
         )
+    if options.beside:
+        together = np.median([one[:2] for one in beside(name, options.repeats)], axis=0)
+        steps, whole = 2 * alone / together
+        print(
+            f"{name:9s} ceiling    {together[0]:6.2f} s, {steps:.2f}x; "
+            f"fit {together[1]:6.2f} s, {whole:.2f}x",
+            flush=True,
+        )
+
+
+def timed(model, X, y, where) -> tuple[float, float, float]:
+    begin = time.perf_counter()
+    certificate = model.fit(X, y, **where).certificate_
+    return certificate.seconds, time.perf_counter() - begin, certificate.passes
+
+
+def beside(name: str, repeats: int) -> list[tuple[float, float, float]]:
+    """The same fit in two processes at once, so often."""
+    context = multiprocessing.get_context("spawn")
+    together, found = context.Barrier(2), context.Queue()
+    both = [context.Process(target=_alone, args=(name, repeats, together, found)) for _ in range(2)]
+    for one in both:
+        one.start()
+    times = [found.get() for _ in range(2 * repeats)]
+    for one in both:
+        one.join()
+    return times
+
+
+def _alone(name: str, repeats: int, together, found) -> None:
+    warnings.simplefilter("ignore")
+    make, data, parameters, _ = PROBLEMS[name]
+    X, y = data()
+    make(random_state=0, **parameters, max_passes=1).fit(X[:200], y[:200])
+    for _ in range(repeats):
+        together.wait()
+        found.put(timed(make(random_state=0, **parameters), X, y, {}))
 
 
 if __name__ == "__main__":

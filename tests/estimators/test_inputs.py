@@ -8,6 +8,7 @@ from scipy import sparse
 
 from own_structures import ChooseTwo
 from structlearn import ChainClassifier, MulticlassClassifier, MultiLabelClassifier, StructuredPredictor
+from structlearn.estimators import inputs
 from structlearn.estimators.inputs import canonical_examples
 
 
@@ -346,3 +347,20 @@ def test_an_own_structure_can_be_fitted_to_float32(make):
     _, X, y = make("structured")
     model = StructuredPredictor(ChooseTwo(), regularization=0.3).fit([x.astype(np.float32) for x in X], y)
     assert model.weights_.dtype == np.float64
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, 7])
+def test_threads_stack_examples_as_one_does(n_jobs, monkeypatch):
+    monkeypatch.setattr(inputs, "BYTES_SHARED", 0)
+    monkeypatch.setattr(inputs, "VALUES_AT_ONCE", 5)
+    rng = np.random.default_rng(0)
+    for kinds in (["f4", "f8"], ["f4"]):
+        for n in (1, 2, 6, 20):
+            X = [rng.normal(size=(rng.integers(1, 6), 3)).astype(rng.choice(kinds)) for _ in range(n)]
+            rows, shapes = inputs.stack_examples(X, ndim=2, noun="Example", n_jobs=n_jobs)
+            assert rows.dtype == np.concatenate(X).dtype
+            np.testing.assert_array_equal(rows, np.concatenate(X))
+            np.testing.assert_array_equal(shapes[:, 0], [len(x) for x in X])
+    X[7][0, 1] = np.nan
+    with pytest.raises(ValueError, match="Example 7 contains NaN"):
+        inputs.stack_examples(X, ndim=2, noun="Example", n_jobs=n_jobs)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.threads import in_order
 
 #: Half of the distance from 1 to the next number: the largest relative error of one operation.
 UNIT = float(np.finfo(np.float64).eps) / 2
@@ -76,16 +77,22 @@ class Magnitude(NamedTuple):
 
     @classmethod
     def of_examples(
-        cls, scoring: Any, entries: Array, cost: Array, weight: Array, accuracy: float
+        cls, scoring: Any, entries: Array, cost: Array, weight: Array, accuracy: float, n_jobs: int = 1
     ) -> Magnitude:
         """That of a data set whose outputs add up at most so many parts, with these costs and weights."""
         chunks = scoring.chunks()
         largest = np.zeros((2, scoring.n_examples))
-        for first, last in chunks:
+
+        def look(chunk: tuple[int, int]) -> None:
+            first, last = chunk
             parts = slice(scoring.start[first], scoring.start[last])
             own = first + np.flatnonzero(np.diff(scoring.start[first : last + 1]))
             for row, values in zip(largest, (scoring.part_norms(first, last), np.abs(cost[parts]))):
                 row[own] = np.maximum.reduceat(values, scoring.start[own] - parts.start) if own.size else 0.0
+
+        with in_order(n_jobs) as run:
+            for _ in run(look, chunks):
+                pass
         mass = weight * entries
         reach = float(mass @ np.maximum(largest[0], 1.0 if scoring.n_shared else 0.0))
         depth = len(chunks) + max(int(scoring.start[last] - scoring.start[first]) for first, last in chunks)

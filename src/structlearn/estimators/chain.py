@@ -151,7 +151,7 @@ class ChainClassifier(
         self, X: Tables, n_labels: Array, sample_weight: ArrayLike | None
     ) -> tuple[Chain | ConditionedChain, Scoring, Array | None, Memory]:
         """Structure, scoring, sample weights and memory for sequences with so many labels of `classes_`."""
-        rows, shapes = stack_examples(X, ndim=2, noun="Sequence")
+        rows, shapes = stack_examples(X, ndim=2, noun="Sequence", n_jobs=self._threads())
         lengths = shapes[:, 0]
         check_same_length(X, n_labels)
         odd = np.flatnonzero(lengths != n_labels)

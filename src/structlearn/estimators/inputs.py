@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.core.threads import in_order
 from structlearn.estimators.scikit import Rows, Table, check_is_fitted
 from structlearn.metrics import Outputs
 from structlearn.scoring.base import check_csr
@@ -22,6 +23,9 @@ Tables: TypeAlias = Sequence[Table] | Array
 
 #: Rows that are checked at a time, where all are too many.
 ROWS_AT_ONCE = 1 << 16
+VALUES_AT_ONCE = 1 << 20
+#: From so many bytes on, threads share out what is copied and checked.
+BYTES_SHARED = 1 << 24
 
 
 def check_weights(sample_weight: ArrayLike | None, n_examples: int) -> Array | None:
@@ -143,7 +147,9 @@ class Stacked(Sequence[Rows]):
         return self.lengths[:, None]
 
 
-def stack_examples(X: Tables, *, ndim: int, noun: str, n_features: int | None = None) -> tuple[Rows, Array]:
+def stack_examples(
+    X: Tables, *, ndim: int, noun: str, n_features: int | None = None, n_jobs: int = 1
+) -> tuple[Rows, Array]:
     """All examples' feature rows in one matrix, and each example's shape without the feature axis.
 
     `X` is a list of arrays with `ndim` axes, the last of which is the features, or (for ndim = 2) of sparse
@@ -165,12 +171,41 @@ def stack_examples(X: Tables, *, ndim: int, noun: str, n_features: int | None = 
         rows.sum_duplicates()
         values = rows.data
     else:
-        rows = np.concatenate(examples if ndim == 2 else [x.reshape(-1, widths[0]) for x in examples])
+        rows = _stacked(examples if ndim == 2 else [x.reshape(-1, widths[0]) for x in examples], n_jobs)
         values = rows
-    if not np.isfinite(values).all():
+    if not _is_finite(values, n_jobs):
         bad = next(i for i, x in enumerate(examples) if not np.isfinite(getattr(x, "data", x)).all())
         raise ValueError(f"{noun} {bad} contains NaN or infinity in its features.")
     return rows, shapes
+
+
+def _stacked(arrays: list[Array], n_jobs: int) -> Array:
+    """As `np.concatenate`, by so many threads where there is much to copy: the pages are new, and dear."""
+    ends = np.cumsum([len(one) for one in arrays])
+    kind = np.result_type(*{one.dtype for one in arrays})
+    out = np.empty((ends[-1], arrays[0].shape[1]), kind)
+    n = n_jobs if out.nbytes > BYTES_SHARED else 1
+    edges = np.searchsorted(ends, ends[-1] * np.arange(n + 1) // n)
+    edges[-1] = len(arrays)
+
+    def copy(k: int) -> None:
+        some = slice(edges[k], edges[k + 1])
+        if arrays[some]:
+            first, last = edges[k], edges[k + 1] - 1
+            np.concatenate(arrays[some], out=out[ends[first] - len(arrays[first]) : ends[last]])
+
+    with in_order(n) as run:
+        for _ in run(copy, range(n)):
+            pass
+    return out
+
+
+def _is_finite(values: Array, n_jobs: int) -> bool:
+    flat = values.reshape(-1)
+    n = n_jobs if flat.nbytes > BYTES_SHARED else 1
+    with in_order(n) as run:
+        pieces = range(0, flat.size, VALUES_AT_ONCE)
+        return all(run(lambda a: bool(np.isfinite(flat[a : a + VALUES_AT_ONCE]).all()), pieces))
 
 
 def _laid_out(X: LaidOut, ndim: int, noun: str, may_be_empty: bool) -> tuple[Rows, Array]:

@@ -109,7 +109,7 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
 
     def _read(self, X: Tables, structure: Structure) -> tuple[Rows, Array]:
         """The rows of all parts, end to end, and the axes of each example's parts."""
-        return stack_examples(X, ndim=structure.part_ndim + 1, noun=self._noun)
+        return stack_examples(X, ndim=structure.part_ndim + 1, noun=self._noun, n_jobs=self._threads())
 
     def _part_scoring(self, structure: Structure, rows: Rows, axes: Array) -> PartScoring:
         shapes = [self._shape(structure, i, tuple(one)) for i, one in enumerate(axes)]

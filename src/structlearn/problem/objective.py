@@ -278,7 +278,8 @@ class Objective:
         """What P and D add up, for bounds of their rounding errors."""
         entries = self.most_entries + self.scoring.shapes[:, 0]  # an entry may be as large as there are rows
         accuracy = self.regularizer.accuracy(self.structure)
-        return Magnitude.of_examples(self.scoring, entries, self.cost, self.weight, accuracy)
+        known = self.scoring, entries, self.cost, self.weight, accuracy
+        return Magnitude.of_examples(*known, self.n_jobs)
 
     def primal_rounding(self, w: Array, value: float) -> float:
         return self.magnitude.primal(w, value)

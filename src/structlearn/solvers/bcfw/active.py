@@ -47,7 +47,7 @@ MOST_FULL = 0.02
 #: Local parts of blocks, in the mean, from which on the oracle takes most of a visit (see `batches`).
 PARTS_OF_A_QUESTION = 400
 #: Such blocks are asked for in batches of this fraction of all: few, since they are asked for at one w.
-BATCH = 0.01
+BATCH = 0.005
 
 
 class ActiveSetBlocks(Representation):
