@@ -43,6 +43,7 @@ from structlearn.structures import (
     Matching,
     NonProjectiveTree,
     ProjectiveTree,
+    Segments,
     Simplex,
     as_structure,
 )
@@ -166,6 +167,48 @@ def conditioned_chain(n_labels, lengths, *, forbidden=()):
     return Family(structure, shapes, outputs, write, True, n_pairs=n_labels**2)
 
 
+def segments(n_labels, max_length, lengths, *, gaps=True, **options):
+    """All ways to cut off a first segment, or a token of a gap, and to go on behind it."""
+
+    def cut(first, length):
+        if first == length:
+            return [[]]
+        kinds = [(end, k) for end in range(first + 1, length + 1) for k in range(n_labels)]
+        tiles = [(end, k) for end, k in kinds if end - first <= max_length]
+        tiles += [(first + 1, n_labels)] if gaps else []
+        return [[(first, end, k), *rest] for end, k in tiles for rest in cut(end, length)]
+
+    def outputs(shape):
+        spans = [[one for one in tiles if one[2] < n_labels] for tiles in cut(0, shape[0])]
+        return [np.array(one, dtype=int).reshape(-1, 3) for one in spans]
+
+    def write(y, shape):
+        spans = [tuple(one) for one in y.tolist()]
+        states, tokens, labels = range(n_labels + gaps), range(shape[0]), range(n_labels)
+        covered = {t for a, b, _ in spans for t in range(a, b)}
+        tiles = sorted([*spans, *((t, t + 1, n_labels) for t in tokens if t not in covered)])
+        rows = [
+            [any(a <= t < b and k == kind for a, b, kind in tiles) for k in states]
+            + [(t, k) in {(a, kind) for a, _, kind in spans} for k in labels]
+            + [(t + 1, k) in {(b, kind) for _, b, kind in spans} for k in labels]
+            for t in tokens
+        ]
+        sizes = range(1, max_length + 1)
+        whole = [(t, t + m, k) in spans for t in tokens for m in sizes for k in labels]
+        pairs = [(one[2], other[2]) for one, other in pairwise(tiles)]
+        steps = [pairs.count((j, k)) for j in states for k in states]
+        counts = [sum((b - a, kind) == (m, k) for a, b, kind in spans) for m in sizes for k in labels]
+        first = [tiles[0][2] == k for k in states] if options.get("start") else []
+        last = [tiles[-1][2] == k for k in states] if options.get("end") else []
+        local = [*(part for row in rows for part in row), *(whole if options.get("whole") else [])]
+        return np.array([*local, *steps, *counts, *first, *last], dtype=float)
+
+    structure = Segments(n_labels, max_length, gaps=gaps, **options)
+    shapes = [(length, structure.n_columns) for length in lengths]
+    n_pairs = max_length * n_labels if options.get("whole") else 0
+    return Family(structure, shapes, outputs, write, True, n_pairs=n_pairs)
+
+
 def matching(shapes, *, unmatched=True, capacities=(1, 1)):
     def allowed(table):
         rows, columns = table.sum(axis=1), table.sum(axis=0)
@@ -254,6 +297,8 @@ STRUCTURES = {
     "cuts": cuts([grid_graph(2, 2), grid_graph(2, 3), make_graph(2, []), make_graph(3, [(2, 0)])]),
     "conditioned chain": conditioned_chain(2, [3, 1, 2]),
     "conditioned chain with forbidden steps": conditioned_chain(2, [3, 1, 2], forbidden=[(None, 1), (1, 1)]),
+    "segments": segments(2, 2, [3, 1, 2]),
+    "segments, whole, without gaps": segments(2, 2, [2, 1, 3], gaps=False, start=True, end=True, whole=True),
     "projective tree": trees(ProjectiveTree(), [4, 1, 2], projective=True),
     "projective tree, several roots": trees(ProjectiveTree(single_root=False), [3, 1, 2], projective=True),
     "tree": trees(NonProjectiveTree(), [4, 1, 2], projective=False),
@@ -378,10 +423,11 @@ def row_scoring(family, rows, shapes, intercept):
     """Rows score labels; all their features but the first score pairs of labels, where there are any."""
     X, lengths = np.concatenate(rows), np.array([m for m, _ in shapes])
     n_labels, n_shared = shapes[0][1] - family.n_pairs, family.structure.n_shared
-    local = RowScoring(X, lengths, n_labels, n_shared=n_shared, intercept=intercept)
     if not family.n_pairs:
-        return local
-    return JointScoring(local, RowScoring(X[:, 1:].copy(), lengths, family.n_pairs, intercept=intercept))
+        return RowScoring(X, lengths, n_labels, n_shared=n_shared, intercept=intercept)
+    local = RowScoring(X, lengths, n_labels, intercept=intercept)
+    pairs = RowScoring(X[:, 1:].copy(), lengths, family.n_pairs, n_shared=n_shared, intercept=intercept)
+    return JointScoring(local, pairs)
 
 
 def dense_map(family, x, shape, intercept):

@@ -192,6 +192,7 @@ def test_only_our_own_wrapper_is_unwrapped():
         structures.LabelGraph(3, []),
         structures.Chain(2, end=True),
         structures.ConditionedChain(2),
+        structures.Segments(2, 3, end=True, whole=True),
         structures.Matching(unmatched=False, capacities=(2, 3)),
         structures.Cut(3, [(0, 1), (1, 2)]),
         structures.NonProjectiveTree(),

@@ -47,6 +47,7 @@ COMPILED = [(name, Shannon()) for name in ENTROPIC] + [(name, SquaredNorm()) for
 # Around these passes run as Python.
 TEXT = [("conditioned chain", Shannon()), ("projective tree", Shannon()), ("tree, several roots", Shannon())]
 TEXT += [("conditioned chain", SquaredNorm()), ("tree", SquaredNorm())]
+TEXT += [("segments", Shannon()), ("segments, whole, without gaps", Shannon()), ("segments", SquaredNorm())]
 CASES = COMPILED + TEXT
 
 

@@ -1,6 +1,6 @@
-"""Two kinds of features: rows that score labels, and rows that score pairs of labels.
+"""Two kinds of features: rows that score labels, and rows that score pairs of labels, or whole segments.
 
-The parts of an example are first the local scoring's, then those of pairs; so are the weights.
+The parts of an example are first the local scoring's, then those of the others; so are the weights.
 """
 
 from __future__ import annotations
@@ -36,20 +36,23 @@ class JointRows(NamedTuple):
 
 
 class JointScoring(Scoring):
-    """theta_i = (X_i W, P_i V): labels by the rows X_i, pairs of labels by as many rows P_i.
+    """theta_i = (X_i W, P_i V): labels by the rows X_i, others by as many rows P_i, or `each` times as many.
 
     Parameters
     ----------
     local, pairs : RowScoring
-        Over the same examples, of K and of K * K labels, without shared parts.
+        Over the same examples, of K and of K * K labels, the first without shared parts.
+    each : int
+        Rows P for each row X: one for the pairs of a position, one for each segment that begins there.
     """
 
-    def __init__(self, local: RowScoring, pairs: RowScoring) -> None:
-        if not np.array_equal(local.first, pairs.first):
+    def __init__(self, local: RowScoring, pairs: RowScoring, each: int = 1) -> None:
+        if local.n_shared or not np.array_equal(each * local.first, pairs.first):
             raise ValueError("Labels and pairs of labels are scored over the same rows of the same examples.")
         self.local = local
         self.pairs = pairs
-        n_columns = local.n_labels + pairs.n_labels
+        self.n_shared = pairs.n_shared
+        n_columns = local.n_labels + each * pairs.n_labels
         self.first = local.first
         self.start = local.first * n_columns
         self.shapes = np.stack([np.diff(local.first), np.full(local.n_examples, n_columns)], axis=1)
@@ -57,11 +60,12 @@ class JointScoring(Scoring):
 
     @cached_property
     def record(self) -> JointRows:
-        return JointRows(self.local.record, self.pairs.record, self.local.n_weights, 0)
+        return JointRows(self.local.record, self.pairs.record, self.local.n_weights, self.n_shared)
 
     @cached_property
     def _bare_record(self) -> JointRows:
-        return JointRows(self.local._bare_record, self.pairs._bare_record, self.local.n_weights, 0)
+        local, pairs = self.local._bare_record, self.pairs._bare_record
+        return JointRows(local, pairs, self.local.n_weights, self.n_shared)
 
     def _part_norms(self, first: int, last: int) -> Array:
         labels, pairs = self.local.part_norms(first, last), self.pairs.part_norms(first, last)

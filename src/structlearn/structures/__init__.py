@@ -9,6 +9,7 @@ from structlearn.structures.flat.simplex import Simplex
 from structlearn.structures.labels.label_graph import LabelGraph
 from structlearn.structures.matching.matching import Matching
 from structlearn.structures.own import OwnStructure, as_structure
+from structlearn.structures.segments.segments import Segments
 from structlearn.structures.tree.labelled import LabelledTree
 from structlearn.structures.tree.trees import NonProjectiveTree, ProjectiveTree
 
@@ -23,6 +24,7 @@ __all__ = [
     "NonProjectiveTree",
     "OwnStructure",
     "ProjectiveTree",
+    "Segments",
     "Simplex",
     "Structure",
     "as_structure",

@@ -1,0 +1,1 @@
+"""Segmentations: sequences cut into labelled segments, semi-Markov models."""
