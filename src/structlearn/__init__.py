@@ -16,6 +16,7 @@ _HOMES = {
     "MatchingClassifier": "structlearn.estimators",
     "MultiLabelClassifier": "structlearn.estimators",
     "MulticlassClassifier": "structlearn.estimators",
+    "SegmentClassifier": "structlearn.estimators",
     "StructuredPredictor": "structlearn.estimators",
     "TreeParser": "structlearn.estimators",
     "OracleError": "structlearn.core.errors",
@@ -60,6 +61,9 @@ if TYPE_CHECKING:
     )
     from structlearn.estimators import (
         MultiLabelClassifier as MultiLabelClassifier,
+    )
+    from structlearn.estimators import (
+        SegmentClassifier as SegmentClassifier,
     )
     from structlearn.estimators import (
         StructuredPredictor as StructuredPredictor,

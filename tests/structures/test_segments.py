@@ -115,19 +115,19 @@ def test_the_k_best_are_those_of_the_enumeration(family, ties):
         vertices = family.vertices(shape)
         scores = np.sort(score_of(theta, vertices))[::-1]
         for k in (1, 4, len(vertices) + 3):
-            found = family.structure.k_best(theta, k)
-            np.testing.assert_allclose([score for _, score in found], scores[:k], atol=1e-12)
-            own = [family.write(y, shape) @ theta for y, _ in found]
+            found, own = family.structure.k_best(theta, k)
             np.testing.assert_allclose(own, scores[:k], atol=1e-12)
-            assert len({y.tobytes() for y, _ in found}) == len(found)
+            np.testing.assert_allclose([family.write(y, shape) @ theta for y in found], own, atol=1e-12)
+            np.testing.assert_allclose([family.structure.score(theta, y) for y in found], own, atol=1e-12)
+            assert len({y.tobytes() for y in found}) == len(found)
 
 
 def test_the_k_best_leave_out_what_is_forbidden():
     structure = Segments(1, 2)
     theta = np.zeros(2 * structure.n_columns + structure.n_shared)
     structure.tables(theta)["lengths"][1] = -np.inf
-    found = structure.k_best(theta, 100)
-    assert sorted(y.tolist() for y, _ in found) == [
+    found, _ = structure.k_best(theta, 100)
+    assert sorted(y.tolist() for y in found) == [
         [],
         [[0, 1, 0]],
         [[0, 1, 0], [1, 2, 0]],
@@ -219,3 +219,11 @@ def test_segments_have_labels_and_tokens():
         Segments(2, 0)
     with pytest.raises(ValueError, match=r"L \* 7 \+ 13 parts"):
         Segments(2, 2).maximize(np.zeros(12))
+
+
+def test_a_gap_that_is_not_allowed_has_no_score():
+    structure = Segments(1, 2, gaps=False)
+    theta = np.zeros(2 * structure.n_columns + structure.n_shared)
+    assert structure.score(theta, [(0, 2, 0)]) == 0.0
+    assert structure.score(theta, [(0, 1, 0)]) == -np.inf
+    assert structure.log_partition(theta) == pytest.approx(np.log(2))

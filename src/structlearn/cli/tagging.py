@@ -35,6 +35,7 @@ from structlearn.data import (
     split_rows,
 )
 from structlearn.data.crfsuite import CrfsuiteFile, is_crfsuite
+from structlearn.estimators.choices import one_of
 from structlearn.estimators.constraints import Constraints
 from structlearn.estimators.explaining import explanations
 from structlearn.estimators.feature_names import Names, listed_names, looked_up
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 CELLS = "cells"
 #: --templates for files of CRFsuite
 ITEMS = "crfsuite"
+#: --model
+CHAIN, SEGMENTS = "chain", "segments"
 _READING: dict[str, tuple[str, ...]] = dict.fromkeys(
     [
         "label",
@@ -95,6 +98,7 @@ class Tag(Task):
     with_: Sequence[str] = ()
     continue_: str | None = None
     constraints: str | None = None
+    model: str | None = None
 
     def check_parameters(self, parameters: dict[str, object]) -> None:
         """The l1 norm alone goes with softmax, which words have without being asked."""
@@ -329,6 +333,34 @@ class TagSpans(Tag):
 
     spans: ClassVar[bool] = True
     error_name: ClassVar[str] = "1 - F1 of spans"
+    flags: ClassVar[dict[str, tuple[str, ...]]] = {**Tag.flags, "model": ()}
+
+    def with_options(self, **options: Any) -> Tag:
+        """As `tag`; with --model segments another task, whose model is one of segments."""
+        kind = one_of("model", options.get("model") or CHAIN, (CHAIN, SEGMENTS))
+        return super(TagSpans, TagSegments() if kind == SEGMENTS else self).with_options(**options)
+
+    def check_bundle(self, bundle: Bundle) -> None:
+        """Of either model."""
+        segments = type(bundle.estimator).__name__ == TagSegments.estimator
+        super(TagSpans, TagSegments() if segments else self).check_bundle(bundle)
+
+
+class TagSegments(TagSpans):
+    """Spans by a model of segments, which reads and writes tags as a chain does."""
+
+    estimator = "SegmentTagger"
+
+    def training(self, path: Path, target: str | None) -> Training:
+        """As for a chain; what is about its steps is refused, or left out where it follows from the data."""
+        if path.is_dir():
+            raise ValueError("--model segments trains on files, not on packed data.")
+        for name in ("transitions", "constraints"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"--{name} goes with --model chain; segments are valid as they are.")
+        found = super().training(path, target)
+        kept = {name: found.parameters[name] for name in ("loss", "regularization", "tol", "cost")}
+        return found._replace(parameters=kept)
 
 
 def _confidences(estimator: ChainClassifier, X: Any, predicted: list[Array]) -> Iterator[float]:

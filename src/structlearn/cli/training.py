@@ -177,6 +177,14 @@ class ReadingOptions:
             "chunk, ner: what the labels follow]",
         ),
     ] = None
+    model: Annotated[
+        str | None,
+        option(
+            "M",
+            "chunk, ner: chain, a label per token, or segments, whole spans and their lengths.  [default: "
+            "chain]",
+        ),
+    ] = None
     keep_names: Annotated[
         bool,
         switch(
@@ -277,6 +285,8 @@ def checked_estimator(name: str, **parameters: object) -> Trainable:
     kind = getattr(estimators, name)
     if not hasattr(kind, "n_jobs"):
         del parameters["n_jobs"]
+    for parameter in parameters.keys() - set(kind._get_param_names()):
+        raise ValueError(f"--{parameter.replace('_', '-')} does not go with a {name}; leave it out.")
     estimator = kind(**parameters)
     estimator.check_parameters()
     if "cost" in parameters:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from structlearn.estimators.multiclass import MulticlassClassifier
     from structlearn.estimators.multilabel import MultiLabelClassifier
     from structlearn.estimators.regressor import LinearRegressor
+    from structlearn.estimators.segment_tagger import SegmentTagger
+    from structlearn.estimators.segments import SegmentClassifier
     from structlearn.estimators.structured import StructuredPredictor
     from structlearn.estimators.tree_parser import TreeParser
 
@@ -23,6 +25,8 @@ __all__ = [
     "MatchingClassifier",
     "MultiLabelClassifier",
     "MulticlassClassifier",
+    "SegmentClassifier",
+    "SegmentTagger",
     "StructuredPredictor",
     "TreeParser",
 ]
@@ -37,6 +41,8 @@ __getattr__, __dir__ = names_of(
         "MatchingClassifier": "matching",
         "MultiLabelClassifier": "multilabel",
         "MulticlassClassifier": "multiclass",
+        "SegmentClassifier": "segments",
+        "SegmentTagger": "segment_tagger",
         "StructuredPredictor": "structured",
         "TreeParser": "tree_parser",
     },

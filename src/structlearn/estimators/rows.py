@@ -24,12 +24,12 @@ from structlearn.estimators.scikit import (
 )
 from structlearn.metrics import Outputs
 from structlearn.scoring import RowScoring
-from structlearn.structures import Chain, ConditionedChain, Cube, LabelGraph, Simplex
+from structlearn.structures import Chain, ConditionedChain, Cube, LabelGraph, Segments, Simplex
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-L = TypeVar("L", bound=Simplex | Cube | LabelGraph | Chain | ConditionedChain)
+L = TypeVar("L", bound=Simplex | Cube | LabelGraph | Chain | ConditionedChain | Segments)
 C = TypeVar("C", bound=Simplex | Cube)
 
 
@@ -52,12 +52,16 @@ class RowEstimator(MappedRows, StructuredEstimator[L]):
     @property
     def _label_weights(self) -> Array:
         n_others = self.structure_.n_shared + self._n_pair_weights
-        return self.weights_[: self.weights_.size - n_others].reshape(-1, self.structure_.n_labels)
+        return self.weights_[: self.weights_.size - n_others].reshape(-1, self._n_row_scores(self.structure_))
 
     def _weight_counts(self) -> set[int]:
         structure, d = self.structure_, self._n_row_features
         others = structure.n_shared + self._n_pair_weights
-        return {(d + intercept) * structure.n_labels + others for intercept in (0, 1)}
+        return {(d + intercept) * self._n_row_scores(structure) + others for intercept in (0, 1)}
+
+    def _n_row_scores(self, structure: L) -> int:
+        """How many parts a row scores: a label each."""
+        return structure.n_labels
 
     @property
     def _n_pair_weights(self) -> int:

@@ -15,6 +15,7 @@ from structlearn.estimators.cut import CutSegmenter
 from structlearn.estimators.feature_names import CONSTANT, Names, numbered, own_names
 from structlearn.estimators.multilabel import MultiLabelClassifier
 from structlearn.estimators.rows import RowEstimator
+from structlearn.estimators.segments import SegmentClassifier
 from structlearn.estimators.top_places import top_places
 from structlearn.estimators.transitions import Transition, top_conditioned, top_transitions
 from structlearn.estimators.tree_parser import TreeParser
@@ -33,7 +34,7 @@ class NamedWeight(NamedTuple):
 class WeightGroup(NamedTuple):
     """The largest weights of one kind, from the most positive to the most negative.
 
-    kind : "label", "transitions", "pairs", "features", "edges" or "arcs"
+    kind : "label", "transitions", "pairs", "features", "edges", "arcs" or "lengths"
     of : the label, of the kind "label"
     weights : at most k positive and k negative ones
     n_nonzero, n_weights : how many there are in all
@@ -148,6 +149,25 @@ def _of_chains(estimator: ChainClassifier, k: int, words: WeightNames) -> Iterat
         if weights.size:
             named = [NamedWeight(one.name, one.weight) for one in found]
             yield WeightGroup(TRANSITIONS, None, named, int(np.count_nonzero(weights)), weights.size)
+
+
+@weight_groups.register
+def _of_segments(estimator: SegmentClassifier, k: int, words: WeightNames) -> Iterator[WeightGroup]:
+    labels = estimator._span_labels.tolist()
+    states = [*labels, "outside"][: estimator.structure_.n_states]
+    rows = [*states, *(f"first of {label}" for label in labels), *(f"last of {label}" for label in labels)]
+    yield from _groups(LABEL, rows, estimator.coef_, k, words.features, estimator.intercept_)
+    steps = [f"{before} -> {after}" for before in states for after in states]
+    lengths = [
+        f"{label} of length {m + 1}" for m in range(estimator.structure_.max_length) for label in labels
+    ]
+    yield from _listed(TRANSITIONS, estimator.transition_coef_, k, steps)
+    yield from _listed("lengths", estimator.length_coef_, k, lengths)
+
+
+def _listed(kind: str, table: Array, k: int, names: list[str]) -> Iterator[WeightGroup]:
+    """A group of all entries of a table, whose names are in a list."""
+    return _groups(kind, [None], table.reshape(1, -1), k, lambda places: [names[j] for j in places.tolist()])
 
 
 @weight_groups.register

@@ -298,7 +298,7 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
             **words,
             min_count=features.min_count,
             hash_bits=features.hash_bits,
-            **{name: getattr(chain, name) for name in shared},
+            **{name: getattr(chain, name) for name in shared if hasattr(chain, name)},
         )
         self.features_ = features
         if chain is not None:

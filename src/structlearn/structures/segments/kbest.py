@@ -18,8 +18,8 @@ class Ranked(NamedTuple):
     row: Array
 
 
-def k_best_segments(scores: SegmentScores, k: int) -> list[tuple[Array, float]]:
-    """The k best segmentations, or all where fewer are allowed, as rows (start, end, state), with scores."""
+def k_best_segments(scores: SegmentScores, k: int) -> tuple[list[Array], Array]:
+    """The k best segmentations, or all where fewer are allowed, as rows (start, end, state); scores."""
     if k < 1:
         raise ValueError(f"k is at least 1; got {k}.")
     n = scores.steps.shape[0]
@@ -38,7 +38,7 @@ def k_best_segments(scores: SegmentScores, k: int) -> list[tuple[Array, float]]:
     found = [divmod(int(at), n) for at in best if last.flat[at] > -np.inf]
     if not found:
         raise nothing_allowed("The score vector")
-    return [(_trace(scores, begun, ended, rank, state), float(last[rank, state])) for rank, state in found]
+    return [_trace(scores, begun, ended, *one) for one in found], np.array([last[one] for one in found])
 
 
 def _ranked(table: Array, k: int) -> Ranked:

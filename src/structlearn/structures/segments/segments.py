@@ -246,12 +246,24 @@ class Segments(Structure):
 
     # ---- more than the best ----------------------------------------------------------------------------
 
-    def k_best(self, theta: Array, k: int) -> list[tuple[Array, float]]:
-        """The k best outputs with their scores, best first; fewer where fewer are allowed."""
-        theta, (length, columns) = self._checked(theta)
-        scores = segment_scores(self.record, length, *self.split(theta, (length, columns)))
-        found = k_best_segments(scores, k)
-        return [(tiles[tiles[:, 2] < self.n_labels], score) for tiles, score in found]
+    def k_best(self, theta: Array, k: int) -> tuple[list[Array], Array]:
+        """The k best outputs and their scores, best first; fewer where fewer are allowed."""
+        theta, shape = self._checked(theta)
+        found, best = k_best_segments(segment_scores(self.record, shape[0], *self.split(theta, shape)), k)
+        return [tiles[tiles[:, 2] < self.n_labels] for tiles in found], best
+
+    def score(self, theta: Array, y: object) -> float:
+        """<theta, z(y)>; -inf where y is not allowed."""
+        shape = self.shape(theta)
+        spans = span_array(y)
+        if not self.gaps and (spans[:, 1] - spans[:, 0]).sum() < shape[0]:
+            return -np.inf
+        gold = self.encode_many([spans], np.array([shape]))
+        return float(theta[gold.index] @ gold.value)
+
+    def log_partition(self, theta: Array) -> float:
+        """log sum_y exp <theta, z(y)>."""
+        return float(self.marginals(theta).log_partition)
 
     def probabilities(self, theta: Array) -> Array:
         """p(segment) under p(y) ~ exp <theta, y>, (L, M, K): by first token, length less 1 and label."""

@@ -1,0 +1,39 @@
+"""Features of whole segments: a row for each that may be in a sentence, by hashes of their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from scipy import sparse
+
+from structlearn.estimators.token_features import TokenFeatures
+
+Named = Mapping[str, object] | Collection[str]
+
+
+def segment_rows(
+    sentences: Sequence[Any], features: Callable[[Any, int, int], Named], most: int, bits: int
+) -> sparse.csr_matrix:
+    """Rows of the segments of up to `most` tokens of sentences, by first token and length.
+
+    A segment that would end behind its sentence has a row without features.
+    """
+    rows: sparse.csr_matrix = (
+        TokenFeatures(hash_bits=bits).transform(_segments(sentences, features, most)).rows
+    )
+    return rows
+
+
+def _segments(
+    sentences: Sequence[Any], features: Callable[[Any, int, int], Named], most: int
+) -> Iterator[list[Named]]:
+    for sentence in sentences:
+        length = sentence.shape[0] if hasattr(sentence, "shape") else len(sentence)
+        first = features(sentence, 0, 1)
+        nothing: Named = {} if isinstance(first, Mapping) else []
+        yield [
+            features(sentence, start, start + m) if start + m <= length else nothing
+            for start in range(length)
+            for m in range(1, most + 1)
+        ]

@@ -1,0 +1,49 @@
+"""chunk and ner by models of segments."""
+
+import pytest
+from cli_cases import values
+from test_cli_tagging import phrases, plain
+
+from structlearn import load
+from structlearn.estimators import SegmentTagger
+
+
+@pytest.fixture
+def chunks(write):
+    return write(plain(phrases()), "train.txt")
+
+
+@pytest.fixture
+def chunker(tmp_path, run, chunks):
+    out = tmp_path / "chunker.st"
+    run("train", "chunk", chunks, "--model", "segments", "--out", out, "--tol", "0.1")
+    return out
+
+
+def test_segments_are_trained_and_asked_as_chains_are(run, chunker, write, tmp_path):
+    text = plain(phrases(5, seed=1))
+    data, bare = write(text, "new.txt"), write(plain(phrases(5, seed=1), n_columns=2), "bare.txt")
+    assert run("predict", chunker, bare).stdout == text
+    assert values(run("evaluate", chunker, data).stdout)["f1"] == "1"
+    assert "estimator: SegmentTagger" in run("info", chunker).stdout
+    marginals = run("predict", chunker, data, "--marginals").stdout.splitlines()
+    assert all(0.3 < float(line.split()[-1]) <= 1 for line in marginals if line)
+    run("show", chunker, data, "--out", tmp_path / "page.html")
+    assert "dog" in (tmp_path / "page.html").read_text()
+    tagger = load(chunker)
+    assert type(tagger.chain_) is SegmentTagger
+    assert tagger.predict([[("the", "D"), ("dog", "N")]])[0].tolist() == ["B-NP", "I-NP"]
+
+
+def test_what_goes_with_chains_is_refused(refused, chunks, tmp_path):
+    base = ["train", "chunk", chunks, "--out", tmp_path / "m.st", "--model"]
+    assert "model" in refused(*base, "trees")
+    assert "--constraints goes with --model chain" in refused(*base, "segments", "--constraints", "bio")
+    assert "--transitions goes with --model chain" in refused(*base, "segments", "--transitions", "pos")
+    assert "--model" in refused("train", "tag", chunks, "--out", tmp_path / "m.st", "--model", "segments")
+    assert "--penalty does not go with a SegmentTagger" in refused(*base, "segments", "--penalty", "l1")
+
+
+def test_weights_of_segments_have_names(run, chunker):
+    shown = run("weights", chunker, "--top", "2").stdout
+    assert all(word in shown for word in ("first of NP", "length", "NP -> VP"))
