@@ -287,7 +287,9 @@ class Tag(Task):
             title=f"Tagged text of {plain(path.name)}",
             limit=limit,
             of_spans=self.spans,
-            explain=lambda chosen: explanations(bundle.estimator, [rows[i] for i in chosen], names),
+            explain=(lambda chosen: explanations(bundle.estimator, [rows[i] for i in chosen], names))
+            if type(bundle.estimator).__name__ == Tag.estimator
+            else None,
         )
 
     def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:
@@ -355,9 +357,9 @@ class TagSegments(TagSpans):
         """As for a chain; what is about its steps is refused, or left out where it follows from the data."""
         if path.is_dir():
             raise ValueError("--model segments trains on files, not on packed data.")
-        for name in ("transitions", "constraints"):
+        for name in ("transitions", "constraints", "continue_"):
             if getattr(self, name) is not None:
-                raise ValueError(f"--{name} goes with --model chain; segments are valid as they are.")
+                raise ValueError(f"--{name.strip('_')} goes with --model chain, not with segments.")
         found = super().training(path, target)
         kept = {name: found.parameters[name] for name in ("loss", "regularization", "tol", "cost")}
         return found._replace(parameters=kept)

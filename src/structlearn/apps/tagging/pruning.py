@@ -14,7 +14,7 @@ def drop_unused(chain: ChainClassifier) -> Array | None:
     Only a sparse penalty leaves such features. A chain that another `fit` may go on from, or whose
     transitions have features, keeps all.
     """
-    if chain.penalty == "l2" or chain.warm_start or chain.transition_features is not None:
+    if getattr(chain, "penalty", "l2") == "l2" or chain.warm_start or chain.transition_features is not None:
         return None
     if chain.row_transformer is not None or hasattr(chain, "features_"):
         return None
