@@ -49,6 +49,7 @@ from structlearn.structures import (
 )
 from structlearn.structures.cut.cut import Cuts
 from structlearn.structures.cut.graphs import grid_graph, make_graph
+from structlearn.structures.graph.pairwise import PairwiseGraphs
 
 # ---- outputs, and their part vectors --------------------------------------------------------------------
 
@@ -246,6 +247,29 @@ def cuts(graphs):
     return Family(structure, shapes, outputs, write, False, vertices)
 
 
+def pairwise_graphs(graphs, n_states, kind="full"):
+    states = range(n_states)
+    tables = {
+        "full": lambda a, b: [float((a, b) == pair) for pair in product(states, states)],
+        "symmetric": lambda a, b: [float(sorted((a, b)) == [j, k]) for j in states for k in states if j <= k],
+        "antisymmetric": lambda a, b: [
+            float((a, b) == (j, k)) - float((b, a) == (j, k)) for j in states for k in states if j < k
+        ],
+        "potts": lambda a, b: [float(a == b)],
+    }
+
+    def outputs(shape):
+        return [np.array(y) for y in product(states, repeat=graphs[shape[1]].n_nodes)]
+
+    def write(y, shape):
+        nodes = [float(label == k) for label in y for k in states]
+        edges = [tables[kind](y[a], y[b]) for a, b in graphs[shape[1]].edges.tolist()]
+        return np.array([*nodes, *(entry for one in edges for entry in one)])
+
+    structure = PairwiseGraphs(graphs, n_states, pairs=kind)
+    return Family(structure, structure.shapes, outputs, write, False)
+
+
 def trees(structure, sizes, *, projective):
     """Heads of all trees, by following every word upwards; arcs cross where one end of each is inside."""
 
@@ -295,6 +319,8 @@ STRUCTURES = {
     "full many-to-many": matching([(3, 3), (2, 3)], unmatched=False, capacities=(2, 2)),
     "cut": cuts([make_graph(4, [(0, 1), (2, 1), (2, 0), (3, 2), (0, 1)])]),
     "cuts": cuts([grid_graph(2, 2), grid_graph(2, 3), make_graph(2, []), make_graph(3, [(2, 0)])]),
+    "graphs": pairwise_graphs([make_graph(3, [(0, 1), (2, 1), (0, 2)]), make_graph(2, [(1, 0)])], 2),
+    "Potts graph": pairwise_graphs([make_graph(4, [(0, 1), (1, 2), (3, 2), (0, 3)])], 3, "potts"),
     "conditioned chain": conditioned_chain(2, [3, 1, 2]),
     "conditioned chain with forbidden steps": conditioned_chain(2, [3, 1, 2], forbidden=[(None, 1), (1, 1)]),
     "segments": segments(2, 2, [3, 1, 2]),

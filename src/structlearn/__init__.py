@@ -13,6 +13,8 @@ _HOMES = {
     "BinaryClassifier": "structlearn.estimators",
     "ChainClassifier": "structlearn.estimators",
     "CutSegmenter": "structlearn.estimators",
+    "GraphClassifier": "structlearn.estimators",
+    "GridClassifier": "structlearn.estimators",
     "MatchingClassifier": "structlearn.estimators",
     "MultiLabelClassifier": "structlearn.estimators",
     "MulticlassClassifier": "structlearn.estimators",
@@ -49,6 +51,12 @@ if TYPE_CHECKING:
     )
     from structlearn.estimators import (
         CutSegmenter as CutSegmenter,
+    )
+    from structlearn.estimators import (
+        GraphClassifier as GraphClassifier,
+    )
+    from structlearn.estimators import (
+        GridClassifier as GridClassifier,
     )
     from structlearn.estimators import (
         LinearRegressor as LinearRegressor,

@@ -9,6 +9,7 @@ from own_structures import ChooseTwo
 from structlearn import (
     ChainClassifier,
     CutSegmenter,
+    GridClassifier,
     MatchingClassifier,
     MulticlassClassifier,
     MultiLabelClassifier,
@@ -76,6 +77,17 @@ def images():
     return Fitting(CutSegmenter(**{**EASY, "regularization": 0.3}), X, [names[one] for one in codes])
 
 
+def grids():
+    """Stripes of three labels."""
+    rng = np.random.default_rng(0)
+    names = np.array(["a", "b", "c"])
+    codes = [
+        np.add.outer(np.arange(m) + rng.integers(3), np.zeros(n, int)) % 3 for m, n in [(3, 2), (2, 2)] * 6
+    ]
+    X = [np.eye(3)[one] + 0.5 * rng.normal(size=(*one.shape, 3)) for one in codes]
+    return Fitting(GridClassifier(**EASY), X, [names[one] for one in codes])
+
+
 def choices():
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(4, 2)) for _ in range(12)]
@@ -89,6 +101,7 @@ FITTINGS = {
     "chain": chains,
     "matching": matchings,
     "segmentation": images,
+    "grid": grids,
     "structured": choices,
 }
 

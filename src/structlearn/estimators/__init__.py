@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from structlearn.estimators.binary import BinaryClassifier
     from structlearn.estimators.chain import ChainClassifier
     from structlearn.estimators.cut import CutSegmenter
+    from structlearn.estimators.graph import GraphClassifier, GridClassifier
     from structlearn.estimators.matching import MatchingClassifier
     from structlearn.estimators.multiclass import MulticlassClassifier
     from structlearn.estimators.multilabel import MultiLabelClassifier
@@ -21,6 +22,8 @@ __all__ = [
     "BinaryClassifier",
     "ChainClassifier",
     "CutSegmenter",
+    "GraphClassifier",
+    "GridClassifier",
     "LinearRegressor",
     "MatchingClassifier",
     "MultiLabelClassifier",
@@ -37,6 +40,8 @@ __getattr__, __dir__ = names_of(
         "BinaryClassifier": "binary",
         "ChainClassifier": "chain",
         "CutSegmenter": "cut",
+        "GraphClassifier": "graph",
+        "GridClassifier": "graph",
         "LinearRegressor": "regressor",
         "MatchingClassifier": "matching",
         "MultiLabelClassifier": "multilabel",

@@ -135,6 +135,16 @@ def squared_contrasts(examples: Examples) -> Array:
     return np.square(nodes[ends[:, 0]] - nodes[ends[:, 1]]).sum(axis=1)
 
 
+def edge_directions(examples: Examples, connectivity: int) -> Array:
+    """One-hot rows of the directions of an image's edges: right, down, and the two diagonals."""
+    directions = []
+    for which, shape in zip(examples.which, examples.shapes):
+        rows, columns = np.divmod(examples.graphs[which].edges, shape[-1])
+        down, right = rows[:, 1] - rows[:, 0], columns[:, 1] - columns[:, 0]
+        directions.append(np.where(down == 0, 0, np.where(right == 0, 1, np.where(right > 0, 2, 3))))
+    return np.eye(connectivity // 2)[np.concatenate(directions)]
+
+
 def edge_lengths(examples: Examples) -> Array:
     """1, and sqrt 2 for the diagonals of an image."""
     lengths = []

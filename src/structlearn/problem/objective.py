@@ -320,6 +320,8 @@ class Objective:
             self.scoring.pullback(-vertices, first, last, pulled)
             shared -= shared_sum
             losses += found
+        if self.structure.bounded:  # answers may be below the maximum: its bound, asked for again
+            return Predictions(pulled, cost + losses.gain, self.primal(w))
         return Predictions(pulled, cost + losses.gain, self._primal_from(w, losses))
 
     # ---- single examples ---------------------------------------------------------------------------

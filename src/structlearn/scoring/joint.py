@@ -1,4 +1,4 @@
-"""Two kinds of features: rows that score labels, and rows that score pairs of labels, or whole segments.
+"""Two kinds of features: rows that score labels, and rows that score pairs of labels or whole segments.
 
 The parts of an example are first the local scoring's, then those of the others; so are the weights.
 """
@@ -36,7 +36,7 @@ class JointRows(NamedTuple):
 
 
 class JointScoring(Scoring):
-    """theta_i = (X_i W, P_i V): labels by the rows X_i, others by as many rows P_i, or `each` times as many.
+    """theta_i = (X_i W, P_i V): labels by the rows X_i, pairs of labels, of edges, or segments by the rows P_i.
 
     Parameters
     ----------
@@ -44,18 +44,24 @@ class JointScoring(Scoring):
         Over the same examples, of K and of K * K labels, the first without shared parts.
     each : int
         Rows P for each row X: one for the pairs of a position, one for each segment that begins there.
+    shapes : int array of shape (n_examples, 2), optional
+        Where there is another number of rows P, as of a graph's edges: shapes as the structure counts them.
     """
 
-    def __init__(self, local: RowScoring, pairs: RowScoring, each: int = 1) -> None:
-        if local.n_shared or not np.array_equal(each * local.first, pairs.first):
+    def __init__(
+        self, local: RowScoring, pairs: RowScoring, each: int = 1, *, shapes: Array | None = None
+    ) -> None:
+        if local.n_shared or (shapes is None and not np.array_equal(each * local.first, pairs.first)):
             raise ValueError("Labels and pairs of labels are scored over the same rows of the same examples.")
+        if shapes is None:
+            n_columns = local.n_labels + each * pairs.n_labels
+            shapes = np.stack([np.diff(local.first), np.full(local.n_examples, n_columns)], axis=1)
         self.local = local
         self.pairs = pairs
         self.n_shared = pairs.n_shared
-        n_columns = local.n_labels + each * pairs.n_labels
         self.first = local.first
-        self.start = local.first * n_columns
-        self.shapes = np.stack([np.diff(local.first), np.full(local.n_examples, n_columns)], axis=1)
+        self.start = local.start + pairs.start
+        self.shapes = shapes
         self.n_weights = local.n_weights + pairs.n_weights
 
     @cached_property

@@ -6,6 +6,7 @@ from structlearn.structures.chain.viterbi import Chain
 from structlearn.structures.cut.cut import Cut
 from structlearn.structures.flat.cube import Cube
 from structlearn.structures.flat.simplex import Simplex
+from structlearn.structures.graph.pairwise import PairwiseGraph
 from structlearn.structures.labels.label_graph import LabelGraph
 from structlearn.structures.matching.matching import Matching
 from structlearn.structures.own import OwnStructure, as_structure
@@ -23,6 +24,7 @@ __all__ = [
     "Matching",
     "NonProjectiveTree",
     "OwnStructure",
+    "PairwiseGraph",
     "ProjectiveTree",
     "Segments",
     "Simplex",

@@ -23,10 +23,11 @@ from structlearn.structures.whole import Whole, WholeRecord
 
 
 class AllParts(NamedTuple):
-    """A compiled structure, and how many parts it has beside rows times columns."""
+    """A compiled structure, how many parts it has beside local ones, and whether shapes name graphs."""
 
     inner: Record
     n_shared: int
+    has_graphs: bool = False
 
 
 class AllPartsScratch(NamedTuple):
@@ -41,7 +42,7 @@ def squared_norm_record(structure: Structure) -> Quadratic:
     if not structure.has_linear_parts:
         return Quadratic(structure.record)
     own = structure.inner if isinstance(structure, Whole) else structure
-    return Quadratic(AllParts(own.record, own.n_shared))
+    return Quadratic(AllParts(own.record, own.n_shared, own.has_graphs))
 
 
 erases(AllParts)(erase_inner)
@@ -50,7 +51,7 @@ erases(AllParts)(erase_inner)
 @implements(project_workspace, AllParts)
 @jitable
 def all_parts_workspace(structure: Any, shape: Any) -> Any:
-    n_parts = shape[0] * shape[1] + structure.n_shared
+    n_parts = shape[0] * (1 if structure.has_graphs else shape[1]) + structure.n_shared
     active = sparsemap_scratch(n_parts, n_parts, workspace(structure.inner, shape))
     return AllPartsScratch(np.empty(n_parts), active)
 

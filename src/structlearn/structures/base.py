@@ -71,6 +71,10 @@ class Structure(ABC):
     exact: bool = True
     #: Relative error of the values of `maximize`, beyond rounding, where it is not exact.
     accuracy: float = 0.0
+    #: Whether examples have graphs of their own: a shape is then (parts, number of the graph).
+    has_graphs: bool = False
+    #: Whether `maximize` may answer below the maximum, of which `max_value` is then an upper bound.
+    bounded: bool = False
     #: How many of the parts, at the end of the part vector, are shared by all examples.
     n_shared: int = 0
     #: Where an output may leave parts off, the probability from which on a part is worth taking.
@@ -288,7 +292,7 @@ class Structure(ABC):
 
     def n_local(self, shape: Shape | Array) -> Any:
         """How many local parts an example of a shape has; of many, as in `fits`."""
-        return shape[0] * shape[1]
+        return shape[0] if self.has_graphs else shape[0] * shape[1]
 
     def n_curved(self, shape: Shape | Array) -> Any:
         """How many of them, the first ones, the squared norm covers: all unless overridden."""

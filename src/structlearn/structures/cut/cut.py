@@ -42,6 +42,7 @@ class Cuts(Structure):
     """
 
     threshold = 0.5
+    has_graphs = True
     no_marginals = " (its partition function is #P-hard); use project (loss='sparsemax'), or loss='hinge'"
 
     def __init__(self, graphs: Sequence[Graph]) -> None:
@@ -60,9 +61,6 @@ class Cuts(Structure):
         size, graph = shape
         known = (graph >= 0) & (graph < len(self.graphs))
         return known & (self.n_parts[np.where(known, graph, 0)] == size)
-
-    def n_local(self, shape: Shape | Array) -> int | Array:
-        return shape[0]
 
     def shape(self, theta: Array) -> Shape:
         """The graph with as many parts; ValueError if there is none, or another one."""

@@ -87,10 +87,10 @@ def graph_record(graphs: Sequence[Graph]) -> GraphRecord:
 
 
 def _arcs(graph: Graph) -> tuple[Array, Array, Array, Array]:
-    """First, head, reverse and edge of the arcs, sorted by their tails."""
+    """First, head, reverse and edge of the arcs, sorted by their tails and then by their heads."""
     n = len(graph.edges)
     tail, head = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
-    order = np.argsort(tail, kind="stable")
+    order = np.lexsort((head, tail))
     place = np.empty_like(order)
     place[order] = np.arange(2 * n)
     first = np.searchsorted(tail[order], np.arange(graph.n_nodes + 1))

@@ -1,0 +1,1 @@
+"""Labels with any number of states at the nodes of any graph."""

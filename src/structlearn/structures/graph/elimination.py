@@ -1,0 +1,305 @@
+"""Variable elimination: exact answers where a graph's tree-width is small.
+
+Nodes are eliminated one after the other. The *separator* S_v of a node v are its neighbours at that moment,
+all eliminated later; they become neighbours of each other. What is known of v and of all that went before is
+then a table over the states of S_v, its *message*, which goes to the member of S_v that is eliminated first,
+v's *parent*. With n nodes of K states it takes n K^(w + 1) steps, where w is the largest separator: 1 on
+forests, where this is the max-product (sum-product) algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.core.kernels import kernel
+from structlearn.structures.cut.graphs import Graph
+
+
+class EliminationRecord(NamedTuple):
+    """Elimination orders of several graphs, end to end; steps are counted through, nodes within a graph.
+
+    Graph g has the steps of its nodes, nodes[g] .. nodes[g + 1] - 1, where it is `exact`.
+    """
+
+    exact: Array  # of each graph: whether its messages are small enough
+    node: Array  # which node a step eliminates
+    separator_first: Array
+    separator: Array  # nodes of its separator, by the time of their elimination
+    place: Array  # of each of them in the clique of the parent: 0 for the parent, then its separator
+    message: Array  # where the step's message begins, within its graph
+    child_first: Array
+    child: Array  # the steps whose parent is this one
+    edge_first: Array
+    edge: Array  # edges to the separator, as numbers within the graph,
+    edge_place: Array  # the other end's place in the separator,
+    edge_ahead: Array  # and whether the eliminated node is the edge's first
+    most_entries: int  # the most that all messages of a graph take
+    widest: int  # the largest separator
+
+
+class EliminationOrder(NamedTuple):
+    """One graph's order: nodes, and the separator of each, by the time of elimination."""
+
+    nodes: list[int]
+    separators: list[list[int]]
+
+    @property
+    def width(self) -> int:
+        """The size of the largest separator."""
+        return max(map(len, self.separators))
+
+
+def elimination_order(graph: Graph, widest: int) -> EliminationOrder | None:
+    """The node whose elimination adds the fewest edges comes next (min-fill); None above a width."""
+    neighbours: list[set[int]] = [set() for _ in range(graph.n_nodes)]
+    for a, b in graph.edges.tolist():
+        neighbours[a].add(b)
+        neighbours[b].add(a)
+    fill = {v: _fill(v, neighbours) for v in range(graph.n_nodes)}
+    nodes: list[int] = []
+    separators = []
+    while fill:
+        v = min(fill, key=lambda one: (fill[one], len(neighbours[one]), one))
+        around = neighbours[v]
+        if len(around) > widest:
+            return None
+        nodes.append(v)
+        separators.append(list(around))
+        del fill[v]
+        changed = set(around)
+        for u in around:
+            neighbours[u].discard(v)
+            new = around - neighbours[u] - {u}
+            neighbours[u] |= new
+            changed.update(*(neighbours[u] for _ in new))
+        for u in changed & fill.keys():
+            fill[u] = _fill(u, neighbours)
+    time = {v: t for t, v in enumerate(nodes)}
+    return EliminationOrder(nodes, [sorted(one, key=time.__getitem__) for one in separators])
+
+
+def _fill(v: int, neighbours: list[set[int]]) -> int:
+    """How many pairs of v's neighbours are no neighbours."""
+    around = neighbours[v]
+    return sum(len(around) - 1 - len(around & neighbours[u]) for u in around)
+
+
+def elimination_record(graphs: Sequence[Graph], n_states: int, most_entries: int) -> EliminationRecord:
+    """Orders of the graphs whose messages have at most `most_entries` entries in all."""
+    widest = int(np.log(max(most_entries, 1)) / np.log(max(n_states, 2)))
+    found = [elimination_order(graph, widest) for graph in graphs]
+    columns: dict[str, list[Any]] = {name: [] for name in EliminationRecord._fields}
+    steps = 0
+    largest = width = 0
+    for graph, order in zip(graphs, found):
+        total = np.inf if order is None else sum(n_states ** len(one) for one in order.separators)
+        fits = order is not None and total <= most_entries
+        columns["exact"].append(fits)
+        alone = EliminationOrder(list(range(graph.n_nodes)), [[]] * graph.n_nodes)
+        _append(columns, graph, order if order is not None and fits else alone, n_states, steps)
+        steps += graph.n_nodes
+        if fits and order is not None:
+            largest, width = max(largest, int(total)), max(width, order.width)
+    lengths = {"separator_first", "child_first", "edge_first"}
+    arrays = {
+        name: np.array(np.cumsum([0, *values]) if name in lengths else values, dtype=np.int64)
+        for name, values in columns.items()
+        if name not in ("most_entries", "widest")
+    }
+    return EliminationRecord(**arrays, most_entries=largest, widest=width)
+
+
+def _append(
+    columns: dict[str, list[Any]], graph: Graph, order: EliminationOrder, n_states: int, offset: int
+) -> None:
+    time = {v: t for t, v in enumerate(order.nodes)}
+    children: list[list[int]] = [[] for _ in order.nodes]
+    own: list[list[tuple[int, int, bool]]] = [[] for _ in order.nodes]
+    for t, separator in enumerate(order.separators):
+        if separator:
+            children[time[separator[0]]].append(offset + t)
+    for e, (a, b) in enumerate(graph.edges.tolist()):
+        ahead = time[a] < time[b]
+        first, other = (a, b) if ahead else (b, a)
+        t = time[first]
+        if other in order.separators[t]:
+            own[t].append((e, order.separators[t].index(other), ahead))
+    begin = 0
+    for t, (v, separator) in enumerate(zip(order.nodes, order.separators)):
+        clique = [separator[0], *order.separators[time[separator[0]]]] if separator else []
+        columns["node"].append(v)
+        columns["separator_first"].append(len(separator))
+        columns["separator"] += separator
+        columns["place"] += [clique.index(u) for u in separator]
+        columns["message"].append(begin)
+        begin += n_states ** len(separator)
+        columns["child_first"].append(len(children[t]))
+        columns["child"] += children[t]
+        columns["edge_first"].append(len(own[t]))
+        for name, values in zip(("edge", "edge_place", "edge_ahead"), zip(*own[t])):
+            columns[name] += values
+
+
+class SeparatorTables(NamedTuple):
+    """Scratch memory: messages, probabilities of separators, states of one separator, scores of one node."""
+
+    message: Array
+    probability: Array
+    digit: Array
+    row: Array
+
+
+@kernel
+def fill_row(plan: Any, t: Any, node: Any, table: Any, work: Any) -> None:
+    """row[x] <- score of state x of step t's node, and of all before it, at the states `digit` around it."""
+    v, row, digit = plan.node[t], work.row, work.digit
+    n_states = row.size
+    for x in range(n_states):
+        row[x] = node[v, x]
+    for p in range(plan.edge_first[t], plan.edge_first[t + 1]):
+        e, other = plan.edge[p], digit[plan.edge_place[p]]
+        if plan.edge_ahead[p]:
+            for x in range(n_states):
+                row[x] += table[e, x, other]
+        else:
+            for x in range(n_states):
+                row[x] += table[e, other, x]
+    for p in range(plan.child_first[t], plan.child_first[t + 1]):
+        begin = child_entry(plan, plan.child[p], digit, n_states)
+        for x in range(n_states):
+            row[x] += work.message[begin + x]
+
+
+@kernel
+def child_entry(plan: Any, c: Any, digit: Any, n_states: Any) -> Any:
+    """The entry of step c's message for state 0 of its parent, at the states `digit` around the parent."""
+    found, stride = plan.message[c], n_states
+    for p in range(plan.separator_first[c] + 1, plan.separator_first[c + 1]):
+        found += digit[plan.place[p] - 1] * stride
+        stride *= n_states
+    return found
+
+
+@kernel
+def next_digits(digit: Any, n_digits: Any, n_states: Any) -> None:
+    """The following states of a separator, the first changing fastest."""
+    for j in range(n_digits):
+        digit[j] += 1
+        if digit[j] < n_states:
+            return
+        digit[j] = 0
+
+
+@kernel
+def log_sum(row: Any) -> Any:
+    top = row[0]
+    for x in range(row.size):
+        top = max(top, row[x])
+    if top == -np.inf:
+        return top
+    total = 0.0
+    for x in range(row.size):
+        total += np.exp(row[x] - top)
+    return top + np.log(total)
+
+
+@kernel
+def eliminate(plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any, soft: Any) -> Any:
+    """All messages of the steps first .. last - 1; the maximum or, `soft`, the log of the sum of all."""
+    n_states = work.row.size
+    value = 0.0
+    for t in range(first, last):
+        n_digits = plan.separator_first[t + 1] - plan.separator_first[t]
+        n_entries = 1
+        for j in range(n_digits):
+            work.digit[j] = 0
+            n_entries *= n_states
+        for a in range(n_entries):
+            fill_row(plan, t, node, table, work)
+            found = work.row[0]
+            if soft:
+                found = log_sum(work.row)
+            else:
+                for x in range(1, n_states):
+                    found = max(found, work.row[x])
+            work.message[plan.message[t] + a] = found
+            next_digits(work.digit, n_digits, n_states)
+        if n_digits == 0:
+            value += work.message[plan.message[t]]
+    return value
+
+
+@kernel
+def read_back(plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any, states: Any) -> None:
+    """states[v] <- those of the maximum that `eliminate` has just found."""
+    for t in range(last - 1, first - 1, -1):
+        n_digits = plan.separator_first[t + 1] - plan.separator_first[t]
+        for j in range(n_digits):
+            work.digit[j] = states[plan.separator[plan.separator_first[t] + j]]
+        fill_row(plan, t, node, table, work)
+        best = 0
+        for x in range(1, work.row.size):
+            best = x if work.row[x] > work.row[best] else best
+        states[plan.node[t]] = best
+
+
+@kernel
+def probabilities(
+    plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any, nodes: Any, pairs: Any
+) -> Any:
+    """nodes[v, x], pairs[e, x, y] <- marginals, after `eliminate(..., soft=True)`; returns the entropy.
+
+    p(v, S_v) = p(v | S_v) p(S_v), from the last eliminated on: ratios only. The entropy is
+    sum_v sum_s p(S_v = s) H(v | s), whose terms are not negative.
+    """
+    n_states = work.row.size
+    nodes[:] = 0.0
+    pairs[:] = 0.0
+    for j in range(work.probability.size):
+        work.probability[j] = 0.0
+    found = 0.0
+    for t in range(last - 1, first - 1, -1):
+        n_digits = plan.separator_first[t + 1] - plan.separator_first[t]
+        n_entries = 1
+        for j in range(n_digits):
+            work.digit[j] = 0
+            n_entries *= n_states
+        if n_digits == 0:
+            work.probability[plan.message[t]] = 1.0
+        for a in range(n_entries):
+            p = work.probability[plan.message[t] + a]
+            if p > 0.0:
+                fill_row(plan, t, node, table, work)
+                found += p * spread(plan, t, p, work, nodes, pairs)
+            next_digits(work.digit, n_digits, n_states)
+    return found
+
+
+@kernel
+def spread(plan: Any, t: Any, p: Any, work: Any, nodes: Any, pairs: Any) -> Any:
+    """Deal out the probability p of the separator's states to those of the node; the entropy of these."""
+    row, digit, v = work.row, work.digit, plan.node[t]
+    n_states = row.size
+    total = log_sum(row)
+    found = 0.0
+    for x in range(n_states):
+        share = np.exp(row[x] - total)
+        found += share * (total - row[x]) if share > 0.0 else 0.0
+        row[x] = p * share
+        nodes[v, x] += row[x]
+    for q in range(plan.edge_first[t], plan.edge_first[t + 1]):
+        e, other = plan.edge[q], digit[plan.edge_place[q]]
+        for x in range(n_states):
+            if plan.edge_ahead[q]:
+                pairs[e, x, other] += row[x]
+            else:
+                pairs[e, other, x] += row[x]
+    for q in range(plan.child_first[t], plan.child_first[t + 1]):
+        begin = child_entry(plan, plan.child[q], digit, n_states)
+        for x in range(n_states):
+            work.probability[begin + x] += row[x]
+    return max(found, 0.0)

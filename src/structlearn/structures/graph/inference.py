@@ -1,0 +1,226 @@
+"""Graphs that variable elimination answers for, compiled: scores as tables, the best labelling, marginals."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import (
+    Array,
+    entropy,
+    log_partition,
+    marginals,
+    marginals_workspace,
+    max_value,
+    maximize,
+    project,
+    project_workspace,
+    workspace,
+)
+from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.vectors import longest_range
+from structlearn.structures.cut.graphs import GraphRecord
+from structlearn.structures.graph.elimination import (
+    EliminationRecord,
+    SeparatorTables,
+    eliminate,
+    probabilities,
+    read_back,
+)
+from structlearn.structures.regularized import clipped
+from structlearn.structures.sparsemap import active_set_project, sparsemap_scratch
+
+
+class GraphScores(NamedTuple):
+    """Several graphs, how the parts of their edges make tables, and elimination orders."""
+
+    n_states: int
+    index: Array  # type: ignore[assignment]
+    sign: Array
+    n_tied: int
+    graph: GraphRecord
+    elimination: EliminationRecord
+
+
+class ExactGraphs(NamedTuple):
+    """Graphs that are all eliminated."""
+
+    scores: GraphScores
+
+
+class LabelWork(NamedTuple):
+    """Scratch memory: the scores as tables, a labelling, and that of variable elimination."""
+
+    node: Array
+    table: Array
+    states: Array
+    elimination: SeparatorTables
+
+
+@jitable
+def label_work(scores: Any) -> Any:
+    n, m, k = longest_range(scores.graph.nodes), longest_range(scores.graph.edges), scores.n_states
+    plan = scores.elimination
+    row = np.empty(k)
+    tables = np.empty((2, plan.most_entries))
+    elimination = SeparatorTables(tables[0], tables[1], np.zeros(plan.widest + 1, dtype=np.int64), row)
+    return LabelWork(np.empty((n, k)), np.empty((m, k, k)), np.zeros(n, dtype=np.int64), elimination)
+
+
+@implements(marginals_workspace, ExactGraphs)
+@implements(workspace, ExactGraphs)
+@jitable
+def exact_workspace(structure: Any, shape: Any) -> Any:
+    return label_work(structure.scores)
+
+
+@kernel
+def sizes(scores: Any, g: Any) -> Any:
+    """Numbers of nodes and of edges of a graph."""
+    nodes, edges = scores.graph.nodes, scores.graph.edges
+    return nodes[g + 1] - nodes[g], edges[g + 1] - edges[g]
+
+
+@kernel
+def edge_ends(scores: Any, g: Any) -> Any:
+    return scores.graph.ends[scores.graph.edges[g] : scores.graph.edges[g + 1]]
+
+
+@kernel
+def _part(theta: Any, shared: Any, j: Any) -> Any:
+    """The score of part j: both vectors together are those of all parts, wherever a projection cuts them."""
+    return theta[j] if j < theta.size else shared[j - theta.size]
+
+
+@kernel
+def fill(scores: Any, g: Any, theta: Any, shared: Any, work: Any) -> Any:
+    """The scores as tables, (n, K) and (m, K, K); returns n and m."""
+    k = scores.n_states
+    n, m = sizes(scores, g)
+    for v in range(n):
+        for x in range(k):
+            work.node[v, x] = _part(theta, shared, v * k + x)
+    for e in range(m):
+        begin = n * k + e * scores.n_tied
+        for a in range(k):
+            for b in range(k):
+                sign = scores.sign[a, b]
+                work.table[e, a, b] = 0.0
+                if sign != 0.0:
+                    work.table[e, a, b] = sign * _part(theta, shared, begin + scores.index[a, b])
+    return n, m
+
+
+@kernel
+def write(scores: Any, g: Any, states: Any, vertex: Any) -> None:
+    """The part vector of a labelling."""
+    k = scores.n_states
+    n, m = sizes(scores, g)
+    ends = edge_ends(scores, g)
+    vertex[:] = 0.0
+    for v in range(n):
+        vertex[v * k + states[v]] = 1.0
+    for e in range(m):
+        a, b = states[ends[e, 0]], states[ends[e, 1]]
+        if scores.sign[a, b] != 0.0:
+            vertex[n * k + e * scores.n_tied + scores.index[a, b]] = scores.sign[a, b]
+
+
+@kernel
+def _eliminated(scores: Any, g: Any, work: Any, soft: Any) -> Any:
+    first, last = scores.graph.nodes[g], scores.graph.nodes[g + 1]
+    return eliminate(scores.elimination, first, last, work.node, work.table, work.elimination, soft)
+
+
+@kernel
+def best_by_elimination(scores: Any, g: Any, work: Any) -> Any:
+    value = _eliminated(scores, g, work, False)
+    first, last = scores.graph.nodes[g], scores.graph.nodes[g + 1]
+    if value > -np.inf:
+        read_back(scores.elimination, first, last, work.node, work.table, work.elimination, work.states)
+    return value
+
+
+# ---- all graphs are eliminated ---------------------------------------------------------------------
+
+
+@implements(maximize, ExactGraphs)
+@kernel
+def exact_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    fill(structure.scores, shape[1], theta, shared, work)
+    value = best_by_elimination(structure.scores, shape[1], work)
+    if value == -np.inf:
+        vertex[:] = 0.0
+        return value
+    write(structure.scores, shape[1], work.states, vertex)
+    return value
+
+
+@implements(max_value, ExactGraphs)
+@kernel
+def exact_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    fill(structure.scores, shape[1], theta, shared, work)
+    return _eliminated(structure.scores, shape[1], work, False)
+
+
+@implements(log_partition, ExactGraphs)
+@kernel
+def exact_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    fill(structure.scores, shape[1], theta, shared, work)
+    return _eliminated(structure.scores, shape[1], work, True)
+
+
+@implements(marginals, ExactGraphs)
+@kernel
+def exact_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+    scores, g = structure.scores, shape[1]
+    n, m = fill(scores, g, theta, shared, work)
+    value = _eliminated(scores, g, work, True)
+    mean[:] = 0.0
+    if value == -np.inf:
+        return value
+    k = scores.n_states
+    nodes, pairs = np.empty((n, k)), np.empty((m, k, k))
+    first, last = scores.graph.nodes[g], scores.graph.nodes[g + 1]
+    found = probabilities(
+        scores.elimination, first, last, work.node, work.table, work.elimination, nodes, pairs
+    )
+    for v in range(n):
+        for x in range(k):
+            mean[v * k + x] = min(nodes[v, x], 1.0)
+    for e in range(m):
+        for a in range(k):
+            for b in range(k):
+                sign = scores.sign[a, b]
+                if sign != 0.0:
+                    mean[n * k + e * scores.n_tied + scores.index[a, b]] += sign * pairs[e, a, b]
+    work.elimination.row[0] = found
+    return value
+
+
+@implements(entropy, ExactGraphs)
+@kernel
+def exact_entropy(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
+) -> Any:
+    scores = structure.scores
+    n, _ = sizes(scores, shape[1])
+    return clipped(work.elimination.row[0], n * np.log(scores.n_states))
+
+
+# ---- projections: the squared norm covers states, as it does in chains -----------------------------
+
+
+@implements(project_workspace, ExactGraphs)
+@jitable
+def graph_project_workspace(structure: Any, shape: Any) -> Any:
+    n_curved = longest_range(structure.scores.graph.nodes) * structure.scores.n_states
+    return sparsemap_scratch(n_curved, shape[0], workspace(structure, shape))
+
+
+@implements(project, ExactGraphs)
+@kernel
+def graph_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    n_curved = sizes(structure.scores, shape[1])[0] * structure.scores.n_states
+    return active_set_project(structure, shape, theta[:n_curved], theta[n_curved:], work, point)

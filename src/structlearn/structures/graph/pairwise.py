@@ -1,0 +1,240 @@
+"""Graphs of any shape: a state for each node, scores for states and for pairs of states along edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structlearn.core.contract import Array, Shape
+from structlearn.structures.base import SparseVertices, Structure, Weights, label_count, one_each
+from structlearn.structures.cut.graphs import Graph, graph_record, make_graph
+from structlearn.structures.graph.bounded import BoundedGraphs
+from structlearn.structures.graph.elimination import elimination_record
+from structlearn.structures.graph.inference import ExactGraphs, GraphScores
+from structlearn.structures.graph.tables import pair_table
+from structlearn.structures.registry import check_graph, count, stored
+from structlearn.structures.registry import pairs as pairs_form
+from structlearn.structures.rows import label_indices, row_costs
+
+#: Messages of variable elimination have at most so many entries in all: 32 MB.
+MOST_ENTRIES = 1 << 22
+#: Sweeps of message passing before it gives up.
+MOST_SWEEPS = 200
+
+
+class PairwiseGraphs(Structure):
+    """Labellings of several graphs: the structure of a data set whose examples have graphs of their own.
+
+        <theta, z(y)> = sum_v theta_v[y_v] + sum_{e = (u, v)} theta_e[y_u, y_v],    y_v in {0, .., K - 1}
+
+    The parts of a graph of n nodes are the n * K states, node by node, then for each edge those of its table:
+    K * K pairs of states ("full"), fewer where the table is symmetric, antisymmetric or Potts (`pairs`).
+
+    `maximize` is exact by variable elimination where the graph's tree-width is small (forests, narrow
+    strips), and by a maximum flow where there are two states and neighbours attract. Elsewhere it is the best
+    labelling that message passing has found, and the value of the loss comes from an upper bound of the
+    maximum: so the primal value of a certificate is never too low, and its dual value, of real labellings,
+    never too high. `marginals` exist where all graphs are eliminated.
+
+    The shape of an example is (number of parts, number of its graph).
+
+    Parameters
+    ----------
+    graphs : sequence of Graph
+    n_states : int
+    pairs : "full", "symmetric", "antisymmetric" or "potts"
+    most_entries : int
+        Messages of variable elimination may have so many entries; graphs that need more are not eliminated.
+    """
+
+    has_graphs = True
+
+    def __init__(
+        self,
+        graphs: Sequence[Graph],
+        n_states: int,
+        *,
+        pairs: str = "full",
+        most_entries: int = MOST_ENTRIES,
+    ) -> None:
+        self.graphs = list(graphs)
+        self.n_states = label_count(n_states, "A graph")
+        self.pairs = pairs
+        self.most_entries_eliminated = most_entries
+        self.table = pair_table(pairs, self.n_states)
+        self.elimination = elimination_record(self.graphs, self.n_states, most_entries)
+        self.eliminated = bool(self.elimination.exact.all())
+        if not self.eliminated:
+            self.bounded = True
+            self.no_marginals = (
+                " here: a graph has too large a tree-width for its partition function; use loss='hinge'"
+            )
+
+    @property
+    def method(self) -> str:
+        """How the best labelling is found, in words."""
+        if self.eliminated:
+            return f"variable elimination (width {self.elimination.widest}): exact"
+        wide = int((self.elimination.exact == 0).sum())
+        return (
+            f"message passing with bounds for {wide} of {len(self.graphs)} graphs (exact where two states "
+            "attract), variable elimination for the others"
+        )
+
+    @property
+    def has_linear_parts(self) -> bool:
+        return True
+
+    @cached_property
+    def record(self) -> ExactGraphs | BoundedGraphs:
+        scores = GraphScores(self.n_states, *self.table, graph_record(self.graphs), self.elimination)
+        return ExactGraphs(scores) if self.eliminated else BoundedGraphs(scores, self._middle(), MOST_SWEEPS)
+
+    def _middle(self) -> Array:
+        """Of each node, the first of its arcs to a later node, within its graph."""
+        found = []
+        for graph in self.graphs:
+            ends = np.sort(graph.edges, axis=1).T
+            earlier, later = (np.bincount(one, minlength=graph.n_nodes) for one in (ends[1], ends[0]))
+            found.append(np.cumsum(earlier + later) - later)
+        return np.concatenate(found).astype(np.int32)
+
+    # ---- sizes -------------------------------------------------------------------------------------
+
+    @cached_property
+    def n_nodes(self) -> Array:
+        return np.array([graph.n_nodes for graph in self.graphs])
+
+    @cached_property
+    def n_edges(self) -> Array:
+        return np.array([len(graph.edges) for graph in self.graphs])
+
+    @cached_property
+    def n_parts(self) -> Array:
+        """Number of parts of each graph."""
+        return self.n_nodes * self.n_states + self.n_edges * self.table.n_parts
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """That of each graph."""
+        return [(int(size), g) for g, size in enumerate(self.n_parts)]
+
+    def fits(self, shape: Shape | Array) -> bool | Array:
+        size, graph = shape
+        known = (graph >= 0) & (graph < len(self.graphs))
+        return known & (self.n_parts[np.where(known, graph, 0)] == size)
+
+    def n_curved(self, shape: Shape | Array) -> Any:
+        return self.n_nodes[shape[1]] * self.n_states
+
+    def shape(self, theta: Array) -> Shape:
+        """The graph with as many parts; ValueError if there is none, or another one."""
+        fit = np.flatnonzero(self.n_parts == np.size(theta))
+        if fit.size == 1:
+            return int(np.size(theta)), int(fit[0])
+        raise ValueError(
+            f"{np.size(theta)} parts fit {fit.size} graphs, not one; graphs here have "
+            f"{sorted(set(self.n_parts.tolist()))} parts."
+        )
+
+    def most_entries(self, shape: Shape) -> int:
+        return int(self.n_nodes[shape[1]] + self.n_edges[shape[1]])
+
+    # ---- outputs -----------------------------------------------------------------------------------
+
+    def encode(self, y: object, shape: Shape | None = None) -> Array:
+        """Ones for the states y of the nodes, and for the pairs of states along edges."""
+        which = self._graph_of(np.size(np.asarray(y)), shape)
+        gold = self.encode_many([y], np.array([[self.n_parts[which], which]]))
+        return gold.dense(0, int(self.n_parts[which]))
+
+    def encode_many(self, ys: Any, shapes: Array) -> SparseVertices:
+        owners, indices, values = [], [], []
+        k, table = self.n_states, self.table
+        for y, which in zip(ys, shapes[:, 1].tolist()):
+            graph = self.graphs[which]
+            states = label_indices(y, k)
+            if states.size != graph.n_nodes:
+                raise ValueError(f"A graph of {graph.n_nodes} nodes has as many labels; got {states.size}.")
+            a, b = states[graph.edges[:, 0]], states[graph.edges[:, 1]]
+            edge = graph.n_nodes * k + np.arange(len(graph.edges)) * table.n_parts + table.index[a, b]
+            sign = table.sign[a, b]
+            indices += [np.arange(graph.n_nodes) * k + states, edge[sign != 0]]
+            values += [np.ones(graph.n_nodes), sign[sign != 0]]
+            owners.append(graph.n_nodes + int((sign != 0).sum()))
+        start = np.concatenate([[0], np.cumsum(owners)])
+        return SparseVertices(start, np.concatenate(indices), np.concatenate(values))
+
+    def _graph_of(self, n_nodes: int, shape: Shape | None) -> int:
+        if shape is not None:
+            return int(shape[1])
+        fit = np.flatnonzero(self.n_nodes == n_nodes)
+        if fit.size != 1:
+            raise ValueError(f"{fit.size} graphs have {n_nodes} nodes: give the shape (parts, graph).")
+        return int(fit[0])
+
+    def decode(self, vertex: Array) -> Array:
+        """The states of the nodes."""
+        n_nodes = self.graphs[self.shape(vertex)[1]].n_nodes
+        return np.argmax(vertex[: n_nodes * self.n_states].reshape(n_nodes, -1), axis=1)
+
+    def cost(
+        self, mu: Array, *, weights: Weights = None, nodes: Weights = None, normalized: bool = True
+    ) -> Array:
+        """1 on each wrong state, over the number of nodes where normalised; zero on edges.
+
+        `weights` of shape (K,) by gold state or (K, K) as [gold, predicted]; `nodes` of shape (n_nodes,).
+        """
+        return self._cost(mu, self.shape(mu), weights, nodes, normalized)
+
+    def cost_many(self, gold: SparseVertices, shapes: Array, **options: Any) -> Array:
+        nodes = one_each(options.pop("nodes", None), len(shapes), "nodes")
+        weights, normalized = options.get("weights"), options.get("normalized", True)
+        costs = [
+            self._cost(gold.dense(i, size), (size, which), weights, nodes[i], normalized)
+            for i, (size, which) in enumerate(shapes.tolist())
+        ]
+        return np.concatenate(costs)
+
+    def _cost(self, mu: Array, shape: Shape, weights: Weights, nodes: Weights, normalized: bool) -> Array:
+        n_nodes = int(self.n_nodes[shape[1]])
+        gold = np.argmax(mu[: n_nodes * self.n_states].reshape(n_nodes, -1), axis=1)
+        costs = row_costs(gold, self.n_states, weights, nodes) / (n_nodes if normalized else 1)
+        return np.concatenate([costs.ravel(), np.zeros(mu.size - costs.size)])
+
+
+@stored(
+    "a state for each node of a graph",
+    {"n_nodes": count, "edges": pairs_form, "n_states": count, "pairs": str},
+)
+class PairwiseGraph(PairwiseGraphs):
+    """Labellings of one graph (see `PairwiseGraphs`, the same for several graphs, for the parts).
+
+    Parameters
+    ----------
+    n_nodes : int
+    edges : integer array-like of shape (E, 2)
+    n_states : int
+    pairs : "full", "symmetric", "antisymmetric" or "potts"
+    """
+
+    def __init__(self, n_nodes: int, edges: ArrayLike, n_states: int, pairs: str = "full") -> None:
+        super().__init__([make_graph(n_nodes, edges)], n_states, pairs=pairs)
+        self.edges = self.graphs[0].edges
+
+    def arguments(self) -> dict[str, object]:
+        return {
+            "n_nodes": self.graphs[0].n_nodes,
+            "edges": self.edges,
+            "n_states": self.n_states,
+            "pairs": self.pairs,
+        }
+
+    @classmethod
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> Structure:
+        check_graph(arguments["n_nodes"], arguments["edges"])
+        return cls(**arguments)

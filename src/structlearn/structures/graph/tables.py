@@ -1,0 +1,43 @@
+"""How the score of a pair of states follows from the parts of an edge."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array
+
+#: Tables by name, in words.
+TABLES = {
+    "full": "a score for each pair of states",
+    "symmetric": "a score for each pair of states, whichever end has which",
+    "antisymmetric": "a score for each pair of unlike states, of the other sign where the ends are swapped",
+    "potts": "one score, where both ends have the same state",
+}
+
+
+class PairTable(NamedTuple):
+    """The table of an edge is sign[a, b] times its part index[a, b]."""
+
+    index: Array  # type: ignore[assignment]
+    sign: Array
+    n_parts: int
+
+
+def pair_table(kind: str, n_states: int) -> PairTable:
+    """The table of this name; ValueError for another."""
+    if kind not in TABLES:
+        raise ValueError(f"pairs is one of {', '.join(map(repr, TABLES))}; got {kind!r}.")
+    k = n_states
+    a, b = np.divmod(np.arange(k * k).reshape(k, k), k)
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    if kind == "full":
+        return PairTable(a * k + b, np.ones((k, k)), k * k)
+    if kind == "potts":
+        return PairTable(np.zeros((k, k), dtype=np.int64), (a == b).astype(np.float64), 1)
+    if kind == "symmetric":
+        return PairTable(low * k - low * (low - 1) // 2 + high - low, np.ones((k, k)), k * (k + 1) // 2)
+    above = low * (k - 1) - low * (low - 1) // 2 + high - low - 1
+    unlike = a != b
+    return PairTable(np.where(unlike, above, 0), np.sign(b - a).astype(np.float64), max(k * (k - 1) // 2, 1))
