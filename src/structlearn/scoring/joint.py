@@ -36,7 +36,7 @@ class JointRows(NamedTuple):
 
 
 class JointScoring(Scoring):
-    """theta_i = (X_i W, P_i V): labels by the rows X_i, pairs of labels, of edges, or segments by the rows P_i.
+    """theta_i = (X_i W, P_i V): labels by the rows X_i, pairs of labels or segments by the rows P_i.
 
     Parameters
     ----------
