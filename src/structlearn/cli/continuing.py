@@ -30,7 +30,9 @@ def continue_model(path: Path, task: Task, estimator: Any, training: Training) -
     features = (
         training.X.features
         if isinstance(training.X, NamedRows)
-        else Tagger.of(Bundle(None, training.notes, {}, training.arrays, training.bundled)).features_
+        else Tagger.of(
+            Bundle(None, training.notes, training.texts, training.arrays, training.bundled)
+        ).features_
     )
     continue_tagger(estimator, before, features)
     gone = set(before.classes_.tolist()) - {str(label) for one in training.y for label in one}

@@ -107,7 +107,7 @@ TASKS: Registry[TaskEntry] = Registry(
         TaskEntry(
             name="ner",
             what="spans of tokens, such as names",
-            made="structlearn.cli.tagging:TagSpans",
+            made="structlearn.cli.tagging:TagNames",
             estimator="Tagger",
             formats=_COLUMNS,
         ),

@@ -15,6 +15,8 @@ from structlearn.apps.tagging.pruning import drop_unused
 from structlearn.apps.tagging.tagger import FEATURES, Tagger, is_of_names, named_notes
 from structlearn.apps.text.features import starts_of_used
 from structlearn.apps.text.names import names_in
+from structlearn.apps.text.resources import parse_lexicons
+from structlearn.apps.text.templates import NAMES, default_usual
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
 from structlearn.cli.constraints import constraints_for, parse_constraints, partly, with_constraints
 from structlearn.cli.continuing import continue_model
@@ -50,22 +52,16 @@ if TYPE_CHECKING:
 
 #: --templates for files whose cells are the features
 CELLS = "cells"
+#: --usual for no usual labels
+NONE = "none"
 #: --templates for files of CRFsuite
 ITEMS = "crfsuite"
 #: --model
 CHAIN, SEGMENTS = "chain", "segments"
 _READING: dict[str, tuple[str, ...]] = dict.fromkeys(
     [
-        "label",
-        "columns",
-        "templates",
-        "transitions",
-        "min-count",
-        "hash-bits",
-        "keep-names",
-        "continue",
-        "with",
-        "constraints",
+        *("label", "columns", "templates", "transitions", "min-count", "hash-bits", "keep-names"),
+        *("continue", "with", "constraints", "lexicon", "clusters", "vectors", "usual"),
     ],
     (),
 )
@@ -86,6 +82,8 @@ class Tag(Task):
         "boundaries": ("start", "end"),
     }
     penalties = ("l2", "elasticnet", "l1")
+    #: whose defaults the templates are
+    task: ClassVar[str] = "tag"
     #: whether labels mark spans
     spans: ClassVar[bool] = False
     label: str | None = None
@@ -99,6 +97,10 @@ class Tag(Task):
     continue_: str | None = None
     constraints: str | None = None
     model: str | None = None
+    lexicon: tuple[str, ...] = ()
+    clusters: Path | None = None
+    vectors: Path | None = None
+    usual: str | None = None
 
     def check_parameters(self, parameters: dict[str, object]) -> None:
         """The l1 norm alone goes with softmax, which words have without being asked."""
@@ -133,21 +135,17 @@ class Tag(Task):
             raise DataError(f"{path} looks like a libsvm file: its labels are index:value entries.")
         constraints = constraints_for(labels, self.constraints, spans=self.spans, error=tokens.error)
         if not self.with_ and self._brings_features(tokens, plan.label):
+            if self._has_resources:
+                raise ValueError("--lexicon, --clusters, --vectors and --usual go with columns of words.")
             return self._for_training(read_cells(tokens, tokens.layout.place(plan.label)), constraints)
-        tagger = Tagger(
-            taggers=taggers_with(self.with_, plan) or None,
-            columns=plan.columns,
-            templates=plan.templates,
-            transitions=self.transitions,
-            min_count=self.min_count,
-            hash_bits=self.hash_bits,
-        )
-        X = tagger.fit_features(plan.applied(tokens))
+        tagger = self._tagger(plan.columns, plan.templates)
+        tagger.set_params(taggers=taggers_with(self.with_, plan) or None)
+        X = tagger.fit_features(plan.applied(tokens), partly(labels))
         training = Training(
             X,
             labels,
             tagger.notes(plan, self.transitions),
-            {},
+            tagger.derived_.texts(),
             summary_of(X.rows, tokens),
             tagger.arrays(),
             tagger.problem_parameters(len(tokens)),
@@ -160,17 +158,42 @@ class Tag(Task):
         """With constraints, and `_` for what is not known."""
         return with_constraints(training._replace(y=partly(training.y)), constraints)
 
+    def _tagger(self, columns: Sequence[str] = ("word",), templates: str | None = None) -> Tagger:
+        """The tagger that the flags describe."""
+        return Tagger(
+            columns=columns,
+            templates=templates,
+            transitions=self.transitions,
+            min_count=self.min_count,
+            hash_bits=self.hash_bits,
+            task=self.task,
+            lexicons=parse_lexicons(self.lexicon),
+            clusters=self.clusters,
+            vectors=self.vectors,
+            usual=self._usual(),
+        )
+
+    def _usual(self) -> str:
+        """Templates of usual labels: those given, or the task's unless templates are given."""
+        of_task = default_usual(task=self.task) if self.templates is None else None
+        return "" if self.usual == NONE else self.usual or of_task or ""
+
     @property
     def _is_free(self) -> bool:
         """Whether no flag says what a file's columns are."""
         return self.templates is None and self.columns is None and self.label is None
 
+    @property
+    def _has_resources(self) -> bool:
+        return bool(self.lexicon or self.clusters or self.vectors or self.usual)
+
     def _read_items(self, path: Path, target: str | None) -> Training:
         """Read a file of CRFsuite, whose features have names."""
-        given = (self.columns, self.label, target, self.transitions, self.with_ or None)
-        if any(one is not None for one in given):
+        of_columns = (self.columns, self.label, target, self.transitions, self.with_ or None)
+        if any(given is not None for given in of_columns) or self._has_resources:
             raise ValueError(
-                "--label, --columns, --transitions and --with go with column files, not with CRFsuite's."
+                "--label, --columns, --transitions, --with, --lexicon, --clusters, --vectors and --usual go "
+                "with column files, not with CRFsuite's."
             )
         features = TokenFeatures(self.min_count, self.hash_bits, self.keep_names or None)
         file = CrfsuiteFile(path)
@@ -211,7 +234,11 @@ class Tag(Task):
     def _plan(self, names: tuple[str, ...], label: str | None) -> Plan:
         columns = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
         templates = None if self.templates == CELLS else self.templates
-        return make_plan(names, label, columns, templates, self.transitions, columns_with(self.with_))
+        resources = self._tagger().resources()
+        bundled = columns_with(self.with_)
+        return make_plan(
+            names, label, columns, templates, self.transitions, bundled, task=self.task, resources=resources
+        )
 
     def _wanted(self, names: tuple[str, ...], label: str | None) -> list[str]:
         plan = self._plan(names, label)
@@ -281,7 +308,9 @@ class Tag(Task):
         ]
         names, rows = self.feature_names(bundle), cast(Sequence[Any], X)
         if FEATURES in bundle.arrays:
-            names = looked_up(names_in(Tagger.of(bundle).features_, source.tokens), names)
+            tagger = Tagger.of(bundle)
+            text = tagger.derived_.add(tagger._tokens(source.tokens))
+            names = looked_up(names_in(tagger.features_, text), names)
         return text_page(
             sentences,
             title=f"Tagged text of {plain(path.name)}",
@@ -363,6 +392,12 @@ class TagSegments(TagSpans):
         found = super().training(path, target)
         kept = {name: found.parameters[name] for name in ("loss", "regularization", "tol", "cost")}
         return found._replace(parameters=kept)
+
+
+class TagNames(TagSpans):
+    """Spans that are names; its templates and usual labels are made for them."""
+
+    task: ClassVar[str] = NAMES
 
 
 def _confidences(estimator: ChainClassifier, X: Any, predicted: list[Array]) -> Iterator[float]:

@@ -193,6 +193,31 @@ class ReadingOptions:
             "[default: below a million]",
         ),
     ] = False
+    lexicon: Annotated[
+        list[str] | None,
+        option(
+            "NAME=FILE", "tag, chunk, ner: a list of phrases, one a line, as the column NAME. Repeatable."
+        ),
+    ] = None
+    clusters: Annotated[
+        Path | None,
+        option("FILE", "tag, chunk, ner: word clusters (bits word count, or word cluster) as a column."),
+    ] = None
+    vectors: Annotated[
+        Path | None,
+        option(
+            "FILE.vec",
+            "tag, chunk, ner: word vectors (fastText's text format), clusters of which are a column.",
+        ),
+    ] = None
+    usual: Annotated[
+        str | None,
+        option(
+            "T",
+            "tag, chunk, ner: templates whose values' usual labels are columns, or none.  [default: for ner, "
+            "see docs/tagging.md]",
+        ),
+    ] = None
 
     continue_: Annotated[
         str | None,

@@ -49,7 +49,9 @@ def explained(tagger: Tagger, X: Sentences) -> Iterator[list[Explanation]]:
     chain = tagger._asked()
     if isinstance(tagger.features_, TokenFeatures):
         return explanations(chain, X)  # type: ignore[arg-type]
-    names = looked_up(names_in(tagger.features_, tagger._tokens(X)), feature_names(tagger))
+    names = looked_up(
+        names_in(tagger.features_, tagger.derived_.add(tagger._tokens(X))), feature_names(tagger)
+    )
     return explanations(chain, tagger.rows(X), names)
 
 

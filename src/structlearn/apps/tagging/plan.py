@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from structlearn.apps.text import default_templates, parse_templates
+from structlearn.apps.text.resources import Resources, derived_names
 from structlearn.data import CONLLU, Tokens
 from structlearn.storage.schema import check_form
 
@@ -33,6 +34,8 @@ class Plan:
     aliases : names that templates may use beside the file's own
     templates : str
     bundled : columns that taggers inside the model fill, as templates call them; a file may lack them
+    derived : columns that are made, which the file lacks
+    needs : columns of the file that they are made of
     """
 
     names: tuple[str, ...]
@@ -40,6 +43,8 @@ class Plan:
     aliases: dict[str, str]
     templates: str
     bundled: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
     @property
     def conllu(self) -> bool:
@@ -48,10 +53,11 @@ class Plan:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What templates and bundled taggers look at, as templates call it, in the order of the file."""
+        """What is looked at, as templates call it, in the order of the file's columns."""
         atoms = (atom for template in parse_templates(self.templates) for atom in template.atoms)
         words = list(self.aliases)[:1] if self.bundled else []
-        places = {one: self._place(one) for one in (*words, *(atom.column for atom in atoms))}
+        looked = (*words, *(atom.column for atom in atoms), *self.needs)
+        places = {one: self._place(one) for one in looked if one not in self.derived}
         return tuple(sorted(places, key=places.__getitem__))
 
     def _place(self, column: str) -> int:
@@ -110,8 +116,9 @@ class Plan:
     def from_notes(cls, notes: dict[str, Any]) -> Plan:
         """The plan of a model's notes; ValueError if they are of none."""
         check_form(notes, _NOTES, "notes")
+        derived, needs = derived_names(notes)
         plan = cls(tuple(notes["names"]), notes["label"], notes["aliases"], notes["templates"])
-        plan = replace(plan, bundled=tuple(notes.get("bundled", ())))
+        plan = replace(plan, bundled=tuple(notes.get("bundled", ())), derived=derived, needs=needs)
         if plan.label not in plan.names:
             raise ValueError("notes.label must be one of notes.names")
         _ = plan.columns  # which must be among the names, too
@@ -125,6 +132,9 @@ def make_plan(
     templates: str | None = None,
     transitions: str | None = None,
     bundled: Sequence[str | None] = (),
+    *,
+    task: str = "tag",
+    resources: Resources | None = None,
 ) -> Plan:
     """Resolve what was asked for against a file's columns; ValueError where it does not fit.
 
@@ -134,6 +144,8 @@ def make_plan(
     templates : those of `default_templates` unless given
     transitions : templates to be had beside them
     bundled : columns that taggers fill; None is the first beside the words, or a new one, "pos"
+    task : whose default templates, "tag" or "ner"
+    resources : which columns are to be derived
     """
     conllu = names == CONLLU
     if len(names) < 2:
@@ -148,8 +160,11 @@ def make_plan(
     called = [*aliases, *chosen[len(aliases) :]]
     filled = tuple(one or (called[1] if len(called) > 1 else _TAGS) for one in bundled)
     called += [one for one in filled if one not in called]
-    all_templates = f"{templates or default_templates(called)} {transitions or ''}".strip()
-    plan = Plan(names, target, aliases, all_templates, filled)
+    all_templates = f"{templates or default_templates(called, task)} {transitions or ''}".strip()
+    resources = resources or Resources({})
+    resources.check([*called, *names])
+    derived = tuple(resources.names), tuple(resources.needs)
+    plan = Plan(names, target, aliases, all_templates, filled, *derived)
     for column in plan.columns:
         if plan.own_name(column) == target:
             raise ValueError(f"column {column} is the label, so that templates cannot look at it.")

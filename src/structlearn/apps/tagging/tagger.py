@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +18,20 @@ from structlearn.apps.tagging.pipeline import Taggers, check_taggers, taggers_of
 from structlearn.apps.tagging.plan import Plan
 from structlearn.apps.tagging.pruning import drop_unused
 from structlearn.apps.tagging.raw import RawText
-from structlearn.apps.text import Templates, TextFeatures, default_templates, parse_templates
+from structlearn.apps.text import (
+    Templates,
+    TextFeatures,
+    default_templates,
+    default_usual,
+    parse_templates,
+)
+from structlearn.apps.text.lexicon import LexiconSource
+from structlearn.apps.text.resources import DerivedColumns, Resources, derived_names
 from structlearn.core.contract import Array
 from structlearn.data import Tokens
 from structlearn.estimators import ChainClassifier
 from structlearn.estimators.allowed import Allowed
+from structlearn.estimators.choices import one_of
 from structlearn.estimators.constraints import Constraints
 from structlearn.estimators.inputs import Stacked, for_no_examples
 from structlearn.estimators.persistence import Bundle, load_bundle, save_bundle
@@ -32,6 +41,7 @@ from structlearn.solvers.solution import Certificate, History
 from structlearn.storage.model_file import damaged
 from structlearn.storage.schema import check_form
 
+TASKS = ("tag", "chunk", "ner")
 #: the name of the vocabulary in a model file
 FEATURES = "features"
 TOL = 0.01
@@ -61,6 +71,16 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
         Names of the columns of a token, the word first: ("word", "pos") for sentences of (word, tag) pairs.
     templates : str, list or None
         See `structlearn.apps.text.templates`; `default_templates(columns)` unless given.
+    task : {"tag", "chunk", "ner"}
+        "ner" (names) has default templates and usual labels of its own.
+    lexicons : dict, optional
+        Lists of phrases, or files of a phrase a line, by names: columns that say where the phrases are.
+    clusters, vectors : path, optional
+        Files of word clusters (``bits word count`` or ``word cluster``) and of word vectors, of which
+        clusters are made: the columns ``cluster`` and ``vector``.
+    usual : str, list or None
+        Templates whose values' usual labels in the training text become the columns ``usual1``, ``usual2``
+        ...; "" for none, those of the task unless these or `templates` are given.
     transitions : str, list or None
         Templates whose features score pairs of neighbouring labels, too, so that transitions depend on what
         is seen. Each feature takes K * K weights.
@@ -106,6 +126,11 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
     transitions: Templates | None = None
     min_count: int = 1
     hash_bits: int | None = None
+    task: str = "tag"
+    lexicons: Mapping[str, LexiconSource] | None = None
+    clusters: str | Path | None = None
+    vectors: str | Path | None = None
+    usual: Templates | None = None
     keep_names: bool | None = None
     loss: str = "softmax"
     regularization: float | None = None
@@ -126,7 +151,7 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
         Where a label is not known there may be a set of labels, or None for any.
         """
         before = copy(self) if self.warm_start and hasattr(self, "chain_") else None
-        rows = self.fit_features(X)
+        rows = self.fit_features(X, y)
         others = {name: value for name, value in (self.chain_options or {}).items() if name != "cost"}
         self.chain_ = ChainClassifier(
             **self.problem_parameters(len(rows)),
@@ -147,24 +172,40 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
                 self.features_.keep(used)
         return self
 
-    def fit_features(self, X: Sentences) -> Stacked:
-        """Learn the features of sentences, and make the rows of them that the chain is trained on."""
+    def fit_features(self, X: Sentences, y: Labels | None = None) -> Stacked:
+        """Learn the features of sentences, and make the rows of them that the chain is trained on.
+
+        Usual labels are learnt from y.
+        """
         if is_named(X):
             return self._fit_named(X)
         if self.keep_names:
             raise ValueError("keep_names goes with features by name; those of templates have none.")
-        templates = parse_templates(self.templates or default_templates(self.columns))
+        one_of("task", self.task, TASKS)
+        templates = parse_templates(self.templates or default_templates(self.columns, self.task))
         if self.transitions is not None:
             templates = parse_templates([*templates, *parse_templates(self.transitions)])
-        tokens = self._tokens(X)
+        resources = self.resources()
+        resources.check(self.columns)
+        tokens, self.derived_ = resources.learn(self._tokens(X), y)
+        templates = self.derived_.completed(templates)
         self.features_: Any = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
         return Stacked(self.features_.transform(tokens), tokens.lengths)
 
+    def resources(self) -> Resources:
+        """Which columns are to be derived, by the parameters or by the task."""
+        word = "word" if "word" in self.columns else self.columns[0]
+        of_task = default_usual(word, self.task) if self.templates is None else None
+        usual = of_task if self.usual is None else self.usual
+        return Resources(self.lexicons or {}, self.clusters, self.vectors, usual, word)
+
     def _fit_named(self, X: Sequence[Sequence[TokenForm]]) -> Stacked:
-        if len(self.columns) > 1 or self.templates is not None or self.transitions is not None:
+        of_words = (self.templates, self.transitions, self.lexicons, self.clusters, self.vectors, self.usual)
+        if len(self.columns) > 1 or any(given is not None for given in of_words):
             raise ValueError(
-                "Tokens that are dicts or lists are features, which columns, templates and transitions do "
-                "not go with; write a token of several columns as a tuple."
+                "Tokens that are dicts or lists are features, which columns, templates, transitions, "
+                "lexicons, clusters, vectors and usual do not go with; write a token of several columns as "
+                "a tuple."
             )
         self.features_ = TokenFeatures(self.min_count, self.hash_bits, self.keep_names)
         return self.features_.fit_transform(X)
@@ -186,7 +227,7 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
             if isinstance(X, Tokens):
                 raise ValueError("The tagger was trained on features by name; give dicts or lists of names.")
             return self.features_.transform(X)
-        tokens = self._tokens(X)
+        tokens = self.derived_.add(self._tokens(X))
         return Stacked(self.features_.transform(tokens), tokens.lengths)
 
     @for_no_examples
@@ -252,21 +293,27 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
         *names, label = map(str, range(len(self._given) + 1))
         templates = " ".join(map(str, self.features_.templates))
         inner = self.taggers or {}
-        plan = Plan((*names, label), label, dict(zip(self._given, names)), templates, tuple(inner))
+        derived = derived_names(self.derived_.notes())
+        plan = Plan((*names, label), label, dict(zip(self._given, names)), templates, tuple(inner), *derived)
         extra = self.transitions
         transitions = None if extra is None else " ".join(map(str, parse_templates(extra)))
-        notes = {"task": "tag", **self.notes(plan, transitions)}
+        notes = {"task": self.task, **self.notes(plan, transitions)}
         kept = {name: one.bundle() for name, one in inner.items()}
-        return Bundle(chain, notes, arrays=self.arrays(), bundled=kept)
+        return Bundle(chain, notes, self.derived_.texts(), self.arrays(), bundled=kept)
 
     def notes(self, plan: Plan, transitions: str | None) -> dict[str, object]:
         """What a model file says of the words and their features; and that a `Tagger` can read it."""
         numbered = {"min_count": self.features_.min_count, "hash_bits": self.features_.hash_bits}
-        return {**plan.as_notes(), "application": "Tagger", **numbered, "transitions": transitions}
+        told = {"templates": " ".join(map(str, self.features_.templates)), **self.derived_.notes()}
+        return {**plan.as_notes(), "application": "Tagger", **numbered, "transitions": transitions, **told}
 
     def arrays(self) -> dict[str, Array]:
-        """The vocabulary, as a model file holds it, and the strings that its names are made of."""
-        return {FEATURES: self.features_.keys_, **stored_strings(self.features_)}
+        """The vocabulary and the derived columns, and the strings that names of features are made of."""
+        return {
+            FEATURES: self.features_.keys_,
+            **stored_strings(self.features_),
+            **self.derived_.arrays(),
+        }
 
     @classmethod
     def load(cls, path: str | Path) -> Tagger:
@@ -284,14 +331,17 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
         """The tagger of a model file; ValueError if its notes are of none. A chain may be missing."""
         chain = bundle.estimator
         words: dict[str, Any] = {}
+        derived = DerivedColumns()
         features: TextFeatures | TokenFeatures
         if is_of_names(bundle):
             features, words["keep_names"] = chain.features_, chain.features_.keep_names
         else:
             plan, features = Plan.from_notes(bundle.notes), _features_of(bundle)
             words |= {"columns": plan.columns, "templates": bundle.notes["templates"]}
-            words["transitions"] = bundle.notes.get("transitions")
+            words |= {"transitions": bundle.notes.get("transitions"), "task": bundle.notes.get("task", "tag")}
             words["taggers"] = taggers_of(bundle, cls, plan.bundled) or None
+            derived = DerivedColumns.from_stored(bundle)
+            words |= derived.parameters()
         names = ("loss", "regularization", "penalty", "l1_ratio", "tol", "constraints")
         shared = names if chain is not None else ()
         self = cls(
@@ -301,6 +351,7 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
             **{name: getattr(chain, name) for name in shared if hasattr(chain, name)},
         )
         self.features_ = features
+        self.derived_ = derived
         if chain is not None:
             self.chain_ = chain
         return self

@@ -1,6 +1,21 @@
 """Words and their annotations as sparse features, by templates."""
 
 from structlearn.apps.text.features import TextFeatures
-from structlearn.apps.text.templates import Atom, Template, Templates, default_templates, parse_templates
+from structlearn.apps.text.templates import (
+    Atom,
+    Template,
+    Templates,
+    default_templates,
+    default_usual,
+    parse_templates,
+)
 
-__all__ = ["Atom", "Template", "Templates", "TextFeatures", "default_templates", "parse_templates"]
+__all__ = [
+    "Atom",
+    "Template",
+    "Templates",
+    "TextFeatures",
+    "default_templates",
+    "default_usual",
+    "parse_templates",
+]

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from structlearn.apps.text.keys import KeyTable, add_atom
 from structlearn.apps.text.templates import Templates, parse_templates
-from structlearn.apps.text.views import hashes, text_hash, view_named
+from structlearn.apps.text.views import text_hash, viewed
 from structlearn.core.contract import Array
 from structlearn.data import Tokens
 
@@ -71,7 +71,7 @@ class TextFeatures:
         """Learn the vocabulary of a training text."""
         if self.hash_bits is not None:
             return self.with_keys(np.empty(0, dtype=np.uint64))
-        found = [_frequent(keys, self.min_count) for keys in self._keys(tokens)]
+        found = [_frequent(keys, self.min_count) for keys in self.keys(tokens)]
         self.starts_ = np.concatenate([[0], np.cumsum([keys.size for keys in found])])
         self.strings_ = {name: tokens.column(name).strings for name in self.columns}
         return self.with_keys(np.concatenate(found))
@@ -114,26 +114,26 @@ class TextFeatures:
 
     def places(self, tokens: Tokens) -> Iterator[Array]:
         """The column of each token's feature, template by template; -1 where there is none."""
-        return map(self._places, self._keys(tokens))
+        return map(self._places, self.keys(tokens))
 
     def _places(self, keys: Array) -> Array:
         if self.hash_bits is None:
             return self._table.places(keys)
         return np.where(keys != 0, keys >> np.uint64(64 - self.hash_bits), -1)
 
-    def _keys(self, tokens: Tokens) -> Iterator[Array]:
-        """The key of each token, template by template."""
+    def keys(self, tokens: Tokens) -> Iterator[Array]:
+        """The key of each token, template by template; zero where there is no feature."""
         first = np.concatenate([[0], np.cumsum(tokens.lengths)])
         columns = {name: tokens.column(name) for name in self.columns}
-        values: dict[tuple[str, str], Array] = {}
+        values: dict[tuple[str, str], tuple[Array, Array]] = {}
         for template in self.templates:
             keys = np.full(tokens.n_tokens, text_hash(str(template)), dtype=np.uint64)
             for atom in template.atoms:
                 kind = atom.column, atom.view
-                codes, strings = columns[atom.column]
                 if kind not in values:
-                    values[kind] = hashes(view_named(atom.view), strings)
-                add_atom(values[kind], codes, first, atom.offset, keys)
+                    values[kind] = viewed(atom.view, columns[atom.column], first)
+                codes, hashed = values[kind]
+                add_atom(hashed, codes, first, atom.offset, keys)
             yield keys
 
 

@@ -7,12 +7,13 @@ atom may have is taken off a key, and what is left is looked up among all that t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from structlearn.apps.text.features import TextFeatures
 from structlearn.apps.text.keys import MULTIPLIERS, OUTSIDE, SHIFTS
+from structlearn.apps.text.runs import SENTENCE_VIEWS, possible_values
 from structlearn.apps.text.templates import Atom, Template
 from structlearn.apps.text.views import hashes, text_hash, view_named
 from structlearn.core.contract import Array
@@ -71,6 +72,9 @@ def _value_at(atom: Atom, column: Column, a: int, b: int, t: int) -> str:
     """What an atom sees from token t of the sentence a:b."""
     at = t + atom.offset
     if a <= at < b:
+        if atom.view in SENTENCE_VIEWS:
+            sentence = [column.strings[code] for code in column.codes[a:b].tolist()]
+            return str(SENTENCE_VIEWS[atom.view](sentence)[at - a])
         return str(view_named(atom.view)(column.strings[column.codes[at]]))
     return _before(a - at) if at < a else _after(at - b)
 
@@ -119,8 +123,11 @@ def _joined(
 
 def _table(atom: Atom, strings: Sequence[str]) -> tuple[Array, list[str]]:
     """The values that an atom may have, as keys are made of them, and as text."""
-    view = view_named(atom.view)
-    texts = list(dict.fromkeys(text for text in map(view, strings) if text is not None))
+    if atom.view in SENTENCE_VIEWS:
+        seen: Iterable[str | None] = possible_values(atom.view, strings)
+    else:
+        seen = map(view_named(atom.view), strings)
+    texts = list(dict.fromkeys(text for text in seen if text is not None))
     outside = {2 * k: _before(k) for k in range(1, 1 - atom.offset)}
     outside |= {2 * k + 1: _after(k) for k in range(atom.offset)}
     ends = np.array([OUTSIDE * code % _ONE_TO_64 for code in outside], dtype=np.uint64)

@@ -4,7 +4,8 @@ The notation, by example. Templates are separated by spaces or line ends:
 
     word             the word itself
     pos[-1]          the tag of the token before
-    word.suffix3     the last three letters (also lower, norm, shape, prefixN)
+    word.suffix3     the last three letters (also lower, norm, shape, pattern, prefixN)
+    word.before      the nearest word before that is not capitalised (also after, first, last, place)
     pos[-1]&pos      both together, one feature for each pair
     word[-2..2]      five templates: offsets -2 to 2
     word.suffix1..4  four templates: suffix1 to suffix4
@@ -19,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from structlearn.apps.text.views import view_named
+from structlearn.apps.text.views import check_view
 
 _ATOM = re.compile(
     r"(?P<column>\w+?)(?:\.(?P<view>[a-z]+)(?P<size>\d+)?(?:\.\.(?P<last_size>\d+))?)?"
@@ -37,6 +38,18 @@ _OTHER = (
     "{0}[-2]&{0}[-1]&{0} {0}[-1]&{0}&{0}[1] {0}&{0}[1]&{0}[2]"
 )
 
+#: the task of names; its defaults were chosen inside the training file of CoNLL-2002 (benchmarks/names.py)
+NAMES = "ner"
+_NAME_WORD = (
+    "{0}[-2..2] {0}.lower[-4..-3] {0}.lower[-1..1] {0}.lower[3..4] {0}.prefix1..4 {0}.suffix1..4 "
+    "{0}.pattern[-2..2] {0}.pattern[-1]&{0}.pattern {0}.pattern&{0}.pattern[1] "
+    "{0}.pattern[-1]&{0}.pattern&{0}.pattern[1] {0}.before {0}.after {0}.first {0}.last {0}.place "
+    "{0}.place&{0}.shape {0}.place&{0}.lower[-1] {0}.place&{0}.lower[1] {0}.first&{0}.last "
+    "{0}.place&{0}.before {0}.place&{0}.after {0}.quoted[-1..1] {0}.quoted&{0}.shape"
+)
+_NAME_OTHER = "{0}[-2..2] {0}[-1]&{0} {0}&{0}[1]"
+_NAME_USUAL = "{0} {0}.suffix4 {0}.lower {0}.before"
+
 
 @dataclass(frozen=True)
 class Atom:
@@ -52,7 +65,7 @@ class Atom:
     offset: int = 0
 
     def __post_init__(self) -> None:
-        view_named(self.view)
+        check_view(self.view)
 
     def __str__(self) -> str:
         view = "" if self.view == "same" else f".{self.view}"
@@ -88,14 +101,20 @@ def parse_templates(templates: Templates) -> tuple[Template, ...]:
     return tuple(found)
 
 
-def default_templates(columns: Sequence[str] = ("word",)) -> str:
-    """Templates for columns of which the first holds words and the others tags.
+def default_templates(columns: Sequence[str] = ("word",), task: str = "tag") -> str:
+    """Templates for columns of which the first holds words and the others tags; of names ("ner"), other ones.
 
     >>> default_templates(["word", "pos"]).split()[-1]
     'pos&pos[1]&pos[2]'
     """
     word, *others = columns
-    return " ".join([_WORD.format(word), *(_OTHER.format(other) for other in others)])
+    of_word, of_other = (_NAME_WORD, _NAME_OTHER) if task == NAMES else (_WORD, _OTHER)
+    return " ".join([of_word.format(word), *(of_other.format(other) for other in others)])
+
+
+def default_usual(word: str = "word", task: str = "tag") -> str | None:
+    """Templates whose values' usual labels are columns: of names some, else none."""
+    return _NAME_USUAL.format(word) if task == NAMES else None
 
 
 def _expanded(text: str) -> Iterator[Template]:

@@ -1,0 +1,58 @@
+"""Columns that are made of others, for templates to look at: lexicons, clusters, usual labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+from structlearn.core.contract import Array
+from structlearn.core.wording import quoted
+from structlearn.data import Column, Tokens
+
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+class Stored(NamedTuple):
+    """What a model file holds of a derived column: JSON notes, texts and arrays by name."""
+
+    notes: dict[str, str]
+    texts: dict[str, list[str]]
+    arrays: dict[str, Array]
+
+
+class Derived(Protocol):
+    """Adds columns to a text."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that are added."""
+
+    @property
+    def needs(self) -> list[str]:
+        """Columns that are looked at."""
+
+    @property
+    def default_templates(self) -> str:
+        """Templates that look at them, unless templates are given."""
+
+    def add(self, tokens: Tokens) -> Tokens:
+        """A text with the columns."""
+
+    def stored(self) -> Stored:
+        """As a model file has it."""
+
+
+def with_columns(tokens: Tokens, columns: Mapping[str, Column]) -> Tokens:
+    """A text with more columns."""
+    return replace(tokens, columns={**tokens.columns, **columns})
+
+
+def check_name(name: str) -> str:
+    """`name` if templates can name a column so."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"{quoted(name)} cannot name a lexicon: use letters, digits and _, a letter first, as PERSON."
+        )
+    return name
