@@ -15,14 +15,14 @@ from structlearn.apps.tagging.pruning import drop_unused
 from structlearn.apps.tagging.tagger import FEATURES, Tagger, is_of_names, named_notes
 from structlearn.apps.text.features import starts_of_used
 from structlearn.apps.text.names import names_in
-from structlearn.apps.text.resources import parse_lexicons
-from structlearn.apps.text.templates import NAMES, default_usual
+from structlearn.apps.text.templates import NAMES
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
 from structlearn.cli.constraints import constraints_for, parse_constraints, partly, with_constraints
 from structlearn.cli.continuing import continue_model
 from structlearn.cli.formats import ENTRY
 from structlearn.cli.label_table import span_figures, token_figures
 from structlearn.cli.labels import positions
+from structlearn.cli.resources import described_tagger, has_resources
 from structlearn.cli.task import ELASTIC, STRUCTURED, Inputs, Scores, Task, Training
 from structlearn.cli.with_models import columns_with, taggers_with
 from structlearn.core.contract import Array
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
 #: --templates for files whose cells are the features
 CELLS = "cells"
-#: --usual for no usual labels
-NONE = "none"
 #: --templates for files of CRFsuite
 ITEMS = "crfsuite"
 #: --model
@@ -135,10 +133,10 @@ class Tag(Task):
             raise DataError(f"{path} looks like a libsvm file: its labels are index:value entries.")
         constraints = constraints_for(labels, self.constraints, spans=self.spans, error=tokens.error)
         if not self.with_ and self._brings_features(tokens, plan.label):
-            if self._has_resources:
+            if has_resources(self):
                 raise ValueError("--lexicon, --clusters, --vectors and --usual go with columns of words.")
             return self._for_training(read_cells(tokens, tokens.layout.place(plan.label)), constraints)
-        tagger = self._tagger(plan.columns, plan.templates)
+        tagger = described_tagger(self, plan.columns, plan.templates)
         tagger.set_params(taggers=taggers_with(self.with_, plan) or None)
         X = tagger.fit_features(plan.applied(tokens), partly(labels))
         training = Training(
@@ -158,39 +156,15 @@ class Tag(Task):
         """With constraints, and `_` for what is not known."""
         return with_constraints(training._replace(y=partly(training.y)), constraints)
 
-    def _tagger(self, columns: Sequence[str] = ("word",), templates: str | None = None) -> Tagger:
-        """The tagger that the flags describe."""
-        return Tagger(
-            columns=columns,
-            templates=templates,
-            transitions=self.transitions,
-            min_count=self.min_count,
-            hash_bits=self.hash_bits,
-            task=self.task,
-            lexicons=parse_lexicons(self.lexicon),
-            clusters=self.clusters,
-            vectors=self.vectors,
-            usual=self._usual(),
-        )
-
-    def _usual(self) -> str:
-        """Templates of usual labels: those given, or the task's unless templates are given."""
-        of_task = default_usual(task=self.task) if self.templates is None else None
-        return "" if self.usual == NONE else self.usual or of_task or ""
-
     @property
     def _is_free(self) -> bool:
         """Whether no flag says what a file's columns are."""
         return self.templates is None and self.columns is None and self.label is None
 
-    @property
-    def _has_resources(self) -> bool:
-        return bool(self.lexicon or self.clusters or self.vectors or self.usual)
-
     def _read_items(self, path: Path, target: str | None) -> Training:
         """Read a file of CRFsuite, whose features have names."""
         of_columns = (self.columns, self.label, target, self.transitions, self.with_ or None)
-        if any(given is not None for given in of_columns) or self._has_resources:
+        if any(given is not None for given in of_columns) or has_resources(self):
             raise ValueError(
                 "--label, --columns, --transitions, --with, --lexicon, --clusters, --vectors and --usual go "
                 "with column files, not with CRFsuite's."
@@ -234,7 +208,7 @@ class Tag(Task):
     def _plan(self, names: tuple[str, ...], label: str | None) -> Plan:
         columns = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
         templates = None if self.templates == CELLS else self.templates
-        resources = self._tagger().resources()
+        resources = described_tagger(self).resources()
         bundled = columns_with(self.with_)
         return make_plan(
             names, label, columns, templates, self.transitions, bundled, task=self.task, resources=resources

@@ -1,0 +1,43 @@
+"""Flags of `tag`, `chunk` and `ner` that say what a tagger knows beside the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from structlearn.apps.tagging.tagger import Tagger
+from structlearn.apps.text.resources import parse_lexicons
+from structlearn.apps.text.templates import default_usual
+
+if TYPE_CHECKING:
+    from structlearn.cli.tagging import Tag
+
+#: --usual for no usual labels
+NONE = "none"
+
+
+def described_tagger(task: Tag, columns: Sequence[str] = ("word",), templates: str | None = None) -> Tagger:
+    """The tagger that the flags describe."""
+    return Tagger(
+        columns=columns,
+        templates=templates,
+        transitions=task.transitions,
+        min_count=task.min_count,
+        hash_bits=task.hash_bits,
+        task=task.task,
+        lexicons=parse_lexicons(task.lexicon),
+        clusters=task.clusters,
+        vectors=task.vectors,
+        usual=_usual(task),
+    )
+
+
+def _usual(task: Tag) -> str:
+    """Templates of usual labels: those given, or the task's unless templates are given."""
+    of_task = default_usual(task=task.task) if task.templates is None else None
+    return "" if task.usual == NONE else task.usual or of_task or ""
+
+
+def has_resources(task: Tag) -> bool:
+    """Whether a flag asks for derived columns."""
+    return bool(task.lexicon or task.clusters or task.vectors or task.usual)
