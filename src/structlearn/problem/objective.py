@@ -21,11 +21,11 @@ import numpy as np
 
 from structlearn.core.contract import Array, gram, project, strong_convexity
 from structlearn.core.errors import OracleError
-from structlearn.core.kernels import is_implemented, kernel
+from structlearn.core.kernels import is_implemented
 from structlearn.core.memory import Memory
 from structlearn.core.rounding import MATERIAL, Bound, Magnitude
 from structlearn.core.threads import Team
-from structlearn.problem.oracle import GoldVertices, Losses, Oracle
+from structlearn.problem.oracle import GoldVertices, Losses, Oracle, pullback_shared
 from structlearn.problem.penalties import Penalty, SquaredL2, squared_part
 from structlearn.problem.problem import Predictions as Predictions
 from structlearn.problem.regularizers import Regularizer, Zero
@@ -278,8 +278,7 @@ class Objective:
         """What P and D add up, for bounds of their rounding errors."""
         entries = self.most_entries + self.scoring.shapes[:, 0]  # an entry may be as large as there are rows
         accuracy = self.regularizer.accuracy(self.structure)
-        known = self.scoring, entries, self.cost, self.weight, accuracy
-        return Magnitude.of_examples(*known, self.n_jobs)
+        return Magnitude.of_examples(self.scoring, entries, self.cost, self.weight, accuracy, self.n_jobs)
 
     def primal_rounding(self, w: Array, value: float) -> float:
         return self.magnitude.primal(w, value)
@@ -320,9 +319,9 @@ class Objective:
             self.scoring.pullback(-vertices, first, last, pulled)
             shared -= shared_sum
             losses += found
-        if self.structure.bounded:  # answers may be below the maximum: its bound, asked for again
-            return Predictions(pulled, cost + losses.gain, self.primal(w))
-        return Predictions(pulled, cost + losses.gain, self._primal_from(w, losses))
+        bounded = self.structure.bounded  # answers may be below the maximum, of which there is a bound
+        primal = self.primal(w) if bounded else self._primal_from(w, losses)
+        return Predictions(pulled, cost + losses.gain, primal)
 
     # ---- single examples ---------------------------------------------------------------------------
 
@@ -387,19 +386,3 @@ class Objective:
             self.scoring.pullback(-local, first, last, pulled)
         pulled /= self.regularization
         return pulled, cost
-
-
-@kernel
-def pullback_shared(
-    blocks: ExampleBlocks, first: int, last: int, z: Array, local: Array, shared: Array
-) -> None:
-    """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
-    n_shared = shared.size
-    offset = blocks.start[first]
-    for i in range(first, last):
-        p = blocks.weight[i]
-        begin, end = blocks.start[i], blocks.start[i + 1]
-        for j in range(begin, end):
-            local[j - offset] = p * z[j + i * n_shared]
-        for j in range(n_shared):
-            shared[j] -= p * z[end + i * n_shared + j]

@@ -300,3 +300,17 @@ def maximize_chunk(
         for j in range(shared.size):
             shared_sum[j] += p * s[size + j]
     return total, gain, least, example
+
+
+@kernel
+def pullback_shared(blocks: Any, first: Any, last: Any, z: Any, local: Any, shared: Any) -> None:
+    """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
+    n_shared = shared.size
+    offset = blocks.start[first]
+    for i in range(first, last):
+        p = blocks.weight[i]
+        begin, end = blocks.start[i], blocks.start[i + 1]
+        for j in range(begin, end):
+            local[j - offset] = p * z[j + i * n_shared]
+        for j in range(n_shared):
+            shared[j] -= p * z[end + i * n_shared + j]

@@ -16,6 +16,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
+from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.cut.graphs import Graph
 
 
@@ -196,9 +197,8 @@ def next_digits(digit: Any, n_digits: Any, n_states: Any) -> None:
 
 @kernel
 def log_sum(row: Any) -> Any:
-    top = row[0]
-    for x in range(row.size):
-        top = max(top, row[x])
+    """log sum_x exp row[x]; -inf where all are."""
+    top = max_of(row)
     if top == -np.inf:
         return top
     total = 0.0
@@ -220,13 +220,7 @@ def eliminate(plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any
             n_entries *= n_states
         for a in range(n_entries):
             fill_row(plan, t, node, table, work)
-            found = work.row[0]
-            if soft:
-                found = log_sum(work.row)
-            else:
-                for x in range(1, n_states):
-                    found = max(found, work.row[x])
-            work.message[plan.message[t] + a] = found
+            work.message[plan.message[t] + a] = log_sum(work.row) if soft else max_of(work.row)
             next_digits(work.digit, n_digits, n_states)
         if n_digits == 0:
             value += work.message[plan.message[t]]
@@ -241,10 +235,7 @@ def read_back(plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any
         for j in range(n_digits):
             work.digit[j] = states[plan.separator[plan.separator_first[t] + j]]
         fill_row(plan, t, node, table, work)
-        best = 0
-        for x in range(1, work.row.size):
-            best = x if work.row[x] > work.row[best] else best
-        states[plan.node[t]] = best
+        states[plan.node[t]] = argmax_of(work.row)
 
 
 @kernel

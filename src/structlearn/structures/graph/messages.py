@@ -19,6 +19,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
+from structlearn.core.vectors import argmax_of, max_of
 
 
 class NodeArcs(NamedTuple):
@@ -54,9 +55,7 @@ def gather(arcs: Any, v: Any, node: Any, work: Any) -> Any:
         e = arcs.edge[p]
         for x in range(n_states):
             score[x] += message[e, x]
-    top = score[0]
-    for x in range(1, n_states):
-        top = max(top, score[x])
+    top = max_of(score)
     for x in range(n_states):
         score[x] -= top
     return top
@@ -143,7 +142,7 @@ def round_messages(arcs: Any, node: Any, table: Any, work: Any, states: Any) -> 
             e = arcs.edge[p]
             for x in range(n_states):
                 score[x] += message[e, x]
-        states[v] = best_state(score)
+        states[v] = argmax_of(score)
 
 
 @kernel
@@ -163,14 +162,6 @@ def given_neighbours(arcs: Any, v: Any, last: Any, node: Any, table: Any, states
 
 
 @kernel
-def best_state(score: Any) -> Any:
-    best = 0
-    for x in range(1, score.size):
-        best = x if score[x] > score[best] else best
-    return best
-
-
-@kernel
 def improve(arcs: Any, node: Any, table: Any, work: Any, states: Any) -> None:
     """One node after the other takes its best state, given all others, until none changes."""
     score = work.score
@@ -179,7 +170,7 @@ def improve(arcs: Any, node: Any, table: Any, work: Any, states: Any) -> None:
         changed = False
         for v in range(arcs.middle.size):
             given_neighbours(arcs, v, arcs.first[v + 1], node, table, states, score)
-            best = best_state(score)
+            best = argmax_of(score)
             if score[best] > score[states[v]]:
                 states[v] = best
                 changed = True
