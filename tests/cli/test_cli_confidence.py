@@ -157,7 +157,11 @@ def test_what_is_refused(run, refused, model, held_out, libsvm, write, tmp_path)
     for flags in (["--spans"], ["--kbest", 2]):
         assert "--loss hinge has no probabilities of labellings" in refused("predict", path, held_out, *flags)
     assert "--loss hinge has no probabilities" in refused("calibrate", path, held_out, "--out", out)
-    asked = {"--kbest must be at least 1; got 0": ["--kbest", 0], "both excluded; got 1": ["--coverage", 1]}
+    asked = {
+        "--kbest must be from 1 to 1000; got 0": ["--kbest", 0],
+        "both excluded; got 1": ["--coverage", 1],
+    }
+    asked["--kbest must be from 1 to 1000; got 1000000000"] = ["--kbest", 10**9]
     asked["Give one of --spans and --kbest"] = ["--spans", "--kbest", 2]
     asked["Give one of --marginals and --coverage"] = ["--marginals", "--coverage", 0.9]
     for sentence, flags in asked.items():

@@ -229,6 +229,6 @@ def test_files_of_crfsuite(run, refused, write, tmp_path):
     bad = write("O\ta:x\n", "bad.crfsuite")
     assert "bad.crfsuite, line 1" in refused("train", "tag", bad, "--out", out)
     words = write(plain(phrases()), "words.txt")
-    assert "--keep-names goes with files of CRFsuite" in refused(
+    assert "features of templates have names without it, unless --hash-bits is given" in refused(
         "train", "tag", words, "--keep-names", "--out", out
     )

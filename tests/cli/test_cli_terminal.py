@@ -189,7 +189,7 @@ def test_parameters_are_named_as_flags(sentence, expected):
 
 def test_every_flag_that_is_named_is_there(run):
     shown = run("train", "--help").stdout + run("align", "train", "--help").stdout
-    known = set(re.findall(r"--[a-z][a-z-]*", shown))
+    known = set(re.findall(r"--[a-z][a-z0-9-]*", shown))
     assert {flag(name) for name in _NAMES} <= known
     assert {flag(name) for name in OPPOSITES} == {"--non-projective", "--many-roots", "--no-intercept"}
 

@@ -1,5 +1,6 @@
 """Probabilities of spans and labellings, calibration and conformal sets of `ChainClassifier`."""
 
+from copy import deepcopy
 from itertools import pairwise, product
 
 import numpy as np
@@ -35,11 +36,17 @@ def truth():
 
 
 @pytest.fixture(scope="module")
-def trained():
+def trained_once():
     X = sequences(60, 2)
     truth = chain_of(1.5 * np.random.default_rng(1).normal(size=18))
     y = [one[0] for one in truth.sample(X, 1, 3)]
     return ChainClassifier(loss="softmax", random_state=0).fit(X, y), X, y
+
+
+@pytest.fixture
+def trained(trained_once):
+    """The same for every test, which may calibrate it."""
+    return deepcopy(trained_once)
 
 
 def drawn(truth, n, seed, most=6):

@@ -7,6 +7,7 @@ import pytest
 
 from structlearn import ChainClassifier, load
 from structlearn.estimators.constraints import forbidden_steps, scheme_of
+from structlearn.estimators.spans import spans
 
 BIO = ["O", "B-A", "I-A", "B-B", "I-B"]
 BIOES = ["O", *(f"{mark}-{kind}" for kind in "AB" for mark in "BIES")]
@@ -120,6 +121,39 @@ def test_what_is_allowed_against_enumeration(crf, allowed):
     assert {tuple(one) for one in drawn} <= {tuple(tags) for tags, _ in found}
 
 
+@pytest.mark.parametrize("allowed", ALLOWED)
+def test_confidence_in_what_is_allowed_against_enumeration(crf, allowed):
+    x = np.random.default_rng(1).normal(size=(3, 5))
+    given = None if allowed is None else [allowed]
+    found = every(crf, x, allowed and [{one} if isinstance(one, str) else one for one in allowed])
+    values = np.array([value for _, value in found])
+    share = np.exp(values - np.logaddexp.reduce(values))
+    ranked = crf.predict_kbest_proba([x], 500, given)[0]
+    np.testing.assert_allclose([p for _, p in ranked], np.sort(share)[::-1], atol=1e-12)
+    assert ranked[0][0].tolist() == found[share.argmax()][0]
+    predicted = spans(crf.predict([x], given)[0])
+    answers = crf.predict_spans([x], given)[0]
+    assert [(one.label, one.start, one.end) for one in answers] == predicted
+    for kind, start, end in predicted:
+        right = sum(p for (tags, _), p in zip(found, share) if (kind, start, end) in spans(tags))
+        assert answers.pop(0).probability == pytest.approx(right, abs=1e-12)
+
+
+@pytest.mark.parametrize("allowed", ALLOWED)
+def test_sets_keep_what_is_allowed(allowed):
+    X, y = bio_data(60)
+    model = ChainClassifier(loss="softmax", constraints="bio", random_state=0).fit(X[:30], y[:30])
+    model.conformalize(X[30:], y[30:])
+    for x in np.random.default_rng(1).normal(size=(4, 3, 5)):
+        free = {tuple(one) for one in model.predict_sets([x], 0.9)[0]}
+        kept = model.predict_sets([x], 0.9, allowed=None if allowed is None else [allowed])[0]
+        inside = [{one} if isinstance(one, str) else one for one in allowed or [None] * 3]
+        right = {one for one in free if all(s is None or tag in s for tag, s in zip(one, inside))}
+        best = model.predict([x], None if allowed is None else [allowed])[0]
+        assert {tuple(one) for one in kept} == right | {tuple(best)}
+        assert kept[0].tolist() == best.tolist()
+
+
 def test_transitions_with_features_are_constrained_too():
     X, y = bio_data()
     model = ChainClassifier(
@@ -188,7 +222,13 @@ def test_refusals_in_training(y, constraints, problem):
         ("bio", "allowed must be a list"),
     ],
 )
-@pytest.mark.parametrize("method", ["predict", "predict_marginals", "predict_kbest", "sample"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        *("predict", "predict_marginals", "predict_kbest", "sample"),
+        *("predict_spans", "predict_kbest_proba"),
+    ],
+)
 def test_refusals_in_prediction(crf, method, allowed, problem):
     with pytest.raises(ValueError, match=problem):
         getattr(crf, method)(list(np.ones((2, 2, 5))), allowed=allowed)

@@ -228,5 +228,8 @@ def test_a_tagger_of_segments_is_the_same_model(crf, tmp_path):
     assert [one.tolist() for one in load(tmp_path / "model.st").predict(X)] == TAGS
     with pytest.raises(ValueError, match="allowed goes with chains"):
         model.predict(X, [None] * 4)
+    for ask in (model.predict_marginals, model.predict_kbest, model.predict_spans):
+        with pytest.raises(ValueError, match="allowed goes with chains"):
+            ask(X, allowed=[None] * 4)
     with pytest.raises(ValueError, match="Sentence 2 has 2 rows of features but 1 labels"):
         SegmentTagger().fit(X, [*TAGS[:2], ["O"], TAGS[3]])

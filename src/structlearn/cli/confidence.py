@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any
 
 from structlearn.cli.task import Inputs, Task
@@ -14,6 +14,8 @@ from structlearn.estimators.persistence import Bundle
 
 #: A sentence's words, or None of data without words.
 Words = Sequence[str] | None
+#: Most labellings of a sentence that --kbest writes, and of how many sentences they are held at once.
+MOST_BEST, _HELD = 1000, 100
 _HEAD = ("sentence", "start", "end", "label", "probability")
 
 
@@ -33,7 +35,7 @@ class AnswerForm(ABC):
         return self._pages(bundle.estimator, inputs.X, words_of(inputs))
 
     @abstractmethod
-    def _pages(self, estimator: Any, X: object, words: Iterator[Words]) -> Iterator[str]: ...
+    def _pages(self, estimator: Any, X: Any, words: Iterator[Words]) -> Iterator[str]: ...
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,10 @@ class KBest(AnswerForm):
     k: int
     flag = "--kbest"
 
-    def _pages(self, estimator: Any, X: object, words: Iterator[Words]) -> Iterator[str]:
-        for i, (best, own) in enumerate(zip(estimator.predict_kbest_proba(X, self.k), words)):
+    def _pages(self, estimator: Any, X: Any, words: Iterator[Words]) -> Iterator[str]:
+        pieces = (X[first : first + _HELD] for first in range(0, len(X), _HELD))
+        found = chain.from_iterable(estimator.predict_kbest_proba(some, self.k) for some in pieces)
+        for i, (best, own) in enumerate(zip(found, words)):
             for rank, (labels, share) in enumerate(best, 1):
                 yield from _block(f"sentence {i} rank {rank} probability {share:.6g}", labels, own)
 
@@ -55,7 +59,7 @@ class Spans(AnswerForm):
 
     flag = "--spans"
 
-    def _pages(self, estimator: Any, X: object, words: Iterator[Words]) -> Iterator[str]:
+    def _pages(self, estimator: Any, X: Any, words: Iterator[Words]) -> Iterator[str]:
         for i, (found, own) in enumerate(zip(estimator.predict_spans(X), words)):
             if i == 0:
                 yield _row(_HEAD, None if own is None else ["words"])
@@ -79,7 +83,7 @@ class Sets(AnswerForm):
                 "else."
             )
 
-    def _pages(self, estimator: Any, X: object, words: Iterator[Words]) -> Iterator[str]:
+    def _pages(self, estimator: Any, X: Any, words: Iterator[Words]) -> Iterator[str]:
         for i, (found, own) in enumerate(zip(estimator.predict_sets(X, self.coverage), words)):
             if found is None:
                 yield f"# sentence {i} has too many labellings to write: any may be the true one\n\n"
@@ -94,8 +98,8 @@ def asked_form(
     """The form that flags ask for; None for the usual one. ValueError where they ask for several."""
     forms: list[AnswerForm] = [Spans()] if spans else []
     if kbest is not None:
-        if kbest < 1:
-            raise ValueError(f"--kbest must be at least 1; got {kbest}.")
+        if not 1 <= kbest <= MOST_BEST:
+            raise ValueError(f"--kbest must be from 1 to {MOST_BEST}; got {kbest}.")
         forms.append(KBest(kbest))
     if coverage is not None:
         check_coverage(coverage)

@@ -32,7 +32,7 @@ def predict(
         ),
     ] = False,
     kbest: Annotated[
-        int | None, option("K", "tag, chunk, ner: write the K best labellings of each sentence.")
+        int | None, option("K", "tag, chunk, ner: write the K (up to 1000) best labellings of each sentence.")
     ] = None,
     spans: Annotated[
         bool, switch("--spans", "tag, chunk, ner: write the spans that were found, with probabilities.")

@@ -123,7 +123,10 @@ class Tag(Task):
         if self.templates == ITEMS or (self._is_free and is_crfsuite(path)):
             return self._read_items(path, target)
         if self.keep_names:
-            raise ValueError("--keep-names goes with files of CRFsuite; features of templates have no names.")
+            raise ValueError(
+                "--keep-names goes with files of CRFsuite; features of templates have names without it, "
+                "unless --hash-bits is given."
+            )
         label = self.label if self.label is not None else target
         tokens = read_tokens(path, lambda names: self._wanted(names, label))
         plan = self._plan(tokens.layout.names, label)

@@ -23,6 +23,7 @@ from structlearn.estimators.explaining import Explained
 from structlearn.estimators.forms import StoredForm, count, label_array, numbers
 from structlearn.estimators.inputs import (
     Tables,
+    as_list,
     check_same_length,
     check_two_classes,
     check_weights,
@@ -135,6 +136,7 @@ class ChainClassifier(
     def _lay_out(
         self, X: Tables, y: Outputs, sample_weight: ArrayLike | None, classes: Array | None = None
     ) -> TrainingProblem[Chain | ConditionedChain]:
+        as_list(X, "X")  # no examples at all: X is named before y
         self.classes_, codes, lengths = label_codes(y, "sequence", classes)
         structure, scoring, weight, memory = self._scored_rows(X, lengths, sample_weight)
         check_steps(self.constraints, structure, self.classes_, codes, lengths)

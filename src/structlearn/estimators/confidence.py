@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self, TypeVar, cast
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.estimators.allowed import Allowed
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.calibration import Calibration, Confidence, Reliability, best_temperature
 from structlearn.estimators.conformal import largest_score, outputs_above
@@ -63,11 +64,11 @@ class Confident(StructuredEstimator[S]):
     # ---- what a kind of labellings says of itself ------------------------------------------------------
 
     @abstractmethod
-    def predict(self, X: Tables) -> list[Any]:
+    def predict(self, X: Tables, allowed: Allowed | None = None) -> list[Any]:
         """The best labelling of each example."""
 
     @abstractmethod
-    def _part_scores(self, X: Tables) -> tuple[Iterator[Array], Array]:
+    def _part_scores(self, X: Tables, allowed: Allowed | None = None) -> tuple[Iterator[Array], Array]:
         """Part vectors of the scores of examples that are not empty, and which of them are not."""
 
     @abstractmethod
@@ -101,16 +102,17 @@ class Confident(StructuredEstimator[S]):
     # ---- probabilities ---------------------------------------------------------------------------------
 
     @for_no_examples
-    def predict_spans(self, X: Tables) -> list[list[Span]]:
+    def predict_spans(self, X: Tables, allowed: Allowed | None = None) -> list[list[Span]]:
         """(start, end, label, probability) of each span of the predicted labellings, end exclusive.
 
         The probability is that of all labellings in which exactly this span is: it begins and ends there.
         Labels O, B-type, I-type, E-type and S-type are read as tags, by IOB1, IOB2 and IOBES, and the type
         is the span's label; of other labels each run of equal ones is a span, but for the label "O".
+        Where `allowed` limits labels, as in `predict`, it is the probability given that they are right.
         """
         self._check_distribution()
-        predicted = self.predict(X)
-        scores, filled = self._tempered(X)
+        predicted = self.predict(X, allowed)
+        scores, filled = self._tempered(X, allowed=allowed)
         labels = (one for one, there in zip(predicted, filled.tolist()) if there)
         return with_empty(map(self._spans, scores, labels), filled, list)
 
@@ -120,10 +122,15 @@ class Confident(StructuredEstimator[S]):
         return -self._nonconformity(X, y)
 
     @for_no_examples
-    def predict_kbest_proba(self, X: Tables, k: int = 5) -> list[list[tuple[Any, float]]]:
-        """The k best labellings of each example with their probabilities, best first."""
+    def predict_kbest_proba(
+        self, X: Tables, k: int = 5, allowed: Allowed | None = None
+    ) -> list[list[tuple[Any, float]]]:
+        """The k best labellings of each example with their probabilities, best first.
+
+        Probabilities are those among the labellings that `allowed` allows.
+        """
         self._check_distribution()
-        scores, filled = self._tempered(X)
+        scores, filled = self._tempered(X, allowed=allowed)
         best = (self._kbest_proba(theta, k) for theta in scores)
         return with_empty(best, filled, lambda: [(self._nothing(), 1.0)])
 
@@ -183,14 +190,15 @@ class Confident(StructuredEstimator[S]):
 
     @for_no_examples
     def predict_sets(
-        self, X: Tables, coverage: float = 0.9, *, max_size: int = 1000
+        self, X: Tables, coverage: float = 0.9, *, max_size: int = 1000, allowed: Allowed | None = None
     ) -> list[list[Any] | None]:
         """Labellings of each example that hold the true one with at least this probability.
 
         The probability is over examples, those of `conformalize` included, that are exchangeable with these;
         it is guaranteed whatever the model is worth, but not for a single example. No set is empty, and its
         best labelling comes first. None stands for a set of more than `max_size` labellings, which excludes
-        nothing: it counts as one that holds the true labelling.
+        nothing: it counts as one that holds the true labelling. Of these sets, `allowed` keeps the labellings
+        that it allows: the probability stands where the true one is among them.
         """
         if not hasattr(self, "conformal_scores_"):
             raise ValueError(
@@ -200,11 +208,12 @@ class Confident(StructuredEstimator[S]):
             raise ValueError(f"max_size must be at least 1; got {max_size}.")
         most = largest_score(self.conformal_scores_, self.n_conformal_, coverage)
         scores, filled = self._tempered(X)
-        found = (self._set(theta, most, max_size) for theta in scores)
+        least = (self._top(theta) - most for theta in scores)
+        kept, _ = self._tempered(X, allowed=allowed)
+        found = (self._set(theta, threshold, max_size) for theta, threshold in zip(kept, least))
         return with_empty(found, filled, lambda: [self._nothing()])
 
-    def _set(self, theta: Array, most: float, max_size: int) -> list[Any] | None:
-        threshold = self._top(theta) - most
+    def _set(self, theta: Array, threshold: float, max_size: int) -> list[Any] | None:
         found = outputs_above(lambda k: self._ranking.k_best(theta, k), threshold, max_size)
         return None if found is None else [self._labelling(one) for one in found]
 
@@ -235,9 +244,11 @@ class Confident(StructuredEstimator[S]):
             return self._ranking.log_partition(theta)
         return float(self._ranking.k_best(theta, 1)[1][0])
 
-    def _tempered(self, X: Tables, temperature: float | None = None) -> tuple[Iterator[Array], Array]:
+    def _tempered(
+        self, X: Tables, temperature: float | None = None, allowed: Allowed | None = None
+    ) -> tuple[Iterator[Array], Array]:
         """Scores over the temperature, of examples that are not empty, and which of them are not."""
-        scores, filled = self._part_scores(X)
+        scores, filled = self._part_scores(X, allowed)
         divisor = self._temperature if temperature is None else temperature
         return (theta / divisor for theta in scores), filled
 

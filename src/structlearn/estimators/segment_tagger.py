@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
+from structlearn.estimators.allowed import Allowed
 from structlearn.estimators.confidence import STORED, Judged, with_empty
 from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import Tables, for_no_examples, label_arrays
@@ -110,10 +111,9 @@ class SegmentTagger(SegmentClassifier):
         return TagRanking(self.structure_)
 
     @for_no_examples
-    def predict(self, X: Tables, allowed: None = None) -> list[Array]:
+    def predict(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
         """The tags of the best segmentation of each sentence."""
-        _refuse_allowed(allowed)
-        scoring, filled = self._scoring(X)
+        scoring, filled = self._scoring(X, allowed)
         found = (
             self._ranking.tags(self._read(parts), parts.size // self.structure_.n_columns)
             for _, parts in self._decide(scoring, self.structure_)
@@ -121,10 +121,9 @@ class SegmentTagger(SegmentClassifier):
         return with_empty(map(self._labelling, found), filled, self._nothing)
 
     @for_no_examples
-    def predict_marginals(self, X: Tables, allowed: None = None) -> list[Array]:
+    def predict_marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
         """Probabilities of the tags, of shape (length, n_classes): exact, since a B begins a span."""
-        _refuse_allowed(allowed)
-        scoring, filled = self._scoring(X)
+        scoring, filled = self._scoring(X, allowed)
         found = (self._tag_shares(parts) for _, parts in self._soft(scoring, self.structure_))
         return with_empty(found, filled, lambda: np.empty((0, len(self.classes_))))
 
@@ -136,12 +135,6 @@ class SegmentTagger(SegmentClassifier):
         if n > k:
             table[:, 0] = rows[:, k]
         return table
-
-    @for_no_examples
-    def predict_kbest(self, X: Tables, k: int = 5, allowed: None = None) -> list[list[tuple[Array, float]]]:
-        """The k best tag sequences of each sentence with their scores, best first."""
-        _refuse_allowed(allowed)
-        return super().predict_kbest(X, k)
 
     def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
         """The share of tokens tagged right."""
@@ -186,8 +179,3 @@ class SegmentTagger(SegmentClassifier):
 
 def _tags(y: Outputs) -> list[Array]:
     return label_arrays(y, "sentence")[0]
-
-
-def _refuse_allowed(allowed: object) -> None:
-    if allowed is not None:
-        raise ValueError("allowed goes with chains; a model of segments takes none.")

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
+from structlearn.estimators.allowed import Allowed
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import cost_options
 from structlearn.estimators.confidence import STORED, Confident, Judged, with_empty
@@ -149,9 +150,12 @@ class SegmentClassifier(NamedInputs, Confident[Segments], RowEstimator[Segments]
     # ---- prediction: an empty sentence has no spans ----------------------------------------------------
 
     @for_no_examples
-    def predict(self, X: Tables) -> list[Any]:
-        """The spans of the best segmentation of each sentence, a list of (start, end, label)."""
-        scoring, filled = self._scoring(X)
+    def predict(self, X: Tables, allowed: Allowed | None = None) -> list[Any]:
+        """The spans of the best segmentation of each sentence, a list of (start, end, label).
+
+        `allowed` goes with chains: it is refused, here and in the other methods.
+        """
+        scoring, filled = self._scoring(X, allowed)
         found = (self._read(parts) for _, parts in self._decide(scoring, self.structure_))
         return with_empty(map(self._labelling, found), filled, self._nothing)
 
@@ -168,20 +172,22 @@ class SegmentClassifier(NamedInputs, Confident[Segments], RowEstimator[Segments]
         return parts[: length * structure.n_token_parts].reshape(length, -1)
 
     @for_no_examples
-    def predict_marginals(self, X: Tables) -> list[Array]:
+    def predict_marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
         """Probabilities that tokens are in a span of each label and, where there are gaps, in none.
 
         Of shape (length, n_classes), or one more for gaps; sparse after sparsemax.
         """
-        scoring, filled = self._scoring(X)
+        scoring, filled = self._scoring(X, allowed)
         n = self.structure_.n_states
         found = (self._token_rows(parts)[:, :n] for _, parts in self._soft(scoring, self.structure_))
         return with_empty(found, filled, lambda: np.empty((0, n)))
 
     @for_no_examples
-    def predict_kbest(self, X: Tables, k: int = 5) -> list[list[tuple[Any, float]]]:
+    def predict_kbest(
+        self, X: Tables, k: int = 5, allowed: Allowed | None = None
+    ) -> list[list[tuple[Any, float]]]:
         """The k best segmentations of each sentence with their scores, best first."""
-        scores, filled = self._part_scores(X)
+        scores, filled = self._part_scores(X, allowed)
         found = (self._ranking.k_best(theta, k) for theta in scores)
         best = [[(self._labelling(one), float(score)) for one, score in zip(*pair)] for pair in found]
         return with_empty(best, filled, lambda: [(self._nothing(), 0.0)])
@@ -196,8 +202,10 @@ class SegmentClassifier(NamedInputs, Confident[Segments], RowEstimator[Segments]
             counts += np.array([len(a & b), len(b), len(a)]) * (1.0 if weight is None else weight[i])
         return float(LabelScores(*counts).f1)
 
-    def _scoring(self, X: Tables) -> tuple[Scoring, Array]:
+    def _scoring(self, X: Tables, allowed: Allowed | None = None) -> tuple[Scoring, Array]:
         """The scoring of all sentences that are not empty, and which of them are not."""
+        if allowed is not None:
+            raise ValueError("allowed goes with chains; a model of segments takes none.")
         check_is_fitted(self, "weights_")
         numbered, d = self._numbered(X), self.n_features_in_
         rows, shapes = stack_examples(numbered, ndim=2, noun="Sentence", n_features=d)
@@ -211,8 +219,8 @@ class SegmentClassifier(NamedInputs, Confident[Segments], RowEstimator[Segments]
         )
         return self._with_segments(local, X, structure), lengths > 0
 
-    def _part_scores(self, X: Tables) -> tuple[Iterator[Array], Array]:
-        scoring, filled = self._scoring(X)
+    def _part_scores(self, X: Tables, allowed: Allowed | None = None) -> tuple[Iterator[Array], Array]:
+        scoring, filled = self._scoring(X, allowed)
 
         def scores() -> Iterator[Array]:
             for i in range(scoring.n_examples):

@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.estimators.allowed import Allowed
 from structlearn.estimators.confidence import Confident, Judged
 from structlearn.estimators.inputs import Tables, label_arrays
 from structlearn.estimators.spans import Span, SpanReading, span_reading
@@ -23,7 +24,7 @@ class ConfidentSequences(Confident[L]):
     classes_: Array
 
     @abstractmethod
-    def predict_marginals(self, X: Tables) -> list[Array]:
+    def predict_marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
         """Probabilities of the labels, of shape (length, n_classes) each."""
 
     def _codes_of(self, y: Outputs) -> list[Array | None]:

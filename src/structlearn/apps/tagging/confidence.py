@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 from structlearn.core.contract import Array
+from structlearn.estimators.allowed import Allowed
 from structlearn.estimators.calibration import Calibration, Confidence
 from structlearn.estimators.inputs import Stacked, for_no_examples
 from structlearn.estimators.spans import Span
@@ -26,18 +27,20 @@ class ConfidentTagger:
         """The fitted estimator."""
 
     @for_no_examples
-    def predict_spans(self, X: Sentences) -> list[list[Span]]:
+    def predict_spans(self, X: Sentences, allowed: Allowed | None = None) -> list[list[Span]]:
         """(start, end, label, probability) of each span of the predicted labellings, end exclusive."""
-        return self._asked().predict_spans(self.rows(X))
+        return self._asked().predict_spans(self.rows(X), allowed)
 
     def log_probability(self, X: Sentences, y: Labels) -> Array:
         """The logarithm of the probability of each sentence's labelling as a whole."""
         return self._asked().log_probability(self.rows(X), y)
 
     @for_no_examples
-    def predict_kbest_proba(self, X: Sentences, k: int = 5) -> list[list[tuple[Array, float]]]:
+    def predict_kbest_proba(
+        self, X: Sentences, k: int = 5, allowed: Allowed | None = None
+    ) -> list[list[tuple[Array, float]]]:
         """The k best label sequences of each sentence with their probabilities, best first."""
-        return self._asked().predict_kbest_proba(self.rows(X), k)
+        return self._asked().predict_kbest_proba(self.rows(X), k, allowed)
 
     def reliability(self, X: Sentences, y: Labels) -> Confidence:
         """How right answers are beside how sure the tagger is of them, on sentences with labels."""
@@ -54,13 +57,13 @@ class ConfidentTagger:
 
     @for_no_examples
     def predict_sets(
-        self, X: Sentences, coverage: float = 0.9, *, max_size: int = 1000
+        self, X: Sentences, coverage: float = 0.9, *, max_size: int = 1000, allowed: Allowed | None = None
     ) -> list[list[Array] | None]:
         """Labellings of each sentence that hold the true one with at least this probability.
 
         None stands for more than `max_size` of them, which exclude nothing.
         """
-        return self._asked().predict_sets(self.rows(X), coverage, max_size=max_size)
+        return self._asked().predict_sets(self.rows(X), coverage, max_size=max_size, allowed=allowed)
 
     @property
     def temperature_(self) -> float:

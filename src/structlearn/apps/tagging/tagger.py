@@ -180,7 +180,10 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
         if is_named(X):
             return self._fit_named(X)
         if self.keep_names:
-            raise ValueError("keep_names goes with features by name; those of templates have none.")
+            raise ValueError(
+                "keep_names goes with features that come by name; those of templates have names without it, "
+                "unless hash_bits is given."
+            )
         one_of("task", self.task, TASKS)
         templates = parse_templates(self.templates or default_templates(self.columns, self.task))
         if self.transitions is not None:
