@@ -48,6 +48,40 @@ def test_labels_of_tokens(run, tags, tmp_path):
     assert shown["accuracy"] == f"{counts[:, 2].sum() / int(shown['tokens']):.6g}"
 
 
+PARTLY = "Ann B-PER\nLee _\nruns O\n\n"
+WHOLE = "in B-LOC\nRome B-LOC\n\nAnn B-PER\nruns O\n\n"
+
+
+def test_labels_that_are_not_known_are_left_out(run, refused, write, tmp_path):
+    """Of a sentence with `_` the other tokens count; exact matches and spans are those of the others."""
+    data = write("Ann B-PER\nLee I-PER\nruns O\n\nin O\nRome B-LOC\n", "train.txt")
+    both, whole, nothing = write(PARTLY + WHOLE), write(WHOLE, "whole.txt"), write("Ann _\n", "nothing.txt")
+    for task, flags in (("tag", ()), ("ner", ()), ("ner", ("--model", "segments"))):
+        out = tmp_path / "model.st"
+        run("train", task, data, "--out", out, *flags)
+        found = [one.split()[-1] for one in run("predict", out, both).stdout.splitlines() if one]
+        gold = [one.split()[-1] for one in (PARTLY + WHOLE).splitlines() if one]
+        right = [a == b for a, b in zip(gold, found) if a != "_"]
+        result = run("evaluate", out, both)
+        shown, others = values(result.stdout), values(run("evaluate", out, whole).stdout)
+        assert "unknown" not in result.stderr
+        assert shown.pop("accuracy") == f"{np.mean(right):.6g}"
+        counts = [shown.pop(name) for name in ("sequences", "whole_sequences", "tokens", "unlabelled_tokens")]
+        assert counts == ["3", "2", "6", "1"]
+        assert "unlabelled_tokens" not in others
+        if task == "ner":
+            assert shown == {name: one for name, one in others.items() if name in shown}
+            partly = write(PARTLY, "partly.txt")
+            assert "no sentence of the file has all its labels" in refused("evaluate", out, partly)
+        assert shown["exact_match"] == others["exact_match"]
+        assert "has no label that is known" in refused("evaluate", out, nothing)
+        page = tmp_path / "page.html"
+        run("show", out, both, "--out", page)
+        assert "[_]" not in page.read_text()
+    for command in ("calibrate", "conformalize"):
+        assert "whole labellings; leave these sentences out" in refused(command, out, both, "--out", out)
+
+
 def test_hostile_labels_cannot_act_on_a_terminal(run, tmp_path):
     X, y = rows()
     data, out = tmp_path / "table.csv", tmp_path / "model.st"

@@ -10,6 +10,7 @@ from structlearn.estimators.constraints import forbidden_steps, scheme_of
 from structlearn.estimators.spans import spans
 
 BIO = ["O", "B-A", "I-A", "B-B", "I-B"]
+BILOU = ["O", *(f"{mark}-{kind}" for kind in "AB" for mark in "BILU")]
 BIOES = ["O", *(f"{mark}-{kind}" for kind in "AB" for mark in "BIES")]
 
 
@@ -36,7 +37,14 @@ def is_bioes(tags):
     return True
 
 
-@pytest.mark.parametrize(("scheme", "labels", "is_valid"), [("bio", BIO, is_bio), ("bioes", BIOES, is_bioes)])
+def is_bilou(tags):
+    return is_bioes([tag.replace("L-", "E-").replace("U-", "S-") for tag in tags])
+
+
+@pytest.mark.parametrize(
+    ("scheme", "labels", "is_valid"),
+    [("bio", BIO, is_bio), ("bioes", BIOES, is_bioes), ("bilou", BILOU, is_bilou)],
+)
 def test_schemes_forbid_what_is_no_sequence_of_spans(scheme, labels, is_valid):
     classes = np.array(sorted(labels))
     forbidden = {*forbidden_steps(scheme, classes)}

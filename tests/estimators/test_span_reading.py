@@ -27,6 +27,18 @@ def test_runs_of_plain_labels(classes):
     assert reading.read([a, a, "O", "O", b, a]) == [(0, 2, a), (4, 5, b), (5, 6, a)]
 
 
+def test_bilou_is_read_as_bioes():
+    tags = ["B-NP", "L-NP", "I-NP", "U-NP", "U-NP", "I-NP", "L-NP", "U-LOC", "O"]
+    assert spans(tags) == spans([tag.replace("L-", "E-").replace("U-", "S-") for tag in tags])
+    assert SpanReading(["B-NP", "I-NP", "L-NP", "O", "U-LOC"]).read(["B-NP", "L-NP", "L-NP", "U-LOC"]) == [
+        (0, 2, "NP"),
+        (2, 3, "NP"),
+        (3, 4, "LOC"),
+    ]
+    assert spans(["LOC", "LOC"]) == [("", 0, 2)]
+    assert SpanReading(["L", "O", "U"]).plain
+
+
 def test_labels_that_are_numbers_stay_numbers():
     assert SpanReading([1, 2, -3]).read([1, 1, -3]) == [(0, 2, 1), (2, 3, -3)]
 
@@ -36,7 +48,10 @@ def test_bare_marks_and_words_without_spaces():
     assert SpanReading(list("BIO")).read(list("BIBOII")) == [(0, 2, ""), (2, 3, ""), (4, 6, "")]
 
 
-@pytest.mark.parametrize("classes", [["B-X", "I-X", "I-Y", "O"], ["B", "E", "I", "O", "S"], ["N", "V"]])
+@pytest.mark.parametrize(
+    "classes",
+    [["B-X", "I-X", "I-Y", "O"], ["B", "E", "I", "O", "S"], ["B-X", "I-X", "L-X", "O", "U-X"], ["N", "V"]],
+)
 def test_what_structures_are_told_is_what_is_read(classes):
     """By walking from label to label: a span ends where labels are parted."""
     reading, rng = SpanReading(classes), np.random.default_rng(0)

@@ -57,7 +57,9 @@ def conformalize(model: Model, data: HeldOut, out: ModelOut) -> None:
 def _opened(model: Path, data: Path, *, probable: bool) -> tuple[Bundle, Any, Any]:
     """A model of labellings, and data with labels, which are spelled as the model's are."""
     from structlearn.cli.confidence import check_confident
+    from structlearn.cli.constraints import UNKNOWN
     from structlearn.cli.labels import spelling
+    from structlearn.cli.tag_scores import known_labels
     from structlearn.cli.tasks import open_model
 
     bundle, task = open_model(model)
@@ -65,6 +67,11 @@ def _opened(model: Path, data: Path, *, probable: bool) -> tuple[Bundle, Any, An
     inputs = task.inputs(data, bundle, labels=True)
     if inputs.y is None:
         raise ValueError(f"{data} has no labels to compare with.")
+    if not all(one.all() for one in known_labels(inputs.y, bundle.estimator.classes_)):
+        raise ValueError(
+            f"{data} has labels that are not known ({UNKNOWN}), but it takes whole labellings; leave these "
+            "sentences out."
+        )
     spelled = spelling(bundle.estimator.classes_)
     return bundle, inputs.X, [[spelled(label) for label in one.tolist()] for one in inputs.y]
 

@@ -35,7 +35,8 @@ def parse_constraints(given: str) -> Constraints:
     pairs = [[label.strip() or None for label in pair.split(_THEN)] for pair in given.split(",")]
     if any(len(pair) != 2 or pair == [None, None] for pair in pairs):
         raise ValueError(
-            "--constraints is bio, bioes, none, or pairs of labels before>after, as in 'O>I-LOC,>I-LOC'; "
+            "--constraints is bio, bioes, bilou, none, or pairs of labels before>after, as in "
+            "'O>I-LOC,>I-LOC'; "
             f"got {quoted(given)}."
         )
     return pairs

@@ -103,7 +103,8 @@ def evaluate(
     are right.
 
     {figures} Labels that the model does not know count as wrong; tag refuses a file that has one, chunk and
-    ner one whose type is unknown, unless --count-unknown is given.
+    ner one whose type is unknown, unless --count-unknown is given. Tokens with the label _ are not
+    known: they are left out, and their sentences count for the accuracy alone.
     """
     from structlearn.cli.tasks import open_model
 

@@ -8,7 +8,6 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from structlearn import metrics
 from structlearn.apps.tagging.explaining import STARTS, feature_names
 from structlearn.apps.tagging.plan import Plan, make_plan
 from structlearn.apps.tagging.pruning import drop_unused
@@ -20,13 +19,12 @@ from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_ce
 from structlearn.cli.constraints import constraints_for, parse_constraints, partly, with_constraints
 from structlearn.cli.continuing import continue_model
 from structlearn.cli.formats import ENTRY
-from structlearn.cli.label_table import span_figures, token_figures
-from structlearn.cli.labels import positions
 from structlearn.cli.resources import described_tagger, has_resources
+from structlearn.cli.tag_scores import check_seen, known_labels, tag_scores
 from structlearn.cli.task import ELASTIC, STRUCTURED, Inputs, Scores, Task, Training
 from structlearn.cli.with_models import columns_with, taggers_with
 from structlearn.core.contract import Array
-from structlearn.core.wording import plain, quoted
+from structlearn.core.wording import plain
 from structlearn.data import (
     DataError,
     FeatureVocabulary,
@@ -279,9 +277,16 @@ class Tag(Task):
             raise ValueError("A file of CRFsuite has no words to show; show draws models of column files.")
         X, gold, source = self.reread(path, bundle, labels=True)
         predicted = bundle.estimator.predict(X)
+        known = repeat(None) if gold is None else known_labels(gold, bundle.estimator.classes_)
         sentences = [
-            TaggedText(one, list(map(str, tags)), None if right is None else list(map(str, right)))
-            for one, tags, right in zip(source.words, predicted, repeat(None) if gold is None else gold)
+            TaggedText(
+                one,
+                list(map(str, tags)),
+                list(map(str, right)) if there is not None and there.all() else None,
+            )
+            for one, tags, right, there in zip(
+                source.words, predicted, repeat(None) if gold is None else gold, known
+            )
         ]
         names, rows = self.feature_names(bundle), cast(Sequence[Any], X)
         if FEATURES in bundle.arrays:
@@ -300,36 +305,11 @@ class Tag(Task):
 
     def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:
         """DataError if the file has a label (a type of spans) that training never saw."""
-        own = tag_type if self.spans else str
-        known = {own(label) for label in bundle.estimator.classes_.tolist()}
-        token = 0
-        for one in inputs.y:
-            for label in one.tolist():
-                if own(label) not in known:
-                    problem = (
-                        f"training never saw the label {quoted(label)}; to count such labels as mistakes, "
-                        "give --count-unknown."
-                    )
-                    raise (
-                        inputs.source.tokens.error(problem, token)
-                        if inputs.source
-                        else DataError(f"{problem[0].upper()}{problem[1:]}")
-                    )
-                token += 1
+        check_seen(bundle.estimator.classes_, inputs, tag_type if self.spans else str)
 
     def evaluate(self, bundle: Bundle, y: Sequence[Array], predicted: Sequence[Array]) -> Scores:
         """Shares of right tokens and of right sentences; for spans, precision, recall and F1, by type."""
-        classes = bundle.estimator.classes_
-        gold = [positions(one.tolist(), classes) for one in y]
-        guess = [positions(one.tolist(), classes) for one in predicted]
-        values: dict[str, float | int] = {
-            "accuracy": metrics.sequence_accuracy(gold, guess),
-            "exact_match": metrics.exact_match(gold, guess),
-            "sequences": len(gold),
-            "tokens": sum(map(len, gold)),
-        }
-        more, table = (span_figures if self.spans else token_figures)(y, predicted)
-        return Scores(values | more, sum(int((one < 0).sum()) for one in gold), table)
+        return tag_scores(bundle.estimator.classes_, y, predicted, spans=self.spans)
 
     def error(self, values: Mapping[str, float | int]) -> float:
         """The share of wrong labels or, of spans, 1 - F1."""

@@ -172,7 +172,7 @@ class ReadingOptions:
         str | None,
         option(
             "C",
-            "tag, chunk, ner: which label may not follow which: bio, bioes, none, or pairs such as "
+            "tag, chunk, ner: which label may not follow which: bio, bioes, bilou, none, or pairs such as "
             "'O>I-LOC,>I-LOC' (nothing before > is the start, nothing after it the end).  [default: none; "
             "chunk, ner: what the labels follow]",
         ),

@@ -71,7 +71,7 @@ class ChainClassifier(
         Columns of X that score, beside the label, the pair of the label before and this one: transitions
         then depend on what is observed. It takes K times as many weights for each, and K * K numbers a
         position of dual point ("sdca"; "lbfgs" and "bcfw" do without). Not with `start` and `end`.
-    constraints : "bio", "bioes" or a list of pairs (before, after), optional
+    constraints : "bio", "bioes", "bilou" or a list of pairs (before, after), optional
         Which label may not follow which, None for the start or the end: in training, too, no other sequence
         counts (see `structlearn.estimators.constraints`).
 

@@ -106,7 +106,7 @@ class Confident(StructuredEstimator[S]):
         """(start, end, label, probability) of each span of the predicted labellings, end exclusive.
 
         The probability is that of all labellings in which exactly this span is: it begins and ends there.
-        Labels O, B-type, I-type, E-type and S-type are read as tags, by IOB1, IOB2 and IOBES, and the type
+        Labels O, B-type, I-type ... are read as tags, by IOB1, IOB2, IOBES and BILOU, and the type
         is the span's label; of other labels each run of equal ones is a span, but for the label "O".
         Where `allowed` limits labels, as in `predict`, it is the probability given that they are right.
         """

@@ -2,6 +2,7 @@
 
     bio     I-x comes after B-x or I-x only
     bioes   B-x and I-x are followed by I-x or E-x, which come after nothing else: no span is left open
+    bilou   the same with L-x for E-x and U-x for S-x
 
 None stands for what is before the first label and after the last, outside of all spans.
 """
@@ -23,7 +24,8 @@ from structlearn.structures import Chain, ConditionedChain
 #: A scheme by name, or forbidden pairs (before, after), None for the start or the end.
 Constraints: TypeAlias = str | Sequence[Sequence[object]] | None
 #: The marks of each scheme.
-SCHEMES = {"bio": "BIO", "bioes": "BIOES"}
+SCHEMES = {"bio": "BIO", "bioes": "BIOES", "bilou": "BILOU"}
+_AS_IN_BIOES = {"L": "E", "U": "S"}
 Step: TypeAlias = tuple[int | None, int | None]
 
 
@@ -64,8 +66,8 @@ def _pairs(constraints: Iterable[object]) -> list[tuple[object, object]]:
     for pair in constraints if isinstance(constraints, Iterable) else [None]:
         if not isinstance(pair, list | tuple) or len(pair) != 2 or pair[0] is pair[1] is None:
             raise ValueError(
-                "constraints must be 'bio', 'bioes', None, or a list of forbidden pairs (before, after) of "
-                "labels, None for the start or the end."
+                "constraints must be 'bio', 'bioes', 'bilou', None, or a list of forbidden pairs (before, "
+                "after) of labels, None for the start or the end."
             )
         found.append((pair[0], pair[1]))
     return found
@@ -91,7 +93,7 @@ def _may_follow(before: tuple[str, str], after: tuple[str, str], scheme: str) ->
 
 
 def _parsed(label: object, scheme: str) -> tuple[str, str]:
-    """Mark and type of a label; ValueError if the scheme has no such label."""
+    """Mark (by BIOES) and type of a label; ValueError if the scheme has no such label."""
     mark, dash, kind = str(label).partition("-")
     if mark not in set(SCHEMES[scheme]) or (mark == "O" and dash):
         marks = ", ".join(f"{one}-x" for one in SCHEMES[scheme] if one != "O")
@@ -99,14 +101,14 @@ def _parsed(label: object, scheme: str) -> tuple[str, str]:
             f"constraints={scheme!r} goes with the labels {marks} and O; y has {quoted(label)}. Give another "
             "scheme, a list of forbidden pairs, or constraints=None."
         )
-    return mark, kind
+    return _AS_IN_BIOES.get(mark, mark), kind
 
 
 def scheme_of(y: Outputs, unknown: str | None = None) -> str | None:
     """The scheme that all labels follow, or None. (IOB1 needs none: all its sequences can be read.)"""
     classes, codes, lengths = label_codes(y, "sequence")
     marks = {str(label)[:1] for label in classes.tolist()}
-    scheme = "bioes" if marks & {"E", "S"} else "bio"
+    scheme = "bilou" if marks & {"L", "U"} else "bioes" if marks & {"E", "S"} else "bio"
     try:
         steps = forbidden_steps(scheme, classes, unknown)
     except ValueError:

@@ -72,7 +72,7 @@ class TagRanking:
 class SegmentTagger(SegmentClassifier):
     """A `SegmentClassifier` of spans that tags mark: y and all answers are tags, as of a `ChainClassifier`.
 
-    Tags of IOB1, IOB2 and IOBES are read; those of answers are O, B-type and I-type (IOB2).
+    Tags of IOB1, IOB2, IOBES and BILOU are read; those of answers are O, B-type and I-type (IOB2).
     """
 
     _stored: ClassVar[StoredForm] = StoredForm(

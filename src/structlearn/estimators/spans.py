@@ -1,7 +1,8 @@
-"""Spans of labelled text: what B-, I-, E- and S- tags say, and what the labels of a model do.
+"""Spans of labelled text: what B-, I-, E- and S- tags (BILOU: L- and U-) say, and what a model's labels do.
 
 The definition is that of the CoNLL-2000 scorer `conlleval`: a span begins at a B or an S, or at any tag whose
 type differs from the one before, or that follows O, E or S; so IOB1, IOB2 and IOBES are all read rightly.
+L-type and U-type, the marks of BILOU, are read as E and S.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from structlearn.structures.chain.spans import SpanLabels
 
 OUTSIDE = "O"
 #: M is an I of schemes for the words of a text without spaces.
-_TAG = re.compile(r"O|[BIMES](-.*)?", re.DOTALL)
+_TAG = re.compile(r"O|[BIMES](-.*)?|[LU]-.*", re.DOTALL)
 
 
 class Span(NamedTuple):
@@ -37,7 +38,9 @@ def tag_type(tag: str) -> str:
 
 def parted(before: str, tag: str) -> bool:
     """Whether no span goes on from a tag to the next one."""
-    return tag[:1] in "BSO" or before[:1] in "ESO" or tag_type(before) != tag_type(tag)
+    begins = tag[:1] in "BSO" or tag[:2] == "U-"
+    ended = before[:1] in "ESO" or before[:2] in ("L-", "U-")
+    return begins or ended or tag_type(before) != tag_type(tag)
 
 
 def spans(tags: Iterable[str]) -> list[tuple[str, int, int]]:
@@ -60,8 +63,9 @@ def spans(tags: Iterable[str]) -> list[tuple[str, int, int]]:
 class SpanReading:
     """How the labels of a model mark spans.
 
-    Labels of the form O, B-type, I-type, E-type and S-type (or M-type) are tags. If some are not of it, they
-    are plain: then each run of equal labels is a span of that label, but for the label "O", which is none.
+    Labels of the form O, B-type, I-type, E-type and S-type (or M-, L- and U-type) are tags. If some
+    are not, all are plain: then each run of equal labels is a span of that label, but for the label "O",
+    which is none.
 
     Parameters
     ----------

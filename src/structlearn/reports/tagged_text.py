@@ -107,7 +107,7 @@ def _boxes(one: TaggedText, hues: Mapping[str, int]) -> Iterator[_Box]:
 
 def _continues(one: TaggedText, k: int) -> bool:
     """Whether word k belongs to the span of the word before, rightly or in both."""
-    if str(one.tags[k])[:2] not in ("I-", "E-") or _kind(one.tags[k]) != _kind(one.tags[k - 1]):
+    if str(one.tags[k])[:2] not in ("I-", "E-", "L-") or _kind(one.tags[k]) != _kind(one.tags[k - 1]):
         return False
     return one.gold is None or (one.gold[k] == one.tags[k] and one.gold[k - 1] == one.tags[k - 1])
 
@@ -126,9 +126,9 @@ def _box(one: TaggedText, start: int, end: int, hues: Mapping[str, int]) -> _Box
 
 
 def _kind(tag: str) -> str:
-    """What a tag is about: its name without B-, I-, E- or S-."""
+    """What a tag is about: its name without B-, I-, E- or S- (or L-, U-)."""
     tag = str(tag)
-    return tag[2:] if tag[:2] in ("B-", "I-", "E-", "S-") else tag
+    return tag[2:] if tag[:2] in ("B-", "I-", "E-", "S-", "L-", "U-") else tag
 
 
 def _hues(tags: Iterable[str]) -> dict[str, int]:

@@ -37,7 +37,8 @@ def text_page(
     order = sorted(range(len(sentences)), key=lambda i: -wrong(sentences[i]))[:limit]
     explained = iter(() if explain is None else _whys(explain(order)))
     shown = [sentences[i]._replace(why=next(explained, ())) for i in order]
-    summary = _summary(sentences, of_spans=of_spans) if sentences and sentences[0].gold is not None else None
+    judged = [one for one in sentences if one.gold is not None]
+    summary = _summary(judged, of_spans=of_spans) if judged else None
     return tagged_page(shown, title=title, numbers=[i + 1 for i in order], summary=summary, every=sentences)
 
 

@@ -99,7 +99,7 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
         As in `ChainClassifier`: the last two penalties leave few weights.
     tol : float
         Training ends when the duality gap is at most this (the loss is that of a whole sentence).
-    constraints : "bio", "bioes" or a list of pairs (before, after), optional
+    constraints : "bio", "bioes", "bilou" or a list of pairs (before, after), optional
         Which label may not follow which, as in `ChainClassifier`.
     n_jobs, random_state, verbose
         As in `ChainClassifier`.
