@@ -215,6 +215,16 @@ def test_unknown_labels_do_not_count():
     assert usual.add(Tokens.from_sentences([["a"]])).column("usual1").cells.tolist() == ["Z 6"]
 
 
+def test_tokens_without_a_value_are_alike_in_training_and_later():
+    sentences = [["Ana", "ve", "a", "Eva"]] * (2 * BLOCK)
+    usual = UsualLabels.of("word.suffix3 word.first")
+    learnt = usual.learn(Tokens.from_sentences(sentences), [["X", "O", "O", "X"]] * (2 * BLOCK))
+    later = usual.add(Tokens.from_sentences(sentences))
+    for column in usual.columns:
+        assert later.column(column).cells.tolist() == learnt.column(column).cells.tolist()
+    assert later.column("usual2").cells.tolist()[:4] == ["X 8", "O 8", "O 8", "X 8"]
+
+
 def test_damaged_resources():
     derived = DerivedColumns((UsualLabels.of("word"), PhraseList.of("L", ["a"])))
     derived.parts[0].learn(Tokens.from_sentences([["a"]]), [["X"]])

@@ -95,6 +95,8 @@ class UsualLabels:
         cells = []
         for (keys, codes), own in zip(self.tables, TextFeatures(self.templates).keys(tokens)):
             places = KeyTable(keys).places(own)
+            if keys.size and keys[0] == 0:  # tokens without a value are alike, as they were in training
+                places[own == 0] = 0
             cells.append(np.append(codes, new)[places].astype(np.int32))  # the place -1 is that of new ones
         return self._added(tokens, cells)
 
