@@ -47,3 +47,23 @@ def test_what_goes_with_chains_is_refused(refused, chunks, tmp_path):
 def test_weights_of_segments_have_names(run, chunker):
     shown = run("weights", chunker, "--top", "2").stdout
     assert all(word in shown for word in ("first of NP", "of length 2", " -> "))
+
+
+def test_features_of_whole_segments_are_in_the_file(run, write, tmp_path):
+    names = ["New York", "Rio de Oro", "Anna"]
+    lines = [
+        [(word, f"{'B' if k == 0 else 'I'}-LOC") for k, word in enumerate(name.split())]
+        for name in names * 40
+    ]
+    text = "\n".join("".join(f"{w} {t}\n" for w, t in [("in", "O"), *one]) for one in lines)
+    data, out = write(text, "names.txt"), tmp_path / "names.st"
+    cities = write("New York\nRio de Oro\n", "cities.txt")
+    options = ["--model", "segments", "--lexicon", f"CITY={cities}", "--tol", "0.1"]
+    run("train", "ner", data, "--out", out, *options)
+    cities.unlink()
+    assert values(run("evaluate", out, data).stdout)["f1"] == "1"
+    assert run("predict", out, data).stdout == text
+    tagger = load(out)
+    assert tagger.chain_.segment_features == "text"
+    assert any("usual1" in part.columns for part in tagger.derived_.parts)
+    assert tagger.predict_spans([["in", "New", "York"]])[0][0][:3] == (1, 3, "LOC")

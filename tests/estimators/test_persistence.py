@@ -313,6 +313,15 @@ def test_models_of_later_formats_keep_loading(name):
     assert model.certificate_.primal == expected["primal"]
 
 
+def test_models_of_segments_keep_loading():
+    tagger = load(MODELS / "v5-segments.safetensors")
+    expected = json.loads((MODELS / "v5-segments.json").read_text())
+    for found, right in zip(tagger.predict_spans(expected["X"]), expected["spans"], strict=True):
+        assert [list(span[:3]) for span in found] == [span[:3] for span in right]
+        assert [span[3] for span in found] == pytest.approx([span[3] for span in right], abs=1e-8)
+    assert tagger.certificate_.primal == expected["primal"]
+
+
 def test_the_root_offers_load():
     assert structlearn.load is load
 

@@ -20,6 +20,7 @@ from structlearn.cli.constraints import constraints_for, parse_constraints, part
 from structlearn.cli.continuing import continue_model
 from structlearn.cli.formats import ENTRY
 from structlearn.cli.resources import described_tagger, has_resources
+from structlearn.cli.segments import check_segments, for_segments
 from structlearn.cli.tag_scores import check_seen, known_labels, tag_scores
 from structlearn.cli.task import ELASTIC, STRUCTURED, Inputs, Scores, Task, Training
 from structlearn.cli.with_models import columns_with, taggers_with
@@ -326,7 +327,8 @@ class TagSpans(Tag):
     def with_options(self, **options: Any) -> Tag:
         """As `tag`; with --model segments another task, whose model is one of segments."""
         kind = one_of("model", options.get("model") or CHAIN, (CHAIN, SEGMENTS))
-        return super(TagSpans, TagSegments() if kind == SEGMENTS else self).with_options(**options)
+        own = NameSegments() if self.task == NAMES else TagSegments()
+        return super(TagSpans, own if kind == SEGMENTS else self).with_options(**options)
 
     def check_bundle(self, bundle: Bundle) -> None:
         """Of either model."""
@@ -341,18 +343,18 @@ class TagSegments(TagSpans):
 
     def training(self, path: Path, target: str | None) -> Training:
         """As for a chain; what is about its steps is refused, or left out where it follows from the data."""
-        if path.is_dir():
-            raise ValueError("--model segments trains on files, not on packed data.")
-        for name in ("transitions", "constraints", "continue_"):
-            if getattr(self, name) is not None:
-                raise ValueError(f"--{name.strip('_')} goes with --model chain, not with segments.")
-        found = super().training(path, target)
-        kept = {name: found.parameters[name] for name in ("loss", "regularization", "tol", "cost")}
-        return found._replace(parameters=kept)
+        check_segments(self, path)
+        return for_segments(super().training(path, target))
 
 
 class TagNames(TagSpans):
     """Spans that are names; its templates and usual labels are made for them."""
+
+    task: ClassVar[str] = NAMES
+
+
+class NameSegments(TagSegments):
+    """Names by a model of segments."""
 
     task: ClassVar[str] = NAMES
 

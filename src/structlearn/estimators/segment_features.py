@@ -3,13 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from scipy import sparse
 
+from structlearn.estimators.choices import one_of
+from structlearn.estimators.inputs import Stacked, as_list
 from structlearn.estimators.token_features import TokenFeatures
 
 Named = Mapping[str, object] | Collection[str]
+#: `segment_features` of sentences that bring those of their segments, as `SegmentedRows` do.
+OF_TEXT = "text"
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentedRows(Stacked):
+    """Rows of tokens, and what makes those of whole segments, as `segment_rows` does, from most and bits."""
+
+    segments: Callable[[int, int], sparse.csr_matrix]
+
+
+def rows_of_segments(
+    X: Any, features: Callable[[Any, int, int], Named] | str, most: int, bits: int
+) -> sparse.csr_matrix:
+    """Rows of the segments of sentences, by a function or as the sentences bring them."""
+    if callable(features):
+        return segment_rows([one for one in as_list(X, "X") if len(one)], features, most, bits)
+    one_of("segment_features", features, (OF_TEXT,))
+    if not isinstance(X, SegmentedRows):
+        raise ValueError(
+            'segment_features="text" are made of words, by a tagger: give it the sentences; or give a '
+            "function of segments."
+        )
+    return X.segments(most, bits)
 
 
 def segment_rows(

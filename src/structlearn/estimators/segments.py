@@ -28,7 +28,7 @@ from structlearn.estimators.inputs import (
 from structlearn.estimators.layout import gold_and_cost
 from structlearn.estimators.rows import RowEstimator
 from structlearn.estimators.scikit import check_is_fitted
-from structlearn.estimators.segment_features import segment_rows
+from structlearn.estimators.segment_features import rows_of_segments
 from structlearn.estimators.spans import Span
 from structlearn.estimators.token_features import NamedInputs
 from structlearn.metrics import LabelScores, Outputs
@@ -59,10 +59,11 @@ class SegmentClassifier(NamedInputs, Confident[Segments], RowEstimator[Segments]
         Most tokens of a span; as many as the longest one of the training data has, unless given.
     start, end : bool
         Whether the first and the last span (or gap) of a sentence have weights of their own.
-    segment_features : callable, optional
+    segment_features : callable or "text", optional
         `segment_features(sentence, start, end)`, with a sentence as X has it, gives the names of features of
         the whole segment (a phrase, its shape, whether a lexicon has it), or a dict as tokens may be. Model
-        files do not hold it: after `load`, set it again by `set_params`.
+        files do not hold it: after `load`, set it again by `set_params`. "text" are those that the rows of
+        `structlearn train chunk | ner --model segments` bring, which model files do hold.
     segment_bits : int
         Features of segments are numbered by so many bits of a hash of their names.
 
@@ -78,7 +79,7 @@ class SegmentClassifier(NamedInputs, Confident[Segments], RowEstimator[Segments]
     max_length: int | None = None
     start: bool = False
     end: bool = False
-    segment_features: SegmentFeatures | None = None
+    segment_features: SegmentFeatures | str | None = None
     segment_bits: int = 18
 
     _stored: ClassVar[StoredForm] = StoredForm(
@@ -135,9 +136,8 @@ class SegmentClassifier(NamedInputs, Confident[Segments], RowEstimator[Segments]
                 "The model was trained with segment_features, which model files do not hold: give the same "
                 "function by set_params(segment_features=...)."
             )
-        sentences = [one for one in as_list(X, "X") if len(one)]
-        rows = segment_rows(sentences, self.segment_features, structure.max_length, self.segment_bits)
         most = structure.max_length
+        rows = rows_of_segments(X, self.segment_features, most, self.segment_bits)
         lengths = np.diff(local.first) * most
         segments = RowScoring(rows, lengths, structure.n_labels, n_shared=structure.n_shared)
         return JointScoring(local, segments, each=most)

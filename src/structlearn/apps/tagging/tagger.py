@@ -193,7 +193,7 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
         tokens, self.derived_ = resources.learn(self._tokens(X), y)
         templates = self.derived_.completed(templates)
         self.features_: Any = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
-        return Stacked(self.features_.transform(tokens), tokens.lengths)
+        return self.derived_.stacked(self.features_.transform(tokens), tokens, training=True)
 
     def resources(self) -> Resources:
         """Which columns are to be derived, by the parameters or by the task."""
@@ -231,7 +231,7 @@ class Tagger(RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
                 raise ValueError("The tagger was trained on features by name; give dicts or lists of names.")
             return self.features_.transform(X)
         tokens = self.derived_.add(self._tokens(X))
-        return Stacked(self.features_.transform(tokens), tokens.lengths)
+        return self.derived_.stacked(self.features_.transform(tokens), tokens)
 
     @for_no_examples
     def predict(self, X: Sentences, allowed: Allowed | None = None) -> list[Array]:

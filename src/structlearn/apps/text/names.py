@@ -102,7 +102,7 @@ def names_of_keys(
         return
     heads = np.full(1, text_hash(str(template)), dtype=np.uint64)
     for values, _ in tables[:-1]:
-        heads = _mixed((heads[:, None] + values).ravel())
+        heads = mixed((heads[:, None] + values).ravel())
     order = np.argsort(heads)
     known = heads[order]
     for rest in _unmixed(keys).reshape(-1, 1):
@@ -134,7 +134,7 @@ def _table(atom: Atom, strings: Sequence[str]) -> tuple[Array, list[str]]:
     return np.concatenate([hashes(str, texts), ends]), [*texts, *outside.values()]
 
 
-def _mixed(x: Array) -> Array:
+def mixed(x: Array) -> Array:
     """As `keys` mixes 64 bits."""
     for shift, multiplier in zip(SHIFTS, MULTIPLIERS):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(multiplier)
@@ -142,7 +142,7 @@ def _mixed(x: Array) -> Array:
 
 
 def _unmixed(x: Array) -> Array:
-    """The inverse of `_mixed`."""
+    """The inverse of `mixed`."""
     x = _unshifted(x, SHIFTS[-1])
     for shift, multiplier in zip(SHIFTS[1::-1], MULTIPLIERS[::-1]):
         x = _unshifted(x * np.uint64(pow(multiplier, -1, _ONE_TO_64)), shift)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from structlearn.apps.text.clusters import Clusters, StrPath, cluster_vectors, read_clusters
@@ -12,9 +13,13 @@ from structlearn.apps.text.derived import Derived, Stored, check_name
 from structlearn.apps.text.lexicon import LexiconSource, PhraseList
 from structlearn.apps.text.templates import Template, Templates, parse_templates
 from structlearn.apps.text.usual import UsualLabels
+from structlearn.apps.text.whole_segments import WholeSegments
 from structlearn.core.contract import Array
 from structlearn.core.wording import listed, quoted
 from structlearn.data import Tokens
+from structlearn.estimators.inputs import Stacked
+from structlearn.estimators.scikit import Rows
+from structlearn.estimators.segment_features import SegmentedRows
 from structlearn.storage.schema import check_form
 
 #: The note of a model file that describes derived columns, and the prefix of their texts and arrays.
@@ -24,6 +29,7 @@ _KINDS: dict[str, Callable[[Stored], Derived]] = {
     "usual": UsualLabels.from_stored,
     "lexicon": PhraseList.from_stored,
     "clusters": Clusters.from_stored,
+    "segments": WholeSegments.from_stored,
 }
 _NOTES = list[dict[str, str]]
 
@@ -36,6 +42,7 @@ class Resources:
     clusters, vectors : files
     usual : templates whose values' usual labels are columns
     word : the column of words
+    segments : whether whole segments have features
     """
 
     lexicons: Mapping[str, LexiconSource]
@@ -43,6 +50,7 @@ class Resources:
     vectors: StrPath | None = None
     usual: Templates | None = None
     word: str = "word"
+    segments: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -74,6 +82,12 @@ class Resources:
             usual = UsualLabels.of(self.usual)
             added = usual.learn(added, y)
             parts.append(usual)
+        if self.segments:
+            if y is None:
+                raise ValueError("Features of segments are learnt from labels: give y.")
+            whole = WholeSegments(self.word)
+            whole.learn(tokens, y)
+            parts.append(whole)
         return added, DerivedColumns(tuple(parts))
 
     def _from_files(self, tokens: Tokens) -> Iterator[Derived]:
@@ -96,6 +110,16 @@ class DerivedColumns:
         for part in self.parts:
             tokens = part.add(tokens)
         return tokens
+
+    def stacked(self, rows: Rows, tokens: Tokens, *, training: bool = False) -> Stacked:
+        """Rows of tokens' features and, where whole segments have any, what makes those."""
+        whole = [part for part in self.parts if isinstance(part, WholeSegments)]
+        if not whole:
+            return Stacked(rows, tokens.lengths)
+        lexicons = [part for part in self.parts if isinstance(part, PhraseList)]
+        return SegmentedRows(
+            rows, tokens.lengths, partial(whole[0].rows, tokens, lexicons, training=training)
+        )
 
     def completed(self, templates: Sequence[Template]) -> tuple[Template, ...]:
         """Templates, and default ones of columns that none of them looks at."""
