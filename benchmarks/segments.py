@@ -1,10 +1,11 @@
 """Segments beside a chain on the same features: what a pass takes, and F1 of spans.
 
-python benchmarks/segments.py [conll2000|conll2002] [--max-length 8] [--passes 3] [--train]
+python benchmarks/segments.py [conll2000|conll2002] [--max-length 8] [--passes 3] [--train] [--whole]
 
 A pass is one of the default solver of the CRF, over all sentences; seconds are of the processor, the
 difference of runs of more passes and of 1, so that what is done once does not count. --train trains both to
-the gap of the shell's default and scores them on the held-out file.
+the gap of the shell's default and scores them on the held-out file. --whole gives segments the features of
+`train --model segments`, phrase, shape and types elsewhere, and both the defaults of `ner` for names.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import warnings
 from common import DATA, machine
 
 from structlearn.apps.tagging import Tagger, span_scores
+from structlearn.apps.tagging.segments import SegmentedWords
 from structlearn.data import Tokens, read_tokens, split_rows
 from structlearn.estimators import ChainClassifier, SegmentTagger
 from structlearn.estimators.spans import spans
@@ -33,6 +35,14 @@ def read(data, name, columns):
 def short(y, most):
     """Which sentences have no longer span: the others are left out of the comparison of passes."""
     return [i for i, tags in enumerate(y) if all(b - a <= most for _, a, b in spans(tags.tolist()))]
+
+
+def sentences(tokens, columns, kept):
+    """Some sentences of a text, as lists of words or of tuples."""
+    cells = [split_rows(tokens.column(name).cells, tokens.lengths) for name in columns]
+    if len(columns) == 1:
+        return [cells[0][i].tolist() for i in kept]
+    return [list(zip(*(column[i].tolist() for column in cells))) for i in kept]
 
 
 def seconds_of_a_pass(make, X, y, passes):
@@ -53,16 +63,19 @@ def main():
     parser.add_argument("--max-length", type=int, default=8)
     parser.add_argument("--passes", type=int, default=3)
     parser.add_argument("--train", action="store_true")
+    parser.add_argument("--whole", action="store_true")
     given = parser.parse_args()
     columns = ("word", "pos") if given.data == "conll2000" else ("word",)
     train, test = (read(given.data, name, columns) for name in FILES[given.data])
     print(machine(), given.data)
-    tagger = Tagger(columns=columns)
-    rows = tagger.fit_features(train[0])
+    task = "ner" if given.whole and given.data == "conll2002" else "tag"
+    tagger = (SegmentedWords if given.whole else Tagger)(columns=columns, task=task)
+    whole = {"segment_features": "text"} if given.whole else {}
     if given.train:
-        for kind in (ChainClassifier, SegmentTagger):
+        rows = tagger.fit_features(*train)
+        for kind, own in ((ChainClassifier, {}), (SegmentTagger, whole)):
             begin = time.process_time()
-            model = kind(loss="softmax", regularization=1 / len(rows), tol=0.01, random_state=0).fit(
+            model = kind(loss="softmax", regularization=1 / len(rows), tol=0.01, random_state=0, **own).fit(
                 rows, train[1]
             )
             spent = time.process_time() - begin
@@ -73,10 +86,11 @@ def main():
             )
         return
     kept = short(train[1], given.max_length)
-    X, y = [rows[i] for i in kept], [train[1][i] for i in kept]
+    y = [train[1][i] for i in kept]
+    X = tagger.fit_features(sentences(train[0], columns, kept), y)
     chain = seconds_of_a_pass(ChainClassifier, X, y, given.passes)
     segments = seconds_of_a_pass(
-        lambda **options: SegmentTagger(max_length=given.max_length, **options), X, y, given.passes
+        lambda **options: SegmentTagger(max_length=given.max_length, **whole, **options), X, y, given.passes
     )
     print(
         f"a pass: chain {chain:.2f} s, segments of up to {given.max_length} {segments:.2f} s: "
