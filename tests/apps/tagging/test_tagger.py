@@ -254,3 +254,24 @@ def test_how_sure_it_is(text, tmp_path):
     assert words.predict_spans([]) == words.predict_sets([]) == []
     with pytest.raises(NotFittedError):
         Tagger().predict_spans(sentences)
+
+
+def test_all_answers_are_limited_to_what_is_allowed():
+    words = [["the", "dog", "runs"], ["a", "cat", "sees", "the", "dog"]] * 6
+    labels = [["D", "N", "V"], ["D", "N", "V", "D", "N"]] * 6
+    tagger = Tagger(random_state=0).fit(words, labels).conformalize(words, labels)
+    asked, allowed = [["the", "dog", "runs"]], [[None, {"V", "D"}, None]]
+    (free,) = tagger.predict_kbest_proba(asked, 27)
+    kept = [(one.tolist(), p) for one, p in free if one[1] != "N"]
+    total = sum(p for _, p in kept)
+    (ranked,) = tagger.predict_kbest_proba(asked, 27, allowed)
+    assert [one.tolist() for one, _ in ranked] == [one for one, _ in kept]
+    np.testing.assert_allclose([p for _, p in ranked], [p / total for _, p in kept])
+    best = ranked[0][0].tolist()
+    assert tagger.predict(asked, allowed)[0].tolist() == best
+    assert tagger.predict_sets(asked, 0.9, allowed=allowed)[0][0].tolist() == best
+    (spans,) = tagger.predict_spans(asked, allowed)
+    assert best == ["D", "D", "V"]
+    right = sum(p for one, p in ranked if one.tolist() in (["D", "D", "N"], ["D", "D", "V"]))
+    assert spans[0][:3] == (0, 2, "D")
+    assert spans[0].probability == pytest.approx(right)
