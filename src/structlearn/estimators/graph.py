@@ -27,7 +27,7 @@ from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import Rows, balanced_weights, check_is_fitted
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.scoring import JointScoring, RowScoring
-from structlearn.structures.graph.pairwise import PairwiseGraphs
+from structlearn.structures.graph.pairwise import MOST_ENTRIES, QUICK_ENTRIES, PairwiseGraphs
 from structlearn.structures.graph.tables import pair_table
 
 Self = TypeVar("Self", bound="GraphClassifier")
@@ -135,7 +135,9 @@ class GraphClassifier(MappedRows, StructuredEstimator[PairwiseGraphs]):
         return codes
 
     def _structure_of(self, examples: Examples) -> PairwiseGraphs:
-        return PairwiseGraphs(examples.graphs, len(self.classes_), pairs=self.pairs)
+        """With marginals, graphs are eliminated as long as memory allows; else where it is about as quick."""
+        most = QUICK_ENTRIES if self.loss in ("hinge", "perceptron") else MOST_ENTRIES
+        return PairwiseGraphs(examples.graphs, len(self.classes_), pairs=self.pairs, most_entries=most)
 
     def _scoring(self, examples: Examples, nodes: Rows, structure: PairwiseGraphs) -> JointScoring:
         """That of nodes, whose features may be mapped, and of edges, whose features never are."""

@@ -29,7 +29,9 @@ from structlearn.structures.graph.messages import (
 )
 
 #: A sweep that lowers the bound by less than this share of what is missing does not pay.
-_STALLED = 1e-3
+_STALLED = 5e-3
+#: For two states, one that lowers it by less than this share leaves it where it is.
+_RESTS = 1e-6
 #: Temperatures of `_tighten`, the sweeps at each, and how they fall: to 0.01 of the first.
 _TEMPERATURES, _SWEEPS_EACH, _COOLING = 12, 10, 0.68
 
@@ -137,6 +139,20 @@ def _largest(row: Any) -> Any:
 
 
 @kernel
+def _best_constant(arcs: Any, work: Any) -> Any:
+    """best <- one state everywhere, which is hard to beat where neighbours attract; returns its value."""
+    labels, n = work.labels, arcs.middle.size
+    value, found = -np.inf, 0
+    for x in range(labels.node.shape[1]):
+        labels.states[:n] = x
+        one = value_of(arcs, labels.node, labels.table, labels.states)
+        if one > value:
+            value, found = one, x
+    work.best[:n] = found
+    return value
+
+
+@kernel
 def _search(arcs: Any, most_sweeps: Any, work: Any) -> Any:
     """states <- the best labelling met; returns its value, and a bound on that of any."""
     labels, messages = work.labels, work.messages
@@ -145,7 +161,7 @@ def _search(arcs: Any, most_sweeps: Any, work: Any) -> Any:
     for e in range(m):
         for x in range(node.shape[1]):
             messages.message[e, x] = 0.0
-    value, bound, before = -np.inf, np.inf, np.inf
+    value, bound, before = _best_constant(arcs, work), np.inf, np.inf
     for _ in range(most_sweeps):
         sweep(arcs, True, node, table, 0.0, messages)
         bound = min(bound, sweep(arcs, False, node, table, 0.0, messages))
@@ -160,6 +176,21 @@ def _search(arcs: Any, most_sweeps: Any, work: Any) -> Any:
         before = bound
     assign(states[:n], best[:n])
     return value, max(bound, value)
+
+
+@kernel
+def _sweep_on(arcs: Any, value: Any, bound: Any, most_sweeps: Any, work: Any) -> Any:
+    """Two states: where sweeps rest is the optimum of the linear program (Kolmogorov and Wainwright 2005, "On
+    the optimality of tree-reweighted max-product message-passing"), so that no temperature is needed.
+    """
+    labels, messages = work.labels, work.messages
+    for _ in range(most_sweeps):
+        before = bound
+        sweep(arcs, True, labels.node, labels.table, 0.0, messages)
+        bound = min(bound, sweep(arcs, False, labels.node, labels.table, 0.0, messages))
+        if before - bound <= _RESTS * (bound - value):
+            break
+    return max(bound, value)
 
 
 @kernel
@@ -190,7 +221,7 @@ def _tighten(arcs: Any, value: Any, bound: Any, work: Any) -> Any:
 
 
 @kernel
-def _best_labelling(structure: Any, g: Any, tight: Any, work: Any) -> Any:
+def best_labelling(structure: Any, g: Any, tight: Any, work: Any) -> Any:
     """states <- the best labelling found; returns its value, and a bound on that of any, or a `tight` one."""
     scores, labels = structure.scores, work.labels
     if scores.elimination.exact[g]:
@@ -206,7 +237,10 @@ def _best_labelling(structure: Any, g: Any, tight: Any, work: Any) -> Any:
     if value < least:
         return -np.inf, bound if bound >= least else -np.inf
     if tight and bound - value > 1e-12 * (abs(bound) + abs(value)):
-        bound = _tighten(arcs, value, bound, work)
+        if scores.n_states == 2:
+            bound = _sweep_on(arcs, value, bound, structure.most_sweeps, work)
+        else:
+            bound = _tighten(arcs, value, bound, work)
     return value, bound
 
 
@@ -214,7 +248,7 @@ def _best_labelling(structure: Any, g: Any, tight: Any, work: Any) -> Any:
 @kernel
 def bounded_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     fill(structure.scores, shape[1], theta, shared, work.labels)
-    value, _ = _best_labelling(structure, shape[1], False, work)
+    value, _ = best_labelling(structure, shape[1], False, work)
     if value == -np.inf:
         vertex[:] = 0.0
         return value
@@ -227,4 +261,4 @@ def bounded_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: 
 def bounded_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     """An upper bound of the maximum."""
     fill(structure.scores, shape[1], theta, shared, work.labels)
-    return _best_labelling(structure, shape[1], True, work)[1]
+    return best_labelling(structure, shape[1], True, work)[1]

@@ -1,0 +1,215 @@
+"""Graphs with cycles: snakes by `GraphClassifier`, bounds and labellings against HiGHS's linear program.
+
+`python benchmarks/graphs.py [snakes] [potts] [large] [complete] [many]`: all of them, or those named.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from common import DATA, best_of, machine
+from scipy import sparse
+from scipy.optimize import linprog
+
+from structlearn import GraphClassifier
+from structlearn.core.contract import workspace
+from structlearn.structures.cut.graphs import Graph, grid_graph, make_graph
+from structlearn.structures.graph.bounded import best_labelling
+from structlearn.structures.graph.inference import fill
+from structlearn.structures.graph.pairwise import PairwiseGraphs
+
+#: Those of snakes; the first is background.
+COLOURS = np.array([[0, 0, 255], [0, 255, 0], [0, 255, 255], [255, 0, 0], [255, 255, 0]])
+LAMBDAS = (1e-2, 1e-3, 1e-4)
+GraphExample = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+# ---- snakes ----------------------------------------------------------------------------------------
+
+
+def snakes(part: str) -> tuple[list[GraphExample], list[np.ndarray]]:
+    """The 3 x 3 windows of cells, one-hot; edges see their direction times both windows, and it alone."""
+    with np.load(DATA / "snakes" / "snakes.npz") as file:
+        images, labels = (
+            [file[name] for name in sorted(file.files) if name.startswith(f"{kind}_{part}")] for kind in "XY"
+        )
+    return [snake_graph(image) for image in images], [one.ravel() for one in labels]
+
+
+def snake_graph(image: np.ndarray) -> GraphExample:
+    rows, columns = image.shape[:2]
+    cells, edges = windows(image), grid_graph(rows, columns).edges
+    both = np.hstack([cells[edges[:, 0]], cells[edges[:, 1]], np.ones((len(edges), 1))])
+    right = (edges[:, 1] - edges[:, 0] == 1)[:, None]
+    return cells, edges, np.hstack([both * right, both * ~right])
+
+
+def windows(image: np.ndarray) -> np.ndarray:
+    """One-hot colours of the nine cells around each, of shape (cells, 45)."""
+    rows, columns = image.shape[:2]
+    distance = np.abs(image[:, :, None, :].astype(int) - COLOURS).sum(axis=3)
+    code = np.pad(distance.argmin(axis=2), 1)  # outside lies background
+    around = [code[i : i + rows, j : j + columns].ravel() for i in range(3) for j in range(3)]
+    return np.eye(len(COLOURS))[np.stack(around, axis=1)].reshape(rows * columns, -1)
+
+
+def fitted(X: list[GraphExample], y: list[np.ndarray], regularization: float) -> GraphClassifier:
+    """Until the gap is 0.01 of P(0), the mean normalised Hamming cost 1, or after 12 passes."""
+    model = GraphClassifier(regularization=regularization, tol=0.01, max_passes=12, random_state=0)
+    return model.fit(X, y)
+
+
+def time_snakes() -> None:
+    X, y = snakes("train")
+    fitted(X[:20], y[:20], 0.1)  # compiles
+    held = {one: fitted(X[:160], y[:160], one).score(X[160:], y[160:]) for one in LAMBDAS}
+    print("snakes, 40 of 200 images held out:", ", ".join(f"{one:g}: {v:.4f}" for one, v in held.items()))
+    begin = time.process_time()
+    model = fitted(X, y, max(held, key=lambda one: held[one]))
+    seconds, certificate = time.process_time() - begin, model.certificate_
+    print(
+        f"    lambda {model.regularization:g}: {model.score(*snakes('test')):.4f} of test cells right; gap "
+        f"{certificate.gap:.4f} of P(0) = 1 after {certificate.passes:.0f} passes, {seconds:.1f} CPU s"
+    )
+    print(f"    {model.inference_}")
+
+
+# ---- bounds and labellings -------------------------------------------------------------------------
+
+
+class Answer(NamedTuple):
+    """A labelling's value, a bound on that of any, and CPU seconds for both."""
+
+    value: float
+    bound: float
+    seconds: float
+
+
+def answer(
+    graph: Graph, node: np.ndarray, table: np.ndarray, pairs: str = "full", *, tight: bool = True
+) -> Answer:
+    """By the kernel of `maximize`, or, if tight, of the bounds that the primal value is made of."""
+    structure = PairwiseGraphs([graph], node.shape[1], pairs=pairs, most_entries=1 << 12)
+    theta = np.concatenate([node.ravel(), table.ravel()])
+    record = structure.record
+    work = workspace(record, structure.shapes[0])
+
+    def run() -> tuple[float, float]:
+        fill(record.scores, 0, theta, np.empty(0), work.labels)
+        found: tuple[float, float] = best_labelling(record, 0, tight, work)
+        return found
+
+    value, bound = run()
+    return Answer(value, bound, best_of(run, 2, time.process_time))
+
+
+def linear_program(graph: Graph, node: np.ndarray, table: np.ndarray) -> tuple[float, float]:
+    """The maximum over the local polytope by HiGHS, tables (E, K, K), and its CPU seconds."""
+    n, m, k = graph.n_nodes, len(graph.edges), node.shape[1]
+    pair = np.arange(m * k * k).reshape(m, k, k)
+    edge, a, b = np.unravel_index(pair.ravel(), pair.shape)
+    blocks = [[sparse.kron(sparse.eye_array(n), np.ones((1, k))), None]]
+    for side, state in enumerate((a, b)):
+        sums = sparse.csr_array(
+            (np.ones(pair.size), (edge * k + state, pair.ravel())), shape=(m * k, pair.size)
+        )
+        which = (graph.edges[:, side, None] * k + np.arange(k)).ravel()
+        blocks.append([-sparse.eye_array(n * k).tocsr()[which], sums])
+    right = np.concatenate([np.ones(n), np.zeros(2 * m * k)])
+    begin = time.process_time()
+    found = linprog(
+        -np.concatenate([node.ravel(), table.ravel()]),
+        A_eq=sparse.block_array(blocks).tocsc(),
+        b_eq=right,
+        bounds=(0, None),
+    )
+    return -found.fun, time.process_time() - begin
+
+
+def missing(found: Answer) -> float:
+    return (found.bound - found.value) / abs(found.bound)
+
+
+def report(name: str, found: Answer, best: float, seconds: float) -> None:
+    print(
+        f"{name}: bound {(found.bound - best) / abs(best):.1e} above the linear program's, labelling "
+        f"{missing(found):.1e} below the bound; {1e3 * found.seconds:.1f} ms, HiGHS {1e3 * seconds:.0f} ms "
+        f"({seconds / found.seconds:.0f}x)"
+    )
+
+
+def time_potts() -> None:
+    rng, graph = np.random.default_rng(0), grid_graph(20, 20)
+    for strength in (0.5, 1.0, 2.0):
+        node, edge = rng.normal(size=(400, 5)), np.full(len(graph.edges), strength)
+        found = answer(graph, node, edge, "potts")
+        best, seconds = linear_program(graph, node, edge[:, None, None] * np.eye(5))
+        report(f"Potts 20 x 20, 5 states, strength {strength}", found, best, seconds)
+
+
+def time_large() -> None:
+    rng, graph = np.random.default_rng(0), grid_graph(200, 200)
+    for strength in (0.5, 1.0, 2.0):
+        node, edge = rng.normal(size=(40000, 10)), np.full(len(graph.edges), strength)
+        found = answer(graph, node, edge, "potts", tight=False)
+        print(
+            f"Potts 200 x 200, 10 states, strength {strength}: labelling {missing(found):.2%} below the "
+            f"bound; {found.seconds:.2f} CPU s"
+        )
+
+
+def time_complete() -> None:
+    rng = np.random.default_rng(0)
+    for size in (53, 159):
+        graph = make_graph(size, np.stack(np.triu_indices(size, 1), axis=1))
+        node, table = rng.normal(size=(size, 2)), rng.normal(size=(len(graph.edges), 2, 2))
+        found = answer(graph, node, table)
+        report(f"complete graph, {size} binary labels", found, *linear_program(graph, node, table))
+
+
+# ---- many graphs -----------------------------------------------------------------------------------
+
+
+def random_graph(rng: np.random.Generator, n_nodes: int, n_edges: int) -> np.ndarray:
+    """Different edges, drawn evenly."""
+    pairs = np.stack(np.triu_indices(n_nodes, 1), axis=1)
+    return pairs[rng.choice(len(pairs), n_edges, replace=False)]
+
+
+def time_many(n_graphs: int = 10_000) -> None:
+    rng = np.random.default_rng(0)
+    y = [rng.integers(5, size=50) for _ in range(n_graphs)]
+    X = [(np.eye(5)[one] + rng.normal(size=(50, 5)), random_graph(rng, 50, 100)) for one in y]
+    model = GraphClassifier(regularization=1.0, tol=0.0, max_passes=1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one pass does not converge
+        model.fit(X[:20], y[:20])  # compiles
+        begin = time.process_time()
+        model.fit(X, y)
+    whole = time.process_time() - begin
+    print(f"{n_graphs} graphs of 50 nodes, 100 edges, 5 states: fit {whole:.1f} CPU s")
+    print(model.history_[:], model.certificate_)
+
+
+TIMES: dict[str, Callable[[], None]] = {
+    "snakes": time_snakes,
+    "potts": time_potts,
+    "large": time_large,
+    "complete": time_complete,
+    "many": time_many,
+}
+
+
+def main() -> None:
+    print(machine())
+    for name in sys.argv[1:] or TIMES:
+        TIMES[name]()
+
+
+if __name__ == "__main__":
+    main()
