@@ -117,6 +117,15 @@ def test_bounds_are_near_the_linear_program(seed):
     assert best - 1e-6 <= bound <= best + 3e-3 * abs(best)
 
 
+def test_bounds_of_two_states_are_the_linear_program():
+    rng = np.random.default_rng(0)
+    complete = make_graph(12, np.stack(np.triu_indices(12, 1), axis=1))
+    structure = PairwiseGraphs([complete], 2, most_entries=0)
+    for _ in range(3):
+        theta = rng.normal(size=structure.n_parts[0])
+        assert_allclose(bound_of(structure, theta), local_polytope_maximum(structure, theta), rtol=1e-4)
+
+
 def test_orders_of_forests_have_width_one_and_wide_graphs_none():
     path = make_graph(50, [(a, a + 1) for a in range(49)])
     assert elimination_order(path, 5).width == 1

@@ -29,7 +29,7 @@ from structlearn.structures.graph.messages import (
 )
 
 #: A sweep that lowers the bound by less than this share of what is missing does not pay.
-_STALLED = 5e-3
+_STALLED = 1e-3
 #: For two states, one that lowers it by less than this share leaves it where it is.
 _RESTS = 1e-6
 #: Temperatures of `_tighten`, the sweeps at each, and how they fall: to 0.01 of the first.

