@@ -86,7 +86,7 @@ def test_names_have_their_own_defaults():
     X, y = corpus(12)
     tagger = Tagger(task="ner", random_state=0, tol=0.05).fit(X, y)
     templates = [str(one) for one in tagger.features_.templates]
-    assert {"word.quoted", "usual4"} <= set(templates)
+    assert {"word.quoted", "usual4", "word.lower[-1]&word.lower"} <= set(templates)
     assert default_templates(("word",), "ner") != default_templates(("word",))
     named = {one.name.partition("=")[0] for token in tagger.explain(X[0]) for one in token.contributions}
     assert {"word.before", "usual1", "word.place&word.before"} & named
@@ -96,6 +96,7 @@ def test_names_have_their_own_defaults():
     assert plain.derived_.parts == ()
     assert not any("usual" in str(one) for one in plain.features_.templates)
     assert clone(tagger).task == "ner"
+    assert "pos&word.place" in default_templates(("word", "pos"), "ner").split()
 
 
 @pytest.mark.parametrize(

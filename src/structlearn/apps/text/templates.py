@@ -45,9 +45,11 @@ _NAME_WORD = (
     "{0}.pattern[-2..2] {0}.pattern[-1]&{0}.pattern {0}.pattern&{0}.pattern[1] "
     "{0}.pattern[-1]&{0}.pattern&{0}.pattern[1] {0}.before {0}.after {0}.first {0}.last {0}.place "
     "{0}.place&{0}.shape {0}.place&{0}.lower[-1] {0}.place&{0}.lower[1] {0}.first&{0}.last "
-    "{0}.place&{0}.before {0}.place&{0}.after {0}.quoted[-1..1] {0}.quoted&{0}.shape"
+    "{0}.place&{0}.before {0}.place&{0}.after {0}.quoted[-1..1] {0}.quoted&{0}.shape "
+    "{0}.suffix3[-1] {0}.suffix3[1] {0}.prefix3[-1] {0}.prefix3[1] {0}.lower[-1]&{0}.lower "
+    "{0}.lower&{0}.lower[1] {0}.lower[-2]&{0}.lower[-1] {0}.lower[1]&{0}.lower[2]"
 )
-_NAME_OTHER = "{0}[-2..2] {0}[-1]&{0} {0}&{0}[1]"
+_NAME_OTHER = "{0}[-2..2] {0}[-1]&{0} {0}&{0}[1] {0}[-1]&{0}&{0}[1] {0}&{1}.place"
 _NAME_USUAL = "{0} {0}.suffix4 {0}.lower {0}.before"
 
 
@@ -109,7 +111,7 @@ def default_templates(columns: Sequence[str] = ("word",), task: str = "tag") -> 
     """
     word, *others = columns
     of_word, of_other = (_NAME_WORD, _NAME_OTHER) if task == NAMES else (_WORD, _OTHER)
-    return " ".join([of_word.format(word), *(of_other.format(other) for other in others)])
+    return " ".join([of_word.format(word), *(of_other.format(other, word) for other in others)])
 
 
 def default_usual(word: str = "word", task: str = "tag") -> str | None:
