@@ -81,8 +81,8 @@ def test_projections_satisfy_their_optimality_condition(name, scale):
     loss, theta, _, _, vertices = case(name, SquaredNorm(), 1, scale)
     z = loss.predict(theta).ravel()
     slope = theta.ravel().copy()
-    n_local = z.size - loss.structure.n_shared
-    slope[:n_local] -= z[:n_local]
+    curved = loss.structure.n_curved(loss.structure.shape(theta))
+    slope[:curved] -= z[:curved]
     assert ((vertices - z) @ slope).max() <= 1e-7 * max(1.0, scale)
 
 

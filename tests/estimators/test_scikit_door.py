@@ -84,7 +84,7 @@ def test_names_of_features_are_compared():
 
 @pytest.mark.parametrize("name", structlearn.estimators.__all__)
 def test_estimators_are_scikit_learns(name):
-    assert issubclass(getattr(structlearn, name), BaseEstimator)
+    assert issubclass(getattr(structlearn.estimators, name), BaseEstimator)
 
 
 STANDINS = """
