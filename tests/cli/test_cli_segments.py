@@ -63,6 +63,8 @@ def test_features_of_whole_segments_are_in_the_file(run, write, tmp_path):
     cities.unlink()
     assert values(run("evaluate", out, data).stdout)["f1"] == "1"
     assert run("predict", out, data).stdout == text
+    ranked = run("predict", out, data, "--kbest", 2).stdout.split("\n\n")
+    assert [one.split("\n", 1)[1].replace("\t", " ") for one in ranked[:2:2]] == [text.split("\n\n")[0]]
     tagger = load(out)
     assert tagger.chain_.segment_features == "text"
     assert any("usual1" in part.columns for part in tagger.derived_.parts)

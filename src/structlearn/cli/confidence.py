@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import repeat
 from typing import Any
 
 from structlearn.cli.task import Inputs, Task
@@ -14,8 +14,8 @@ from structlearn.estimators.persistence import Bundle
 
 #: A sentence's words, or None of data without words.
 Words = Sequence[str] | None
-#: Most labellings of a sentence that --kbest writes, and of how many sentences they are held at once.
-MOST_BEST, _HELD = 1000, 100
+#: Most labellings of a sentence that --kbest writes.
+MOST_BEST = 1000
 _HEAD = ("sentence", "start", "end", "label", "probability")
 
 
@@ -35,7 +35,7 @@ class AnswerForm(ABC):
         return self._pages(bundle.estimator, inputs.X, words_of(inputs))
 
     @abstractmethod
-    def _pages(self, estimator: Any, X: Any, words: Iterator[Words]) -> Iterator[str]: ...
+    def _pages(self, estimator: Any, X: object, words: Iterator[Words]) -> Iterator[str]: ...
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,8 @@ class KBest(AnswerForm):
     k: int
     flag = "--kbest"
 
-    def _pages(self, estimator: Any, X: Any, words: Iterator[Words]) -> Iterator[str]:
-        pieces = (X[first : first + _HELD] for first in range(0, len(X), _HELD))
-        found = chain.from_iterable(estimator.predict_kbest_proba(some, self.k) for some in pieces)
-        for i, (best, own) in enumerate(zip(found, words)):
+    def _pages(self, estimator: Any, X: object, words: Iterator[Words]) -> Iterator[str]:
+        for i, (best, own) in enumerate(zip(estimator.kbest_proba_stream(X, self.k), words)):
             for rank, (labels, share) in enumerate(best, 1):
                 yield from _block(f"sentence {i} rank {rank} probability {share:.6g}", labels, own)
 
@@ -59,7 +57,7 @@ class Spans(AnswerForm):
 
     flag = "--spans"
 
-    def _pages(self, estimator: Any, X: Any, words: Iterator[Words]) -> Iterator[str]:
+    def _pages(self, estimator: Any, X: object, words: Iterator[Words]) -> Iterator[str]:
         for i, (found, own) in enumerate(zip(estimator.predict_spans(X), words)):
             if i == 0:
                 yield _row(_HEAD, None if own is None else ["words"])
@@ -83,7 +81,7 @@ class Sets(AnswerForm):
                 "else."
             )
 
-    def _pages(self, estimator: Any, X: Any, words: Iterator[Words]) -> Iterator[str]:
+    def _pages(self, estimator: Any, X: object, words: Iterator[Words]) -> Iterator[str]:
         for i, (found, own) in enumerate(zip(estimator.predict_sets(X, self.coverage), words)):
             if found is None:
                 yield f"# sentence {i} has too many labellings to write: any may be the true one\n\n"

@@ -129,10 +129,16 @@ class Confident(StructuredEstimator[S]):
 
         Probabilities are those among the labellings that `allowed` allows.
         """
+        return list(self.kbest_proba_stream(X, k, allowed))
+
+    def kbest_proba_stream(
+        self, X: Tables, k: int = 5, allowed: Allowed | None = None
+    ) -> Iterator[list[tuple[Any, float]]]:
+        """The same, one example after the other: a large k then takes the memory of one."""
         self._check_distribution()
         scores, filled = self._tempered(X, allowed=allowed)
-        best = (self._kbest_proba(theta, k) for theta in scores)
-        return with_empty(best, filled, lambda: [(self._nothing(), 1.0)])
+        for there in filled.tolist():
+            yield self._kbest_proba(next(scores), k) if there else [(self._nothing(), 1.0)]
 
     def _kbest_proba(self, theta: Array, k: int) -> list[tuple[Any, float]]:
         outputs, scores = self._ranking.k_best(theta, k)
