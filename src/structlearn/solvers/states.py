@@ -27,7 +27,7 @@ from structlearn.storage.tensors import TensorFile, write_tensors
 #: Whole numbers beyond this are no counts.
 MOST = 1 << 53
 #: Arrays with infinities in places that no step has seen yet.
-UNSEEN = ("gaps", "totals", "values")
+UNSEEN = ("gaps", "totals", "values", "scalars")
 
 
 def save_state(path: str | Path, value: object, **notes: object) -> None:
