@@ -12,7 +12,7 @@ BOUNDSCHECK := tests/structures tests/scoring tests/estimators/test_estimators.p
 	tests/estimators/test_empty_inputs.py tests/estimators/test_tree_parser.py tests/estimators/test_cut_segmenter.py \
 	tests/solvers/test_solvers.py tests/apps/tagging tests/apps/alignment/test_aligner.py tests/test_bounds.py
 
-.PHONY: demo test lint types tests boundscheck torture kernels docs bench clean
+.PHONY: demo test lint types tests boundscheck torture kernels docs docs-serve bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/structlearn demo --out $(DEMO)
@@ -45,6 +45,14 @@ torture: $(VENV)/.installed-test
 kernels: $(VENV)/.installed
 	$(BIN)/python packaging/kernels/build.py $(TASKS) --out dist
 
+# The site, warnings as errors; its pages' blocks are run first, the chapters and the gallery by the build itself.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m pytest -q tests/pages
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs site
+
+docs-serve: docs
+	$(BIN)/python -m http.server --directory site --bind 127.0.0.1 8000
+
 bench: $(VENV)/.installed-test
 	for script in letters multiclass matching memory startup crf linear lasso sparsemax matching_projection scene matching_training extragradient cutting_planes cut alignment_statistics alignment own_structure chunking tagging parsing threads scale cluster; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
@@ -59,5 +67,9 @@ $(VENV)/.installed-test: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) -e ".[test]"
 	@touch $@ $(VENV)/.installed
 
+$(VENV)/.installed-docs: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) -e ".[test,docs]"
+	@touch $@ $(VENV)/.installed-test $(VENV)/.installed
+
 clean:
-	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf site docs/api docs/chapters docs/gallery $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache

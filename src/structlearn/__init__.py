@@ -21,6 +21,8 @@ _HOMES = {
     "SegmentClassifier": "structlearn.estimators",
     "StructuredPredictor": "structlearn.estimators",
     "TreeParser": "structlearn.estimators",
+    "Tagger": "structlearn.apps.tagging.tagger",
+    "Aligner": "structlearn.apps.alignment.aligner",
     "OracleError": "structlearn.core.errors",
     "load": "structlearn.apps.registry",
     "regularization_path": "structlearn.estimators.path",
@@ -41,7 +43,9 @@ _ROOMS = (
 __all__ = [*_HOMES, *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
+    from structlearn.apps.alignment.aligner import Aligner as Aligner
     from structlearn.apps.registry import load as load
+    from structlearn.apps.tagging.tagger import Tagger as Tagger
     from structlearn.core.errors import OracleError as OracleError
     from structlearn.estimators import (
         BinaryClassifier as BinaryClassifier,

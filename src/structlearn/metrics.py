@@ -11,6 +11,18 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 
+__all__ = [
+    "LabelScores",
+    "LinkScores",
+    "exact_match",
+    "hamming_loss",
+    "label_scores",
+    "link_scores",
+    "r2",
+    "sequence_accuracy",
+    "subset_accuracy",
+]
+
 #: Outputs of examples, one each.
 Outputs: TypeAlias = Sequence[object] | Array
 
@@ -125,3 +137,7 @@ def r2(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     if not there:
         return float(not left)
     return 1.0 - left / there
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -62,3 +62,7 @@ __all__ = [
     "write_lines",
     "written_text",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -15,3 +15,7 @@ __all__ = [
     "plot_transitions",
     "save_figure",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

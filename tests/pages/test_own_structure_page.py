@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-PAGE = Path(__file__).parents[1] / "docs" / "own-structure.md"
+PAGE = Path(__file__).parents[2] / "docs" / "own-structure.md"
 
 
 @pytest.fixture(scope="module")

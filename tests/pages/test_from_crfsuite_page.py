@@ -8,7 +8,7 @@ import pytest
 
 import structlearn
 
-PAGE = Path(__file__).parents[1] / "docs" / "from-crfsuite.md"
+PAGE = Path(__file__).parents[2] / "docs" / "from-crfsuite.md"
 
 
 @pytest.fixture(scope="module")

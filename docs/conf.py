@@ -1,0 +1,89 @@
+"""The documentation site: `make docs` builds it with warnings as errors, to be read without a network."""
+
+import re
+from importlib.metadata import version as installed
+
+import matplotlib as mpl
+
+mpl.use("agg")
+
+project = "structlearn"
+author = "The structlearn developers"
+copyright = "2026, the structlearn developers, BSD 3-Clause"
+version = release = installed("structlearn")
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx-mathjax-offline",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["site", "course/*.rst", "gallery/*.ipynb", "tables.py"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+suppress_warnings = ["config.cache"]  # the gallery's options hold a class
+
+html_theme = "pydata_sphinx_theme"
+html_title = "structlearn"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "structlearn"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+templates_path = ["templates"]
+autosummary_generate = True
+autosummary_imported_members = True
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"
+default_role = "py:obj"
+numpydoc_show_class_members = True
+numpydoc_show_inherited_class_members = False
+numpydoc_class_members_toctree = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples", "course"],
+    "gallery_dirs": ["gallery", "chapters"],
+    "filename_pattern": r"plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "min_reported_time": 1e9,
+    "abort_on_example_error": True,
+    "copyfile_regex": r".*\.rst",
+    "notebook_extensions": set(),
+    "plot_gallery": "True",
+}
+
+
+def setup(app):
+    """Links to the repository's results lead to the page that includes them."""
+    app.connect("source-read", lambda app, name, text: text.__setitem__(0, at_home(text[0])))
+    app.connect("include-read", lambda app, path, name, text: text.__setitem__(0, at_home(text[0])))
+    app.connect("autodoc-process-docstring", escape)
+
+
+def escape(app, what, name, thing, options, lines):
+    """Help texts are for `help()`, too: what means something else to Sphinx is escaped here."""
+    lines[:] = [re.sub(r"(?<![`|])\|(?![`|])", r"\\|", line) for line in lines]
+
+
+def at_home(text: str) -> str:
+    """Links that hold in the repository, as they hold in the site."""
+    return text.replace("(../benchmarks/RESULTS.md", "(results.md").replace("(../docs/", "(")

@@ -1,0 +1,82 @@
+"""Small files under the names that pages of the docs give to a reader's own."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+from typer.testing import CliRunner
+
+from structlearn.cli import app
+from structlearn.data import write_libsvm
+
+TAGGED = "the D\ncat N\nruns V\n. .\n\na D\nbig A\ndog N\nsees V\nthe D\ncat N\n. .\n\n" * 6
+CHUNKED = (
+    "the D B-NP\ncat N I-NP\nruns V B-VP\n. . O\n\na D B-NP\nbig A I-NP\ndog N I-NP\nsees V B-VP\n"
+    "the D B-NP\ncat N I-NP\n. . O\n\n"
+) * 6
+NAMED = (
+    "Ann NN B-PERSON\nLee NN I-PERSON\nsaw V O\nRome NN B-CITY\n. . O\n\nRome NN B-CITY\nis V O\n. . O\n\n"
+    * 6
+)
+CONLLU = (
+    "1\tthe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\n2\tcat\tcat\tNOUN\tNN\t_\t3\tnsubj\t_\t_\n"
+    "3\truns\trun\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
+    "1\tdogs\tdog\tNOUN\tNN\t_\t2\tnsubj\t_\t_\n2\tsee\tsee\tVERB\tVB\t_\t0\troot\t_\t_\n"
+    "3\tcats\tcat\tNOUN\tNN\t_\t2\tobj\t_\t_\n\n"
+) * 4
+CRFSUITE = "D\tw=the\tlow\nN\tw=cat\tlow\nV\tw=runs\tlow\n\n" * 8
+ENGLISH = ["the house is small", "the book is old", "a small book", "the old house", "a house", "the book"]
+FRENCH = [
+    "la maison est petite",
+    "le livre est vieux",
+    "un petit livre",
+    "la vieille maison",
+    "une maison",
+    "le livre",
+]
+GOLD = "".join(
+    f"{i} {k} {k} S\n" for i, line in enumerate(ENGLISH, 1) for k in range(1, len(line.split()) + 1)
+)
+
+COLUMNS = {
+    TAGGED: ("words.conll", "words-and-tags.txt", "more.conll", "all.txt", "data.txt"),
+    CHUNKED: ("train.txt", "test.txt", "new.txt", "held-out.txt", "other.txt", "train.conll"),
+    NAMED: ("names.conll",),
+    CONLLU: ("en-train.conllu", "text.conllu", "train.conllu", "dev.conllu", "new.conllu"),
+    CRFSUITE: ("train.crfsuite", "test.crfsuite", "new.crfsuite"),
+}
+
+
+def write_stand_ins(folder: Path) -> None:
+    """All of them."""
+    for text, names in COLUMNS.items():
+        for name in names:
+            (folder / name).write_text(text)
+    for stem in ("text", "raw", "gold", "new", "test"):
+        (folder / f"{stem}.en").write_text("".join(f"{line}\n" for line in ENGLISH))
+        (folder / f"{stem}.fr").write_text("".join(f"{line}\n" for line in FRENCH))
+    for name in ("gold.wa", "test.wa"):
+        (folder / name).write_text(GOLD)
+    (folder / "mine.pharaoh").write_text("".join("0-0\n" for _ in ENGLISH))
+    (folder / "text.txt").write_text("The cat runs. A big dog sees the cat.\n")
+    (folder / "people.txt").write_text("Ann Lee\n")
+    (folder / "cities.txt").write_text("Rome\n")
+    write_numbers(folder)
+    train = ["train", "tag", str(folder / "words.conll"), "--out", str(folder / "tagger.safetensors")]
+    assert CliRunner().invoke(app, train).exit_code == 0
+    shutil.copy(folder / "tagger.safetensors", folder / "model.safetensors")
+
+
+def write_numbers(folder: Path) -> None:
+    """Files of two classes and of numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = (X @ [1.0, -2.0, 0.5] > 0).astype(int)
+    for name in ("train.libsvm", "test.libsvm"):
+        write_libsvm(folder / name, X, y)
+    lines = [
+        "a,b,c,class",
+        *(f"{a:.3f},{b:.3f},{c:.3f},{'yes' if k else 'no'}" for (a, b, c), k in zip(X, y)),
+    ]
+    for name in ("train.csv", "new.csv", "test.csv"):
+        (folder / name).write_text("\n".join(lines) + "\n")
