@@ -1,4 +1,6 @@
-"""Noise, and what a chain makes of it.
+"""
+Noise, and what a chain makes of it
+===================================
 
 Handwritten digits that count upwards (7 8 9 0 1 ...) are blurred by more and more noise. A classifier of
 single digits sees one image at a time and soon errs. A chain has the same features and one more table of
@@ -6,16 +8,12 @@ weights, from each digit to the next, so that readable neighbours help to read a
 Needs no download: the images come with scikit-learn.
 """
 
-import sys
-from pathlib import Path
-
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 from structlearn import ChainClassifier, MulticlassClassifier
 from structlearn.data import train_test_digit_sequences
 from structlearn.metrics import sequence_accuracy
-from structlearn.reports import save_figure
 
 
 def digit_errors(noise, n_train, n_test):
@@ -28,19 +26,16 @@ def digit_errors(noise, n_train, n_test):
     return 1 - sequence_accuracy(y_test, alone), 1 - chain.score(X_test, y_test)
 
 
-def main(out=Path("."), n_train=150, n_test=200):
-    levels = [0.0, 0.15, 0.3, 0.45, 0.6]
-    errors = 100 * np.array([digit_errors(noise, n_train, n_test) for noise in levels])
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.subplots()
-    axes.plot(levels, errors[:, 0], "s-", color="#0072B2", label="single digits")
-    axes.plot(levels, errors[:, 1], "o-", color="#D55E00", label="chain")
-    axes.set(title="Neighbours help to read noisy digits")
-    axes.set(xlabel="noise (standard deviation; pixels are 0 to 1)", ylabel="wrong digits (%)")
-    axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
-    save_figure(figure, out / "digit_chain.png")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+n_train = 150
+n_test = 200
+levels = [0.0, 0.15, 0.3, 0.45, 0.6]
+errors = 100 * np.array([digit_errors(noise, n_train, n_test) for noise in levels])
+figure = plt.figure(figsize=(6, 4), layout="constrained")
+axes = figure.subplots()
+axes.plot(levels, errors[:, 0], "s-", color="#0072B2", label="single digits")
+axes.plot(levels, errors[:, 1], "o-", color="#D55E00", label="chain")
+axes.set(title="Neighbours help to read noisy digits")
+axes.set(xlabel="noise (standard deviation; pixels are 0 to 1)", ylabel="wrong digits (%)")
+axes.grid(alpha=0.3)
+axes.legend(frameon=False)
+plt.show()

@@ -1,4 +1,6 @@
-"""Who belongs to whom: a learned matching.
+"""
+Who belongs to whom: a learned matching
+=======================================
 
 Two sets of nodes are to be matched, each node with at most one of the other side. Every possible link has
 features; the model learns one weight a feature and then finds the matching with the highest total score.
@@ -6,15 +8,11 @@ Taking the best column of each row instead would link some columns twice. Each p
 problem: shades are the learned scores, circles the gold links, crosses the predicted ones.
 """
 
-import sys
-from pathlib import Path
-
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 from structlearn import MatchingClassifier
 from structlearn.data import make_matchings
-from structlearn.reports import save_figure
 
 
 def draw(axes, scores, gold, found, limit):
@@ -29,22 +27,19 @@ def draw(axes, scores, gold, found, limit):
     return image
 
 
-def main(out=Path("."), n_train=100, n_test=100):
-    X, y = make_matchings(n_train + n_test, 8, 8, n_features=6, random_state=0)
-    model = MatchingClassifier(random_state=0).fit(X[:n_train], y[:n_train])
-    X, y = X[n_train:], y[n_train:]
-    found, scores = model.predict(X), model.decision_function(X)
-    figure = Figure(figsize=(12, 4.6), layout="constrained")
-    panels = figure.subplots(1, 3)
-    limit = np.abs(scores[:3]).max()
-    for i, axes in enumerate(panels):
-        image = draw(axes, scores[i], y[i], found[i], limit)
-    panels[0].set(ylabel="row")
-    figure.colorbar(image, ax=panels, label="learned score", shrink=0.8)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
-    figure.suptitle(f"Learned matchings: F1 of {model.score(X, y):.1%} over {len(X)} test problems")
-    save_figure(figure, out / "matching.png")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+n_train = 100
+n_test = 100
+X, y = make_matchings(n_train + n_test, 8, 8, n_features=6, random_state=0)
+model = MatchingClassifier(random_state=0).fit(X[:n_train], y[:n_train])
+X, y = X[n_train:], y[n_train:]
+found, scores = model.predict(X), model.decision_function(X)
+figure = plt.figure(figsize=(12, 4.6), layout="constrained")
+panels = figure.subplots(1, 3)
+limit = np.abs(scores[:3]).max()
+for i, axes in enumerate(panels):
+    image = draw(axes, scores[i], y[i], found[i], limit)
+panels[0].set(ylabel="row")
+figure.colorbar(image, ax=panels, label="learned score", shrink=0.8)
+figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+figure.suptitle(f"Learned matchings: F1 of {model.score(X, y):.1%} over {len(X)} test problems")
+plt.show()

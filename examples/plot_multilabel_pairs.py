@@ -1,4 +1,6 @@
-"""Labels that come in company.
+"""
+Labels that come in company
+===========================
 
 Each example has a set of labels, and some labels like, or avoid, each other. With `edges="none"` every
 label is decided by itself; with `edges="all"` each pair of labels has a table of four weights, learned with
@@ -7,15 +9,11 @@ together in the data, and the interaction learned for each pair: its weights whe
 minus those where they differ. Labels that correlate only through a third one need little of it.
 """
 
-import sys
-from pathlib import Path
-
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 from structlearn import MultiLabelClassifier
 from structlearn.data import make_multilabel
-from structlearn.reports import save_figure
 
 
 def interactions(model):
@@ -28,29 +26,24 @@ def interactions(model):
     return table
 
 
-def main(out=Path("."), n_train=500, n_test=1000):
-    X, y = make_multilabel(n_train + n_test, n_labels=8, n_features=10, random_state=0, noise=0.3)
-    fits = {
-        edges: MultiLabelClassifier(edges=edges, regularization=0.1, random_state=0).fit(
-            X[:n_train], y[:n_train]
-        )
-        for edges in ("none", "all")
-    }
-    figure = Figure(figsize=(12, 4), layout="constrained")
-    bars, data, learned = figure.subplots(1, 3)
-    scores = [100 * model.score(X[n_train:], y[n_train:]) for model in fits.values()]
-    bars.bar_label(bars.bar(["no pairs", "all pairs"], scores, color=["#0072B2", "#D55E00"]), fmt="%.1f")
-    bars.set(title="Whole label sets right", ylabel="test examples (%)", ylim=(0, 100))
-    correlation = np.corrcoef(y.T) - np.eye(y.shape[1])
-    for axes, table, title in (
-        (data, correlation, "Correlation in the data"),
-        (learned, interactions(fits["all"]), "Learned interaction"),
-    ):
-        limit = abs(table).max()
-        figure.colorbar(axes.imshow(table, cmap="PuOr_r", vmin=-limit, vmax=limit), ax=axes, shrink=0.8)
-        axes.set(title=title, xlabel="label", ylabel="label")
-    save_figure(figure, out / "multilabel_pairs.png")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+n_train = 500
+n_test = 1000
+X, y = make_multilabel(n_train + n_test, n_labels=8, n_features=10, random_state=0, noise=0.3)
+fits = {
+    edges: MultiLabelClassifier(edges=edges, regularization=0.1, random_state=0).fit(X[:n_train], y[:n_train])
+    for edges in ("none", "all")
+}
+figure = plt.figure(figsize=(12, 4), layout="constrained")
+bars, data, learned = figure.subplots(1, 3)
+scores = [100 * model.score(X[n_train:], y[n_train:]) for model in fits.values()]
+bars.bar_label(bars.bar(["no pairs", "all pairs"], scores, color=["#0072B2", "#D55E00"]), fmt="%.1f")
+bars.set(title="Whole label sets right", ylabel="test examples (%)", ylim=(0, 100))
+correlation = np.corrcoef(y.T) - np.eye(y.shape[1])
+for axes, table, title in (
+    (data, correlation, "Correlation in the data"),
+    (learned, interactions(fits["all"]), "Learned interaction"),
+):
+    limit = abs(table).max()
+    figure.colorbar(axes.imshow(table, cmap="PuOr_r", vmin=-limit, vmax=limit), ax=axes, shrink=0.8)
+    axes.set(title=title, xlabel="label", ylabel="label")
+plt.show()

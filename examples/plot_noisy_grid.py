@@ -1,4 +1,6 @@
-"""Noisy grids: labels of neighbours help, and directions help more.
+"""
+Noisy grids: labels of neighbours help, and directions help more
+================================================================
 
 Flags of three stripes, with their colours in a fixed order, are drowned in noise. Each pixel alone is often
 wrong. A `GridClassifier` learns a table of weights for the labels of neighbours: to the right, where colours
@@ -6,14 +8,10 @@ continue, and downwards, where one colour follows another. Columns: a test image
 alone by the learned scores, and the best labelling found for the whole grid.
 """
 
-import sys
-from pathlib import Path
-
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 from structlearn import GridClassifier
-from structlearn.reports import save_figure
 
 
 def flags(rng, n, side, noise):
@@ -26,30 +24,26 @@ def flags(rng, n, side, noise):
     return [np.eye(3)[one] + noise * rng.normal(size=(side, side, 3)) for one in y], y
 
 
-def main(out=Path("."), n_train=20, n_test=10, side=12):
-    X, y = flags(np.random.default_rng(0), n_train + n_test, side, 1.0)
-    model = GridClassifier(regularization=1.0, tol=0.02, max_passes=30, random_state=0)
-    model.fit(X[:n_train], y[:n_train])
-    X, y = X[n_train:], y[n_train:]
-    alone = [scores.argmax(axis=2) for scores in model.decision_function(X)]
-    figure = Figure(figsize=(10, 7.8), layout="constrained")
-    panels = figure.subplots(3, 4)
-    for row, image, gold, pixelwise, whole in zip(panels, X, y, alone, model.predict(X)):
-        row[0].imshow(np.clip((image + 1) / 3, 0, 1))
-        for axes, labels in zip(row[1:], (gold, pixelwise, whole)):
-            axes.imshow(labels, cmap="viridis", vmin=0, vmax=2)
-        row[2].set_xlabel(f"{np.mean(pixelwise == gold):.1%} right")
-        row[3].set_xlabel(f"{np.mean(whole == gold):.1%} right")
-    for axes, title in zip(panels[0], ("image", "gold", "each pixel alone", "the whole grid")):
-        axes.set_title(title)
-    for axes in panels.ravel():
-        axes.set(xticks=[], yticks=[])
-    right = np.mean([np.mean(a == b) for a, b in zip(alone, y)])
-    figure.suptitle(
-        f"{len(X)} test images: {right:.1%} of pixels right alone, {model.score(X, y):.1%} by grids"
-    )
-    save_figure(figure, out / "noisy_grid.png")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+n_train = 20
+n_test = 10
+side = 12
+X, y = flags(np.random.default_rng(0), n_train + n_test, side, 1.0)
+model = GridClassifier(regularization=1.0, tol=0.02, max_passes=30, random_state=0)
+model.fit(X[:n_train], y[:n_train])
+X, y = X[n_train:], y[n_train:]
+alone = [scores.argmax(axis=2) for scores in model.decision_function(X)]
+figure = plt.figure(figsize=(10, 7.8), layout="constrained")
+panels = figure.subplots(3, 4)
+for row, image, gold, pixelwise, whole in zip(panels, X, y, alone, model.predict(X)):
+    row[0].imshow(np.clip((image + 1) / 3, 0, 1))
+    for axes, labels in zip(row[1:], (gold, pixelwise, whole)):
+        axes.imshow(labels, cmap="viridis", vmin=0, vmax=2)
+    row[2].set_xlabel(f"{np.mean(pixelwise == gold):.1%} right")
+    row[3].set_xlabel(f"{np.mean(whole == gold):.1%} right")
+for axes, title in zip(panels[0], ("image", "gold", "each pixel alone", "the whole grid")):
+    axes.set_title(title)
+for axes in panels.ravel():
+    axes.set(xticks=[], yticks=[])
+right = np.mean([np.mean(a == b) for a, b in zip(alone, y)])
+figure.suptitle(f"{len(X)} test images: {right:.1%} of pixels right alone, {model.score(X, y):.1%} by grids")
+plt.show()

