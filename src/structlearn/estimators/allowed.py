@@ -61,17 +61,19 @@ def _placed(label: object, place: dict[object, int], name: str, i: int) -> int:
         ) from None
 
 
-def shift_of(table: Array, scoring: Scoring) -> Array:
+def shift_of(table: Array, scoring: Scoring, lengths: Array) -> Array:
     """What the table adds to the scores of local parts: 0, or -inf for a label that is not allowed."""
     shift = np.zeros(scoring.start[-1])
-    shift[placed(table.shape, scoring)[~table]] = -np.inf
+    shift[placed(table.shape, scoring, lengths)[~table]] = -np.inf
     return shift
 
 
-def placed(shape: tuple[int, ...], scoring: Scoring) -> Array:
-    """Where the local part of each token and label is, of all examples end to end: (n_tokens, K)."""
+def placed(shape: tuple[int, ...], scoring: Scoring, lengths: Array) -> Array:
+    """Where the local part of each token and label is, of all examples end to end: (n_tokens, K).
+
+    Those are the first parts of an example, which has so many tokens (or nodes).
+    """
     n, k = shape
-    lengths = scoring.shapes[:, 0]
     first = np.repeat(scoring.start[:-1] - k * (np.cumsum(lengths) - lengths), lengths)
     return (first + k * np.arange(n))[:, None] + np.arange(k)
 
@@ -94,7 +96,7 @@ class Limits:
         self.structure = structure
         self.which = np.flatnonzero(filled)
         self.table = table
-        self.shift = None if table is None else shift_of(table, scoring)
+        self.shift = None if table is None else shift_of(table, scoring, scoring.shapes[:, 0])
         self._start = scoring.start
         self._ends = np.cumsum(scoring.shapes[:, 0])
 

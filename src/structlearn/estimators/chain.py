@@ -16,6 +16,7 @@ from structlearn.core.memory import Memory
 from structlearn.estimators.allowed import Allowed, Limits, allowed_table
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs
+from structlearn.estimators.completion import PartlyLabelled
 from structlearn.estimators.confidence import STORED, with_empty
 from structlearn.estimators.constraints import Constraints, check_labels, check_steps, forbidden_steps
 from structlearn.estimators.continued import Continued
@@ -32,7 +33,7 @@ from structlearn.estimators.inputs import (
     stack_examples,
 )
 from structlearn.estimators.layout import Pieces, gold_and_cost
-from structlearn.estimators.partial import PartlyLabelled, fit_partly, is_partial
+from structlearn.estimators.partial import fit_partly, is_partial
 from structlearn.estimators.rows import RowEstimator
 from structlearn.estimators.scikit import Rows, balanced_weights, check_is_fitted
 from structlearn.estimators.sequence_confidence import ConfidentSequences

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
@@ -12,19 +13,22 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import class_costs
-from structlearn.estimators.forms import StoredForm, count, label_array
-from structlearn.estimators.graphs import Examples, Images, edge_directions, read_examples
-from structlearn.estimators.inputs import (
-    as_list,
-    check_same_length,
-    check_two_classes,
-    check_weights,
-    for_no_examples,
-    label_arrays,
+from structlearn.estimators.completion import PartlyLabelled
+from structlearn.estimators.forms import StoredForm, codes, count, label_array, numbers
+from structlearn.estimators.graph_completion import NodeLabels, fit_open_nodes
+from structlearn.estimators.graph_states import (
+    LatentStates,
+    classes_of_states,
+    known_pairs,
+    labels_of,
+    weights_of_nodes,
 )
+from structlearn.estimators.graphs import Examples, Images, edge_directions, read_examples
+from structlearn.estimators.inputs import as_list, check_weights, for_no_examples
 from structlearn.estimators.layout import Pieces, gold_and_cost
 from structlearn.estimators.mapped import MappedRows
-from structlearn.estimators.scikit import Rows, balanced_weights, check_is_fitted
+from structlearn.estimators.partial import balanced_known
+from structlearn.estimators.scikit import Rows, check_is_fitted
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.scoring import JointScoring, RowScoring
 from structlearn.structures.graph.pairwise import MOST_ENTRIES, QUICK_ENTRIES, PairwiseGraphs
@@ -34,7 +38,7 @@ Self = TypeVar("Self", bound="GraphClassifier")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GraphClassifier(MappedRows, StructuredEstimator[PairwiseGraphs]):
+class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGraphs]):
     """One of K labels for each node of a graph: theta_v = W x_v for nodes, theta_e = sum_f f_e V_f for edges.
 
     Every feature f of an edge has a table V_f of K x K weights, for the labels of its two ends, in the order
@@ -46,21 +50,30 @@ class GraphClassifier(MappedRows, StructuredEstimator[PairwiseGraphs]):
     bounds and `dual` with real labellings, so that the gap is true, though it may not close. `inference_`
     says which way was taken in training.
 
-    The parameters are those of `StructuredEstimator`, and one more. `cost` may be an array of shape (K,), by
-    true label, or (K, K), as [true, predicted], or a mapping from labels. loss="softmax" and "sparsemax" need
-    graphs of small tree-width.
+    Labels may be unknown, and a class may have several latent states, which are learned: then training is a
+    sequence of convex problems, each with a certificate (see `structlearn.estimators.completion`).
+
+    The parameters are those of `StructuredEstimator`, and those below. `cost` may be an array of shape (K,),
+    by true label, or (K, K), as [true, predicted], or a mapping from labels. loss="softmax" and "sparsemax"
+    need graphs of small tree-width.
 
     Parameters
     ----------
     pairs : "full", "symmetric", "antisymmetric" or "potts"
         The tables of weights: one for each pair of labels; the same whichever end has which label; of the
         other sign where the ends are swapped, and zero for like labels; one weight for like labels alone.
+    latent_states : int or mapping from labels to int, optional
+        How many states each class has (one, unless given). Weights belong to states, the label of a node is
+        the class of its best state. loss="hinge" or "softmax".
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_classes, n_features)
-    intercept_ : ndarray of shape (n_classes,)
-    edge_coef_ : ndarray of shape (n_edge_features, n_classes, n_classes), labels of both ends
+    coef_ : ndarray of shape (n_states, n_features); a state is a class, unless there are latent states
+    intercept_ : ndarray of shape (n_states,)
+    edge_coef_ : ndarray of shape (n_edge_features, n_states, n_states), states of both ends
+    state_classes_ : ndarray of shape (n_states,), the class of each state, as a position in `classes_`
+    outer_history_ : ndarray, where labels or states were missing: the whole objective after each convex
+        problem
     inference_ : str
     structure_ : None
         Every example brings its own graph.
@@ -68,13 +81,28 @@ class GraphClassifier(MappedRows, StructuredEstimator[PairwiseGraphs]):
     """
 
     pairs: str = "full"
+    latent_states: LatentStates = None
 
     _stored: ClassVar[StoredForm] = StoredForm(
-        {"classes_": label_array, "n_features_in_": count, "_n_edge_features": count, "inference_": str},
+        {
+            "classes_": label_array,
+            "n_features_in_": count,
+            "_n_edge_features": count,
+            "inference_": str,
+            "state_classes_?": codes,
+            "outer_history_?": numbers,
+        },
         (None,),
     )
 
-    def fit(self: Self, X: Images, y: Outputs, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self: Self,
+        X: Images,
+        y: Outputs,
+        sample_weight: ArrayLike | None = None,
+        *,
+        node_weights: Sequence[ArrayLike] | None = None,
+    ) -> Self:
         """Train on graphs.
 
         Parameters
@@ -84,24 +112,32 @@ class GraphClassifier(MappedRows, StructuredEstimator[PairwiseGraphs]):
             (E, 2) and (E, k). An edge is a pair of nodes, counted from 0; one that is given twice counts
             twice. Edges without features have the constant 1.
         y : list of arrays of labels, of shape (n,); `predict` answers in the same form
+            -1 or None stands for a label that is not known (hinge and softmax).
         sample_weight : array-like of shape (n_examples,), optional
+        node_weights : list of arrays of the shapes of y, optional
+            What an error at each node costs, times its `cost`; 1 unless given.
         """
         examples = self._examples(X)
-        codes = self._codes(examples, y)
+        self.classes_, codes = labels_of(examples, y)
+        self.state_classes_ = classes_of_states(self.latent_states, self.classes_)
+        self.__dict__.pop("outer_history_", None)
         weight = check_weights(sample_weight, len(examples.which))
         self.n_features_in_ = examples.nodes.shape[1]
         structure, memory = self._structure_of(examples), Memory(self.memory)
         scoring = self._scoring(examples, self._fit_rows(examples.nodes, memory), structure)
         self._n_edge_features = scoring.pairs.X.shape[1]
+        known = codes[codes >= 0]
         options = class_costs(
-            self.cost,
-            self.class_weight,
-            self.classes_,
-            lambda: balanced_weights(codes, len(self.classes_)),
+            self.cost, self.class_weight, self.classes_, lambda: balanced_known(known, len(self.classes_))
         )
-        outputs = Pieces(codes, examples.n_nodes)
-        gold, cost = gold_and_cost(structure, outputs, scoring, memory, **options)
-        self._train(TrainingProblem(structure, scoring, gold, cost, weight, memory=memory))
+        options["nodes"] = weights_of_nodes(examples, node_weights)
+        labels = NodeLabels(self.classes_, codes, examples.n_nodes, self.state_classes_)
+        if labels.are_states:
+            gold, cost = gold_and_cost(structure, Pieces(codes, examples.n_nodes), scoring, memory, **options)
+            self._train(TrainingProblem(structure, scoring, gold, cost, weight, memory=memory))
+        else:
+            laid = labels.lay_out(structure, scoring, options)._replace(sample_weight=weight, memory=memory)
+            fit_open_nodes(self, laid, labels, examples.nodes)
         self.inference_ = structure.method
         self.structure_ = None  # type: ignore[assignment]
         return self
@@ -122,22 +158,10 @@ class GraphClassifier(MappedRows, StructuredEstimator[PairwiseGraphs]):
             return examples.edge_features
         return np.ones((examples.n_edges.sum(), 1), dtype=examples.nodes.dtype)
 
-    def _codes(self, examples: Examples, y: Outputs) -> Array:
-        """Labels of all nodes, end to end, by number; sets `classes_`."""
-        outputs = [np.asarray(one) for one in as_list(y, "y")]
-        check_same_length(examples.shapes, outputs)
-        for i, (one, shape) in enumerate(zip(outputs, examples.shapes)):
-            if one.shape != shape:
-                raise ValueError(f"Example {i} has labels of shape {one.shape}; they must have {shape}.")
-        _, labels = label_arrays([one.ravel() for one in outputs], "graph")
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        check_two_classes(self.classes_)
-        return codes
-
     def _structure_of(self, examples: Examples) -> PairwiseGraphs:
         """With marginals, graphs are eliminated as long as memory allows; else where it is about as quick."""
         most = QUICK_ENTRIES if self.loss in ("hinge", "perceptron") else MOST_ENTRIES
-        return PairwiseGraphs(examples.graphs, len(self.classes_), pairs=self.pairs, most_entries=most)
+        return PairwiseGraphs(examples.graphs, self._n_states, pairs=self.pairs, most_entries=most)
 
     def _scoring(self, examples: Examples, nodes: Rows, structure: PairwiseGraphs) -> JointScoring:
         """That of nodes, whose features may be mapped, and of edges, whose features never are."""
@@ -152,20 +176,29 @@ class GraphClassifier(MappedRows, StructuredEstimator[PairwiseGraphs]):
     @for_no_examples
     def predict(self, X: Images) -> list[Array]:
         """The best labels of each graph that were found."""
+        of_states = self.classes_[self._state_classes]
+        return [of_states[states] for states in self.predict_states(X)]
+
+    @for_no_examples
+    def predict_states(self, X: Images) -> list[Array]:
+        """The numbers of the states that the best labels stand for; `state_classes_` has their classes."""
         examples, structure, scoring = self._read(X)
         answers = self._decide(scoring, structure)
-        return [self.classes_[self._nodes(parts, examples.shapes[i]).argmax(axis=-1)] for i, parts in answers]
+        return [self._nodes(parts, examples.shapes[i]).argmax(axis=-1) for i, parts in answers]
 
     @for_no_examples
     def predict_marginals(self, X: Images) -> list[Array]:
         """Probabilities of the labels of each node, of shape (n, n_classes); after softmax or sparsemax."""
         examples, structure, scoring = self._read(X)
         answers = self._soft(scoring, structure)
-        return [self._nodes(parts, examples.shapes[i]).copy() for i, parts in answers]
+        first = np.searchsorted(self._state_classes, np.arange(len(self.classes_)))
+        return [
+            np.add.reduceat(self._nodes(parts, examples.shapes[i]), first, axis=-1) for i, parts in answers
+        ]
 
     @for_no_examples
     def decision_function(self, X: Images) -> list[Array]:
-        """W x_v + b of each node, of shape (n, n_classes), without the edges."""
+        """W x_v + b of each node, of shape (n, n_states), without the edges."""
         examples, _, scoring = self._read(X)
         return [
             self._nodes(scoring.scores(self.weights_, i, i + 1), shape)
@@ -173,8 +206,8 @@ class GraphClassifier(MappedRows, StructuredEstimator[PairwiseGraphs]):
         ]
 
     def score(self, X: Images, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
-        """The share of nodes labelled right."""
-        return sequence_accuracy(y, self.predict(X), sample_weight)
+        """The share of nodes labelled right, of those whose labels are known."""
+        return sequence_accuracy(*known_pairs(y, self.predict(X)), sample_weight)
 
     def _read(self, X: Images) -> tuple[Examples, PairwiseGraphs, JointScoring]:
         check_is_fitted(self, "weights_")
@@ -190,42 +223,53 @@ class GraphClassifier(MappedRows, StructuredEstimator[PairwiseGraphs]):
         return examples, structure, scoring
 
     def _nodes(self, parts: Array, shape: tuple[int, ...]) -> Array:
-        """The table of label parts that local parts begin with, in the shape of the labels."""
-        k = len(self.classes_)
+        """The table of state parts that local parts begin with, in the shape of the labels."""
+        k = self._n_states
         return parts[: int(np.prod(shape)) * k].reshape(*shape, k)
 
     # ---- weights by name ---------------------------------------------------------------------------
 
+    @property
+    def _state_classes(self) -> Array:
+        """Files of earlier versions have none: there a state is a class."""
+        return vars(self).get("state_classes_", np.arange(len(self.classes_)))
+
+    @property
+    def _n_states(self) -> int:
+        return len(self._state_classes)
+
     def _weight_counts(self) -> set[int]:
-        k = len(self.classes_)
-        edges = self._n_edge_features * pair_table(self.pairs, k).n_parts
-        return {(self._n_row_features + intercept) * k + edges for intercept in (0, 1)}
+        classes = self._state_classes
+        if np.unique(classes).tolist() != list(range(len(self.classes_))) or (np.diff(classes) < 0).any():
+            raise ValueError("state_classes_ must name each class, in their order")
+        return {
+            (self._n_row_features + intercept) * len(classes) + self._n_pair_weights for intercept in (0, 1)
+        }
 
     @property
     def _node_weights(self) -> Array:
-        """Of shape (n_features, n_classes), and one more row for the constant where there is one."""
-        k = len(self.classes_)
-        return self.weights_[: self.weights_.size - self._n_pair_weights].reshape(-1, k)
+        """Of shape (n_features, n_states), and one more row for the constant where there is one."""
+        return self.weights_[: self.weights_.size - self._n_pair_weights].reshape(-1, self._n_states)
 
     @property
     def _n_pair_weights(self) -> int:
-        return self._n_edge_features * pair_table(self.pairs, len(self.classes_)).n_parts
+        return self._n_edge_features * pair_table(self.pairs, self._n_states).n_parts
 
     @property
     def coef_(self) -> Array:
-        """Weights of the node features, of shape (n_classes, n_features)."""
+        """Weights of the node features, of shape (n_states, n_features)."""
         return self._node_weights[: self._n_row_features].T
 
     @property
     def intercept_(self) -> Array:
         """Weights of the nodes' constant feature; zeros where there is none."""
         rest = self._node_weights[self._n_row_features :]
-        return rest[0] if len(rest) else np.zeros(len(self.classes_))
+        return rest[0] if len(rest) else np.zeros(self._n_states)
 
     @property
     def edge_coef_(self) -> Array:
-        """Tables of weights of the edge features, of shape (n_edge_features, n_classes, n_classes)."""
-        table = pair_table(self.pairs, len(self.classes_))
+        """Tables of weights of the edge features, of shape (n_edge_features, n_states, n_states)."""
+        table = pair_table(self.pairs, self._n_states)
         weights = self.weights_[self.weights_.size - self._n_pair_weights :].reshape(-1, table.n_parts)
         return table.sign * weights[:, table.index]
 

@@ -37,6 +37,7 @@ __all__ = [
     "checked_examples",
     "checked_rows",
     "cloned",
+    "cluster_centres",
     "drawn_seed",
     "frozen",
     "is_frozen",
@@ -115,6 +116,15 @@ def balanced_weights(codes: Array, n_classes: int) -> Array:
     from sklearn.utils.class_weight import compute_class_weight
 
     return compute_class_weight("balanced", classes=np.arange(n_classes), y=codes)
+
+
+def cluster_centres(rows: Array, n: int, seed: int) -> Array:
+    """Centres of n clusters of rows, by k-means."""
+    if n == 1:
+        return rows.mean(axis=0, keepdims=True)
+    from sklearn.cluster import KMeans
+
+    return KMeans(n, n_init=10, random_state=seed).fit(rows).cluster_centers_
 
 
 def cloned(transformer: object) -> Any:
