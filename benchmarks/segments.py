@@ -17,7 +17,6 @@ import warnings
 from common import DATA, machine
 
 from structlearn.apps.tagging import Tagger, span_scores
-from structlearn.apps.tagging.segments import SegmentedWords
 from structlearn.data import Tokens, read_tokens, split_rows
 from structlearn.estimators import ChainClassifier, SegmentTagger
 from structlearn.estimators.spans import spans
@@ -69,7 +68,7 @@ def main():
     train, test = (read(given.data, name, columns) for name in FILES[given.data])
     print(machine(), given.data)
     task = "ner" if given.whole and given.data == "conll2002" else "tag"
-    tagger = (SegmentedWords if given.whole else Tagger)(columns=columns, task=task)
+    tagger = Tagger(columns=columns, task=task, model="segments" if given.whole else "chain")
     whole = {"segment_features": "text"} if given.whole else {}
     if given.train:
         rows = tagger.fit_features(*train)

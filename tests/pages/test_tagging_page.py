@@ -34,11 +34,11 @@ def test_the_first_tagger(names):
 
 
 def test_arrays_beside_templates(names):
-    found = after(names, "maker.fit_features")
-    model, maker = found["model"], found["maker"]
-    assert model.n_features_in_ == maker.features_.n_features + 8
-    assert [one.tolist() for one in model.predict(found["both"])] == found["labels"]
-    assert maker.rows([["a", "dog"]])[0].shape == (2, maker.features_.n_features)
+    found = after(names, "pairs = ")
+    tagger = found["tagger"]
+    assert tagger.chain_.n_features_in_ == tagger.features_.n_features + 8
+    assert [one.tolist() for one in tagger.predict(found["pairs"])] == found["labels"]
+    assert any(one.name == "array:3" for one in tagger.explain(found["pairs"][0])[0].contributions)
 
 
 def test_what_is_allowed(names):
@@ -59,3 +59,7 @@ def test_small_models_and_segments(names):
     assert 0 < np.mean(small.chain_.weights_ != 0) < 0.9
     found = after(names, "SegmentClassifier(")
     assert found["model"].predict(found["X"]) == found["y"]
+    ((name,),) = after(names, 'Tagger(model="segments"')["names"].predict_spans(
+        [["we", "saw", "Anna", "Smith"]]
+    )
+    assert name[:3] == (2, 4, "PER")

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from structlearn.apps.tagging.continuing import continue_tagger
-from structlearn.apps.tagging.tagger import FEATURES, Tagger
+from structlearn.apps.tagging.stored import FEATURES
+from structlearn.apps.tagging.tagger import Tagger
 from structlearn.cli.errors import say
 from structlearn.cli.task import Task, Training
 from structlearn.core.wording import listed

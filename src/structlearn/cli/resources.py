@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from structlearn.apps.tagging.segments import SegmentedWords
+from structlearn.apps.tagging.parameters import CHAIN, SEGMENTS
 from structlearn.apps.tagging.tagger import Tagger
 from structlearn.apps.text.resources import parse_lexicons
 from structlearn.apps.text.templates import default_usual
@@ -19,8 +19,8 @@ NONE = "none"
 
 def described_tagger(task: Tag, columns: Sequence[str] = ("word",), templates: str | None = None) -> Tagger:
     """The tagger that the flags describe."""
-    kind = SegmentedWords if task.estimator == "SegmentTagger" else Tagger
-    return kind(
+    return Tagger(
+        model=SEGMENTS if task.estimator == "SegmentTagger" else CHAIN,
         columns=columns,
         templates=templates,
         transitions=task.transitions,

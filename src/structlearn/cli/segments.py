@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from structlearn.apps.tagging.models import of_segments
 from structlearn.cli.task import Training
-from structlearn.estimators.segment_features import OF_TEXT, SegmentedRows
 
 if TYPE_CHECKING:
     from structlearn.cli.tagging import Tag
@@ -23,7 +23,4 @@ def check_segments(task: Tag, path: Path) -> None:
 
 def for_segments(training: Training) -> Training:
     """With the parameters that segments have; those of whole segments where there are words."""
-    kept = {name: training.parameters[name] for name in ("loss", "regularization", "tol", "cost")}
-    if isinstance(training.X, SegmentedRows):
-        kept["segment_features"] = OF_TEXT
-    return training._replace(parameters=kept)
+    return training._replace(parameters=of_segments(training.parameters, training.X))

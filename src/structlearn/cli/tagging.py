@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from structlearn.apps.tagging.explaining import STARTS, feature_names
+from structlearn.apps.tagging.parameters import CHAIN, SEGMENTS
 from structlearn.apps.tagging.plan import Plan, make_plan
 from structlearn.apps.tagging.pruning import drop_unused
-from structlearn.apps.tagging.tagger import FEATURES, Tagger, is_of_names, named_notes
+from structlearn.apps.tagging.stored import FEATURES, is_of_names, named_notes
+from structlearn.apps.tagging.tagger import Tagger
 from structlearn.apps.text.features import starts_of_used
 from structlearn.apps.text.names import names_in
 from structlearn.apps.text.templates import NAMES
@@ -53,8 +55,6 @@ if TYPE_CHECKING:
 CELLS = "cells"
 #: --templates for files of CRFsuite
 ITEMS = "crfsuite"
-#: --model
-CHAIN, SEGMENTS = "chain", "segments"
 _READING: dict[str, tuple[str, ...]] = dict.fromkeys(
     [
         *("label", "columns", "templates", "transitions", "min-count", "hash-bits", "keep-names"),
@@ -292,7 +292,7 @@ class Tag(Task):
         names, rows = self.feature_names(bundle), cast(Sequence[Any], X)
         if FEATURES in bundle.arrays:
             tagger = Tagger.of(bundle)
-            text = tagger.derived_.add(tagger._tokens(source.tokens))
+            text = tagger.text(source.tokens)
             names = looked_up(names_in(tagger.features_, text), names)
         return text_page(
             sentences,

@@ -110,7 +110,8 @@ class ChainClassifier(
         """Train on sequences: X a list of (length, d) arrays or CSR matrices, y a list of label arrays.
 
         Or X is a list of sequences of tokens, each a dict of features or a list of their names, as
-        python-crfsuite takes them (see `TokenFeatures`); all other methods then take the same.
+        python-crfsuite takes them (see `TokenFeatures`); or of pairs (tokens, array) of such tokens and an
+        array of shape (length, d) beside them. All other methods then take the same.
         y may hold sets of labels, or None for any, where labels are not known (hinge and softmax; see
         `structlearn.estimators.partial`).
         With a `distributed.Client` training runs on its cluster (see `structlearn.distributed`).

@@ -18,7 +18,7 @@ from structlearn.core.contract import Array
 from structlearn.estimators.feature_names import CONSTANT, Names, own_names, token_names_in
 from structlearn.estimators.inputs import Tables, stack_examples
 from structlearn.estimators.scikit import Rows, check_is_fitted
-from structlearn.estimators.token_features import is_named
+from structlearn.estimators.token_reading import is_named
 from structlearn.estimators.transitions import Transition
 from structlearn.structures import Chain
 

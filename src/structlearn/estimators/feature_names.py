@@ -8,7 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.estimators.token_features import TokenFeatures, TokenForm, names_read
+from structlearn.estimators.token_arrays import array_names
+from structlearn.estimators.token_features import TokenFeatures
+from structlearn.estimators.token_reading import TokenForm, names_read
 
 #: From columns (of those features that have weights) to their names.
 Names: TypeAlias = Callable[[Array], list[str]]
@@ -61,7 +63,7 @@ def token_names_in(features: TokenFeatures, X: Sequence[Sequence[TokenForm]]) ->
     """Names that a text has itself, and those that are kept."""
     if features.names_ is not None:
         return token_feature_names(features)
-    names = names_read(X)
+    names = [*names_read(X), *array_names(features.n_arrays_)]
     places = features.places(names).tolist()
     found = {place: name for place, name in zip(places, names) if place >= 0}
     return looked_up(found, token_feature_names(features))

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from structlearn.estimators.choices import one_of
 from structlearn.estimators.inputs import Stacked, as_list
+from structlearn.estimators.token_arrays import tokens_of
 from structlearn.estimators.token_features import TokenFeatures
 
 Named = Mapping[str, object] | Collection[str]
@@ -29,7 +30,9 @@ def rows_of_segments(
 ) -> sparse.csr_matrix:
     """Rows of the segments of sentences, by a function or as the sentences bring them."""
     if callable(features):
-        return segment_rows([one for one in as_list(X, "X") if len(one)], features, most, bits)
+        return segment_rows(
+            [one for one in map(tokens_of, as_list(X, "X")) if len(one)], features, most, bits
+        )
     one_of("segment_features", features, (OF_TEXT,))
     if not isinstance(X, SegmentedRows):
         raise ValueError(

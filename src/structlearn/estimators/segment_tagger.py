@@ -16,6 +16,7 @@ from structlearn.estimators.inputs import Tables, for_no_examples, label_arrays
 from structlearn.estimators.partial import is_partial
 from structlearn.estimators.segments import SegmentClassifier, coded_spans
 from structlearn.estimators.spans import OUTSIDE, Span, spans, tag_type
+from structlearn.estimators.token_arrays import tokens_of
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.structures import Segments
 
@@ -95,9 +96,7 @@ class SegmentTagger(SegmentClassifier):
         return self
 
     def _check_lengths(self, X: Any, y: Outputs) -> None:
-        given = (
-            X.lengths if hasattr(X, "lengths") else [x.shape[0] if hasattr(x, "shape") else len(x) for x in X]
-        )
+        given = X.lengths if hasattr(X, "lengths") else map(_length, map(tokens_of, X))
         for i, (length, tags) in enumerate(zip(given, _tags(y))):
             if length != len(tags):
                 raise ValueError(f"Sentence {i} has {length} rows of features but {len(tags)} labels.")
@@ -175,6 +174,10 @@ class SegmentTagger(SegmentClassifier):
         for right, found in zip(_tags(y), self.predict_spans(X)):
             there = {(a, b, kind) for kind, a, b in spans(map(str, right))}
             yield from ((span.probability, span[:3] in there) for span in found)
+
+
+def _length(tokens: Any) -> int:
+    return tokens.shape[0] if hasattr(tokens, "shape") else len(tokens)
 
 
 def _tags(y: Outputs) -> list[Array]:

@@ -60,10 +60,10 @@ class SegmentClassifier(NamedInputs, Confident[Segments], RowEstimator[Segments]
     start, end : bool
         Whether the first and the last span (or gap) of a sentence have weights of their own.
     segment_features : callable or "text", optional
-        `segment_features(sentence, start, end)`, with a sentence as X has it, gives the names of features of
-        the whole segment (a phrase, its shape, whether a lexicon has it), or a dict as tokens may be. Model
-        files do not hold it: after `load`, set it again by `set_params`. "text" are those that the rows of
-        `structlearn train chunk | ner --model segments` bring, which model files do hold.
+        `segment_features(sentence, start, end)`, with the tokens of a sentence as X has them, gives the names
+        of features of the whole segment (a phrase, its shape, whether a lexicon has it), or a dict as tokens
+        may be. Model files do not hold it: after `load`, set it again by `set_params`. "text" are those that
+        `Tagger(model="segments")` brings, which model files do hold.
     segment_bits : int
         Features of segments are numbered by so many bits of a hash of their names.
 

@@ -2,7 +2,8 @@
 
 The definition is that of the CoNLL-2000 scorer `conlleval`: a span begins at a B or an S, or at any tag whose
 type differs from the one before, or that follows O, E or S; so IOB1, IOB2 and IOBES are all read rightly.
-L-type and U-type, the marks of BILOU, are read as E and S.
+L-type and U-type, the marks of BILOU, are read as E and S. A label of another form, such as "ORG" or "Other",
+is plain: it is read as I of a type that is the label itself, so that each run of equal ones is a span.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from structlearn.structures.chain.spans import SpanLabels
 OUTSIDE = "O"
 #: M is an I of schemes for the words of a text without spaces.
 _TAG = re.compile(r"O|[BIMES](-.*)?|[LU]-.*", re.DOTALL)
+_AS_IN_BIOES = {"L": "E", "U": "S", "M": "I"}
 
 
 class Span(NamedTuple):
@@ -31,16 +33,31 @@ class Span(NamedTuple):
     probability: float
 
 
+class Mark(NamedTuple):
+    """A tag: O, B, I, E or S, and its type."""
+
+    kind: str
+    type: str
+
+
+@lru_cache(maxsize=1 << 14)
+def mark_of(tag: str) -> Mark:
+    """What a tag says."""
+    kind, _, own = tag.partition("-")
+    if kind == OUTSIDE:
+        return Mark(OUTSIDE, "")
+    return Mark(_AS_IN_BIOES.get(kind, kind), own) if _TAG.fullmatch(tag) else Mark("I", tag)
+
+
 def tag_type(tag: str) -> str:
     """The type of a tag: "NP" of "B-NP", "" of "O" and of a bare "B"."""
-    return tag.partition("-")[2]
+    return mark_of(tag).type
 
 
 def parted(before: str, tag: str) -> bool:
     """Whether no span goes on from a tag to the next one."""
-    begins = tag[:1] in "BSO" or tag[:2] == "U-"
-    ended = before[:1] in "ESO" or before[:2] in ("L-", "U-")
-    return begins or ended or tag_type(before) != tag_type(tag)
+    one, other = mark_of(before), mark_of(tag)
+    return other.kind in "BSO" or one.kind in "ESO" or one.type != other.type
 
 
 def spans(tags: Iterable[str]) -> list[tuple[str, int, int]]:
@@ -53,7 +70,7 @@ def spans(tags: Iterable[str]) -> list[tuple[str, int, int]]:
     before, first = OUTSIDE, 0
     for at, tag in enumerate([*tags, OUTSIDE]):
         if parted(before, tag):
-            if before[:1] != OUTSIDE:
+            if mark_of(before).kind != OUTSIDE:
                 found.append((tag_type(before), first, at))
             first = at
         before = tag

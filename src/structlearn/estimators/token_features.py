@@ -6,44 +6,26 @@ lists join names by ":". Sentences are read one at a time into compact integers;
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
-from typing import Any, Self, TypeAlias, TypeGuard
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.estimators.inputs import Stacked, Tables
+from structlearn.estimators.token_arrays import array_names, has_pairs
+from structlearn.estimators.token_reading import TokenReader, is_named
 from structlearn.storage.schema import check_form, count
 
-#: A dict of strings, numbers, booleans, vectors, lists of strings or such dicts; or a list of names.
-TokenForm: TypeAlias = Mapping[str, object] | Collection[str]
 #: Vocabularies of fewer features keep their names unless told otherwise.
 FEW = 1_000_000
 _MOST_BITS = 30
-_FORM = {"n_features": count, "min_count": count, "hash_bits": int | None}
-_NUMBERS = (int, float, np.integer, np.floating, np.bool_)
-_LISTS = (list, set, frozenset)
-
-
-def is_named(X: Any) -> TypeGuard[Sequence[Sequence[TokenForm]]]:
-    """Whether sentences hold features by name: as the first token that has any shows."""
-    for sentence in X if _is_sequence(X) else ():
-        for token in sentence if _is_sequence(sentence) else (None,):
-            if not isinstance(token, _LISTS):
-                return isinstance(token, Mapping)
-            if token:
-                return all(isinstance(name, str) for name in token)
-    return False
-
-
-def _is_sequence(X: object) -> bool:
-    return isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.dtype == object)
+_FORM = {"n_features": count, "min_count": count, "hash_bits": int | None, "n_arrays?": count}
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +54,14 @@ class TokenFeatures:
         The names of the columns, in the order in which the training text has them first.
     keys_ : ndarray of shape (n_features,), uint64
         The vocabulary where names are not kept.
+    n_arrays_ : int
+        Columns of the arrays beside tokens, where sentences are pairs (tokens, array): the features
+        "array:0", "array:1" ...
     """
 
     names_: list[str] | None
     keys_: Array
+    n_arrays_: int = 0
 
     def __init__(
         self, min_count: int = 1, hash_bits: int | None = None, keep_names: bool | None = None
@@ -95,23 +81,26 @@ class TokenFeatures:
             return 1 << self.hash_bits
         return self.keys_.size if self.names_ is None else len(self.names_)
 
-    def fit_transform(self, X: Iterable[Sequence[TokenForm]]) -> NamedRows:
+    def fit_transform(self, X: Iterable[Any]) -> NamedRows:
         """Learn the vocabulary of a training text, and encode it."""
-        read = _Reader().read(X)
+        read = TokenReader().read(X)
         names = list(read.names)
+        self.n_arrays_ = read.arrays.n_columns
         if self.hash_bits is not None:
             return self._with(None, np.empty(0, dtype=np.uint64))._encoded(read, self.places(names))
         kept = np.bincount(read.entries[0], minlength=len(names)) >= self.min_count
-        if not kept.any():
+        if not kept.any() and not self.n_arrays_:
             raise ValueError(f"No feature occurs {self.min_count} times; lower min_count.")
         found = [name for name, one in zip(names, kept.tolist()) if one]
+        found = list(dict.fromkeys([*found, *array_names(self.n_arrays_)]))
         keeps = len(found) < FEW if self.keep_names is None else self.keep_names
         self._with(found, None) if keeps else self._with(None, _keys(found))
         return self._encoded(read, np.where(kept, np.cumsum(kept) - 1, -1))
 
-    def transform(self, X: Iterable[Sequence[TokenForm]]) -> NamedRows:
+    def transform(self, X: Iterable[Any]) -> NamedRows:
         """Encode a text; features that training never saw are left out."""
-        read = _Reader().read(X)
+        read = TokenReader().read(X)
+        read.arrays.check(self.n_arrays_)
         return self._encoded(read, self.places(list(read.names)))
 
     def hashes(self) -> Array:
@@ -150,7 +139,7 @@ class TokenFeatures:
         at = np.minimum(np.searchsorted(known, keys), known.size - 1)
         return np.where(known[at] == keys, order[at], -1)
 
-    def _encoded(self, read: _Reader, places: Array) -> NamedRows:
+    def _encoded(self, read: TokenReader, places: Array) -> NamedRows:
         codes, data = read.entries
         columns = places[codes] if codes.size else codes
         kept = (columns >= 0) & (data != 0)
@@ -158,6 +147,8 @@ class TokenFeatures:
         shape = (len(read.ends), self.n_features)
         X = sparse.csr_matrix((data[kept], columns[kept].astype(np.int32), indptr), shape=shape)
         X.sum_duplicates()
+        if self.n_arrays_:
+            X = X + read.arrays.rows(self.places(array_names(self.n_arrays_)), self.n_features)
         return NamedRows(X, np.array(read.lengths, dtype=np.int64), self)
 
     # ---- in model files --------------------------------------------------------------------------------
@@ -168,6 +159,7 @@ class TokenFeatures:
             "n_features": self.n_features,
             "min_count": self.min_count,
             "hash_bits": self.hash_bits,
+            **({"n_arrays": self.n_arrays_} if self.n_arrays_ else {}),
         }
         if self.names_ is None:
             return about, {"keys": self.keys_}
@@ -188,6 +180,12 @@ class TokenFeatures:
         self = cls(about["min_count"], about["hash_bits"], keep)._with(names, keys)
         if self.n_features != about["n_features"]:
             raise ValueError(f"it has names of {self.n_features} features, not {about['n_features']}")
+        return self._with_arrays(about.get("n_arrays", 0))
+
+    def _with_arrays(self, n_arrays: int) -> Self:
+        if n_arrays > self.n_features or (self.places(array_names(n_arrays)) < 0).any():
+            raise ValueError("it lacks features of the arrays beside its tokens")
+        self.n_arrays_ = n_arrays
         return self
 
 
@@ -223,166 +221,15 @@ class NamedInputs:
     def _learn_features(self, X: Tables) -> Tables:
         """Training data with its features numbered, where they have names, which are kept."""
         vars(self).pop("features_", None)
-        rows: Tables = TokenFeatures().fit_transform(X) if is_named(X) else X
+        rows: Tables = TokenFeatures().fit_transform(X) if is_named(X) or has_pairs(X) else X
         if isinstance(rows, NamedRows):
             self.features_ = rows.features
         return rows
 
     def _numbered(self, X: Tables) -> Tables:
         """The same of data to predict, by the features of training."""
-        if not is_named(X):
+        if not is_named(X) and not has_pairs(X):
             return X
         if not hasattr(self, "features_"):
             raise ValueError("The model was trained on arrays, not on features by name; give arrays.")
         return self.features_.transform(X)
-
-
-# ---- reading ---------------------------------------------------------------------------------------------
-
-
-def names_read(X: Iterable[Sequence[TokenForm]]) -> list[str]:
-    """The names of all features of a text."""
-    return list(_Reader().read(X).names)
-
-
-class _Unfit(Exception):
-    """What is wrong with a token, without where it is."""
-
-
-class _Names(dict[str, int]):
-    """Numbers names in the order in which they are first looked up."""
-
-    def __missing__(self, name: str) -> int:
-        if not isinstance(name, str):
-            raise _Unfit(f"has a feature whose name is a {type(name).__name__}; names are strings.")
-        self[name] = code = len(self)
-        return code
-
-
-class _Values(dict[str, int]):
-    """The codes of "name:value" by value: each distinct pair is joined once."""
-
-    def __init__(self, names: _Names, name: str) -> None:
-        self.names, self.name = names, name
-
-    def __missing__(self, value: str) -> int:
-        self[value] = code = self.names[f"{self.name}:{value}"]
-        return code
-
-
-class _Pairs(dict[str, _Values]):
-    """The codes of names with string values, by name."""
-
-    def __init__(self, names: _Names) -> None:
-        self.names = names
-
-    def __missing__(self, name: str) -> _Values:
-        if not isinstance(name, str):
-            raise _Unfit(f"has a feature whose name is a {type(name).__name__}; names are strings.")
-        self[name] = values = _Values(self.names, name)
-        return values
-
-
-class _Reader:
-    """Tokens as numbers: the code of each feature, and weights where they are not 1.
-
-    names : features by name, in the order of their codes
-    ends : how many features there are up to the end of each token
-    lengths : tokens of each sentence
-    """
-
-    def __init__(self) -> None:
-        self.names = _Names()
-        self._pairs = _Pairs(self.names)
-        self._codes, self._weighted, self._weights = array("i"), array("q"), array("d")
-        self.ends, self.lengths = array("q"), array("q")
-        self._form: type | None = None
-
-    def read(self, X: Iterable[Sequence[TokenForm]]) -> Self:
-        """Read all sentences; ValueError for the first token that is none."""
-        if isinstance(X, str | bytes | Mapping):
-            raise ValueError(f"X must be a list of sentences, not a {type(X).__name__}.")
-        for i, sentence in enumerate(X):
-            if not _is_sequence(sentence):
-                raise ValueError(f"Sentence {i} must be a list of tokens, not a {type(sentence).__name__}.")
-            for t, token in enumerate(sentence):
-                try:
-                    self._add_token(token)
-                except _Unfit as problem:
-                    raise ValueError(f"Token {t} of sentence {i} {problem}") from None
-                self.ends.append(len(self._codes))
-            self.lengths.append(len(sentence))
-        return self
-
-    @property
-    def entries(self) -> tuple[Array, Array]:
-        """Codes and float32 weights of all features, token by token."""
-        codes = np.array(self._codes, dtype=np.int32)
-        data = np.ones(codes.size, dtype=np.float32)
-        data[np.array(self._weighted, dtype=np.int64)] = np.array(self._weights)
-        return codes, data
-
-    def _add_token(self, token: TokenForm) -> None:
-        form = Mapping if isinstance(token, Mapping) else list if isinstance(token, _LISTS) else None
-        if form is None:
-            raise _Unfit(
-                f"is a {type(token).__name__}, where features are expected; give every token as a dict or as "
-                "a list of strings."
-            )
-        if self._form not in (None, form):
-            kinds = {Mapping: "dict", list: "list"}
-            raise _Unfit(f"is a {kinds[form]}, but those before are not; give all tokens in one form.")
-        self._form = form
-        if isinstance(token, Mapping):
-            self._add_features(token, "")
-        else:
-            self._add_names(token, "")
-
-    def _add_features(self, features: Mapping[str, object], prefix: str) -> None:
-        append, pairs = self._codes.append, self._pairs
-        for name, value in features.items():
-            if prefix and isinstance(name, str):
-                name = f"{prefix}{name}"
-            if type(value) is str:
-                append(pairs[name][value])
-            else:
-                self._add_other(name, value)
-
-    def _add_other(self, name: str, value: object) -> None:
-        if isinstance(value, _NUMBERS):
-            self._add_weight(name, value)
-        elif isinstance(value, str):
-            self._codes.append(self._pairs[name][str(value)])
-        elif isinstance(value, Mapping):
-            self._add_features(value, f"{name}:")
-        elif isinstance(value, (*_LISTS, tuple)):
-            self._add_names(value, f"{name}:")
-        elif isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "biuf":
-            for j, weight in enumerate(value.tolist()):
-                self._add_weight(f"{name}:{j}", weight)
-        else:
-            raise _Unfit(
-                f"has a {type(value).__name__} as the value of the feature {name!r}; a value is a string, a "
-                "number, a boolean, a vector, a list of strings or a dict of such values."
-            )
-
-    def _add_weight(self, name: str, value: Any) -> None:
-        """A feature with a weight, which must be a number of float32."""
-        if not -3.4e38 < value < 3.4e38:  # neither is NaN
-            raise _Unfit(
-                f"has the value {value} of the feature {name!r}; leave the feature out, or give a finite "
-                "number."
-            )
-        if value != 1:
-            self._weighted.append(len(self._codes))
-            self._weights.append(value)
-        self._codes.append(self.names[name])
-
-    def _add_names(self, names: Collection[str], prefix: str) -> None:
-        for name in names:
-            if not isinstance(name, str):
-                raise _Unfit(
-                    f"has a {type(name).__name__} in a list of features; a list holds strings, the names of "
-                    "features of weight 1."
-                )
-            self._codes.append(self.names[f"{prefix}{name}"])

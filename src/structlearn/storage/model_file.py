@@ -23,9 +23,10 @@ from structlearn.storage.tensors import TensorEntry, TensorFile, write_tensors
 FORMAT = "structlearn-model"
 #: Since 2, arrays may be written compactly (see `compact`); since 3, all of a file is hashed; since 4, rows
 #: of features may be mapped; since 5, features may have names; since 6, probabilities may be calibrated;
-#: since 7, models may be inside a model. A file without any of these is written as 3, for versions that read
-#: no more.
-VERSION = 7
+#: since 7, models may be inside a model; since 8, tokens may have arrays beside them. A file without any of
+#: these is written as 3, for versions that read no more.
+VERSION = 8
+_WITHOUT_ARRAYS = 7
 _WITHOUT_MODELS, _WITHOUT_TEMPERATURE, _WITHOUT_NAMES, _WITHOUT_MAP = 6, 5, 4, 3
 #: How deep models may lie in models.
 _DEEPEST = 4
@@ -74,8 +75,10 @@ def write_model(path: str | Path, header: Mapping[str, object], tensors: Mapping
 
 
 def _least_version(header: Mapping[str, Any]) -> int:
-    if "bundled" in header:
+    if header["notes"].get("arrays") or header.get("features", {}).get("n_arrays"):
         return VERSION
+    if "bundled" in header:
+        return _WITHOUT_ARRAYS
     if "temperature_" in header["fitted"]:
         return _WITHOUT_MODELS
     if "features" in header:

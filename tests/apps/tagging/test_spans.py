@@ -21,6 +21,9 @@ from structlearn.apps.tagging import span_scores, spans
         ("S-NP I-NP E-NP", [("NP", 0, 1), ("NP", 1, 3)]),
         ("B-A-B I-A-B", [("A-B", 0, 2)]),
         ("B I O", [("", 0, 2)]),
+        # plain labels: runs of equal ones, whatever letter they begin with
+        ("ORG ORG O Other Big Big Split", [("ORG", 0, 2), ("Other", 3, 4), ("Big", 4, 6), ("Split", 6, 7)]),
+        ("LOC Out-of I-Out-of O O-x", [("LOC", 0, 1), ("Out-of", 1, 3)]),
         ("O", []),
         ("", []),
     ],

@@ -5,7 +5,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from structlearn.apps.tagging.segments import SegmentedWords
+from structlearn.apps.tagging import Tagger
 from structlearn.apps.text.keys import MULTIPLIERS, SHIFTS
 from structlearn.apps.text.usual import BLOCK
 from structlearn.apps.text.views import text_hash
@@ -80,7 +80,7 @@ def test_features_are_those_of_a_plain_loop():
     for i, (words, tags) in enumerate(zip(X, y)):
         for kind, a, b in spans(tags):
             where.setdefault(tuple(word.lower() for word in words[a:b]), set()).add((kind, i // BLOCK))
-    tagger = SegmentedWords(task="ner", lexicons={"CITY": LEXICON})
+    tagger = Tagger(model="segments", task="ner", lexicons={"CITY": LEXICON})
     trained = tagger.fit_features(X, y).segments(MOST, BITS)
 
     def elsewhere(i, phrase):
@@ -95,7 +95,7 @@ def test_features_are_those_of_a_plain_loop():
 def test_labels_and_words_are_needed():
     X, y = text(4)
     with pytest.raises(ValueError, match="give y"):
-        SegmentedWords(usual="").fit_features(X)
+        Tagger(model="segments", usual="").fit_features(X)
     rows = [np.ones((len(one), 2)) for one in X]
     with pytest.raises(ValueError, match="made of words"):
         SegmentTagger(segment_features="text").fit(rows, y)

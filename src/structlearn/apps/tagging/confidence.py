@@ -12,7 +12,7 @@ from structlearn.estimators.inputs import Stacked, for_no_examples
 from structlearn.estimators.spans import Span
 
 if TYPE_CHECKING:
-    from structlearn.apps.tagging.tagger import Labels, Sentences
+    from structlearn.apps.tagging.featured import Labels, Sentences
 
 
 class ConfidentTagger:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from structlearn.apps.text import TextFeatures
 from structlearn.apps.text.keys import KeyTable
 from structlearn.core.contract import Array
@@ -17,10 +19,13 @@ if TYPE_CHECKING:
 Features = TextFeatures | TokenFeatures
 
 
-def continue_tagger(chain: ChainClassifier, before: Tagger, features: Features) -> None:
+def continue_tagger(chain: ChainClassifier, before: Tagger, features: Features, n_arrays: int = 0) -> None:
     """Start the next fit of a chain at a tagger's weights; ValueError if its features are of another kind."""
     chain.set_params(warm_start=True)
-    chain.continue_from(before.chain_, _places(before.features_, features))
+    places = _places(before.features_, features)
+    behind = places_by_column(before.n_arrays_, n_arrays)
+    behind = np.where(behind < 0, -1, before.features_.n_features + behind)
+    chain.continue_from(before.chain_, np.concatenate([places, behind]))
 
 
 def _places(before: Features, now: Features) -> Array:

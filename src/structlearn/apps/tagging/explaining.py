@@ -11,13 +11,16 @@ import numpy as np
 
 from structlearn.apps.text.names import names_in, template_names
 from structlearn.core.contract import Array
+from structlearn.estimators import ChainClassifier
 from structlearn.estimators.explaining import Explanation, explanations
 from structlearn.estimators.feature_names import Names, looked_up, own_names
+from structlearn.estimators.token_arrays import array_names
 from structlearn.estimators.token_features import TokenFeatures
 from structlearn.storage.schema import read_json
 
 if TYPE_CHECKING:
-    from structlearn.apps.tagging.tagger import Sentences, Tagger
+    from structlearn.apps.tagging.featured import Sentences
+    from structlearn.apps.tagging.tagger import Tagger
     from structlearn.apps.text import TextFeatures
     from structlearn.estimators.top_weights import TopFeatures
 
@@ -32,7 +35,7 @@ class ExplainedTagger:
         """The k largest positive and negative weights of each label and of transitions, with names."""
         from structlearn.estimators.top_weights import top_features
 
-        return top_features(self._asked(), k, feature_names(self))
+        return top_features(_chain_of(self), k, feature_names(self))
 
     def explain(self: Tagger, tokens: Sequence[object]) -> list[Explanation]:  # type: ignore[misc]
         """Why each token of one sentence has its label (see `structlearn.estimators.explaining`).
@@ -46,12 +49,10 @@ class ExplainedTagger:
 
 def explained(tagger: Tagger, X: Sentences) -> Iterator[list[Explanation]]:
     """Why the tokens of sentences have their labels."""
-    chain = tagger._asked()
+    chain = _chain_of(tagger)
     if isinstance(tagger.features_, TokenFeatures):
         return explanations(chain, X)  # type: ignore[arg-type]
-    names = looked_up(
-        names_in(tagger.features_, tagger.derived_.add(tagger._tokens(X))), feature_names(tagger)
-    )
+    names = looked_up(names_in(tagger.features_, tagger.text(X)), feature_names(tagger))
     return explanations(chain, tagger.rows(X), names)
 
 
@@ -59,7 +60,24 @@ def feature_names(tagger: Tagger) -> Names:
     """From columns of the features' matrix to names."""
     if isinstance(tagger.features_, TokenFeatures):
         return own_names(tagger._asked())
-    return template_names(tagger.features_)
+    own, n = template_names(tagger.features_), tagger.features_.n_features
+    behind = array_names(tagger.n_arrays_)
+
+    def names(places: Array) -> list[str]:
+        found = iter(own(places[places < n]))
+        return [next(found) if place < n else behind[place - n] for place in places.tolist()]
+
+    return names if behind else own
+
+
+def _chain_of(tagger: Tagger) -> ChainClassifier:
+    chain = tagger._asked()
+    if not isinstance(chain, ChainClassifier):
+        raise ValueError(
+            "Chains say why a token has its label; of segments, `structlearn weights MODEL` and "
+            "structlearn.estimators.top_weights show what they look at."
+        )
+    return chain
 
 
 # ---- in model files ----------------------------------------------------------------------------------

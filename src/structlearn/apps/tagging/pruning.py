@@ -8,9 +8,10 @@ from structlearn.core.contract import Array
 from structlearn.estimators import ChainClassifier
 
 
-def drop_unused(chain: ChainClassifier) -> Array | None:
+def drop_unused(chain: ChainClassifier, n_last: int = 0) -> Array | None:
     """Take features without weights out of a fitted chain, in place; which ones stay, None if all do.
 
+    The last `n_last` stay in any case, which are no vocabulary's.
     Only a sparse penalty leaves such features. A chain that another `fit` may go on from, or whose
     transitions have features, keeps all.
     """
@@ -21,7 +22,8 @@ def drop_unused(chain: ChainClassifier) -> Array | None:
     size = chain.coef_.size
     table = chain.weights_[:size].reshape(chain.n_features_in_, -1)
     used: Array = np.asarray(table.any(axis=1))
-    used[0] |= not used.any()  # a vocabulary of nothing is none
+    used[0] |= not used[: used.size - n_last].any()  # a vocabulary of nothing is none
+    used[used.size - n_last :] = True
     if used.all():
         return None
     chain.weights_ = np.concatenate([table[used].ravel(), chain.weights_[size:]])

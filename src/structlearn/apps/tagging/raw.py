@@ -61,6 +61,11 @@ def check_words(tagger: Tagger) -> None:
             f"The tagger of {len(labels)} labels was trained on features by name, which raw text does not "
             "have; give them to predict."
         )
+    if tagger.n_arrays_:
+        raise ValueError(
+            "The tagger looks at arrays beside words, which raw text does not have; give predict pairs "
+            "(words, array)."
+        )
     missing = [name for name in tagger.columns[1:] if name not in (tagger.taggers or {})]
     if missing:
         raise ValueError(

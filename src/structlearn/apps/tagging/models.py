@@ -1,0 +1,40 @@
+"""The estimators that taggers train on rows of features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from structlearn.apps.tagging.parameters import CHAIN, SEGMENTS, TaggerParameters
+from structlearn.estimators import ChainClassifier, SegmentTagger
+from structlearn.estimators.choices import one_of
+from structlearn.estimators.inputs import Stacked
+from structlearn.estimators.segment_features import OF_TEXT, SegmentedRows
+
+
+def check_model(tagger: TaggerParameters) -> None:
+    """ValueError for a model that there is not, and for parameters that go with the other one."""
+    if one_of("model", tagger.model, (CHAIN, SEGMENTS)) == CHAIN:
+        return
+    usual = {"transitions": None, "constraints": None, "penalty": "l2", "warm_start": False}
+    for name, value in usual.items():
+        if getattr(tagger, name) != value:
+            raise ValueError(f"{name} goes with model='chain', not with segments.")
+
+
+def new_model(
+    tagger: TaggerParameters, problem: Mapping[str, Any], rows: Stacked
+) -> ChainClassifier | SegmentTagger:
+    """The estimator that a tagger's parameters describe, for a problem whose parameters are given."""
+    own: dict[str, Any] = {name: getattr(tagger, name) for name in ("n_jobs", "random_state", "verbose")}
+    others = {name: value for name, value in (tagger.chain_options or {}).items() if name != "cost"}
+    if tagger.model == SEGMENTS:
+        return SegmentTagger(**of_segments(problem, rows), **own, **others)
+    own |= {name: getattr(tagger, name) for name in ("constraints", "penalty", "l1_ratio")}
+    return ChainClassifier(**problem, **own, **others)
+
+
+def of_segments(problem: Mapping[str, Any], rows: object) -> dict[str, Any]:
+    """The parameters of a problem that segments have; features of whole ones where there are words."""
+    kept = {name: problem[name] for name in ("loss", "regularization", "tol", "cost")}
+    return {**kept, "segment_features": OF_TEXT} if isinstance(rows, SegmentedRows) else kept
