@@ -112,7 +112,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
     noise_variance_ : float
     weights_, n_features_in_, certificate_, history_
     posterior_mean_, posterior_covariance_ : of the weights, for posterior="gaussian", as are the following
-    prior_precision_, noise_precision_ : alpha and beta; certificate_ is for lambda = alpha/(beta n)
+    prior_precision_, noise_precision_ : alpha and beta; `certificate_` is for lambda = alpha/(beta n)
     log_evidence_, evidence_path_ : log p(y | alpha, beta), at its maximum and the best so far of all maxima
     """
 

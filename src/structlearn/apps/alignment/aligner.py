@@ -98,7 +98,7 @@ class Aligner(BaseEstimator):
     vectors_, mapped_ : pair of WordVectors, MappedVectors
         Those of words that the statistics know, in one space; and what is known of a map that was learned.
     slope_ : float
-        Confidences are the projection of slope_ theta + 1/2 onto the matchings' polytope.
+        Confidences are the projection of `slope_` theta + 1/2 onto the matchings' polytope.
     """
 
     fertility: int | None = None

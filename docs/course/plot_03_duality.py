@@ -1,0 +1,89 @@
+r"""
+3. Duality and the support vector machine
+=========================================
+
+A bound from below is worth as much as a good solution: together they say how far one is. Lagrangian duality makes such bounds.
+
+Write the hinge with slack variables: minimise :math:`\frac\lambda2\|w\|^2 + \frac1n \sum_i \xi_i` subject to
+:math:`\xi_i \ge 0` and :math:`\xi_i \ge 1 - y_i \langle w, x_i \rangle`. Give the second constraint of each example a price
+:math:`\alpha_i \ge 0` and minimise the Lagrangian over w and :math:`\xi`: what remains is
+
+.. math:: D(\alpha) = \sum_i \alpha_i - \frac{1}{2\lambda} \Big\| \sum_i \alpha_i y_i x_i \Big\|^2,
+          \qquad 0 \le \alpha_i \le \tfrac1n .
+
+Every feasible :math:`\alpha` gives :math:`D(\alpha) \le P(w)` for every w. The difference is the *gap*, the number at the end of every
+run of this library. At the optimum it is zero, and :math:`w = \frac1\lambda \sum_i \alpha_i y_i x_i`.
+"""
+
+# %%
+# Two ways up
+# -----------
+#
+# The dual is a smooth concave function over a box. *Projected gradient* moves all prices at once and clips them. *Coordinate ascent*
+# takes one example at a time, maximises over its price exactly, and clips: the same box, no step size.
+import matplotlib.pyplot as plt
+import numpy as np
+
+from structlearn import BinaryClassifier
+
+rng = np.random.default_rng(1)
+X = np.concatenate([rng.normal([-1, 0], 0.9, (60, 2)), rng.normal([1, 0.5], 0.9, (60, 2))])
+y = np.repeat([0, 1], 60)
+shared = {"loss": "hinge", "regularization": 0.02, "tol": 1e-5, "max_passes": 400, "random_state": 0}
+models = {
+    name: BinaryClassifier(solver=name, **shared).fit(X, y)
+    for name in ("coordinate-ascent", "projected-gradient")
+}
+
+figure, (race, plane) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+for name, model in models.items():
+    history = model.history_
+    race.loglog(np.maximum(history["passes"], 0.5), np.maximum(history["gap"], 1e-9), label=name)
+race.set(title="the gap falls", xlabel="passes over the data", ylabel="primal less dual")
+race.legend(frameon=False)
+
+model = models["coordinate-ascent"]
+support = np.zeros(len(X), dtype=bool)
+support[model.support_] = True
+plane.scatter(*X[~support].T, c=np.where(y[~support], "#D55E00", "#0072B2"), s=12, alpha=0.5)
+plane.scatter(*X[support].T, c=np.where(y[support], "#D55E00", "#0072B2"), s=40, edgecolor="black")
+(w,), (b,) = model.coef_, model.intercept_
+across = np.linspace(-4, 4, 2)
+for level, style in ((-1, ":"), (0, "-"), (1, ":")):
+    plane.plot(across, (level - b - w[0] * across) / w[1], style, color="black")
+plane.set(title=f"{support.sum()} of {len(X)} points hold the line", xlim=(-4, 4), ylim=(-3, 3.5))
+plt.show()
+
+# %%
+# The line is a sum of *support vectors*: points inside the margin or on it. For all others the price of the constraint is zero, and
+# they could be taken away.
+#
+# Exercises
+# ---------
+#
+# 1. Compute P and D at the model's weights and prices by hand, and check the certificate.
+# 2. Check complementary slackness: whoever is outside the margin has price 0; whoever is strictly inside has the full price 1/n.
+# 3. Take away the points that are not support vectors. What happens to the line?
+#
+# Solutions
+# ---------
+#
+# The constant feature for the intercept is penalised as any other, so that it belongs to x.
+lam, n = 0.02, len(X)
+rows = np.hstack([X, np.ones((n, 1))])
+signs = np.where(y == 1, 1, -1)
+weights = np.append(model.coef_[0], model.intercept_[0])
+margins = signs * (rows @ weights)
+primal = lam / 2 * weights @ weights + np.maximum(0, 1 - margins).mean()
+np.testing.assert_allclose(primal, model.certificate_.primal, rtol=1e-9)
+
+prices = np.abs(model.dual_coef_[0]) * lam  # sum_i dual_coef_i x_i is w
+dual = prices.sum() - (rows.T @ (prices * signs)) @ (rows.T @ (prices * signs)) / (2 * lam)
+assert primal - 1e-3 < dual <= primal + 1e-12
+
+assert prices[margins > 1.01].max() < 1e-6
+assert prices[margins < 0.99].min() > 1 / n - 1e-6
+
+# Prices are shares of the mean: with fewer examples, lambda n stays what it was.
+fewer = BinaryClassifier(**{**shared, "regularization": lam * n / support.sum()}).fit(X[support], y[support])
+assert np.abs(fewer.coef_ - model.coef_).max() < 0.05
