@@ -26,6 +26,8 @@ found there. It needs a projection onto :math:`\mathcal M_i`: Euclidean, or in t
 # -------------------------
 #
 # A chain of handwritten digits, 100 sequences. Passes count how often every example was asked.
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -42,6 +44,7 @@ runs = {
 }
 shared = {"regularization": 0.01, "tol": 1e-3, "max_passes": 300, "random_state": 0, "fit_intercept": False}
 models = {}
+warnings.simplefilter("ignore")  # batch methods end at 300 passes, and say so
 for name, (solver, options) in runs.items():
     model = ChainClassifier(solver=solver, solver_options=options, **shared)
     models[name] = model.fit(X, y)
