@@ -16,6 +16,8 @@ from typer.core import TyperGroup
 
 import structlearn
 from structlearn.cli import aligner as aligner  # adds train, apply and show to `align`
+from structlearn.cli import projecting as projecting  # adds project
+from structlearn.cli import word_pairs as word_pairs  # adds phrases and dictionary
 from structlearn.cli.alignment import align
 from structlearn.cli.calibrating import calibrate, conformalize
 from structlearn.cli.comparing import compare
@@ -155,7 +157,7 @@ _COMMANDS = (
 )
 for _command, _summary, _example in _COMMANDS:
     app.command(cls=Command, short_help=_summary, epilog=_example)(_command)
-app.add_typer(align, name="align", short_help="Word alignment: train, apply, show, evaluate, clean.")
+app.add_typer(align, name="align", short_help="Word alignment: train, apply, project, phrases and more.")
 app.add_typer(
     data,
     name="data",
@@ -183,7 +185,7 @@ def main() -> None:
 _PREDICTING = (
     *(["predict"], ["tag"], ["evaluate"], ["calibrate"], ["conformalize"], ["show"], ["info"]),
     ["weights"],
-    *(["align", "apply"], ["align", "show"]),
+    *(["align", name] for name in ("apply", "show", "project", "phrases", "dictionary")),
 )
 #: New objects before garbage is looked for: most of what a short command makes are modules, which stay.
 _OBJECTS = 100_000

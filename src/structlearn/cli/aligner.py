@@ -2,44 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from functools import partial
-from itertools import chain, islice, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from structlearn.cli.alignment import Source, Target, align
+from structlearn.cli.alignment import align
 from structlearn.cli.errors import fitting, handling_errors, say
 from structlearn.cli.groups import grouped
-from structlearn.cli.options import ModelOut, PageOut, argument, option, switch
-from structlearn.cli.outputs import check_output, print_values, write_output
+from structlearn.cli.options import ModelOut, PageOut, option, switch
+from structlearn.cli.outputs import check_output, print_values, write_pieces
+from structlearn.cli.pair_text import (
+    MaxLength,
+    Model,
+    Out,
+    TextFiles,
+    aligned_pairs,
+    load_aligner,
+    output_file,
+    warn_of_length,
+)
 
 if TYPE_CHECKING:
-    from structlearn.apps.alignment.aligner import Aligned, Aligner
+    from structlearn.apps.alignment.aligner import Aligner
+    from structlearn.apps.alignment.links import Links
     from structlearn.apps.alignment.page import AlignedPair
+    from structlearn.apps.alignment.pair_files import LinkedPair, WrittenPair
+    from structlearn.apps.alignment.text import LengthLimit
     from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words
-
-Model = Annotated[Path, argument("MODEL", "A file that `align train` wrote.")]
-MaxLength = Annotated[int, option("N", "A sentence of more words is an error: long ones are slow.", min=1)]
-#: Words of the first so many pairs are looked up, to see whether the model knows the language.
-_LOOKED_AT = 1000
 
 
 @dataclass(frozen=True)
 class GoldFiles:
-    """Gold links and their sentences: all of them, or none."""
+    """Gold links and their sentences: all of them, in one file or in three, or none."""
 
-    gold: Annotated[Path | None, option("FILE", "Gold links, Pharaoh or NAACL.")] = None
+    gold: Annotated[
+        Path | None, option("FILE", "Gold links, Pharaoh or NAACL; or with their text, tsv, jsonl or tmx.")
+    ] = None
     gold_source: Annotated[Path | None, option("FILE", "Their source sentences.", "--gold-src")] = None
     gold_target: Annotated[Path | None, option("FILE", "Their translations.", "--gold-tgt")] = None
 
     def given(self) -> list[Path]:
         """The files."""
         found = [path for path in (self.gold, self.gold_source, self.gold_target) if path is not None]
-        if len(found) not in (0, 3):
-            raise ValueError("Gold links need all of --gold, --gold-src and --gold-tgt.")
+        if len(found) not in (0, 3) and not (len(found) == 1 and self._holds_text()):
+            raise ValueError(
+                "Gold links need all of --gold, --gold-src and --gold-tgt, or one file with text."
+            )
         return found
+
+    def _holds_text(self) -> bool:
+        from structlearn.apps.alignment.pair_files import format_by_name
+
+        return self.gold is not None and format_by_name(self.gold, "pharaoh").read is not None
+
+    def read(self) -> list[LinkedPair]:
+        """The pairs with their links."""
+        from structlearn.apps.alignment.links import read_links
+        from structlearn.apps.alignment.pair_files import LinkedPair, read_pair_file
+        from structlearn.apps.alignment.text import read_pairs
+
+        if self.gold is None or self.gold_source is None or self.gold_target is None:
+            return [] if self.gold is None else list(read_pair_file(self.gold))
+        pairs = list(read_pairs(self.gold_source, self.gold_target, allow_empty=True))
+        links = read_links(self.gold, [(len(pair.source), len(pair.target)) for pair in pairs])
+        return [LinkedPair(*pair, links=one) for pair, one in zip(pairs, links)]
 
 
 @dataclass(frozen=True)
@@ -139,8 +167,7 @@ class WordOptions:
 @handling_errors()
 @grouped
 def train(
-    source: Source,
-    target: Target,
+    text: TextFiles,
     out: ModelOut,
     gold: GoldFiles,
     links: LinkOptions,
@@ -149,18 +176,18 @@ def train(
     jobs: Annotated[int, option("N", "Threads for the statistics.", min=1)] = 1,
     seed: Annotated[int, option("N", "Seed of all random choices.", min=0)] = 0,
 ) -> None:
-    """Train an aligner on line-aligned text and, if given, on gold links; write it to MODEL.
+    """Train an aligner on parallel text and, if given, on gold links; write it to MODEL.
 
     The text gives statistics of which words translate which. Gold links of 100 to 200 pairs teach how to use
     them; their parameters are chosen by cross-validation. Without gold links a link is drawn where both
     directions agree on it. Prints the certificate of training, and the alignment error rate (AER) of
-    the cross-validation.
+    the cross-validation. Pairs with an empty or a long side are left out.
     """
     from structlearn.apps.alignment.aligner import Aligner
 
     given = gold.given()
     links.check(given, files)
-    out_file = check_output(out, others=[source, target, *given, *files.given()])
+    out_file = check_output(out, others=[*text.files(), *given, *files.given()])
     vectors = files.read()
     aligner = Aligner(
         **links.parameters(),
@@ -170,7 +197,7 @@ def train(
         n_jobs=jobs,
         random_state=seed,
     )
-    _fit(aligner, partial(_pairs, max_length=words.max_length), (source, target), given, vectors)
+    _fit(aligner, text, gold, words.max_length, vectors)
     if aligner.mapped_ is not None:
         _say_mapped(aligner.mapped_, "the text")
     aligner.save(out_file)
@@ -184,31 +211,38 @@ def _say_mapped(mapped: MappedVectors, origin: str) -> None:
 
 
 def _fit(
-    aligner: Aligner,
-    read: Callable[..., Iterator[Words]],
-    text: tuple[Path, Path],
-    gold: list[Path],
-    vectors: Vectors | None,
+    aligner: Aligner, text: TextFiles, gold: GoldFiles, max_length: int, vectors: Vectors | None
 ) -> None:
-    from structlearn.apps.alignment.links import read_links
+    from structlearn.apps.alignment.text import LengthLimit
 
+    limit = LengthLimit(max_length)
+    bitext = _words(limit.kept(text.read()))
     with fitting():
-        if gold:
-            pairs = list(read(gold[1], gold[2]))
-            links = read_links(gold[0], [(len(e), len(f)) for e, f in pairs])
-            say(f"Read {len(pairs)} pairs with gold links from {gold[0]}.")
-            aligner.fit(pairs, links, read(*text), vectors=vectors)
+        if gold.gold is not None:
+            known = list(LengthLimit(max_length).kept(gold.read()))
+            say(f"Read {len(known)} pairs with gold links from {gold.gold}.")
+            aligner.fit(list(_words(known)), _gold_links(gold.gold, known), bitext, vectors=vectors)
         elif aligner.pseudo_gold:
-            aligner.fit(list(read(*text)), vectors=vectors)
+            aligner.fit(list(bitext), vectors=vectors)
         else:
-            aligner.fit([], None, read(*text), vectors=vectors)
+            aligner.fit([], None, bitext, vectors=vectors)
+    warn_of_length(limit, "were left out")
+    if limit.empty:
+        say(f"Left out {limit.empty} of {limit.total} pairs: a side is empty.")
 
 
-def _pairs(source: Path, target: Path, max_length: int, *, allow_empty: bool = False) -> Iterator[Words]:
-    from structlearn.apps.alignment.text import read_pairs
-
-    pairs = read_pairs(source, target, allow_empty=allow_empty, max_length=max_length)
+def _words(pairs: Iterable[LinkedPair]) -> Iterator[Words]:
     return ((pair.source, pair.target) for pair in pairs)
+
+
+def _gold_links(path: Path, pairs: list[LinkedPair]) -> list[Links]:
+    from structlearn.data import DataError
+
+    found = [pair.links for pair in pairs if pair.links is not None]
+    if len(found) < len(pairs):
+        number = next(pair.number for pair in pairs if pair.links is None)
+        raise DataError.at(path, number, "the pair has no links; leave it out, or give it some.")
+    return found
 
 
 def _print_certificate(aligner: Aligner) -> None:
@@ -230,49 +264,35 @@ def _print_certificate(aligner: Aligner) -> None:
     epilog="Example: structlearn align apply model.safetensors --src new.en --tgt new.fr --out new.pharaoh",
 )
 @handling_errors()
+@grouped
 def apply(
     model: Model,
-    source: Source,
-    target: Target,
+    text: TextFiles,
     scores: Annotated[
         bool, switch("--scores", "Write links as 0-1:0.93, with confidences from 0 to 1.")
     ] = False,
-    out: Annotated[Path | None, option("FILE", "File to write.  [default: stdout]")] = None,
+    out: Out = None,
+    format: Annotated[
+        str | None,
+        option("F", "pharaoh, naacl, tsv, jsonl or tmx.  [default: by the name of --out, else pharaoh]"),
+    ] = None,
     max_length: MaxLength = 200,
 ) -> None:
     """Write the links of each sentence pair as a Pharaoh line: 0-0 1-2, source-target, from 0.
 
-    The text streams through. A pair with an empty side gives an empty line.
+    The text streams through. A pair with an empty side, or with one that is too long, gives an empty line.
+    Other formats: naacl (a line a link), tsv (source, target and links between tabs), jsonl (an object a
+    pair), tmx.
     """
-    out_file = out and check_output(out, others=[model, source, target])
-    aligner = _load(model)
-    pairs = _looked_at(aligner, _pairs(source, target, max_length, allow_empty=True))
-    write_output(map(_line, aligner.align(pairs, scores=scores)), out_file)
+    from structlearn.apps.alignment.pair_files import PAIR_FORMATS, format_by_name
+    from structlearn.apps.alignment.text import LengthLimit
 
-
-def _load(model: Path) -> Aligner:
-    from structlearn.apps.alignment.aligner import Aligner
-
-    return Aligner.load(model)
-
-
-def _line(aligned: Aligned) -> str:
-    if aligned.confidence:
-        return " ".join(f"{i}-{j}:{sure:.3f}" for (i, j), sure in zip(aligned.links, aligned.confidence))
-    return " ".join([f"{i}-{j}" for i, j in aligned.links])
-
-
-def _looked_at(aligner: Aligner, pairs: Iterable[Words]) -> Iterator[Words]:
-    """The pairs; a warning where most words of the first ones are unknown."""
-    stream = iter(pairs)
-    first = list(islice(stream, _LOOKED_AT))
-    unknown, words = aligner.unknown_words(first)
-    if 2 * unknown > words:
-        say(
-            f"Warning: the model does not know {unknown / words:.0%} of the words; was it trained on these "
-            "languages, in this order, and on text of this form?"
-        )
-    return chain(first, stream)
+    out_file = output_file(out, [model, *text.files()])
+    kind = format_by_name(out or "-", "pharaoh") if format is None else PAIR_FORMATS.named(format)
+    limit = LengthLimit(max_length)
+    rows = aligned_pairs(load_aligner(model), text.read(), limit, scores=scores)
+    write_pieces(kind.write(rows, text.languages), out_file)
+    warn_of_length(limit, "were left unaligned")
 
 
 @align.command(
@@ -281,38 +301,46 @@ def _looked_at(aligner: Aligner, pairs: Iterable[Words]) -> Iterator[Words]:
     "--out page.html",
 )
 @handling_errors()
+@grouped
 def show(
     model: Model,
-    source: Source,
-    target: Target,
+    text: TextFiles,
     out: PageOut,
     gold: Annotated[Path | None, option("FILE", "Gold links: then the worst pairs come first.")] = None,
     max_length: MaxLength = 200,
 ) -> None:
     """Align text and write a page that draws the links; with gold links, print the alignment error rate."""
     from structlearn.apps.alignment.page import alignment_page
+    from structlearn.apps.alignment.text import LengthLimit
 
-    out_file = check_output(out, others=[model, source, target, *([gold] if gold else [])])
-    aligner = _load(model)
-    pairs = list(_looked_at(aligner, _pairs(source, target, max_length, allow_empty=True)))
-    aligned, figures = _drawn(aligner, pairs, gold)
+    out_file = check_output(out, others=[model, *text.files(), *([gold] if gold else [])])
+    aligner = load_aligner(model)
+    limit = LengthLimit(max_length)
+    found = list(aligned_pairs(aligner, text.read(), limit, scores=False))
+    aligned, figures = _drawn(aligner, found, gold, limit)
     alignment_page(aligned).write(out_file)
+    warn_of_length(limit, "are not drawn")
     say(f"Wrote the page to {out}.")
     print_values(figures.items())
 
 
 def _drawn(
-    aligner: Aligner, pairs: list[Words], gold: Path | None
+    aligner: Aligner, found: list[WrittenPair], gold: Path | None, limit: LengthLimit
 ) -> tuple[list[AlignedPair], dict[str, object]]:
     """The pairs as the page takes them, and what is printed of them."""
     from structlearn.apps.alignment.links import read_links
     from structlearn.apps.alignment.metrics import alignment_scores
     from structlearn.apps.alignment.page import AlignedPair
 
-    right = None if gold is None else read_links(gold, [(len(e), len(f)) for e, f in pairs])
-    found = aligner.predict(pairs)
-    rows = zip(pairs, found, repeat(None) if right is None else right, aligner.confidences(pairs))
-    figures: dict[str, object] = {"pairs": len(pairs)}
+    right = None if gold is None else read_links(gold, [(len(one.source), len(one.target)) for one in found])
+    links = [frozenset(one.links) for one in found]
+    figures: dict[str, object] = {"pairs": len(found)}
     if right is not None:
-        figures["aer"] = alignment_scores(right, found).aer
-    return [AlignedPair(e, f, links, known, table) for (e, f), links, known, table in rows], figures
+        figures["aer"] = alignment_scores(right, links).aer
+    rows = zip(found, links, repeat(None) if right is None else right)
+    drawn = [row for row in rows if max(len(row[0].source), len(row[0].target)) <= limit.max_length]
+    tables = aligner.confidences([(one.source, one.target) for one, _, _ in drawn])
+    return [
+        AlignedPair(one.source, one.target, own, known, table)
+        for (one, own, known), table in zip(drawn, tables)
+    ], figures

@@ -69,6 +69,7 @@ def _model(path: Path) -> Iterator[tuple[str, object]]:
         yield "weights", file.shapes["weights"][0]
         yield "n_nonzero", file.n_nonzero("weights")
         yield from _classes(header)
+        yield from _forms(header)
         yield "parameters", _parameters(header)
         yield from header["certificate"].items()
     except (KeyError, AttributeError, TypeError, ValueError):
@@ -114,6 +115,16 @@ def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     else:
         arguments = ", ".join(f"{name}={_brief(value)}" for name, value in structure["arguments"].items())
         yield "structure", f"{structure['name']}({arguments})"
+
+
+def _forms(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """How an aligner looks up the words of its two sides."""
+    if "forms_" not in header["fitted"]:
+        return
+    from structlearn.apps.alignment.text_form import read_form
+
+    for side, form in zip(("source", "target"), header["fitted"]["forms_"]):
+        yield f"{side} words", read_form(form)
 
 
 def _classes(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

@@ -229,6 +229,31 @@ def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = Fal
     return Tokens(columns, np.diff(ends), {}, name, layout, np.array(numbers), kept)
 
 
+def token_sentences(name: str, lines: Lines) -> tuple[FileLayout, Iterator[list[tuple[int, list[str]]]]]:
+    """The layout of a column file, and its sentences as they come: the line and the cells of each token.
+
+    `lines` are whole, see `open_text`; `name` is for errors.
+    """
+    head = list(_head(lines))
+    layout = _layout(name, head)
+    return layout, _sentences(name, layout, chain(head, lines))
+
+
+def _sentences(
+    name: str, layout: FileLayout, lines: Iterable[tuple[int, str]]
+) -> Iterator[list[tuple[int, list[str]]]]:
+    sentence: list[tuple[int, list[str]]] = []
+    for number, line in lines:
+        cells = layout.cells(name, number, content(line, number), len(sentence))
+        if cells:
+            sentence.append((number, cells))
+        elif cells is None and sentence:
+            yield sentence
+            sentence = []
+    if sentence:
+        yield sentence
+
+
 def _chosen(name: str, layout: FileLayout, choice: Choice | None) -> list[tuple[str, int]]:
     """The columns that are needed, and their places."""
     try:

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from structlearn.apps.alignment.bitext import Bitext, checked_pair
-from structlearn.apps.alignment.clean import without_accents
 from structlearn.apps.alignment.features import STRONG, EdgeFeatures, edge_features, feature_names
 from structlearn.apps.alignment.learning import (
     MISSED,
@@ -28,9 +25,11 @@ from structlearn.apps.alignment.learning import (
     fit_links,
     gold_of,
 )
-from structlearn.apps.alignment.links import Link, Links, table_links
+from structlearn.apps.alignment.links import Aligned, Link, Links, table_links
 from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.storage import read_aligner, write_aligner
+from structlearn.apps.alignment.text_form import Forms, FormWriter, form_of_words, forms_of_text
+from structlearn.apps.alignment.uses import AlignerUses
 from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words, map_vectors, nearest_links
 from structlearn.core.contract import Array
 from structlearn.data import DataError
@@ -48,15 +47,8 @@ BATCH = 500
 _UNBOUND = 3
 
 
-class Aligned(NamedTuple):
-    """One aligned pair: its links in order and, if asked for, how sure each is."""
-
-    links: list[Link]
-    confidence: list[float]
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
-class Aligner(BaseEstimator):
+class Aligner(AlignerUses, BaseEstimator):
     """Word aligner, trained on raw bitext and, if there are any, on gold links.
 
     Parameters
@@ -76,7 +68,8 @@ class Aligner(BaseEstimator):
         Whether the vectors of the two sides are of two spaces. Then an orthogonal map is learned from the
         translations that the statistics are sure of.
     lowercase, strip_accents : bool
-        How words are looked up in the statistics; the text itself stays as it is.
+        How words are looked up in the statistics; the text itself stays as it is. Accents, upper case and
+        other characters that the text has not are not looked up either, see `TextForm`.
     min_probability : float
         Translations that are less likely in both directions are left out of the model.
     folds : int
@@ -90,6 +83,8 @@ class Aligner(BaseEstimator):
     Attributes
     ----------
     statistics_ : AlignmentStatistics
+    forms_ : pair of TextForm
+        How the words of both sides are looked up.
     weights_ : ndarray of shape (n_features,), named by `feature_names_`
     structure_ : Matching
     certificate_ : Certificate, or None without training on links
@@ -144,7 +139,8 @@ class Aligner(BaseEstimator):
         if links is not None and len(links) != len(pairs):
             raise ValueError(f"{len(pairs)} pairs but links of {len(links)} were given.")
         self._check(vectors)
-        self.statistics_ = statistics or self._statistics(chain(pairs, bitext or ()))
+        text = self._find_forms(pairs, bitext or (), statistics)
+        self.statistics_ = statistics or self._statistics(chain(pairs, text))
         self.mapped_: MappedVectors | None = None
         self.vectors_ = None if vectors is None else self._known(vectors)
         self._take_rule()
@@ -169,6 +165,23 @@ class Aligner(BaseEstimator):
             if vectors is None:
                 raise ValueError("pseudo_gold='nearest' takes links from word vectors; give vectors.")
 
+    def _find_forms(
+        self, pairs: Sequence[Words], bitext: Iterable[Words], statistics: AlignmentStatistics | None
+    ) -> Iterable[Words]:
+        """See how the text is written; returns the bitext."""
+        asked = {"lowercase": self.lowercase, "strip_accents": self.strip_accents}
+        if statistics is None:
+            forms, bitext = forms_of_text(bitext, pairs, **asked)
+            self._set_forms(forms)
+        else:
+            words = statistics.source_words, statistics.target_words
+            self._set_forms((form_of_words(words[0], **asked), form_of_words(words[1], **asked)))
+        return bitext
+
+    def _set_forms(self, forms: Forms) -> None:
+        self.forms_ = forms
+        self._writers = FormWriter(forms[0]), FormWriter(forms[1])
+
     def _statistics(self, pairs: Iterable[Words]) -> AlignmentStatistics:
         both = (pair for pair in map(checked_pair, pairs) if len(pair[0]) and len(pair[1]))
         bitext = Bitext.from_pairs(map(self._written, both))
@@ -178,8 +191,8 @@ class Aligner(BaseEstimator):
         """The vectors of words that the statistics know, in one space."""
         statistics = self.statistics_
         words = statistics.source_words.words, statistics.target_words.words
-        written = partial(_written, lowercase=self.lowercase, strip_accents=self.strip_accents)
-        source, target = (side.rewritten(written).among(known) for side, known in zip(vectors, words))
+        sides = zip(vectors, self.forms_, words)
+        source, target = (side.rewritten(form.write).among(known) for side, form, known in sides)
         if self.map_vectors:
             self.mapped_ = self._map((source, target))
             return self.mapped_.vectors
@@ -304,12 +317,11 @@ class Aligner(BaseEstimator):
 
     def _written(self, pair: Words) -> tuple[list[str], list[str]]:
         """The words as the statistics have them."""
-        lower, strip = self.lowercase, self.strip_accents
+        source, target = checked_pair(pair)
         try:
-            source, target = ([_written(word, lower, strip) for word in side] for side in checked_pair(pair))
+            return self._writers[0].words(source), self._writers[1].words(target)
         except TypeError:
             raise ValueError('A word is a string, such as "house"; a pair has something else.') from None
-        return source, target
 
     # ---- files --------------------------------------------------------------------------------------
 
@@ -326,11 +338,3 @@ class Aligner(BaseEstimator):
 
 def _given(value: float | None, choices: Sequence[float]) -> Sequence[float]:
     return choices if value is None else (value,)
-
-
-@lru_cache(maxsize=1 << 18)
-def _written(word: str, lowercase: bool, strip_accents: bool) -> str:
-    if not isinstance(word, str):
-        raise TypeError(type(word))
-    word = word.lower() if lowercase else word
-    return without_accents(word) if strip_accents else word

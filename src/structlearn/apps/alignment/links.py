@@ -53,6 +53,13 @@ class Links(NamedTuple):
         return link_table(self.sure, lengths), link_table(self.possible, lengths)
 
 
+class Aligned(NamedTuple):
+    """One aligned pair: its links in order and, if asked for, how sure each is."""
+
+    links: list[Link]
+    confidence: list[float]
+
+
 def link_table(links: Collection[Link], lengths: Lengths) -> Array:
     """The 0/1 table [source, target] of a set of links."""
     table = np.zeros(lengths, dtype=np.int8)
@@ -79,6 +86,29 @@ def parse_pharaoh(line: str) -> Links:
             raise ValueError(f"{quoted(entry)} is no link such as 0-1 (or 0?1 for a possible one).")
         (sure if match[2] == "-" else possible).append((int(match[1]), int(match[3])))
     return Links.of(sure, possible)
+
+
+def parse_scored(line: str) -> Aligned:
+    """The links of one Pharaoh line, sure and possible, with the scores behind them (1 where is none)."""
+    parse_pharaoh(line)
+    links: list[Link] = []
+    scores: list[float] = []
+    for entry in line.split():
+        link, _, score = entry.partition(":")
+        i, j = re.split("[-?p]", link)
+        links.append((int(i), int(j)))
+        scores.append(_score(score) if score else 1.0)
+    return Aligned(links, scores)
+
+
+def _score(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ValueError(f"{quoted(text)} is no confidence between 0 and 1.")
+    return value
 
 
 def format_pharaoh(links: Links | Collection[Link], *, possible: bool = False) -> str:
@@ -156,6 +186,21 @@ def links_at(path: Path, number: int, text: str, lengths: Lengths | None = None)
     for link in sorted(links.possible):
         _check_inside(path, number, link, lengths)
     return links
+
+
+def read_aligned(path: Path) -> Iterator[tuple[int, Aligned]]:
+    """Stream the numbered lines of a Pharaoh file, with the scores of their links."""
+    for number, line in lines_of(path):
+        try:
+            yield number, parse_scored(line)
+        except ValueError as error:
+            raise DataError.at(path, number, str(error)) from error
+
+
+def check_inside(path: Path, number: int, links: Iterable[Link], lengths: Lengths) -> None:
+    """DataError for a link outside of its sentences."""
+    for link in links:
+        _check_inside(path, number, link, lengths)
 
 
 def _until_text(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:

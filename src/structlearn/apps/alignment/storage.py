@@ -11,6 +11,7 @@ from structlearn.apps.alignment.features import feature_names
 from structlearn.apps.alignment.jumps import WIDEST
 from structlearn.apps.alignment.lexicon import N_MISSING
 from structlearn.apps.alignment.statistics import AlignmentStatistics
+from structlearn.apps.alignment.text_form import Forms, form_of_words, read_form
 from structlearn.apps.alignment.vectors import Vectors, WordVectors
 from structlearn.estimators.forms import number, read_certificate
 from structlearn.estimators.persistence import history_array, history_of
@@ -34,7 +35,10 @@ def write_aligner(aligner: Aligner, path: str | Path) -> None:
         "estimator": "Aligner",
         "parameters": parameters,
         "structure": {"name": "Matching", "arguments": {"capacities": aligner.structure_.capacities}},
-        "fitted": {name: getattr(aligner, name) for name in _FITTED},
+        "fitted": {
+            **{name: getattr(aligner, name) for name in _FITTED},
+            "forms_": [form._asdict() for form in aligner.forms_],
+        },
         "certificate": aligner.certificate_.as_dict() if aligner.certificate_ else {},
         "notes": {"task": "align"},
     }
@@ -60,6 +64,7 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
         aligner.statistics_ = AlignmentStatistics.from_arrays(statistics)
         aligner.vectors_ = _read_vectors(file.load_all("vectors."))
         aligner.mapped_ = None
+        aligner._set_forms(_forms(aligner, header["fitted"]))
         aligner._take_rule()
         aligner.structure_ = build(header["structure"])
         for name in _FITTED:
@@ -87,6 +92,19 @@ def _made(kind: type[Aligner], header: dict) -> Aligner:
         header["structure"], {"name": Literal["Matching"], "arguments": {"capacities": [int]}}, "structure"
     )
     return kind(**header["parameters"])
+
+
+def _forms(aligner: Aligner, fitted: dict) -> Forms:
+    """How words are looked up; files of older versions do not say, but their vocabularies do."""
+    said = fitted.get("forms_")
+    if said is None:
+        asked = {"lowercase": aligner.lowercase, "strip_accents": aligner.strip_accents}
+        words = aligner.statistics_.source_words, aligner.statistics_.target_words
+        return form_of_words(words[0], **asked), form_of_words(words[1], **asked)
+    check_form(said, list[dict], "fitted.forms_")
+    if len(said) != len(_SIDES):
+        raise ValueError("fitted.forms_ must be of two sides")
+    return read_form(said[0]), read_form(said[1])
 
 
 def _check_statistics(arrays: dict[str, np.ndarray]) -> None:

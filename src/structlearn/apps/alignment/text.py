@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from structlearn.data import DataError, Lines, check_there, numbered_lines, open_text
 
@@ -120,3 +120,51 @@ def _tokens(
             "`structlearn align clean` split or drop such pairs.",
         )
     return tokens
+
+
+P = TypeVar("P", bound="TextPair")
+
+
+class TextPair(Protocol):
+    """A pair as readers give it."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def source(self) -> list[str]: ...
+    @property
+    def target(self) -> list[str]: ...
+
+
+class LengthLimit:
+    """Pairs that are too long to be aligned, or have an empty side: counted while others pass.
+
+    long, empty : how many there were
+    """
+
+    def __init__(self, max_length: int) -> None:
+        self.max_length = max_length
+        self.total = self.long = self.empty = self.first_long = 0
+
+    def fits(self, pair: TextPair) -> bool:
+        """Whether a pair may be aligned; it is counted."""
+        self.total += 1
+        if max(len(pair.source), len(pair.target)) > self.max_length:
+            self.first_long = self.first_long or pair.number
+            self.long += 1
+            return False
+        self.empty += not (pair.source and pair.target)
+        return True
+
+    def kept(self, pairs: Iterable[P]) -> Iterator[P]:
+        """The pairs that fit and have words on both sides."""
+        return (pair for pair in pairs if self.fits(pair) and pair.source and pair.target)
+
+    def said(self, done: str) -> str | None:
+        """A sentence about those that are too long, and what was done; None if there are none."""
+        if not self.long:
+            return None
+        return (
+            f"{self.long} of {self.total} pairs have more than {self.max_length} words on a side and {done}; "
+            f"the first is in line {self.first_long}. --max-length raises the limit."
+        )
