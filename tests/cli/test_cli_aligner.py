@@ -11,8 +11,9 @@ from cli_cases import values
 
 from structlearn import load
 from structlearn.apps.alignment.aligner import Aligner
+from structlearn.apps.alignment.clean import without_accents
 from structlearn.apps.alignment.corpus import load_corpus
-from structlearn.apps.alignment.links import parse_pharaoh, write_naacl
+from structlearn.apps.alignment.links import format_pharaoh, parse_pharaoh, write_naacl
 
 N_GOLD = 20
 SHARED = Path(os.environ.get("STRUCTLEARN_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -158,20 +159,97 @@ def test_options_of_learning(run, refused, files, write, tmp_path):
         (["--one-space"], "need both"),
         ([*vectors, *dictionary, "--one-space"], "not both"),
         (["--pseudo-gold", *vectors, "--nearest-gold"], "not both"),
-        (["--max-length", "3"], "text.en, line 1: the sentence has 6 words, more than 3; raise --max-length"),
+        (["--max-length", "1"], "The bitext has no pair with words on both sides"),
     ):
         assert said in refused("align", "train", *sides(files), *wrong, "--out", tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
-def test_a_sentence_over_the_limit(refused, files, model, write, tmp_path):
-    long = write("word " * 201 + "\n", "long")
-    said = refused("align", "apply", model, "--src", long, "--tgt", long, "--out", tmp_path / "x")
-    assert "long, line 1: the sentence has 201 words, more than 200" in said
-    blank = write("a\n\n", "blank")
-    said = refused("align", "train", "--src", blank, "--tgt", blank, "--out", tmp_path / "x")
-    assert "blank, line 2: the sentence is empty" in said
-    assert not (tmp_path / "x").exists()
+def test_a_sentence_over_the_limit(run, files, model, write, tmp_path):
+    """It has an empty line; one warning counts them all."""
+    long = "word " * 201
+    source = write(f"yes\n{long}\nyes\n{long}\n", "a")
+    target = write(f"oui\n{long}\noui\noui\n", "b")
+    both = ["--src", source, "--tgt", target]
+    result = run("align", "apply", model, *both)
+    assert result.stdout == "0-0\n\n0-0\n\n"
+    (said,) = [line for line in result.stderr.splitlines() if "200" in line]
+    assert said.startswith(
+        "Warning: 2 of 4 pairs have more than 200 words on a side and were left unaligned; "
+    )
+    assert "line 2" in said
+    row = run("align", "apply", model, *both, "--format", "tsv").stdout.splitlines()[1]
+    assert row.split("\t") == [long.strip(), long.strip(), ""]
+    page = run("align", "show", model, *both, "--out", tmp_path / "page.html")
+    assert "are not drawn" in page.stderr
+    assert (tmp_path / "page.html").read_text().count('<section class="pair">') == 2
+
+
+def test_training_leaves_out_what_cannot_be_aligned(run, files, write, tmp_path):
+    long = "word " * 201
+    source, target = (
+        write((files / f"text.{side}").read_text() + f"{long}\n\nx\n", side) for side in ("en", "fr")
+    )
+    target.write_text(target.read_text().removesuffix("x\n") + "\n")
+    out = ["--out", tmp_path / "m.st"]
+    result = run("align", "train", "--src", source, "--tgt", target, *out)
+    assert "1 of 215 pairs have more than 200 words on a side and were left out" in result.stderr
+    assert "Left out 2 of 215 pairs: a side is empty." in result.stderr
+    assert values(result.stdout) == values(run("align", "train", *sides(files), *out).stdout)
+
+
+def test_the_form_of_the_text_is_told(run, files, write, model):
+    described = values(run("info", model).stdout)
+    assert described["source words"].startswith("lower case, without accents")
+    assert described["target words"].startswith("lower case, with accents")
+    lines = (files / "text.en").read_text() * 3, (files / "text.fr").read_text() * 3
+    source, target = write(lines[0], "x.en"), write(without_accents(lines[1]), "x.fr")
+    said = run("align", "apply", model, "--src", source, "--tgt", target).stderr
+    assert "Warning: the target text has no accents" in said
+    assert "accents" not in run("align", "apply", model, *sides(files)).stderr
+
+
+def test_text_in_one_file(run, refused, files, model, write, tmp_path):
+    """Tab-separated, JSON lines and TMX give what two files give, for training and for applying."""
+    plain = run("align", "apply", model, *sides(files)).stdout
+    rows = [(" ".join(one.source), " ".join(one.target), one.links) for one in load_corpus()]
+    for name in ("x.tsv", "x.jsonl.gz", "x.tmx"):
+        run("align", "apply", model, *sides(files), "--out", tmp_path / name)
+        assert run("align", "apply", model, "--text", tmp_path / name).stdout == plain
+        run("align", "train", "--text", tmp_path / name, "--out", tmp_path / "m.st")
+        assert run("align", "apply", tmp_path / "m.st", *sides(files)).stdout == plain
+    gold = "".join(f"{e}\t{f}\t{format_pharaoh(links, possible=True)}\n" for e, f, links in rows[:N_GOLD])
+    given = ["--regularization", "5", "--missed", "2"]
+    taught = run(
+        "align", "train", *sides(files), "--gold", write(gold, "g.tsv"), *given, "--out", tmp_path / "m.st"
+    )
+    assert f"Read {N_GOLD} pairs with gold links" in taught.stderr
+    wrong = write("a b\tc\t0-0\na\tb\n", "g.tsv")
+    said = refused("align", "train", *sides(files), "--gold", wrong, "--out", tmp_path / "new")
+    assert "g.tsv, line 2: the pair has no links" in said
+    out = ["--out", tmp_path / "new"]
+    for text, name, message in (
+        ("a\n", "t.tsv", "t.tsv, line 1: 2 or 3 columns"),
+        ('{"en": "a"}\n', "t.jsonl", "t.jsonl, line 1: the keys source and target are wanted"),
+        ("<!DOCTYPE tmx [<!ENTITY a 'b'>]><tmx>&a;</tmx>", "t.tmx", "t.tmx, line 1: it declares entities"),
+    ):
+        path = write(text, name)
+        for command in (["train"], ["apply", model], ["phrases", model]):
+            assert message in refused("align", *command, "--text", path, *out)
+    assert "Give the text as --src and --tgt, or as --text" in refused("align", "apply", model, *out)
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_encoding_error_in_an_archive_leaves_no_output(refused, files, model, write, tmp_path):
+    lines = (files / "text.en").read_bytes().splitlines(keepends=True)
+    lines[100] = b"caf\xe9\n"
+    source = write(gzip.compress(b"".join(lines)), "broken.gz")
+    for command in ("apply", "phrases"):
+        said = refused(
+            "align", command, model, "--src", source, "--tgt", files / "text.fr", "--out", tmp_path / "new"
+        )
+        assert "broken.gz, line 101: byte 4 is not UTF-8 text" in said
+    assert not [name for name in os.listdir(tmp_path) if "new" in name]
 
 
 @pytest.mark.skipif(not (SHARED / "vectors").exists(), reason="the data is not here")

@@ -18,6 +18,8 @@ from structlearn.core.sorting import Sorter, with_totals
 
 #: Memory that a phrase pair takes while it is counted and sorted, about.
 _BYTES = 1000
+#: Phrase pairs that are held in any case.
+_LEAST = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def counted_phrases(
         Bytes to take, about; what does not fit is sorted in temporary files.
 
     """
-    room = max(1000, memory // _BYTES)
+    room = max(_LEAST, memory // _BYTES)
     with Sorter(room) as by_target, Sorter(room) as by_source:
         for target, source, count in _counts(pairs, max_length, room):
             by_target.add(target, source, (count,))
