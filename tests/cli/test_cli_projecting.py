@@ -39,8 +39,8 @@ def project(run, trained, write):
 
 
 def test_spans_and_tags(project):
-    assert project(LABELS) == "la\tB-X\nmaison\tI-X\nest\tO\ngrande\tO\n.\tO\n\n"
-    assert project(LABELS, "--column", "1") == "la\tD\nmaison\tN\nest\tV\ngrande\tA\n.\tP\n\n"
+    assert project(LABELS) == "la\tB-X\nmaison\tI-X\nest\tO\nici\tO\n.\tO\n\n"
+    assert project(LABELS, "--column", "1") == "la\tD\nmaison\tN\nest\tV\nici\tA\n.\tP\n\n"
     row = project(LABELS, "--scores").splitlines()[0].split("\t")
     assert 0 < float(row[2]) <= 1
     assert "B-X" not in project(LABELS, "--min-confidence", "1.01")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from structlearn.apps.alignment.aligner import Aligner
     from structlearn.apps.alignment.links import Links
     from structlearn.apps.alignment.page import AlignedPair
-    from structlearn.apps.alignment.pair_files import LinkedPair, WrittenPair
+    from structlearn.apps.alignment.pair_files import FilePair, WrittenPair
     from structlearn.apps.alignment.text import LengthLimit
     from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words
 
@@ -57,17 +57,17 @@ class GoldFiles:
 
         return self.gold is not None and format_by_name(self.gold, "pharaoh").read is not None
 
-    def read(self) -> list[LinkedPair]:
+    def read(self) -> list[FilePair]:
         """The pairs with their links."""
         from structlearn.apps.alignment.links import read_links
-        from structlearn.apps.alignment.pair_files import LinkedPair, read_pair_file
+        from structlearn.apps.alignment.pair_files import FilePair, read_pair_file
         from structlearn.apps.alignment.text import read_pairs
 
         if self.gold is None or self.gold_source is None or self.gold_target is None:
             return [] if self.gold is None else list(read_pair_file(self.gold))
         pairs = list(read_pairs(self.gold_source, self.gold_target, allow_empty=True))
         links = read_links(self.gold, [(len(pair.source), len(pair.target)) for pair in pairs])
-        return [LinkedPair(*pair, links=one) for pair, one in zip(pairs, links)]
+        return [FilePair(*pair, links=one) for pair, one in zip(pairs, links)]
 
 
 @dataclass(frozen=True)
@@ -231,11 +231,11 @@ def _fit(
         say(f"Left out {limit.empty} of {limit.total} pairs: a side is empty.")
 
 
-def _words(pairs: Iterable[LinkedPair]) -> Iterator[Words]:
+def _words(pairs: Iterable[FilePair]) -> Iterator[Words]:
     return ((pair.source, pair.target) for pair in pairs)
 
 
-def _gold_links(path: Path, pairs: list[LinkedPair]) -> list[Links]:
+def _gold_links(path: Path, pairs: list[FilePair]) -> list[Links]:
     from structlearn.data import DataError
 
     found = [pair.links for pair in pairs if pair.links is not None]

@@ -14,7 +14,7 @@ from structlearn.cli.outputs import check_output
 
 if TYPE_CHECKING:
     from structlearn.apps.alignment.aligner import Aligner
-    from structlearn.apps.alignment.pair_files import LinkedPair, WrittenPair
+    from structlearn.apps.alignment.pair_files import FilePair, WrittenPair
     from structlearn.apps.alignment.text import LengthLimit
     from structlearn.apps.alignment.tmx import Languages
 
@@ -73,14 +73,14 @@ class TextFiles:
         """What the sides are called."""
         return self.source_language, self.target_language
 
-    def read(self) -> Iterator[LinkedPair]:
+    def read(self) -> Iterator[FilePair]:
         """The pairs as they come, also those with an empty side."""
-        from structlearn.apps.alignment.pair_files import LinkedPair, read_pair_file
+        from structlearn.apps.alignment.pair_files import FilePair, read_pair_file
         from structlearn.apps.alignment.text import read_pairs
 
         self.files()
         if self.source is not None and self.target is not None:
-            return (LinkedPair(*pair) for pair in read_pairs(self.source, self.target, allow_empty=True))
+            return (FilePair(*pair) for pair in read_pairs(self.source, self.target, allow_empty=True))
         return read_pair_file(str(self.text), self.text_format, self.languages)
 
 
@@ -96,7 +96,7 @@ def load_aligner(model: Path) -> Aligner:
 
 
 def aligned_pairs(
-    aligner: Aligner, pairs: Iterable[LinkedPair], limit: LengthLimit, *, scores: bool
+    aligner: Aligner, pairs: Iterable[FilePair], limit: LengthLimit, *, scores: bool
 ) -> Iterator[WrittenPair]:
     """The pairs with their links; one that is too long has none."""
     from structlearn.apps.alignment.pair_files import WrittenPair
@@ -123,9 +123,7 @@ class LinkSource:
             raise ValueError("Give a model, or links with --links; not both.")
         return found
 
-    def linked(
-        self, pairs: Iterable[LinkedPair], limit: LengthLimit, *, scores: bool
-    ) -> Iterator[WrittenPair]:
+    def linked(self, pairs: Iterable[FilePair], limit: LengthLimit, *, scores: bool) -> Iterator[WrittenPair]:
         """The pairs with their links."""
         self.files()
         if self.model is not None:
@@ -133,7 +131,7 @@ class LinkSource:
         return _with_links(str(self.links), pairs)
 
 
-def _with_links(path: str, pairs: Iterable[LinkedPair]) -> Iterator[WrittenPair]:
+def _with_links(path: str, pairs: Iterable[FilePair]) -> Iterator[WrittenPair]:
     from structlearn.apps.alignment.links import check_inside, read_aligned
     from structlearn.apps.alignment.pair_files import WrittenPair
     from structlearn.data import DataError
@@ -154,7 +152,7 @@ def warn_of_length(limit: LengthLimit, done: str) -> None:
         say(f"Warning: {said}")
 
 
-def looked_at(aligner: Aligner, pairs: Iterable[LinkedPair]) -> Iterator[LinkedPair]:
+def looked_at(aligner: Aligner, pairs: Iterable[FilePair]) -> Iterator[FilePair]:
     """The pairs; a warning where most words of the first ones are unknown, or written otherwise."""
     stream = iter(pairs)
     first = list(islice(stream, _LOOKED_AT))
@@ -168,7 +166,7 @@ def looked_at(aligner: Aligner, pairs: Iterable[LinkedPair]) -> Iterator[LinkedP
     return chain(first, stream)
 
 
-def _warn_of_accents(aligner: Aligner, pairs: list[LinkedPair]) -> None:
+def _warn_of_accents(aligner: Aligner, pairs: list[FilePair]) -> None:
     """Accents can be left out of new text, but not be put in."""
     from structlearn.apps.alignment.text_form import has_accents
 

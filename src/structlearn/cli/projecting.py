@@ -17,7 +17,7 @@ from structlearn.cli.pair_text import LinkSource, MaxLength, Out, TextFiles, out
 
 if TYPE_CHECKING:
     from structlearn.apps.alignment.labelled import LabelledSentence, ProjectedSentence
-    from structlearn.apps.alignment.pair_files import LinkedPair, WrittenPair
+    from structlearn.apps.alignment.pair_files import FilePair, WrittenPair
 
 #: The labels of the first so many sentences tell whether they mark spans.
 _LOOKED_AT = 1000
@@ -110,7 +110,7 @@ def _files(text: TextFiles, own: int) -> list[Path]:
 
 def _pairs(
     text: TextFiles, options: LabelOptions, sentences: Iterator[LabelledSentence]
-) -> Iterator[LinkedPair]:
+) -> Iterator[FilePair]:
     """The pairs, whose labelled side is checked or, if its file is missing, taken from the labels."""
     from structlearn.apps.alignment.labelled import beside_labels, check_words
 
@@ -124,15 +124,15 @@ def _pairs(
         yield pair
 
 
-def _taken(other: Path, options: LabelOptions, sentences: Iterator[LabelledSentence]) -> Iterator[LinkedPair]:
+def _taken(other: Path, options: LabelOptions, sentences: Iterator[LabelledSentence]) -> Iterator[FilePair]:
     from structlearn.apps.alignment.labelled import beside_labels
-    from structlearn.apps.alignment.pair_files import LinkedPair
+    from structlearn.apps.alignment.pair_files import FilePair
     from structlearn.apps.alignment.text import lines_of
 
-    rows = (LinkedPair(number, line.split(), []) for number, line in lines_of(other))
+    rows = (FilePair(number, line.split(), []) for number, line in lines_of(other))
     for pair, sentence in beside_labels(rows, sentences, (str(other), options.labels)):
         sides = sentence.words, pair.source
-        yield LinkedPair(pair.number, *(sides[::-1] if options.own else sides))
+        yield FilePair(pair.number, *(sides[::-1] if options.own else sides))
 
 
 def _projected(

@@ -8,7 +8,7 @@ import pytest
 
 from structlearn.apps.alignment.aligner import Aligner
 from structlearn.apps.alignment.corpus import load_corpus
-from structlearn.apps.alignment.phrases import Spans, counted_phrases, phrase_spans
+from structlearn.apps.alignment.phrases import PhraseSpans, counted_phrases, phrase_spans
 from structlearn.core import sorting
 from structlearn.core.sorting import Sorter, with_totals
 
@@ -20,7 +20,7 @@ def by_definition(links, m, n, longest):
             continue
         inside = [(i1 <= i < i2, j1 <= j < j2) for i, j in links]
         if (True, True) in inside and all(a == b for a, b in inside):
-            yield Spans(i1, i2, j1, j2)
+            yield PhraseSpans(i1, i2, j1, j2)
 
 
 @pytest.mark.parametrize("seed", range(30))

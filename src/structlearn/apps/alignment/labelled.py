@@ -11,7 +11,7 @@ from contextlib import closing
 from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
-from structlearn.apps.alignment.pair_files import LinkedPair
+from structlearn.apps.alignment.pair_files import FilePair
 from structlearn.apps.alignment.projection import NO_TAG, Projection
 from structlearn.core.registry import Registry, one_of
 from structlearn.core.wording import quoted
@@ -231,8 +231,8 @@ def check_words(path: StrPath, known: LabelledSentence, words: Sequence[str], wh
 
 
 def beside_labels(
-    pairs: Iterable[LinkedPair], sentences: Iterable[LabelledSentence], names: tuple[str, StrPath]
-) -> Iterator[tuple[LinkedPair, LabelledSentence]]:
+    pairs: Iterable[FilePair], sentences: Iterable[LabelledSentence], names: tuple[str, StrPath]
+) -> Iterator[tuple[FilePair, LabelledSentence]]:
     """Pairs and labelled sentences side by side; DataError if one of the two files ends too early."""
     number = 0
     for pair, sentence in zip_longest(pairs, sentences):

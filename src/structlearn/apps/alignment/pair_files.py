@@ -18,7 +18,7 @@ from structlearn.storage.errors import StrPath
 from structlearn.storage.schema import read_json
 
 
-class LinkedPair(NamedTuple):
+class FilePair(NamedTuple):
     """A sentence and its translation, the line (from 1) where they are found, and their links if known."""
 
     number: int
@@ -45,7 +45,7 @@ class WrittenPair(NamedTuple):
 # ---- tab-separated ----------------------------------------------------------------------------------
 
 
-def read_tsv(path: StrPath, languages: Languages = (None, None)) -> Iterator[LinkedPair]:
+def read_tsv(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
     """Lines `source TAB target [TAB links]`."""
     for (number, source, target), links in read_tab_pairs(path, allow_empty=True):
         yield _linked(path, number, (source, target), links)
@@ -55,15 +55,15 @@ def write_tsv(pairs: Iterable[WrittenPair], languages: Languages = (None, None))
     return (f"{' '.join(one.source)}\t{' '.join(one.target)}\t{one.pharaoh()}\n" for one in pairs)
 
 
-def _linked(path: StrPath, number: int, sides: tuple[list[str], list[str]], links: str | None) -> LinkedPair:
+def _linked(path: StrPath, number: int, sides: tuple[list[str], list[str]], links: str | None) -> FilePair:
     lengths = len(sides[0]), len(sides[1])
-    return LinkedPair(number, *sides, None if links is None else links_at(path, number, links, lengths))
+    return FilePair(number, *sides, None if links is None else links_at(path, number, links, lengths))
 
 
 # ---- JSON lines -------------------------------------------------------------------------------------
 
 
-def read_jsonl(path: StrPath, languages: Languages = (None, None)) -> Iterator[LinkedPair]:
+def read_jsonl(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
     """Objects with "source" and "target" (or the languages), text or lists of words, and maybe "links"."""
     keys = languages[0] or "source", languages[1] or "target"
     for number, line in lines_of(path):
@@ -71,7 +71,7 @@ def read_jsonl(path: StrPath, languages: Languages = (None, None)) -> Iterator[L
             yield _object(path, number, line, keys)
 
 
-def _object(path: StrPath, number: int, line: str, keys: tuple[str, str]) -> LinkedPair:
+def _object(path: StrPath, number: int, line: str, keys: tuple[str, str]) -> FilePair:
     try:
         found = read_json(line, dict, "the line")
     except ValueError as error:
@@ -117,7 +117,7 @@ def write_jsonl(pairs: Iterable[WrittenPair], languages: Languages = (None, None
 # ---- TMX --------------------------------------------------------------------------------------------
 
 
-def read_tmx(path: StrPath, languages: Languages = (None, None)) -> Iterator[LinkedPair]:
+def read_tmx(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
     """Translation units, their words between blanks."""
     for unit, source, target in both_segments(path, read_units(path), languages):
         links = unit.properties.get(LINKS)
@@ -142,7 +142,7 @@ def write_naacl_lines(pairs: Iterable[WrittenPair], languages: Languages = (None
             yield f"{sentence:04d} {i + 1} {j + 1} S\n"
 
 
-Reader = Callable[[StrPath, Languages], Iterator[LinkedPair]]
+Reader = Callable[[StrPath, Languages], Iterator[FilePair]]
 Writer = Callable[[Iterable[WrittenPair], Languages], Iterator[str]]
 
 
@@ -178,7 +178,7 @@ def format_by_name(path: StrPath, default: str) -> PairFormat:
 
 def read_pair_file(
     path: StrPath, form: str | None = None, languages: Languages = (None, None)
-) -> Iterator[LinkedPair]:
+) -> Iterator[FilePair]:
     """Stream the pairs of a file that holds both sides.
 
     Parameters

@@ -33,7 +33,7 @@ class PhrasePair:
     backward: float  # p(source | target)
 
 
-class Spans(NamedTuple):
+class PhraseSpans(NamedTuple):
     """Where two phrases are: source words i1 <= i < i2 and target words j1 <= j < j2."""
 
     i1: int
@@ -42,7 +42,9 @@ class Spans(NamedTuple):
     j2: int
 
 
-def phrase_spans(links: Iterable[Link], lengths: tuple[int, int], max_length: int = 7) -> Iterator[Spans]:
+def phrase_spans(
+    links: Iterable[Link], lengths: tuple[int, int], max_length: int = 7
+) -> Iterator[PhraseSpans]:
     """The consistent phrase pairs of a sentence pair, of at most `max_length` words each."""
     m, n = lengths
     rows: list[list[int]] = [[] for _ in range(m)]
@@ -63,10 +65,10 @@ def phrase_spans(links: Iterable[Link], lengths: tuple[int, int], max_length: in
             if min(back) < i1:
                 break
             if max(back) <= i2:
-                yield from _widened(Spans(i1, i2 + 1, low, high + 1), columns, max_length)
+                yield from _widened(PhraseSpans(i1, i2 + 1, low, high + 1), columns, max_length)
 
 
-def _widened(spans: Spans, columns: Sequence[Sequence[int]], max_length: int) -> Iterator[Spans]:
+def _widened(spans: PhraseSpans, columns: Sequence[Sequence[int]], max_length: int) -> Iterator[PhraseSpans]:
     """With none, some or all of the words without links that stand beside the target phrase."""
     first = spans.j1
     while first >= 0 and (first == spans.j1 or not columns[first]) and spans.j2 - first <= max_length:

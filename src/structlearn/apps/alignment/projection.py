@@ -25,7 +25,7 @@ class Projection(NamedTuple):
     confidence: list[float]
 
 
-class Candidate(NamedTuple):
+class CarriedSpan(NamedTuple):
     """A span of the other side: the words first <= j < end."""
 
     label: str
@@ -93,7 +93,7 @@ def _links(aligned: Aligned) -> Iterator[tuple[int, int, float]]:
 
 def _candidates(
     span: tuple[str, int, int], aligned: Aligned, keep: Callable[[list[Run]], list[Run]]
-) -> list[list[Candidate]]:
+) -> list[list[CarriedSpan]]:
     """What to try for a span, one after the other: what the policy keeps, then its longest run alone."""
     label, first, end = span
     own = [(i, j, sure) for i, j, sure in _links(aligned) if first <= i < end]
@@ -103,7 +103,7 @@ def _candidates(
         return []
     longest = max(runs, key=lambda run: run[1] - run[0])
     tried = [kept, [longest]]
-    return [[Candidate(label, *run, _confidence(own, end - first, run)) for run in one] for one in tried]
+    return [[CarriedSpan(label, *run, _confidence(own, end - first, run)) for run in one] for one in tried]
 
 
 def _runs(words: Iterable[int]) -> list[Run]:
@@ -127,7 +127,7 @@ def _confidence(own: Sequence[tuple[int, int, float]], length: int, run: Run) ->
     return sum(best.values()) / length * len(linked) / (run[1] - run[0])
 
 
-def _enter_first(projected: Projection, choices: list[list[Candidate]]) -> None:
+def _enter_first(projected: Projection, choices: list[list[CarriedSpan]]) -> None:
     """Enter the candidates of the first choice that leaves some whose words are free."""
     for candidates in choices:
         free = [one for one in candidates if _is_free(projected, one)]
@@ -137,11 +137,11 @@ def _enter_first(projected: Projection, choices: list[list[Candidate]]) -> None:
             return
 
 
-def _is_free(projected: Projection, one: Candidate) -> bool:
+def _is_free(projected: Projection, one: CarriedSpan) -> bool:
     return all(label == OUTSIDE for label in projected.labels[one.first : one.end])
 
 
-def _enter(projected: Projection, one: Candidate) -> None:
+def _enter(projected: Projection, one: CarriedSpan) -> None:
     for j in range(one.first, one.end):
         projected.labels[j] = f"{'B' if j == one.first else 'I'}-{one.label}"
         projected.confidence[j] = one.confidence
