@@ -6,7 +6,7 @@ import cvxpy
 import numpy as np
 import pytest
 
-from torture import chain_problems, fits, part_problems, problems
+from torture import chain_problems, fits, part_problems, problems, segment_problems
 from torture.kinds import KINDS, draw_problem, generator
 from torture.optimum import best_weights
 from torture.reference import Example, Written, best_mixture
@@ -17,6 +17,8 @@ COMPILED = {
     problems.Binary: ("hinge / auto", "logistic / sdca", "logistic / lbfgs"),
     problems.Multiclass: ("hinge / auto", "hinge / subgradient", "softmax / sdca", "softmax / lbfgs"),
     chain_problems.Chains: ("hinge / auto", "softmax / sdca", "softmax / lbfgs"),
+    segment_problems.Segmentations: ("hinge / auto", "softmax / seg"),
+    segment_problems.Graphs: ("hinge / auto", "softmax / seg"),
 }
 
 
@@ -24,6 +26,7 @@ def share():
     """Seeds of the kinds above: two each, and more of the compiled ones."""
     for number, kind in enumerate(KINDS):
         wanted = any(f"/ {one} / float64 / l2" in str(kind) for one in COMPILED.get(kind.problem, ()))
+        wanted |= kind.penalty == "elasticnet" and kind.problem is chain_problems.Chains
         for turn in range(4 if wanted else 2 if kind.problem in PLAIN else 0):
             yield pytest.param(number + turn * len(KINDS), id=f"{kind}, {turn}")
     yield pytest.param(174, id="a projection whose sums are right to 1e-12, at scores of 1e6")

@@ -80,6 +80,8 @@ def test_alignment_compares_two_oracles(run, tmp_path):
         (["classify", "DATA", "--loss", "hing"], "Did you mean 'hinge'?"),
         (["classify", "DATA", "--data", "x"], "--data does not go with classify"),
         (["classify", "DATA"], "does not exist"),
+        (["tag", "DATA", "--l1-ratio", "0.3"], "--l1-ratio goes with --penalty elasticnet"),
+        (["letters", "--l1-ratio", "0.3"], "--l1-ratio does not go with letters"),
         (["scene", "DATA"], "DATA does not go with scene"),
         (["letters", "--edges", "all"], "--edges does not go with letters"),
         (["scene", "--test", "x"], "--test does not go with scene"),
@@ -116,3 +118,14 @@ def test_words_are_tested_on_words(run, write, tmp_path):
     found = run("compare", "tag", words, "--solvers", "bcfw", "--test", words, "--out", out, *QUICK)
     (row,) = [line.split() for line in found.stdout.splitlines() if line.startswith("bcfw")]
     assert row[6] == "0"
+
+
+def test_elastic_nets_are_compared(run, write, tmp_path):
+    words = write("the D\ndog N\n\na D\ncat N\n" * 3, "words.txt")
+    penalty = ["--loss", "softmax", "--penalty", "elasticnet", "--l1-ratio"]
+    for ratio in ("0.2", "0.9"):
+        run("compare", "tag", words, *penalty, ratio, "--out", tmp_path / ratio, "--tol", "0.001")
+    (a, b), (c, _) = (read_rows(tmp_path / ratio / "table.csv") for ratio in ("0.2", "0.9"))
+    assert {a["solver"], b["solver"]} == {"proximal", "stochastic-extragradient"}
+    assert float(a["primal"]) == pytest.approx(float(b["primal"]), abs=2e-3)
+    assert abs(float(a["primal"]) - float(c["primal"])) > 0.01

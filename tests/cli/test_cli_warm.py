@@ -14,13 +14,13 @@ from structlearn.core.kernel_cache import cache_folder
 
 
 def test_all_tasks_are_rehearsed():
-    assert set(REHEARSALS) == {*TASKS, "align"}
+    assert set(REHEARSALS) == {*TASKS, "align", "graphs"}
 
 
 @pytest.mark.parametrize(
     "rehearsal",
     [one for rehearsals in REHEARSALS.values() for one in rehearsals],
-    ids=lambda one: f"{one.task} {one.data}",
+    ids=lambda one: " ".join([one.task, one.data, *one.flags[0]]),
 )
 def test_every_rehearsal_runs(rehearsal):
     rehearse(rehearsal._replace(flags=rehearsal.flags[:1]))

@@ -40,7 +40,8 @@ def whole(model, X, y, weight=None, costs=None, forbidden=()):
     w = model.weights_
     weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=float)
     costs = dict.fromkeys(LABELS, 1.0) if costs is None else costs
-    value = model.regularization / 2 * w @ w
+    ratio = {"l2": 0.0, "l1": 1.0}.get(model.penalty, model.l1_ratio)
+    value = model.regularization * (ratio * np.abs(w).sum() + (1 - ratio) / 2 * w @ w)
     for p, x, choices in zip(weight / weight.sum(), X, y):
         local = x @ model.coef_.T + model.intercept_
         every, allowed = [], []
@@ -100,6 +101,34 @@ def test_weights_costs_and_constraints_go_with_them():
         expected = whole(model, X, y, weight, by_class, forbidden)
         assert model.outer_history_[-1] == pytest.approx(expected, abs=1e-9)
         assert not any({*pairwise(one.tolist())} & {*forbidden} for one in model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty", "constraints"),
+    [
+        ("hinge", "elasticnet", None),
+        ("softmax", "elasticnet", None),
+        ("softmax", "l1", None),
+        ("softmax", "elasticnet", [("a", "c")]),
+    ],
+)
+def test_penalties_that_leave_few_weights_go_with_them(loss, penalty, constraints):
+    X, y = data()
+    forbidden = constraints or []
+    keep = [i for i, one in enumerate(y) if not {*pairwise(one)} & {*forbidden}]
+    X, y = [X[i] for i in keep], hidden([y[i] for i in keep])
+    own = {"penalty": penalty, "constraints": constraints, "tol": 1e-3, "regularization": 0.05}
+    model = ChainClassifier(loss=loss, random_state=0, **own).fit(X, y)
+    values = model.outer_history_
+    assert (np.diff(values) < 0).all()
+    assert values[-1] == pytest.approx(whole(model, X, y, forbidden=forbidden), abs=1e-9)
+    assert 0 < (model.weights_ == 0).sum() < model.weights_.size
+    assert model.certificate_.converged
+    assert "the whole is not convex" in model.certificate_.status
+    for near in 1e-2 * np.random.default_rng(0).normal(size=(5, model.weights_.size)):
+        model.weights_ = model.weights_ + near
+        assert whole(model, X, y, forbidden=forbidden) > values[-1] - 5e-3
+        model.weights_ = model.weights_ - near
 
 
 @pytest.mark.parametrize("loss", ["hinge", "softmax"])

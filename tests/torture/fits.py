@@ -100,7 +100,8 @@ def written_out(model: Any, problem: Problem, kind: Kind) -> Written:
     if kind.penalty == "ball":
         strength = model.solver_options["radius"]
     rows = getattr(problem, "n_labels", 1)
-    return problem.written(model, loss, strength=strength, penalty=kind.penalty, rows=rows)
+    ratio = model.l1_ratio if kind.penalty == "elasticnet" else 0.0
+    return problem.written(model, loss, strength=strength, penalty=kind.penalty, rows=rows, ratio=ratio)
 
 
 def same_weights(named: Any, flat: Any) -> bool:

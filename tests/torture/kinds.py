@@ -14,6 +14,7 @@ import numpy as np
 from . import chain_problems as chains
 from . import part_problems as parts
 from . import problems as some
+from . import segment_problems as segments
 from .data import Rng
 
 HINGE = (
@@ -76,6 +77,19 @@ def _kinds() -> list[Kind]:
         found += [
             Kind(problem, "perceptron", "perceptron", rows[0]),
             Kind(problem, "hinge", "extragradient", rows[0], "ball"),
+        ]
+    # new kinds come last: seeds below their number stay what they are
+    found += [
+        *_all(segments.Segmentations, {"hinge": HINGE, "softmax": SMOOTH, "sparsemax": ("sdca", "seg")}),
+        *_all(segments.Graphs, {"hinge": HINGE, "softmax": SMOOTH, "sparsemax": BENT}),
+    ]
+    for problem in (chains.Chains, chains.ConditionedChains):
+        found += [
+            *(
+                Kind(problem, loss, "seg", rows[0], "elasticnet")
+                for loss in ("hinge", "softmax", "sparsemax")
+            ),
+            *(Kind(problem, "softmax", "proximal", rows[0], penalty) for penalty in ("elasticnet", "l1")),
         ]
     return found
 
@@ -171,6 +185,8 @@ def draw_settings(rng: Rng, kind: Kind) -> dict[str, Any]:
         settings["solver_options"] = {**(settings["solver_options"] or {}), "radius": radius}
     elif kind.penalty != "l2":
         settings["penalty"] = kind.penalty
+    if kind.penalty == "elasticnet":
+        settings["l1_ratio"] = float(rng.choice([0.0, 0.01, 0.5, 0.99, rng.uniform()]))
     return settings
 
 

@@ -36,6 +36,8 @@ def _column_scale(written: Written) -> Array:
     reach = written.strength if written.penalty == "ball" else at_zero / written.strength
     if written.penalty == "l2":
         reach = np.sqrt(2 * reach)
+    if written.penalty == "elasticnet":
+        reach = min(reach / max(written.ratio, 1e-300), np.sqrt(2 * reach / (1 - written.ratio)))
     return np.minimum(at_zero / largest, reach)
 
 
@@ -146,6 +148,9 @@ def _by_cones(written: Written, scale: Array) -> list[Array]:
         limits = [cvxpy.norm(w / written.strength) <= 1]
     elif written.penalty == "l1":
         value = value + written.strength / unit * cvxpy.norm1(w)
+    elif written.penalty == "elasticnet":
+        mixed = written.ratio * cvxpy.norm1(w) + (1 - written.ratio) / 2 * cvxpy.sum_squares(w)
+        value = value + written.strength / unit * mixed
     else:
         table = cvxpy.reshape(w, (written.rows, scale.size // written.rows), order="C")
         value = value + written.strength / unit * cvxpy.sum(cvxpy.norm(table, axis=0))
@@ -167,9 +172,10 @@ def _expression(loss: str, t: Any, one: Any) -> Any:
         return cvxpy.max(t + one.cost.astype(np.float64))
     if loss == "softmax":
         return cvxpy.log_sum_exp(t)
+    if loss == "sparsemax":  # -1/2 ||z||^2 = min_u 1/2 ||u||^2 - <u, z>
+        u = cvxpy.Variable(one.bent.shape[1])
+        return cvxpy.max(t - one.bent @ u) + cvxpy.sum_squares(u) / 2
     tau = cvxpy.Variable()
-    if loss == "sparsemax":
-        return tau + cvxpy.sum_squares(cvxpy.pos(t - tau)) / 2
     return tau + 2 / 3 * cvxpy.sum(cvxpy.power(cvxpy.pos((t - tau) / 2 + 2 / 3), 3))
 
 

@@ -64,5 +64,21 @@ def cuts(n_nodes: int, edges: Any) -> list[tuple[int, ...]]:
     ]
 
 
+def segmentations(
+    length: int, n_labels: int, longest: int, *, gaps: bool, first: int = 0
+) -> list[tuple[tuple[int, int, int], ...]]:
+    """Tiles (start, end, label) of at most so many tokens; a token of a gap has the last label."""
+    if first == length:
+        return [()]
+    ends = range(first + 1, min(first + longest, length) + 1)
+    tiles = [(first, end, k) for end in ends for k in range(n_labels)]
+    tiles += [(first, first + 1, n_labels)] if gaps else []
+    return [
+        (tile, *rest)
+        for tile in tiles
+        for rest in segmentations(length, n_labels, longest, gaps=gaps, first=tile[1])
+    ]
+
+
 def one_hot(chosen: int, size: int) -> list[int]:
     return [int(k == chosen) for k in range(size)]

@@ -49,9 +49,11 @@ class Written(NamedTuple):
     examples: list[Example]
     loss: str
     strength: float
-    #: "l2", "l1", "group" (columns of w as a table of so many rows) or "ball" (||w|| <= strength)
+    #: "l2", "l1", "elasticnet", "group" (columns of w as a table of so many rows), "ball" (||w|| <= strength)
     penalty: str = "l2"
     rows: int = 1
+    #: of the elastic net, R = strength (ratio ||w||_1 + (1 - ratio)/2 ||w||^2)
+    ratio: float = 0.0
 
     @property
     def n_weights(self) -> int:
@@ -79,6 +81,9 @@ class Written(NamedTuple):
         """R(w)."""
         if self.penalty == "l1":
             return self.strength * np.abs(w).sum()
+        if self.penalty == "elasticnet":
+            ratio = EXTENDED(self.ratio)
+            return self.strength * (ratio * np.abs(w).sum() + (1 - ratio) / 2 * (w @ w))
         if self.penalty == "group":
             return self.strength * np.sqrt(np.square(w.reshape(self.rows, -1)).sum(axis=0)).sum()
         if self.penalty == "ball":

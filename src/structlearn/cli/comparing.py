@@ -65,6 +65,7 @@ class ComparedProblemOptions:
 
     loss: options.Loss = None
     penalty: options.Penalty = None
+    l1_ratio: options.L1Ratio = None
     regularization: Annotated[float | None, option("X", "Lambda, as for train.  [default: 0.01]")] = None
     cost: options.Cost = None
     tol: Annotated[float | None, option("X", "Stop at this gap, as for train.  [default: 0.001]")] = None
@@ -136,6 +137,7 @@ def compare(
     flags = {
         "loss": problem.loss,
         "penalty": problem.penalty,
+        "l1-ratio": problem.l1_ratio,
         "cost": problem.cost,
         "edges": of_task.edges,
         "boundaries": of_task.boundaries,

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from structlearn.cli.graph_rehearsals import rehearse_graphs
 from structlearn.core.contract import Array
 
 _WORDS = ("the", "a", "cat", "dog", "tree", "house", "sees", "likes", "finds", "often", "never")
@@ -20,6 +21,9 @@ _HINGE: tuple[str, ...] = ("--loss", "hinge")
 _SOFTMAX: tuple[str, ...] = ("--loss", "softmax")
 _SPARSEMAX: tuple[str, ...] = ("--loss", "sparsemax")
 _LOSSES = (_HINGE, _SOFTMAX, _SPARSEMAX)
+_SEGMENTS: tuple[str, ...] = ("--model", "segments")
+#: no task of the shell, but estimators
+GRAPHS = "graphs"
 _LABELS = ("--target", "p,q,r")
 
 
@@ -47,14 +51,21 @@ REHEARSALS: dict[str, tuple[Rehearsal, ...]] = {
         Rehearsal("tag", "chains", _LOSSES),
         Rehearsal("tag", "chains", [("--boundaries",)]),
     ),
-    "chunk": (Rehearsal("chunk", "words.txt", (_SOFTMAX, _HINGE, _SPARSEMAX)),),
-    "ner": (Rehearsal("ner", "words.txt", (_SOFTMAX, _HINGE, _SPARSEMAX)),),
+    "chunk": (
+        Rehearsal("chunk", "words.txt", (_SOFTMAX, _HINGE, _SPARSEMAX)),
+        Rehearsal("chunk", "words.txt", [(*_SEGMENTS, *loss) for loss in (_SOFTMAX, _HINGE, _SPARSEMAX)]),
+    ),
+    "ner": (
+        Rehearsal("ner", "words.txt", (_SOFTMAX, _HINGE, _SPARSEMAX)),
+        Rehearsal("ner", "words.txt", [(*_SEGMENTS, *loss) for loss in (_SOFTMAX, _HINGE, _SPARSEMAX)]),
+    ),
     "parse": (
         Rehearsal("parse", "trees.conllu", [_HINGE]),
         Rehearsal("parse", "trees.conllu", (_SOFTMAX, _SPARSEMAX)),
     ),
     "match": (Rehearsal("match", "links.npz", (_HINGE, _SPARSEMAX)),),
     "align": (Rehearsal("align", "text", [(), ("--gold",)]),),
+    GRAPHS: (Rehearsal(GRAPHS, "graphs", _LOSSES), Rehearsal(GRAPHS, "grids", [_HINGE])),
 }
 
 
@@ -63,6 +74,10 @@ def rehearse(rehearsal: Rehearsal, place: str | None = None) -> None:
 
     Files are in a folder within `place` (one for temporary files, unless given) that does not stay.
     """
+    if rehearsal.task == GRAPHS:
+        for _, loss in rehearsal.flags:
+            rehearse_graphs(rehearsal.data, loss)
+        return
     with TemporaryDirectory(dir=place) as name:
         folder = Path(name)
         _write(rehearsal.data, folder)

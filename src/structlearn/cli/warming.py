@@ -20,7 +20,8 @@ def warm(
         list[str] | None,
         argument(
             "[TASK]...",
-            "classify, multilabel, regress, tag, chunk, ner, parse, match or align.  [default: all]",
+            "classify, multilabel, regress, tag, chunk, ner, parse, match, align or graphs (from Python).  "
+            "[default: all]",
         ),
     ] = None,
     jobs: Annotated[
@@ -30,7 +31,8 @@ def warm(
     """Compile what tasks need beforehand, so that their first use is as quick as any later one.
 
     Trains and predicts with tiny made-up data of each TASK, with its default loss and with hinge, softmax and
-    sparsemax where it has them, in several processes. Kernels that are there already are not compiled again.
+    sparsemax where it has them (chunk and ner also with --model segments), in several processes. Kernels that
+    are there already are not compiled again.
     """
     from structlearn.cli.rehearsals import REHEARSALS
     from structlearn.core.kernel_cache import cache_folder
