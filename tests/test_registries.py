@@ -301,10 +301,10 @@ def test_a_task_in_two_places(shell, tmp_path):
     data.write_text("axx\nbyy\nczz\naxxx\nbyyy\nczzz\n")
     with registered(TASKS, LETTERS):
         told = " ".join(shell("train", "--help").split())
-        assert "parse, match or letters-of." in told
+        assert "parse, match, graph, grid or letters-of." in told
         assert "letters-of reads lines." in told
         assert "letters-of: accuracy." in " ".join(shell("evaluate", "--help").split())
-        assert "match or letters-of, with DATA" in " ".join(shell("compare", "--help").split())
+        assert "graph, grid or letters-of, with DATA" in " ".join(shell("compare", "--help").split())
         assert "Did you mean 'letters-of'?" in shell("train", "letter-of", data, "--out", model, code=2)
         assert "(it goes with classify, regress, tag, chunk, ner, letters-of)" in shell(
             "train", "multilabel", data, "--out", model, "--penalty", "l1", code=2
@@ -341,7 +341,7 @@ def test_regression_has_its_own_solvers():
 
 
 def test_commands_take_few_parameters():
-    for command, n_options in ((train, 43), (compare, 26), (aligner.train, 25)):
+    for command, n_options in ((train, 47), (compare, 26), (aligner.train, 25)):
         assert len(inspect.signature(command).parameters) == n_options
         assert len(inspect.signature(inspect.unwrap(command), follow_wrapped=False).parameters) <= 9
 

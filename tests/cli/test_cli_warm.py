@@ -14,7 +14,7 @@ from structlearn.core.kernel_cache import cache_folder
 
 
 def test_all_tasks_are_rehearsed():
-    assert set(REHEARSALS) == {*TASKS, "align", "graphs"}
+    assert set(REHEARSALS) == {*TASKS, "align"}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 from typer.testing import CliRunner
 
 from structlearn.cli import app
-from structlearn.data import write_libsvm
+from structlearn.data import write_graphs, write_label_image, write_libsvm
 
 TAGGED = "the D\ncat N\nruns V\n. .\n\na D\nbig A\ndog N\nsees V\nthe D\ncat N\n. .\n\n" * 6
 CHUNKED = (
@@ -62,9 +62,23 @@ def write_stand_ins(folder: Path) -> None:
     (folder / "people.txt").write_text("Ann Lee\n")
     (folder / "cities.txt").write_text("Rome\n")
     write_numbers(folder)
+    write_labelled(folder)
     train = ["train", "tag", str(folder / "words.conll"), "--out", str(folder / "tagger.safetensors")]
     assert CliRunner().invoke(app, train).exit_code == 0
     shutil.copy(folder / "tagger.safetensors", folder / "model.safetensors")
+
+
+def write_labelled(folder: Path) -> None:
+    """Graphs in a file, and images with label images in a folder."""
+    rng = np.random.default_rng(0)
+    y = [rng.permutation([0, 0, 1, 1]) for _ in range(8)]
+    ring = np.array([(0, 1), (1, 2), (2, 3), (3, 0)])
+    write_graphs(folder / "graphs.npz", [(np.eye(2)[one] + rng.normal(size=(4, 2)), ring) for one in y], y)
+    labels = np.arange(12).reshape(3, 4) // 6
+    for name, values in (("images", 200 * labels), ("labels", labels)):
+        (folder / "pictures" / name).mkdir(parents=True)
+        for i in range(3):
+            write_label_image(folder / "pictures" / name / f"{i}.png", values)
 
 
 def write_numbers(folder: Path) -> None:

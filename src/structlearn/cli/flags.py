@@ -11,6 +11,7 @@ _SAME = (
     *("loss", "penalty", "groups", "solver", "regularization", "cost", "tol", "max_passes", "max_seconds"),
     *("checkpoint", "memory", "templates", "transitions", "min_count", "hash_bits", "edges", "boundaries"),
     *("constraints", "fertility", "missed", "spurious", "pseudo_gold", "strip_accents", "l1_ratio"),
+    *("pairs", "latent_states", "connectivity", "window"),
 )
 _NAMES = {**{name: name for name in _SAME}, **_RENAMED, **OPPOSITES}
 

@@ -111,7 +111,8 @@ def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     if header["estimator"] == "LinearRegressor":
         return
     if structure is None:
-        yield "structure", "the user's own"
+        own = header["estimator"] == "StructuredPredictor"
+        yield "structure", "the user's own" if own else "that of each example"
     else:
         arguments = ", ".join(f"{name}={_brief(value)}" for name, value in structure["arguments"].items())
         yield "structure", f"{structure['name']}({arguments})"

@@ -22,7 +22,10 @@ Jobs = Annotated[int, option("N", "Threads; -1 for all cores.")]
 def predict(
     model: Model,
     data: Data,
-    out: Annotated[Path | None, option("FILE", "Write here (.gz by its name).  [default: stdout]")] = None,
+    out: Annotated[
+        Path | None,
+        option("FILE", "Write here (.gz by its name; grid: label images in this folder).  [default: stdout]"),
+    ] = None,
     marginals: Annotated[
         bool,
         switch(
@@ -49,7 +52,9 @@ def predict(
     byte but for its label column. DATA needs no labels: a table may lack the target columns, a column file
     the label column, which is then added; the label of a libsvm line is ignored. A libsvm file may have fewer
     columns than the model, not more. A model of the task regress answers with a number. One of the task parse
-    writes the file again, with heads and relations filled in.
+    writes the file again, with heads and relations filled in. Of graph a line has the labels of a graph's
+    nodes; --out FILE.npz writes DATA with the array labels. Of grid a line has the labels of an image's
+    pixels, row by row; --out DIR makes a label image for each image.
 
     With --marginals a line holds label:probability for every label, separated by spaces, in the model's
     order; they add up to 1, except for multilabel, where each label has a probability of its own. tag, chunk
@@ -68,16 +73,18 @@ def predict(
     from structlearn.cli.tasks import open_model
 
     form = asked_form(marginals=marginals, kbest=kbest, spans=spans, coverage=coverage)
-    out_file = out and check_output(out, others=[model, data])
     bundle, task = open_model(model)
+    out_file = out and task.check_out(out, [model, data], marginals=marginals)
     if marginals:
         task.check_marginals(bundle)
     if form is not None:
         form.check(bundle, task)
     _set_threads(bundle, jobs)
     inputs = task.inputs(data, bundle, labels=False)
-    pages = task.pages(bundle, inputs, marginals=marginals) if form is None else form.pages(bundle, inputs)
-    write_pieces(pages, out_file)
+    if form is None:
+        task.write(bundle, inputs, out_file, marginals=marginals)
+    else:
+        write_pieces(form.pages(bundle, inputs), out_file)
 
 
 @handling_errors()
@@ -146,8 +153,8 @@ def show(
     out: PageOut,
     limit: Annotated[int, option("N", "How many examples are drawn at most.")] = 200,
 ) -> None:
-    """Write a page that draws the model's answers: dependency trees (parse), or tagged text (tag, chunk and
-    ner).
+    """Write a page that draws the model's answers: dependency trees (parse), tagged text (tag, chunk and
+    ner), labelled graphs (graph) or images (grid).
 
     Where DATA has labels, mistakes are marked and the worst examples come first, below the scores. On tagged
     text, pointing at a word shows what speaks for its label. The page opens without a network.

@@ -131,5 +131,26 @@ TASKS: Registry[TaskEntry] = Registry(
             reads="match reads .npz files of NumPy: features, a row a pair of nodes; shapes, the nodes of "
             "both sides of each example; links, an example, its row and its column each.",
         ),
+        TaskEntry(
+            name="graph",
+            what="a label for each node of a graph",
+            made="structlearn.cli.graphs:GraphTask",
+            estimator="GraphClassifier",
+            formats=".npz",
+            reads="graph reads .npz files of NumPy, the graphs end to end: nodes, a row of features a node; "
+            "edges, pairs of nodes; sizes, the nodes and edges of each graph; edge_features; labels, whole "
+            "numbers, -1 for unknown ones.",
+            figures="graph and grid: accuracy (nodes, pixels), exact_match (whole graphs, images), mean_iou "
+            "(right over gold or found, the mean over labels) and macro averages.",
+        ),
+        TaskEntry(
+            name="grid",
+            what="a label for each pixel of an image",
+            made="structlearn.cli.grids:GridTask",
+            estimator="GridClassifier",
+            formats="a folder of PNG, JPEG or .npy",
+            reads="grid reads a folder with the folders images (.png, .jpg, .npy) and labels (.png of the "
+            "same names, 8 bits, 255 for unknown labels).",
+        ),
     ],
 )

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from structlearn.cli.graph_rehearsals import rehearse_graphs
 from structlearn.core.contract import Array
 
 _WORDS = ("the", "a", "cat", "dog", "tree", "house", "sees", "likes", "finds", "often", "never")
@@ -22,8 +21,6 @@ _SOFTMAX: tuple[str, ...] = ("--loss", "softmax")
 _SPARSEMAX: tuple[str, ...] = ("--loss", "sparsemax")
 _LOSSES = (_HINGE, _SOFTMAX, _SPARSEMAX)
 _SEGMENTS: tuple[str, ...] = ("--model", "segments")
-#: no task of the shell, but estimators
-GRAPHS = "graphs"
 _LABELS = ("--target", "p,q,r")
 
 
@@ -64,8 +61,12 @@ REHEARSALS: dict[str, tuple[Rehearsal, ...]] = {
         Rehearsal("parse", "trees.conllu", (_SOFTMAX, _SPARSEMAX)),
     ),
     "match": (Rehearsal("match", "links.npz", (_HINGE, _SPARSEMAX)),),
+    "graph": (
+        Rehearsal("graph", "graphs.npz", _LOSSES),
+        Rehearsal("graph", "wide.npz", [("--max-passes", "2")]),
+    ),
+    "grid": (Rehearsal("grid", "pictures", [("--max-passes", "2")]),),
     "align": (Rehearsal("align", "text", [(), ("--gold",)]),),
-    GRAPHS: (Rehearsal(GRAPHS, "graphs", _LOSSES), Rehearsal(GRAPHS, "grids", [_HINGE])),
 }
 
 
@@ -74,10 +75,6 @@ def rehearse(rehearsal: Rehearsal, place: str | None = None) -> None:
 
     Files are in a folder within `place` (one for temporary files, unless given) that does not stay.
     """
-    if rehearsal.task == GRAPHS:
-        for _, loss in rehearsal.flags:
-            rehearse_graphs(rehearsal.data, loss)
-        return
     with TemporaryDirectory(dir=place) as name:
         folder = Path(name)
         _write(rehearsal.data, folder)
@@ -139,6 +136,10 @@ def _write(name: str, folder: Path) -> None:
             )
     elif kind == "links":
         _write_matchings(path, rng)
+    elif kind in ("graphs", "wide"):
+        _write_graphs(path, rng, wide=kind == "wide")
+    elif kind == "pictures":
+        _write_pictures(path, rng)
     else:
         _write_sentences(path, rng)
 
@@ -162,6 +163,26 @@ def _write_matchings(path: Path, rng: Generator) -> None:
     links = [(k, i, i) for k, size in enumerate(sizes) for i in range(size)]
     shapes = np.stack([sizes, sizes + 1], axis=1)
     np.savez(path, features=rng.normal(size=(shapes.prod(axis=1).sum(), 4)), shapes=shapes, links=links)
+
+
+def _write_graphs(path: Path, rng: Generator, *, wide: bool) -> None:
+    """Rings, or complete graphs that are too wide to be exact."""
+    from structlearn.data import write_graphs
+
+    n = 20 if wide else 4
+    every = np.stack(np.triu_indices(n, 1), axis=1)
+    edges = every if wide else np.stack([np.arange(n), (np.arange(n) + 1) % n], axis=1)
+    X = [(rng.normal(size=(n, 3)), edges) for _ in range(4)]
+    write_graphs(path, X, [rng.permutation(np.arange(n) % 3) for _ in X])
+
+
+def _write_pictures(path: Path, rng: Generator) -> None:
+    from structlearn.data import write_label_image
+
+    for name in ("images", "labels"):
+        (path / name).mkdir(parents=True)
+        for i in range(2):
+            write_label_image(path / name / f"{i}.png", rng.integers(0, 3, (20, 20)))
 
 
 def _write_sentences(path: Path, rng: Generator) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from structlearn.cli.label_table import LabelTable
+from structlearn.cli.outputs import check_output, write_pieces
 from structlearn.core.contract import Array
 from structlearn.data import Packed, open_packed
 from structlearn.distributed import is_partitioned, open_partitions
@@ -184,6 +185,14 @@ class Task(ABC):
         else:
             lines = self.lines(bundle, bundle.estimator.predict(inputs.X))
         return (f"{line}\n" for line in lines)
+
+    def check_out(self, out: Path, others: Iterable[Path], *, marginals: bool) -> Path:
+        """Where `predict` writes, before any work: a file, and none of `others`."""
+        return check_output(out, others=others)
+
+    def write(self, bundle: Bundle, inputs: Inputs, out: Path | None, *, marginals: bool) -> None:
+        """Write answers (or probabilities) to `out`, or to stdout."""
+        write_pieces(self.pages(bundle, inputs, marginals=marginals), out)
 
     def check_bundle(self, bundle: Bundle) -> None:
         """ValueError if a model file is not one of this task, before data is read for it."""

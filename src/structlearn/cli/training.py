@@ -128,7 +128,11 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How column files are read."""
+    """How files are read: columns of words, and images."""
+
+    window: Annotated[
+        int | None, option("N", "grid: a pixel has the values of N x N pixels around it.  [default: 1]")
+    ] = None
 
     label: Annotated[
         str | None,
@@ -243,6 +247,20 @@ class ReadingOptions:
 class OutputOptions:
     """What outputs are like."""
 
+    pairs: Annotated[
+        str | None,
+        option(
+            "P",
+            "graph, grid: tables of weights for the labels of neighbours: full, symmetric, antisymmetric "
+            "or potts.  [default: full]",
+        ),
+    ] = None
+    latent_states: Annotated[
+        int | None, option("N", "graph, grid: latent states of each label.  [default: 1]", min=1)
+    ] = None
+    connectivity: Annotated[int | None, option("N", "grid: neighbours of a pixel, 4 or 8.  [default: 4]")] = (
+        None
+    )
     edges: options.Edges = None
     boundaries: options.Boundaries = False
     non_projective: Annotated[bool, switch("--non-projective", "parse: arcs may cross.")] = False
@@ -275,12 +293,12 @@ def train(
     from structlearn.cli.tasks import task_named, task_parameters
 
     words = {**asdict(reading), "with_": reading.with_ or None}
-    chosen = task_named(task).with_options(**words)
-    checkpoint = run.chosen_checkpoint()
+    known, checkpoint = task_named(task), run.chosen_checkpoint()
     given = {**problem.flags(), **asdict(outputs), **words, "checkpoint": checkpoint, "memory": run.memory}
     parameters = task_parameters(
         task, {name.strip("_").replace("_", "-"): value for name, value in given.items()}
     )
+    chosen = known.with_options(**words)
     out_file = check_output(out, others=[data])
     history_file = run.history and check_output(run.history, others=[data, out])
     if checkpoint is not None:

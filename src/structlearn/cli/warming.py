@@ -20,8 +20,8 @@ def warm(
         list[str] | None,
         argument(
             "[TASK]...",
-            "classify, multilabel, regress, tag, chunk, ner, parse, match, align or graphs (from Python).  "
-            "[default: all]",
+            "classify, multilabel, regress, tag, chunk, ner, parse, match, graph, grid or align.  [default: "
+            "all]",
         ),
     ] = None,
     jobs: Annotated[

@@ -4,6 +4,8 @@ from structlearn.data.columns import Sequences, read_columns, sequences_of, spli
 from structlearn.data.conllu import CONLLU
 from structlearn.data.digits import digit_sequences, train_test_digit_sequences
 from structlearn.data.download import fetch
+from structlearn.data.graphs import GraphFile, read_graphs, write_graphs
+from structlearn.data.label_images import ImageFolder, read_image_folder, read_label_image, write_label_image
 from structlearn.data.letters import read_letters
 from structlearn.data.libsvm import read_libsvm, write_libsvm
 from structlearn.data.registry import DATA_SETS, data_folder, located
@@ -24,6 +26,8 @@ __all__ = [
     "Column",
     "DataError",
     "FeatureVocabulary",
+    "GraphFile",
+    "ImageFolder",
     "Lines",
     "Packed",
     "PackedWriter",
@@ -50,6 +54,9 @@ __all__ = [
     "read_columns",
     "read_csv",
     "read_csv_features",
+    "read_graphs",
+    "read_image_folder",
+    "read_label_image",
     "read_letters",
     "read_libsvm",
     "read_tokens",
@@ -58,6 +65,8 @@ __all__ = [
     "split_rows",
     "train_test_digit_sequences",
     "write_columns",
+    "write_graphs",
+    "write_label_image",
     "write_libsvm",
     "write_lines",
     "written_text",

@@ -7,7 +7,8 @@ import io
 import math
 import os
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -84,16 +85,29 @@ def read_arrays(path: StrPath, names: Iterable[str]) -> dict[str, np.ndarray]:
     name = os.fspath(path)
     if not os.path.isfile(name):
         raise DataError(f"File {name} does not exist.")
+    with reading(name, ".npz file"), zipfile.ZipFile(name) as archive:
+        there = {member.filename: member for member in archive.infolist()}
+        found = {one: there[f"{one}.npy"] for one in names if f"{one}.npy" in there}
+        return {one: _array(archive, member, os.path.getsize(name)) for one, member in found.items()}
+
+
+def read_npy(path: StrPath) -> np.ndarray:
+    """The array of numbers of an .npy file of NumPy; DataError as `read_arrays`."""
+    name = os.fspath(path)
+    with reading(name, ".npy file"), open(name, "rb") as file:
+        return _read(file, os.path.getsize(name), "it")
+
+
+@contextmanager
+def reading(name: StrPath, what: str) -> Iterator[None]:
+    """DataError for whatever a damaged file makes of zipfile, zlib, NumPy's header or Pillow."""
     try:
-        with zipfile.ZipFile(name) as archive:
-            there = {member.filename: member for member in archive.infolist()}
-            found = {one: there[f"{one}.npy"] for one in names if f"{one}.npy" in there}
-            return {one: _array(archive, member, os.path.getsize(name)) for one, member in found.items()}
+        yield
     except MemoryError:
         raise
-    except Exception as error:  # whatever a damaged archive makes of zipfile, zlib and NumPy's header
+    except Exception as error:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise DataError(f"{name} is no .npz file, or it is damaged: {reason}.") from error
+        raise DataError(f"{os.fspath(name)} is no {what}, or it is damaged: {reason}.") from error
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) -> np.ndarray:
@@ -101,20 +115,25 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) -> np.n
     if member.file_size > max(_WINDOW, _MOST * min(member.compress_size, size)):
         raise ValueError(f"of {member.filename}, {_TOO_MUCH}")
     with archive.open(member) as stream:
-        shape, by_columns, kind = _header(stream)
-        if kind.kind not in "biuf":
-            raise ValueError(f"{member.filename} holds no numbers")
-        n_bytes = math.prod(shape) * kind.itemsize
-        if min(shape, default=0) < 0 or n_bytes != member.file_size - stream.tell():
-            raise ValueError(f"{member.filename} is not as long as its shape says")
-        array = np.empty(n_bytes // kind.itemsize, dtype=kind)
-        rest = array.view(np.uint8).data
-        while rest:
-            piece = stream.read(min(len(rest), _PIECE))
-            if not piece:
-                raise EOFError("an array ends early")
-            rest[: len(piece)] = piece
-            rest = rest[len(piece) :]
+        return _read(stream, member.file_size, member.filename)
+
+
+def _read(stream: IO[bytes], size: int, name: str) -> np.ndarray:
+    """The array of a stream of so many bytes; ValueError if it is not what its header says."""
+    shape, by_columns, kind = _header(stream)
+    if kind.kind not in "biuf":
+        raise ValueError(f"{name} holds no numbers")
+    n_bytes = math.prod(shape) * kind.itemsize
+    if min(shape, default=0) < 0 or n_bytes != size - stream.tell():
+        raise ValueError(f"{name} is not as long as its shape says")
+    array = np.empty(n_bytes // kind.itemsize, dtype=kind)
+    rest = array.view(np.uint8).data
+    while rest:
+        piece = stream.read(min(len(rest), _PIECE))
+        if not piece:
+            raise EOFError("an array ends early")
+        rest[: len(piece)] = piece
+        rest = rest[len(piece) :]
     return array.reshape(shape, order="F" if by_columns else "C")
 
 

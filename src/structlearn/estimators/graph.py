@@ -23,7 +23,7 @@ from structlearn.estimators.graph_states import (
     labels_of,
     weights_of_nodes,
 )
-from structlearn.estimators.graphs import Examples, Images, edge_directions, read_examples
+from structlearn.estimators.graphs import DIRECTIONS, Examples, Images, edge_directions, read_examples
 from structlearn.estimators.inputs import as_list, check_weights, for_no_examples
 from structlearn.estimators.layout import Pieces, gold_and_cost
 from structlearn.estimators.mapped import MappedRows
@@ -234,6 +234,18 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         """Files of earlier versions have none: there a state is a class."""
         return vars(self).get("state_classes_", np.arange(len(self.classes_)))
 
+    def state_names(self, labels: Sequence[object] | None = None) -> list[str]:
+        """The label of each state and, where it has several, which of them: "sky", "sea 0", "sea 1"."""
+        classes = self._state_classes
+        names = self.classes_.tolist() if labels is None else labels
+        own = np.arange(len(classes)) - np.searchsorted(classes, classes)
+        counts = np.bincount(classes)
+        return [f"{names[k]} {i}" if counts[k] > 1 else f"{names[k]}" for k, i in zip(classes, own)]
+
+    def edge_names(self) -> list[str]:
+        """What features of edges are called."""
+        return [f"edge feature {f}" for f in range(self._n_edge_features)]
+
     @property
     def _n_states(self) -> int:
         return len(self._state_classes)
@@ -296,3 +308,8 @@ class GridClassifier(GraphClassifier):
         if examples.edge_features is not None or not self.directional:
             return super()._edge_rows(examples)
         return edge_directions(examples, self.connectivity).astype(examples.nodes.dtype)
+
+    def edge_names(self) -> list[str]:
+        """Directions, where they are what edges have."""
+        names = DIRECTIONS[: self.connectivity // 2] if self.directional else ()
+        return list(names) if len(names) == self._n_edge_features else super().edge_names()

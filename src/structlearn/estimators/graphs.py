@@ -18,6 +18,10 @@ Image: TypeAlias = ArrayLike | tuple[ArrayLike, ...]
 Images: TypeAlias = Sequence[Image] | Array
 
 
+#: Steps to the neighbours of a pixel, in the order of the edges.
+DIRECTIONS = ("right", "down", "down right", "down left")
+
+
 class Example(NamedTuple):
     """One image or graph."""
 
@@ -59,10 +63,11 @@ class Examples(NamedTuple):
 def read_examples(X: Images, connectivity: int) -> Examples:
     """A list of images, (rows, columns, d) arrays, and of graphs, tuples (nodes, edges[, edge features])."""
     grids: dict[tuple[int, int], Graph] = {}
-    read = [_read_one(x, connectivity, grids, f"Image {i}") for i, x in enumerate(as_list(X, "X"))]
-    nodes, _ = stack_examples([one.features for one in read], ndim=2, noun="Image")
+    noun = "Graph" if all(isinstance(x, tuple) for x in as_list(X, "X")) else "Image"
+    read = [_read_one(x, connectivity, grids, f"{noun} {i}") for i, x in enumerate(X)]
+    nodes, _ = stack_examples([one.features for one in read], ndim=2, noun=noun)
     graphs, which = _distinct([one.graph for one in read])
-    given = _stack_edge_features([one.edge_features for one in read], nodes.dtype)
+    given = _stack_edge_features([one.edge_features for one in read], nodes.dtype, noun)
     return Examples(nodes, graphs, which, given, [one.shape for one in read])
 
 
@@ -112,17 +117,17 @@ def _distinct(graphs: Sequence[Graph]) -> tuple[list[Graph], Array]:
     return [graphs[i] for i in first], np.array(which)
 
 
-def _stack_edge_features(given: Sequence[Array | None], dtype: DTypeLike) -> Array | None:
+def _stack_edge_features(given: Sequence[Array | None], dtype: DTypeLike, noun: str) -> Array | None:
     have = [one is not None for one in given]
     if not any(have):
         return None
     if not all(have):
         missing = have.index(False)
-        raise ValueError(f"Image {missing} has no edge features but others have; give them to all or none.")
+        raise ValueError(f"{noun} {missing} has no edge features but others have; give them to all or none.")
     widths = [one.shape[1] for one in given if one is not None]
     odd = np.flatnonzero(np.array(widths) != widths[0])
     if odd.size:
-        raise ValueError(f"Image {odd[0]} has {widths[odd[0]]} edge features but Image 0 has {widths[0]}.")
+        raise ValueError(f"{noun} {odd[0]} has {widths[odd[0]]} edge features but {noun} 0 has {widths[0]}.")
     stacked = np.concatenate([one for one in given if one is not None])
     if not np.isfinite(stacked).all():
         raise ValueError("Edge features must be finite; got NaN or infinity.")

@@ -13,6 +13,7 @@ from structlearn.estimators.binary import BinaryClassifier
 from structlearn.estimators.chain import ChainClassifier
 from structlearn.estimators.cut import CutSegmenter
 from structlearn.estimators.feature_names import CONSTANT, Names, numbered, own_names
+from structlearn.estimators.graph import GraphClassifier
 from structlearn.estimators.multilabel import MultiLabelClassifier
 from structlearn.estimators.rows import RowEstimator
 from structlearn.estimators.segments import SegmentClassifier
@@ -168,6 +169,20 @@ def _of_segments(estimator: SegmentClassifier, k: int, words: WeightNames) -> It
 def _listed(kind: str, table: Array, k: int, names: list[str]) -> Iterator[WeightGroup]:
     """A group of all entries of a table, whose names are in a list."""
     return _groups(kind, [None], table.reshape(1, -1), k, lambda places: [names[j] for j in places.tolist()])
+
+
+@weight_groups.register
+def _of_graphs(estimator: GraphClassifier, k: int, words: WeightNames) -> Iterator[WeightGroup]:
+    states = estimator.state_names(words.labels)
+    yield from _groups(LABEL, states, estimator.coef_, k, words.features, estimator.intercept_)
+    tables = estimator.edge_coef_
+    own = [f"{name}: " for name in estimator.edge_names()] if len(tables) > 1 else [""]
+
+    def pairs(places: Array) -> list[str]:
+        cells = zip(*(axis.tolist() for axis in np.unravel_index(places, tables.shape)))
+        return [f"{own[f]}{states[a]} - {states[b]}" for f, a, b in cells]
+
+    yield from _groups("edges", [None], tables.reshape(1, -1), k, pairs)
 
 
 @weight_groups.register

@@ -1,0 +1,156 @@
+"""The task `graph`: a label for each node of graphs in .npz files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from structlearn.cli.label_table import table_of_labels
+from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training, pairs
+from structlearn.core.contract import Array
+from structlearn.core.wording import plain
+from structlearn.data import DataError, read_graphs
+from structlearn.data.graphs import write_arrays
+from structlearn.estimators.persistence import Bundle
+
+if TYPE_CHECKING:
+    from structlearn.reports import Page
+    from structlearn.reports.labelled_nodes import NodeSummary
+
+#: Flags of both tasks that label nodes.
+NODE_FLAGS: dict[str, tuple[str, ...]] = {
+    **STRUCTURED,
+    "pairs": ("pairs",),
+    "latent-states": ("latent_states",),
+}
+
+
+class LabelledNodes(Task):
+    """What the tasks `graph` and `grid` share: a label for each node, or pixel."""
+
+    drawn = True
+    flags: ClassVar[dict[str, tuple[str, ...]]] = NODE_FLAGS
+    error_name: ClassVar[str] = "share of wrong nodes"
+    #: what has a label
+    counted: ClassVar[str]
+
+    def check_target(self, target: str | None) -> None:
+        if target is not None:
+            raise ValueError(f"--target goes with tables; the labels of {self.counted} have their place.")
+
+    def check_notes(self, bundle: Bundle) -> None:
+        """Labels of files are numbers."""
+        classes = bundle.estimator.classes_
+        if classes.dtype.kind not in "iu" or classes.min() < 0:
+            raise ValueError("classes_ must be whole numbers of at least 0")
+
+    def lines(self, bundle: Bundle, predicted: Iterable[Array]) -> Iterator[str]:
+        """The labels of an example, a line each."""
+        return (" ".join(map(str, one.ravel().tolist())) for one in predicted)
+
+    def evaluate(self, bundle: Bundle, y: Sequence[Array], predicted: Sequence[Array]) -> Scores:
+        """Shares of nodes, and of whole examples, with the right labels; scores of each label, and means.
+
+        Nodes whose labels are not known (-1) are left out.
+        """
+        gold, found = (
+            np.concatenate([one.ravel() for one in y]),
+            np.concatenate([one.ravel() for one in predicted]),
+        )
+        known = gold >= 0
+        if not known.any():
+            raise ValueError(
+                "No label is known (-1 stands for unknown ones): there is nothing to compare with."
+            )
+        table = table_of_labels("label", self.counted, gold[known].tolist(), found[known].tolist())
+        overlap = [one.right / (one.gold + one.found - one.right) for one in table.scores.values()]
+        whole = [np.array_equal(a[a >= 0], b[a >= 0]) for a, b in zip(y, predicted)]
+        values = {
+            "accuracy": float(np.mean(gold[known] == found[known])),
+            "exact_match": float(np.mean(whole)),
+            "mean_iou": sum(overlap) / len(overlap),
+            **table.means(),
+            self.counted: int(known.sum()),
+        }
+        return Scores(values, int((~np.isin(gold[known], bundle.estimator.classes_)).sum()), table)
+
+    def summary(
+        self, bundle: Bundle, y: Sequence[Array] | None, predicted: Sequence[Array]
+    ) -> NodeSummary | None:
+        """What a page says on top, where labels are known."""
+        from structlearn.reports.labelled_nodes import NodeSummary
+
+        if y is None or not any((one >= 0).any() for one in y):
+            return None
+        values, _, table = self.evaluate(bundle, y, predicted)
+        rows = [
+            (
+                label,
+                *(f"{one.precision:.4f} {one.recall:.4f} {one.f1:.4f}".split()),
+                one.gold,
+                one.found,
+                one.right,
+            )
+            for label, one in (table.scores.items() if table else ())
+        ]
+        return NodeSummary(self.counted, f"{values['accuracy']:.2%}", int(values[self.counted]), rows)
+
+
+class GraphTask(LabelledNodes):
+    """Graphs in an .npz file: see `structlearn.data.graphs` for its arrays."""
+
+    estimator = "GraphClassifier"
+    counted = "nodes"
+
+    def read(self, path: Path, target: str | None) -> Training:
+        """Read graphs and their labels."""
+        self.check_target(target)
+        found = read_graphs(path)
+        if found.y is None:
+            raise DataError(f"{path} has no array labels to learn from.")
+        n_nodes, n_edges = len(found.arrays["nodes"]), len(found.arrays["edges"])
+        n_features = found.arrays["nodes"].shape[1]
+        summary = f"{len(found.X)} graphs, {n_nodes} nodes with {n_features} features, {n_edges} edges"
+        return Training(found.X, found.y, {"format": "npz"}, {}, summary)
+
+    def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
+        """Read graphs, whose labels need not be there."""
+        found = read_graphs(path)
+        return Inputs(found.X, found.y, found)
+
+    def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
+        """Probabilities of the labels, a line a node, an empty line between graphs."""
+        for i, table in enumerate(bundle.estimator.predict_marginals(X)):
+            yield from [""] * (i > 0)
+            yield from pairs(bundle.estimator.classes_.tolist(), table)
+
+    def write(self, bundle: Bundle, inputs: Inputs, out: Path | None, *, marginals: bool) -> None:
+        """To a file named .npz: the graphs with their labels filled in; else lines."""
+        if out is None or out.suffix.lower() != ".npz" or marginals:
+            super().write(bundle, inputs, out, marginals=marginals)
+            return
+        labels = np.concatenate(bundle.estimator.predict(inputs.X))
+        write_arrays(out, {**inputs.source.arrays, "labels": labels})
+
+    def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
+        """Drawn graphs."""
+        from structlearn.reports.graph_page import DrawnGraph, graph_page
+
+        X, y, source = self.reread(path, bundle, labels=True)
+        graphs: list[Any] = source.X
+        answers = bundle.estimator.predict(X)
+        drawn = [
+            DrawnGraph(
+                len(one[0]),
+                one[1],
+                labels,
+                None if y is None else y[i],
+                None if source.positions is None else source.positions[i],
+            )
+            for i, (one, labels) in enumerate(zip(graphs, answers))
+        ]
+        title = f"Labelled graphs of {plain(path.name)}"
+        return graph_page(drawn, title=title, limit=limit, summary=self.summary(bundle, y, answers))

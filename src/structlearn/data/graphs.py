@@ -1,0 +1,143 @@
+"""Graphs in one .npz file of NumPy: the nodes and edges of all of them, end to end.
+
+    nodes           (all nodes, d)        features
+    edges           (all edges, 2)        pairs of nodes, counted from 0 in each graph
+    sizes           (graphs, 2)           how many nodes and edges each graph has; without it there is one
+    edge_features   (all edges, k)        where edges have features
+    node_types      (all nodes,)          where nodes have types
+    labels          (all nodes,)          whole numbers, -1 where it is not known
+    positions       (all nodes, 2)        where a drawing has the nodes: right and down
+
+All but the first two may be missing. Nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structlearn.core.contract import Array
+from structlearn.data.archives import read_arrays
+from structlearn.storage.atomic import atomic_write
+from structlearn.storage.errors import DataError, StrPath
+
+#: Arrays with a row per node, and per edge.
+_OF_NODES = ("nodes", "node_types", "labels", "positions")
+_OF_EDGES = ("edges", "edge_features")
+_AXES = {"nodes": 2, "edges": 2, "edge_features": 2, "positions": 2, "node_types": 1, "labels": 1, "sizes": 2}
+_WHOLE = ("edges", "node_types", "labels", "sizes")
+
+
+class GraphFile(NamedTuple):
+    """What a file of graphs holds.
+
+    X : tuples (node features, edges[, edge features[, node types]]), as `GraphClassifier` takes them
+    y : labels of the nodes of each graph, or None
+    positions : of the nodes of each graph, or None
+    arrays : as they are in the file
+    """
+
+    X: list[tuple[Array | None, ...]]
+    y: list[Array] | None
+    positions: list[Array] | None
+    arrays: Mapping[str, Array]
+
+
+def read_graphs(path: StrPath) -> GraphFile:
+    """Graphs of an .npz file; DataError if its arrays do not fit together."""
+    arrays = read_arrays(path, _AXES)
+    for name in ("nodes", "edges"):
+        if name not in arrays:
+            raise DataError(f"{os.fspath(path)} has no array {name}.")
+    try:
+        arrays = {name: _checked(name, array) for name, array in arrays.items()}
+        of_nodes, of_edges = _pieces(arrays)
+    except ValueError as error:
+        raise DataError(f"{os.fspath(path)} is no .npz file of graphs: {error}.") from None
+    columns: list[Sequence[Array | None]] = [of_nodes["nodes"], of_edges["edges"]]
+    if "edge_features" in of_edges or "node_types" in of_nodes:
+        columns.append(of_edges.get("edge_features", [None] * len(columns[0])))
+    if "node_types" in of_nodes:
+        columns.append(of_nodes["node_types"])
+    return GraphFile(list(zip(*columns)), of_nodes.get("labels"), of_nodes.get("positions"), arrays)
+
+
+def _checked(name: str, array: Array) -> Array:
+    """An array of as many axes as it must have; those of whole numbers as such."""
+    if array.size == 0 and name in _OF_EDGES:
+        array = array.reshape(0, array.shape[-1] if name == "edge_features" and array.ndim == 2 else 2)
+    if array.ndim != _AXES[name]:
+        raise ValueError(f"{name} must have {_AXES[name]} axes, not {array.ndim}")
+    if name in ("edges", "sizes", "positions") and array.shape[1] != 2:
+        raise ValueError(f"{name} must have 2 columns, not {array.shape[1]}")
+    if name not in _WHOLE:
+        return array
+    with np.errstate(invalid="ignore"):
+        whole = array.astype(np.int64)
+    if (whole != array).any():
+        raise ValueError(f"{name} must hold whole numbers")
+    if name == "labels" and whole.min(initial=0) < -1:
+        raise ValueError(f"labels must be at least 0, or -1 for unknown ones, not {whole.min()}")
+    return whole
+
+
+def _pieces(arrays: Mapping[str, Array]) -> tuple[dict[str, list[Array]], dict[str, list[Array]]]:
+    """Every array cut into its graphs: those of nodes, and those of edges."""
+    n_nodes, n_edges = len(arrays["nodes"]), len(arrays["edges"])
+    sizes = arrays.get("sizes", np.array([[n_nodes, n_edges]]))
+    if not len(sizes) or sizes[:, 0].min() < 1 or sizes.min() < 0:
+        raise ValueError("sizes must tell of one graph or more, each with a node or more")
+    # No sum of numbers that fit can overflow.
+    if sizes.max() > max(n_nodes, n_edges) or sizes.sum(axis=0).tolist() != [n_nodes, n_edges]:
+        raise ValueError(f"sizes must add up to the {n_nodes} nodes and {n_edges} edges that there are")
+    return _cut(arrays, _OF_NODES, sizes[:, 0]), _cut(arrays, _OF_EDGES, sizes[:, 1])
+
+
+def _cut(arrays: Mapping[str, Array], names: Sequence[str], lengths: Array) -> dict[str, list[Array]]:
+    found = {}
+    for name in names:
+        if name in arrays:
+            if len(arrays[name]) != lengths.sum():
+                raise ValueError(f"{name} has {len(arrays[name])} rows; {names[0]} has {lengths.sum()}")
+            found[name] = np.split(arrays[name], np.cumsum(lengths)[:-1])
+    return found
+
+
+def write_graphs(
+    path: StrPath,
+    X: Sequence[tuple[ArrayLike | None, ...]],
+    y: Sequence[ArrayLike] | None = None,
+    *,
+    positions: Sequence[ArrayLike] | None = None,
+) -> None:
+    """Write graphs as `read_graphs` reads them.
+
+    Parameters
+    ----------
+    path : str or path
+    X : tuples (node features, edges[, edge features[, node types]])
+    y : labels of the nodes, whole numbers, -1 for unknown ones
+    positions : arrays of shape (nodes, 2)
+    """
+    columns = dict(zip(("nodes", "edges", "edge_features", "node_types"), zip(*X, strict=True)))
+    columns |= {
+        name: tuple(given) for name, given in (("labels", y), ("positions", positions)) if given is not None
+    }
+    whole = {
+        name: [np.asarray(one) for one in parts] for name, parts in columns.items() if parts[0] is not None
+    }
+    whole["edges"] = [one.reshape(-1, 2) for one in whole["edges"]]
+    sizes = [(len(nodes), len(edges)) for nodes, edges in zip(whole["nodes"], whole["edges"])]
+    write_arrays(
+        path, {"sizes": np.array(sizes), **{name: np.concatenate(parts) for name, parts in whole.items()}}
+    )
+
+
+def write_arrays(path: StrPath, arrays: Mapping[str, Array]) -> None:
+    """An .npz file of these arrays, whole or not at all."""
+    with atomic_write(os.fspath(path)) as aside, open(aside, "wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
