@@ -170,11 +170,11 @@ NODES, EDGES = np.zeros((3, 2)), [(0, 1), (1, 2)]
         ([IMAGE, IMAGE + np.nan], "Image 1 contains NaN"),
         ([(NODES,)], r"a graph is \(nodes, edges\[, edge features\]\)"),
         ([(NODES[0], EDGES)], "node features of shape"),
-        ([(NODES, [(0, 3)])], "Image 0: Edge .* leaves the graph"),
+        ([(NODES, [(0, 3)])], "Graph 0: Edge .* leaves the graph"),
         ([(NODES, EDGES, np.zeros((3, 1)))], "2 edges but edge features of shape .3, 1."),
         ([(NODES, EDGES, np.full((2, 1), np.inf))], "Edge features must be finite"),
-        ([(NODES, EDGES, np.ones((2, 1))), (NODES, EDGES)], "Image 1 has no edge features"),
-        ([(NODES, EDGES, np.ones((2, 1))), (NODES, EDGES, np.ones((2, 2)))], "Image 1 has 2 edge features"),
+        ([(NODES, EDGES, np.ones((2, 1))), (NODES, EDGES)], "Graph 1 has no edge features"),
+        ([(NODES, EDGES, np.ones((2, 1))), (NODES, EDGES, np.ones((2, 2)))], "Graph 1 has 2 edge features"),
     ],
 )
 def test_images_that_cannot_be_are_refused(X, sentence):
