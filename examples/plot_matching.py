@@ -4,8 +4,8 @@ Who belongs to whom: a learned matching
 
 Two sets of nodes are to be matched, each node with at most one of the other side. Every possible link has
 features; the model learns one weight a feature and then finds the matching with the highest total score.
-Taking the best column of each row instead would link some columns twice. Each panel is one test
-problem: shades are the learned scores, circles the gold links, crosses the predicted ones.
+Taking the best column of each row instead would link some columns twice. Each panel is one test problem:
+shades are the learned scores, circles the gold links, crosses the predicted ones.
 """
 
 import matplotlib.pyplot as plt

@@ -3,9 +3,9 @@ Noisy grids: labels of neighbours help, and directions help more
 ================================================================
 
 Flags of three stripes, with their colours in a fixed order, are drowned in noise. Each pixel alone is often
-wrong. A `GridClassifier` learns a table of weights for the labels of neighbours: to the right, where colours
-continue, and downwards, where one colour follows another. Columns: a test image, its gold labels, each pixel
-alone by the learned scores, and the best labelling found for the whole grid.
+wrong. A `GridClassifier` learns a table of weights for the labels of neighbours: to the right, where
+colours continue, and downwards, where one colour follows another. Columns: a test image, its gold labels,
+each pixel alone by the learned scores, and the best labelling found for the whole grid.
 """
 
 import matplotlib.pyplot as plt

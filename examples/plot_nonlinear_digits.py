@@ -2,10 +2,10 @@
 The same chain over a map of the pixels
 =======================================
 
-Handwritten digits that count upwards are read by a chain whose scores are linear in the pixels, and by chains
-whose scores are linear in a map of them: a Gaussian kernel seen from a number of training digits (Nystroem).
-More of these landmarks bring the model nearer to the kernel machine itself.
-Needs no download: the images come with scikit-learn.
+Handwritten digits that count upwards are read by a chain whose scores are linear in the pixels, and by
+chains whose scores are linear in a map of them: a Gaussian kernel seen from a number of training digits
+(Nystroem). More of these landmarks bring the model nearer to the kernel machine itself. Needs no download:
+the images come with scikit-learn.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ GAMMA = 0.03
 n_train = 150
 n_test = 200
 landmarks = (25, 50, 100, 200, 400)
-X, X_test, y, y_test = train_test_digit_sequences(n_train, n_test, kind="counters", noise=NOISE)
+X, X_test, y, y_test = train_test_digit_sequences(n_train, n_test, kind="dates", noise=NOISE)
 
 
 def error(row_transformer, regularization):
@@ -40,6 +40,7 @@ axes.plot(landmarks, mapped, "o-", color="#D55E00", label="Gaussian kernel (Nyst
 axes.set(title="A chain over a map of its features", xscale="log")
 axes.set(xlabel="landmarks", ylabel="wrong digits (%)")
 axes.set_xticks(landmarks, map(str, landmarks))
+axes.minorticks_off()
 axes.grid(alpha=0.3)
 axes.legend(frameon=False)
 plt.show()

