@@ -12,7 +12,7 @@ BOUNDSCHECK := tests/structures tests/scoring tests/estimators/test_estimators.p
 	tests/estimators/test_empty_inputs.py tests/estimators/test_tree_parser.py tests/estimators/test_cut_segmenter.py \
 	tests/solvers/test_solvers.py tests/apps/tagging tests/apps/alignment/test_aligner.py tests/test_bounds.py
 
-.PHONY: demo test lint types tests boundscheck torture kernels docs docs-serve bench clean
+.PHONY: demo test lint types tests boundscheck torture kernels docs docs-serve dist matrix bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/structlearn demo --out $(DEMO)
@@ -52,6 +52,21 @@ docs: $(VENV)/.installed-docs
 
 docs-serve: docs
 	$(BIN)/python -m http.server --directory site --bind 127.0.0.1 8000
+
+# An sdist and a wheel, the wheel installed and tried in an empty environment.
+dist: $(VENV)/.installed-test
+	$(BIN)/python -m pip --disable-pip-version-check install --quiet build
+	rm -rf dist build
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt dist/*.whl
+	build/empty/bin/python packaging/smoke.py
+
+# The oldest and the newest libraries, with every Python that is installed.
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+LIBRARIES ?= oldest newest
+matrix:
+	$(PYTHON) packaging/matrix.py --pythons $(PYTHONS) --libraries $(LIBRARIES)
 
 bench: $(VENV)/.installed-test
 	for script in letters multiclass matching memory startup crf linear lasso sparsemax matching_projection scene matching_training extragradient cutting_planes cut alignment_statistics alignment own_structure chunking tagging parsing threads scale cluster; do $(BIN)/python benchmarks/$$script.py || exit 1; done

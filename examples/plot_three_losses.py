@@ -27,9 +27,7 @@ for axes, loss in zip(panels, ("hinge", "softmax", "sparsemax")):
         axes.add_patch(
             plt.Rectangle((position - 0.5, digit - 0.5), 1, 1, fill=False, edgecolor="#D55E00", linewidth=2)
         )
-    axes.set(
-        title=f"{loss}: {np.mean(table == 0):.0%} zeros, {model.score(X_test, y_test):.0%} right"
-    )
+    axes.set(title=f"{loss}: {np.mean(table == 0):.0%} zeros, {model.score(X_test, y_test):.0%} right")
     axes.set(xlabel="position", yticks=range(10))
 panels[0].set(ylabel="digit")
 figure.colorbar(image, ax=panels, label="probability", shrink=0.8)

@@ -1,0 +1,63 @@
+"""The ratios that matter, of two commits: training times, first use, and the start of the shell.
+
+python benchmarks/track.py BEFORE [AFTER] [--pairs 3] [--limit 1.1]
+
+BEFORE and AFTER are commits (AFTER: this checkout as it is). Each is checked out beside the other in a temporary
+folder, both run in turn by `against.py`, and what takes more than `limit` times as long is named: exit 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parents[1]
+RATIO = re.compile(r"^(?P<name>[\w ]+?):? .*?(?P<ratio>\d+\.\d+)")
+
+
+def checked_out(commit: str, folder: Path) -> Path:
+    """A worktree of that commit."""
+    subprocess.run(["git", "worktree", "add", "--detach", "-q", str(folder), commit], cwd=HERE, check=True)
+    return folder
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("before")
+    parser.add_argument("after", nargs="?")
+    parser.add_argument("--pairs", default="3")
+    parser.add_argument("--limit", type=float, default=1.1)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        places = []
+        try:
+            for name in filter(None, (asked.before, asked.after)):
+                places.append(checked_out(name, Path(folder) / f"tree{len(places)}"))
+            new = places[1] if asked.after else HERE
+            command = [
+                sys.executable,
+                str(new / "benchmarks" / "against.py"),
+                str(places[0]),
+                "--pairs",
+                asked.pairs,
+            ]
+            lines = subprocess.run(command, cwd=new, check=True, capture_output=True, text=True).stdout
+        finally:
+            for place in places:
+                subprocess.run(["git", "worktree", "remove", "--force", str(place)], cwd=HERE, check=False)
+    print(lines, end="")
+    found = {one["name"]: float(one["ratio"]) for one in map(RATIO.match, lines.splitlines()) if one}
+    slower = {name: ratio for name, ratio in found.items() if ratio > asked.limit}
+    for name, ratio in slower.items():
+        print(f"SLOWER: {name} takes {ratio:.2f} of the time before.")
+    sys.exit(bool(slower))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""The tests with the oldest and the newest libraries that are supported, and with every Python that is installed.
+
+python packaging/matrix.py [--pythons python3.11 python3.14 ...] [--libraries oldest newest]
+
+Each combination gets an environment of its own in a temporary folder; pythons that are not there are passed over
+and named. "oldest" pins the lower bounds of pyproject.toml where a wheel exists for that Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
+
+
+def lower_bounds() -> list[str]:
+    """The dependencies, each at its lower bound."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [re.sub(r">=", "==", one) for one in project["dependencies"] if ">=" in one]
+
+
+def run(python: str, libraries: str) -> bool:
+    """Install and test one combination."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([python, "-m", "venv", folder], check=True)
+        inside = str(Path(folder) / "bin" / "python")
+        wanted = [f"{ROOT}[test]", *(lower_bounds() if libraries == "oldest" else [])]
+        install = [inside, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", *wanted]
+        if subprocess.run(install, check=False).returncode:
+            return False
+        return not subprocess.run(
+            [inside, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile"], cwd=ROOT, check=False
+        ).returncode
+
+
+def main() -> None:
+    """All combinations; exit 1 if one fails."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pythons", nargs="+", default=PYTHONS)
+    parser.add_argument("--libraries", nargs="+", default=("oldest", "newest"), choices=("oldest", "newest"))
+    asked = parser.parse_args()
+    failed = []
+    for python in asked.pythons:
+        if not shutil.which(python):
+            print(f"{python}: not installed, passed over", flush=True)
+            continue
+        for libraries in asked.libraries:
+            passed = run(python, libraries)
+            print(f"{python}, {libraries} libraries: {'passed' if passed else 'FAILED'}", flush=True)
+            failed += [] if passed else [(python, libraries)]
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
