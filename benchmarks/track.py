@@ -1,8 +1,8 @@
-"""The ratios that matter, of two commits: training times, first use, and the start of the shell.
+"""The ratios that matter, of two commits: training times on the problems that are raced.
 
 python benchmarks/track.py BEFORE [AFTER] [--pairs 3] [--limit 1.1]
 
-BEFORE and AFTER are commits (AFTER: this checkout as it is). Each is checked out beside the other in a temporary
+BEFORE and AFTER are commits (AFTER: this checkout as it is). Each is checked out in a temporary
 folder, both run in turn by `against.py`, and what takes more than `limit` times as long is named: exit 1.
 """
 
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
-RATIO = re.compile(r"^(?P<name>[\w ]+?):? .*?(?P<ratio>\d+\.\d+)")
+RATIO = re.compile(r"^(?P<name>\w+): median ratio (?P<ratio>\d+\.\d+)")
 
 
 def checked_out(commit: str, folder: Path) -> Path:

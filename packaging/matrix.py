@@ -1,9 +1,9 @@
-"""The tests with the oldest and the newest libraries that are supported, and with every Python that is installed.
+"""The tests with the oldest and the newest libraries, and with every Python that is installed.
 
 python packaging/matrix.py [--pythons python3.11 python3.14 ...] [--libraries oldest newest]
 
-Each combination gets an environment of its own in a temporary folder; pythons that are not there are passed over
-and named. "oldest" pins the lower bounds of pyproject.toml where a wheel exists for that Python.
+Each combination gets an environment of its own in a temporary folder; pythons that are not there are
+passed over and named. "oldest" pins the lower bounds of pyproject.toml where a wheel exists for that Python.
 """
 
 from __future__ import annotations

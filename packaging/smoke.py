@@ -25,7 +25,7 @@ def main() -> None:
         BinaryClassifier(random_state=0).fit(np.eye(4), [0, 0, 1, 1])
         Tagger(random_state=0).fit([["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]])
         assert len(load_corpus()) > 200
-        shell = [sys.executable, "-m", "structlearn.cli"]
+        shell = [sys.executable, "-m", "structlearn"]
         (Path(folder) / "words.txt").write_text("the D\ncat N\n\na D\ndog N\n\n")
         out = str(Path(folder) / "tagger.safetensors")
         subprocess.run([*shell, "train", "tag", str(Path(folder) / "words.txt"), "--out", out], check=True)
