@@ -35,7 +35,8 @@ MAY_IMPORT = {
     "reports": _TRAINING | {"metrics", "estimators", "data"},
     "apps": _MODELS,
     "cli": _MODELS | {"apps"},
-    "__init__": ROOMS - {"__init__"},
+    "__main__": {"cli"},
+    "__init__": ROOMS - {"__init__", "__main__"},
 }
 #: What a string that is a place to import from looks like: "structlearn.room.module" or "...:Name".
 PLACE = re.compile(r"(structlearn(?:\.\w+)+)(?::\w+)?")
