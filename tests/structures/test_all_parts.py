@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from brute import STRUCTURES
+from local_polytope import LocalPolytope
 from structlearn.core.callbacks import Callback
 from structlearn.core.contract import maximize, workspace
 from structlearn.structures.all_parts import AllParts, squared_norm_record
-from structlearn.structures.labels.relaxation import LocalPolytope
 from structlearn.structures.own import Called
 from structlearn.structures.regularized import Quadratic
 from structlearn.structures.whole import Whole

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from structlearn.core.callbacks import Callback
+from local_polytope import LocalPolytope
 from structlearn.core.contract import max_value, maximize, workspace
 from structlearn.structures.labels.enumeration import EnumerationRecord, enumeration_record
 from structlearn.structures.labels.label_graph import LabelGraph
 from structlearn.structures.labels.label_tree import TreeRecord
-from structlearn.structures.labels.relaxation import LocalPolytope
-from structlearn.structures.own import Called
+from structlearn.structures.labels.roof import roof_record
+from structlearn.structures.labels.set_search import SearchedSets
 
 ELEMENTS = {
     "ties": st.integers(-2, 2).map(float),
@@ -72,10 +72,14 @@ def brute_maximum(graph, theta):
 
 
 def relaxed(graph):
-    """The linear program over the local polytope, as compiled code calls it."""
-    polytope = LocalPolytope(graph.n_labels, graph.edges)
-    graph.kept = Callback(polytope.maximize)  # lives as long as the graph
-    return Called(graph.kept.address, polytope.n_shared)
+    """The maximum over the local polytope, by roof duality."""
+    return roof_record(graph.n_labels, graph.edges)
+
+
+def linear_program(graph, theta):
+    """The same by HiGHS."""
+    polytope, shape = LocalPolytope(graph.n_labels, graph.edges), graph.shape(theta)
+    return polytope.maximize(shape, *graph.split(theta, shape), np.empty(theta.size))
 
 
 def ask(graph, theta, record=None):
@@ -212,6 +216,61 @@ def test_the_relaxation_bounds_the_maximum(problem):
     if value > -np.inf:
         assert_in_local_polytope(graph, z)
         assert score_of(theta, z) == pytest.approx(value)
+
+
+@settings(deadline=None, max_examples=60)
+@given(scored(graphs_with_cycles()))
+def test_roof_duality_solves_the_linear_program(problem):
+    graph, theta = problem
+    value, _, _ = ask(graph, theta, relaxed(graph))
+    expected = linear_program(graph, theta)
+    scale = np.abs(theta[theta > -np.inf]).max(initial=1.0)
+    assert value == pytest.approx(expected, rel=1e-9, abs=1e-9 * scale)
+
+
+@pytest.mark.parametrize("n_labels", [16, 40])
+def test_roof_duality_solves_large_linear_programs(n_labels):
+    rng = np.random.default_rng(n_labels)
+    graph = LabelGraph(n_labels)
+    for strength in (0.1, 1.0):
+        theta = rng.normal(size=n_labels + graph.n_shared)
+        theta[n_labels:] *= strength
+        value, z, _ = ask(graph, theta, relaxed(graph))
+        assert_in_local_polytope(graph, z)
+        assert value == pytest.approx(linear_program(graph, theta), rel=1e-9)
+
+
+@settings(deadline=None, max_examples=60)
+@given(scored(graphs_with_cycles()))
+def test_the_search_answers_with_label_sets_and_true_bounds(problem):
+    graph, theta = problem
+    theta = np.where(theta == -np.inf, -3e3, theta)
+    value, vertex, bound = ask(graph, theta, SearchedSets(relaxed(graph)))
+    np.testing.assert_array_equal(vertex, graph.encode(graph.decode(vertex)))
+    assert value == pytest.approx(score_of(theta, vertex), rel=1e-12, abs=1e-9)
+    best = brute_maximum(graph, theta)
+    rounding = 1e-9 * np.abs(theta).max(initial=1.0)
+    assert value <= best + rounding
+    assert bound >= best - rounding
+
+
+def test_the_search_finds_most_of_the_best_label_sets():
+    """Of 16 labels, all sets of which can still be scored."""
+    graph = LabelGraph(16)
+    exactly = enumeration_record(graph.n_labels, graph.edges)
+    rng = np.random.default_rng(7)
+    share = []
+    for _ in range(20):
+        theta = rng.normal(size=graph.n_labels + graph.n_shared)
+        theta[graph.n_labels :] *= 0.5
+        best = ask(graph, theta, exactly)[0]
+        found = score_of(theta, graph.labellings.maximize(theta))
+        assert found <= best + 1e-9
+        share.append(found >= best - 1e-9)
+    assert np.mean(share) > 0.5
+    assert graph.labellings.bounded
+    assert graph.labellings.exact
+    assert LabelGraph(5).labellings.record.__class__ is EnumerationRecord
 
 
 @settings(deadline=None, max_examples=40)

@@ -40,8 +40,9 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
     ----------
     edges : "all", "tree", "none" or list of pairs of labels
         Which pairs of labels have weights. "tree" learns the tree of the strongest dependencies from y
-        (Chow and Liu 1968). Inference is exact without pairs, on forests, and up to 15 labels; else it is the
-        linear programming relaxation, and `certificate_.exact` is False.
+        (Chow and Liu 1968). Inference is exact without pairs, on forests, and up to 15 labels; else training
+        is that of the linear programming relaxation, solved by a maximum flow, `certificate_.exact` is False,
+        and `predict` answers with the best label set that it finds.
 
     Attributes
     ----------
@@ -129,7 +130,9 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         if self._form == "vector":
             best = np.argmax(self.decision_function(X) + self._single_scores(), axis=1)
             return self.classes_[best]
-        parts = [part for _, part in self._decide(scoring, self.structure_)]
+        structure = self.structure_
+        answers = structure.labellings if isinstance(structure, LabelGraph) else structure
+        parts = [part for _, part in self._decide(scoring, answers)]
         on = (np.stack(parts) > 0.5).astype(np.int64)
         if self._form == "matrix":
             return on

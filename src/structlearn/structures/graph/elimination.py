@@ -18,6 +18,7 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.cut.graphs import Graph
+from structlearn.structures.graph.pair_scores import add_given
 
 
 class EliminationRecord(NamedTuple):
@@ -162,13 +163,7 @@ def fill_row(plan: Any, t: Any, node: Any, table: Any, work: Any) -> None:
     for x in range(n_states):
         row[x] = node[v, x]
     for p in range(plan.edge_first[t], plan.edge_first[t + 1]):
-        e, other = plan.edge[p], digit[plan.edge_place[p]]
-        if plan.edge_ahead[p]:
-            for x in range(n_states):
-                row[x] += table[e, x, other]
-        else:
-            for x in range(n_states):
-                row[x] += table[e, other, x]
+        add_given(table, plan.edge[p], plan.edge_ahead[p], digit[plan.edge_place[p]], row)
     for p in range(plan.child_first[t], plan.child_first[t + 1]):
         begin = child_entry(plan, plan.child[p], digit, n_states)
         for x in range(n_states):

@@ -65,7 +65,14 @@ def label_work(scores: Any) -> Any:
     row = np.empty(k)
     tables = np.empty((2, plan.most_entries))
     elimination = SeparatorTables(tables[0], tables[1], np.zeros(plan.widest + 1, dtype=np.int64), row)
-    return LabelWork(np.empty((n, k)), np.empty((m, k, k)), np.zeros(n, dtype=np.int64), elimination)
+    size = 1 if is_potts(scores) else k
+    return LabelWork(np.empty((n, k)), np.empty((m, size, size)), np.zeros(n, dtype=np.int64), elimination)
+
+
+@jitable
+def is_potts(scores: Any) -> Any:
+    """Whether like states alone have a score, the same one: `table` then holds it (see `pair_scores`)."""
+    return scores.n_tied == 1 and scores.sign[0, 0] == 1.0
 
 
 @implements(marginals_workspace, ExactGraphs)
@@ -95,7 +102,7 @@ def _part(theta: Any, shared: Any, j: Any) -> Any:
 
 @kernel
 def fill(scores: Any, g: Any, theta: Any, shared: Any, work: Any) -> Any:
-    """The scores as tables, (n, K) and (m, K, K); returns n and m."""
+    """The scores as tables, (n, K) and (m, K, K) or, of Potts tables, (m, 1, 1); returns n and m."""
     k = scores.n_states
     n, m = sizes(scores, g)
     for v in range(n):
@@ -103,8 +110,8 @@ def fill(scores: Any, g: Any, theta: Any, shared: Any, work: Any) -> Any:
             work.node[v, x] = _part(theta, shared, v * k + x)
     for e in range(m):
         begin = n * k + e * scores.n_tied
-        for a in range(k):
-            for b in range(k):
+        for a in range(work.table.shape[1]):
+            for b in range(work.table.shape[1]):
                 sign = scores.sign[a, b]
                 work.table[e, a, b] = 0.0
                 if sign != 0.0:

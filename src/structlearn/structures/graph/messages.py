@@ -20,6 +20,10 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.core.vectors import argmax_of, max_of
+from structlearn.structures.graph.pair_scores import add_given, pair_score
+
+#: Less than this share of the largest is this share, so that it has a logarithm.
+_TINY = 1e-300
 
 
 class NodeArcs(NamedTuple):
@@ -31,15 +35,20 @@ class NodeArcs(NamedTuple):
     first: Array
     middle: Array
     head: Array
+    reverse: Array
     edge: Array
     ends: Array
 
 
 class MessageWork(NamedTuple):
-    """Scratch memory: messages (edges, K), those kept for a trial, scores of one node, and what is sent."""
+    """Scratch memory: messages (edges, K), those kept for a trial, and more.
+
+    Exponentials of the tables at a temperature, scores of one node, and what is sent.
+    """
 
     message: Array
     kept: Array
+    power: Array
     score: Array
     sent: Array
 
@@ -68,6 +77,8 @@ def send(table: Any, e: Any, ahead: Any, share: Any, work: Any) -> Any:
     n_states = score.size
     for x in range(n_states):
         sent[x] = share * score[x] - message[e, x]
+    if table.shape[1] == 1:
+        return send_potts(table[e, 0, 0], e, work)
     if ahead:
         for y in range(n_states):
             message[e, y] = sent[0] + table[e, 0, y]
@@ -80,55 +91,138 @@ def send(table: Any, e: Any, ahead: Any, share: Any, work: Any) -> Any:
             for x in range(1, n_states):
                 found = max(found, sent[x] + table[e, y, x])
             message[e, y] = found
+    return take_off_maximum(message, e)
+
+
+@kernel
+def take_off_maximum(message: Any, e: Any) -> Any:
     top = message[e, 0]
-    for y in range(1, n_states):
+    for y in range(1, message.shape[1]):
         top = max(top, message[e, y])
-    for y in range(n_states):
+    for y in range(message.shape[1]):
         message[e, y] -= top
     return top
 
 
 @kernel
-def send_soft(table: Any, e: Any, ahead: Any, share: Any, temperature: Any, work: Any) -> None:
-    """The same with temperature log sum_x exp(. / temperature) in the place of the maximum."""
-    score, sent, message = work.score, work.sent, work.message
-    n_states = score.size
+def send_potts(likes: Any, e: Any, work: Any) -> Any:
+    """The same where like states have one score and unlike ones none, in K steps instead of K * K."""
+    sent, message = work.sent, work.message
+    n_states = sent.size
+    if likes >= 0.0:
+        top = max_of(sent)
+        for y in range(n_states):
+            message[e, y] = max(sent[y] - top, -likes)
+        return top + likes
+    first, second = argmax_of(sent), -np.inf
     for x in range(n_states):
-        sent[x] = share * score[x] - message[e, x]
-    best = -np.inf
+        second = max(second, sent[x] if x != first else -np.inf)
     for y in range(n_states):
-        top = -np.inf
-        for x in range(n_states):
-            top = max(top, sent[x] + (table[e, x, y] if ahead else table[e, y, x]))
-        total = 0.0
-        for x in range(n_states):
-            through = sent[x] + (table[e, x, y] if ahead else table[e, y, x])
-            total += np.exp((through - top) / temperature)
-        message[e, y] = top + temperature * np.log(total)
-        best = max(best, message[e, y])
-    for y in range(n_states):
-        message[e, y] -= best
+        message[e, y] = max(sent[y] + likes, sent[first] if y != first else second)
+    return take_off_maximum(message, e)
 
 
 @kernel
-def sweep(arcs: Any, forward: Any, node: Any, table: Any, temperature: Any, work: Any) -> Any:
+def fill_powers(table: Any, n_edges: Any, temperature: Any, power: Any) -> None:
+    """power <- exp(table / temperature), over the largest of each edge's; of Potts tables the smaller one."""
+    k = table.shape[1]
+    for e in range(n_edges):
+        if k == 1:
+            power[e, 0, 0] = np.exp(-abs(table[e, 0, 0]) / temperature)
+            continue
+        top = table[e, 0, 0]
+        for a in range(k):
+            for b in range(k):
+                top = max(top, table[e, a, b])
+        for a in range(k):
+            for b in range(k):
+                power[e, a, b] = np.exp((table[e, a, b] - top) / temperature)
+
+
+@kernel
+def add_powers(power: Any, attracts: Any, e: Any, work: Any) -> None:
+    """message[e, y] <- sum_x sent[x] times the power of like states, or of unlike ones: one of them is 1.
+
+    The largest of `sent` is 1: it is not subtracted from sums that may be much smaller.
+    """
+    sent, message = work.sent, work.message
+    like, unlike = (1.0, power) if attracts else (power, 1.0)
+    first, rest = argmax_of(sent), 0.0
+    for x in range(sent.size):
+        rest += sent[x] if x != first else 0.0
+    for y in range(sent.size):
+        others = rest if y == first else sent[first] + rest - sent[y]
+        message[e, y] = like * sent[y] + unlike * others
+
+
+@kernel
+def send_soft(table: Any, e: Any, ahead: Any, share: Any, temperature: Any, work: Any) -> None:
+    """`send` with temperature log sum_x exp(. / temperature) instead of the maximum, by `fill_powers`."""
+    score, sent, message, power = work.score, work.sent, work.message, work.power
+    n_states = score.size
+    for x in range(n_states):
+        sent[x] = share * score[x] - message[e, x]
+    top = max_of(sent)
+    for x in range(n_states):
+        sent[x] = np.exp((sent[x] - top) / temperature)
+        message[e, x] = 0.0
+    if table.shape[1] == 1:
+        add_powers(power[e, 0, 0], table[e, 0, 0] >= 0.0, e, work)
+    elif ahead:
+        for x in range(n_states):
+            for y in range(n_states):
+                message[e, y] += sent[x] * power[e, x, y]
+    else:
+        for y in range(n_states):
+            for x in range(n_states):
+                message[e, y] += sent[x] * power[e, y, x]
+    for y in range(n_states):
+        message[e, y] = temperature * np.log(max(message[e, y], _TINY))
+    take_off_maximum(message, e)
+
+
+@kernel
+def send_all(arcs: Any, v: Any, forward: Any, table: Any, work: Any) -> Any:
+    """Node v sends to the later nodes, or to the earlier ones, after `gather`; returns what is taken off."""
+    share = share_of(arcs, v)
+    taken = 0.0
+    a, b = (arcs.middle[v], arcs.first[v + 1]) if forward else (arcs.first[v], arcs.middle[v])
+    for p in range(a, b):
+        e = arcs.edge[p]
+        taken += send(table, e, arcs.ends[e, 0] == v, share, work)
+    return taken
+
+
+@kernel
+def share_of(arcs: Any, v: Any) -> Any:
+    """Each chain of nodes in their order that leads through v has this share of its score."""
+    before, after = arcs.middle[v] - arcs.first[v], arcs.first[v + 1] - arcs.middle[v]
+    return 1.0 / max(before, after, 1)
+
+
+@kernel
+def sweep(arcs: Any, forward: Any, node: Any, table: Any, work: Any) -> Any:
     """Every node sends to the later ones, in their order, or to the earlier ones; returns the bound."""
     n = arcs.middle.size
     bound = 0.0
     for t in range(n):
         v = t if forward else n - 1 - t
         bound += gather(arcs, v, node, work)
-        before, after = arcs.middle[v] - arcs.first[v], arcs.first[v + 1] - arcs.middle[v]
-        share = 1.0 / max(before, after, 1)
+        bound += send_all(arcs, v, forward, table, work)
+    return bound
+
+
+@kernel
+def sweep_soft(arcs: Any, forward: Any, node: Any, table: Any, temperature: Any, work: Any) -> None:
+    """The same at a temperature, for which there are `fill_powers`."""
+    n = arcs.middle.size
+    for t in range(n):
+        v = t if forward else n - 1 - t
+        gather(arcs, v, node, work)
         a, b = (arcs.middle[v], arcs.first[v + 1]) if forward else (arcs.first[v], arcs.middle[v])
         for p in range(a, b):
             e = arcs.edge[p]
-            ahead = arcs.ends[e, 0] == v
-            if temperature > 0.0:
-                send_soft(table, e, ahead, share, temperature, work)
-            else:
-                bound += send(table, e, ahead, share, work)
-    return bound
+            send_soft(table, e, arcs.ends[e, 0] == v, share_of(arcs, v), temperature, work)
 
 
 @kernel
@@ -152,13 +246,8 @@ def given_neighbours(arcs: Any, v: Any, last: Any, node: Any, table: Any, states
     for x in range(n_states):
         score[x] = node[v, x]
     for p in range(arcs.first[v], last):
-        e, other = arcs.edge[p], states[arcs.head[p]]
-        if arcs.ends[e, 0] == v:
-            for x in range(n_states):
-                score[x] += table[e, x, other]
-        else:
-            for x in range(n_states):
-                score[x] += table[e, other, x]
+        e = arcs.edge[p]
+        add_given(table, e, arcs.ends[e, 0] == v, states[arcs.head[p]], score)
 
 
 @kernel
@@ -183,5 +272,5 @@ def value_of(arcs: Any, node: Any, table: Any, states: Any) -> Any:
     for v in range(arcs.middle.size):
         value += node[v, states[v]]
     for e in range(ends.shape[0]):
-        value += table[e, states[ends[e, 0]], states[ends[e, 1]]]
+        value += pair_score(table, e, states[ends[e, 0]], states[ends[e, 1]])
     return value

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.core.callbacks import Callback
 from structlearn.core.contract import Array, Shape
 from structlearn.structures.base import Weights
 from structlearn.structures.erased import Record
 from structlearn.structures.flat.switches import encode_switches, switch_costs
 from structlearn.structures.labels.enumeration import enumeration_record
 from structlearn.structures.labels.label_tree import chow_liu, is_forest, tree_record
-from structlearn.structures.labels.relaxation import LocalPolytope
-from structlearn.structures.own import Called
+from structlearn.structures.labels.roof import roof_record
+from structlearn.structures.labels.set_search import SearchedSets
 from structlearn.structures.registry import check_graph, count, pairs, stored
 from structlearn.structures.rows import LabelRow
 
@@ -35,11 +34,12 @@ class LabelGraph(LabelRow):
     each edge (a, b) its table (y_a, y_b) = 00, 01, 10, 11 (one at the pair's state), which is shared.
 
     `maximize` is exact where the edges form a forest (max-product dynamic programming, linear time) and where
-    there are at most 15 labels (all 2^K labellings are scored). Otherwise it solves the linear program over
-    the local polytope, which contains M: its vertices may be fractional (entries 0, 1/2 and 1), its maximum
+    there are at most 15 labels (all 2^K labellings are scored). Otherwise it is that over the local polytope,
+    which contains M, by a maximum flow: its vertices may be fractional (entries 0, 1/2 and 1), its maximum
     is never below the exact one, and equals it for attractive pairs (t00 + t11 >= t01 + t10 for every table).
-    `structure.exact` is then False, and so is `certificate_.exact` of a model trained with it. `marginals`
-    are exact in the first two cases (sum-product; all labellings are summed) and missing in the third.
+    `structure.exact` is then False, and so is `certificate_.exact` of a model trained with it; `labellings`
+    answers with label sets. `marginals` are exact in the first two cases (sum-product; all labellings are
+    summed) and missing in the third.
 
     Parameters
     ----------
@@ -62,7 +62,6 @@ class LabelGraph(LabelRow):
         self.exact = self.forest or self.n_labels <= MOST_LABELS_ENUMERATED
         if not self.exact:
             self.no_marginals = _NO_MARGINALS
-            self.python = self._relaxed = Callback(LocalPolytope(self.n_labels, self.edges).maximize)
 
     @classmethod
     def from_arguments(cls, arguments: dict[str, Any]) -> LabelGraph:
@@ -85,8 +84,8 @@ class LabelGraph(LabelRow):
 
     @property
     def accuracy(self) -> float:  # type: ignore[override]
-        """The linear program is solved to a tolerance of 1e-9 a part."""
-        return 0.0 if self.exact else 1e-8
+        """The capacities of a flow are rounded at each of its steps."""
+        return 0.0 if self.exact else 1e-12
 
     @cached_property
     def record(self) -> Record:
@@ -94,7 +93,12 @@ class LabelGraph(LabelRow):
             return tree_record(self.n_labels, self.edges)
         if self.exact:
             return enumeration_record(self.n_labels, self.edges)
-        return Called(self._relaxed.address, self.n_shared)
+        return roof_record(self.n_labels, self.edges)
+
+    @cached_property
+    def labellings(self) -> LabelGraph:
+        """The same where `maximize` is exact; else one that answers with the best label set it finds."""
+        return self if self.exact else LabelSearch(self.n_labels, self.edges)
 
     @property
     def content(self) -> tuple[object, ...]:
@@ -139,6 +143,23 @@ class LabelGraph(LabelRow):
         self.shape(mu)
         labels = switch_costs(mu[: self.n_labels], weights, nodes, normalized)
         return np.concatenate((labels, np.zeros(self.n_shared)))
+
+
+class LabelSearch(LabelGraph):
+    """A label graph with too many labels to enumerate, of which `maximize` answers with a label set.
+
+    It is the best that was found (see `set_search`), and `max_value` the bound of the local polytope: so the
+    primal value of a certificate is never too low, and its dual value, of label sets, never too high.
+    """
+
+    def __init__(self, n_labels: int, edges: str | ArrayLike = "all") -> None:
+        super().__init__(n_labels, edges)
+        self.bounded = not self.exact
+        self.exact = True
+
+    @cached_property
+    def record(self) -> Record:
+        return SearchedSets(roof_record(self.n_labels, self.edges)) if self.bounded else super().record
 
 
 def _checked_edges(n_labels: int, edges: str | ArrayLike) -> Array:

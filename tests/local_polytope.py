@@ -1,11 +1,8 @@
-"""Label graphs with cycles and many labels: the linear program over the local polytope."""
-
-from __future__ import annotations
+"""The linear program over the local polytope of a label graph, by HiGHS, to compare roof duality with."""
 
 import numpy as np
+from scipy.optimize import linprog
 from scipy.sparse import csc_array
-
-from structlearn.core.contract import Array, Shape
 
 _INFEASIBLE = 2  # linprog's status
 
@@ -16,15 +13,13 @@ class LocalPolytope:
     HiGHS solves the linear program.
     """
 
-    def __init__(self, n_labels: int, edges: Array) -> None:
+    def __init__(self, n_labels, edges):
         self.n_labels = n_labels
         self.margins, self.margin_values = _margin_constraints(n_labels, edges)
         self.n_shared = 4 * len(edges)
 
-    def maximize(self, shape: Shape, theta: Array, shared: Array, vertex: Array) -> float:
+    def maximize(self, shape, theta, shared, vertex):
         """vertex <- argmax <theta, z>; returns the maximum (-inf if no output is allowed)."""
-        from scipy.optimize import linprog
-
         scores = np.concatenate((theta, shared))
         allowed = scores > -np.inf
         finite = np.where(allowed, scores, 0.0)
@@ -47,7 +42,7 @@ class LocalPolytope:
         return float(finite @ vertex)
 
 
-def _margin_constraints(n_labels: int, edges: Array) -> tuple[csc_array, Array]:
+def _margin_constraints(n_labels, edges):
     """A, b of A z = b, three rows an edge (a, b): t10 + t11 = z_a, t01 + t11 = z_b, t00 + ... + t11 = 1."""
     n_edges = len(edges)
     t00 = n_labels + 4 * np.arange(n_edges)

@@ -1,0 +1,129 @@
+"""Descent on the bound of message passing: until sweeps no longer pay, then by the way down from there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structlearn.core.kernels import kernel
+from structlearn.core.vectors import assign
+from structlearn.structures.graph.messages import (
+    fill_powers,
+    improve,
+    round_messages,
+    sweep,
+    sweep_soft,
+    value_of,
+)
+
+#: Sweeps go on while the last half of them has lowered the bound by this share of what is missing: as many
+#: again would do no better. For a labelling alone, also by this share of all that they have lowered it by.
+_PAYS, _PAYS_LABELLING = 0.1, 0.05
+#: For two states, one that lowers it by less than this share leaves it where it is.
+_RESTS = 1e-6
+#: Temperatures of `tighten`, the sweeps at each, and how they fall: to 0.01 of the first.
+_TEMPERATURES, _SWEEPS_EACH, _COOLING = 12, 10, 0.68
+
+
+@kernel
+def closed(value: Any, bound: Any) -> Any:
+    """Whether nothing but rounding is missing."""
+    return bound - value <= 1e-12 * (abs(bound) + abs(value))
+
+
+@kernel
+def _best_constant(arcs: Any, work: Any) -> Any:
+    """best <- one state everywhere, which is hard to beat where neighbours attract; returns its value."""
+    labels, n = work.labels, arcs.middle.size
+    value, found = -np.inf, 0
+    for x in range(labels.node.shape[1]):
+        labels.states[:n] = x
+        one = value_of(arcs, labels.node, labels.table, labels.states)
+        if one > value:
+            value, found = one, x
+    work.best[:n] = found
+    return value
+
+
+@kernel
+def search(arcs: Any, most_sweeps: Any, tight: Any, work: Any) -> Any:
+    """states <- the best labelling met; returns its value, and a bound on that of any, or a `tight` one."""
+    labels, messages = work.labels, work.messages
+    node, table = labels.node, labels.table
+    for e in range(arcs.ends.shape[0]):
+        for x in range(node.shape[1]):
+            messages.message[e, x] = 0.0
+    value, bound, before, first = _best_constant(arcs, work), np.inf, np.inf, np.inf
+    next_rounding, next_look = 1, 2
+    for t in range(1, most_sweeps + 1):
+        sweep(arcs, True, node, table, messages)
+        bound = min(bound, sweep(arcs, False, node, table, messages))
+        if t in (next_rounding, most_sweeps):
+            next_rounding += 1 + t // 4
+            value = round_best(arcs, value, work)
+            if closed(value, bound):
+                break
+        first = bound if t == 1 else first
+        if t == next_look:
+            least = max(_PAYS * (bound - value), 0.0 if tight else _PAYS_LABELLING * (first - bound))
+            if before - bound < least:
+                break
+            next_look, before = 2 * t, bound
+    assign(labels.states[: arcs.middle.size], work.best[: arcs.middle.size])
+    return value, max(bound, value)
+
+
+@kernel
+def round_best(arcs: Any, value: Any, work: Any) -> Any:
+    """best <- the labelling that messages speak for, after local search, where it is better than `value`."""
+    labels, n = work.labels, arcs.middle.size
+    round_messages(arcs, labels.node, labels.table, work.messages, labels.states)
+    improve(arcs, labels.node, labels.table, work.messages, labels.states)
+    found = value_of(arcs, labels.node, labels.table, labels.states)
+    if found > value:
+        assign(work.best[:n], labels.states[:n])
+    return max(found, value)
+
+
+@kernel
+def sweep_on(arcs: Any, value: Any, bound: Any, most_sweeps: Any, work: Any) -> Any:
+    """Two states: where sweeps rest is the optimum of the linear program (Kolmogorov and Wainwright 2005, "On
+    the optimality of tree-reweighted max-product message-passing"), so that no temperature is needed.
+    """
+    labels, messages = work.labels, work.messages
+    for _ in range(most_sweeps):
+        before = bound
+        sweep(arcs, True, labels.node, labels.table, messages)
+        bound = min(bound, sweep(arcs, False, labels.node, labels.table, messages))
+        if before - bound <= _RESTS * (bound - value):
+            break
+    return max(bound, value)
+
+
+@kernel
+def tighten(arcs: Any, value: Any, bound: Any, work: Any) -> Any:
+    """A lower bound on what no labelling exceeds, by sweeps at falling temperatures.
+
+    At the temperature t the smooth dual is within t n log K of the other: t begins where this is what is
+    missing, and falls until it is a hundredth of it.
+    """
+    labels, messages = work.labels, work.messages
+    node, table = labels.node, labels.table
+    n, k = arcs.middle.size, node.shape[1]
+    temperature = (bound - value) / (n * np.log(k))
+    for _ in range(_TEMPERATURES):
+        fill_powers(table, arcs.ends.shape[0], temperature, messages.power)
+        for _ in range(_SWEEPS_EACH):
+            sweep_soft(arcs, True, node, table, temperature, messages)
+            sweep_soft(arcs, False, node, table, temperature, messages)
+        for e in range(arcs.ends.shape[0]):
+            assign(messages.kept[e], messages.message[e])
+        sweep(arcs, True, node, table, messages)
+        bound = min(bound, sweep(arcs, False, node, table, messages))
+        for e in range(arcs.ends.shape[0]):
+            assign(messages.message[e], messages.kept[e])
+        temperature *= _COOLING
+        if closed(value, bound):
+            break
+    return max(bound, value)

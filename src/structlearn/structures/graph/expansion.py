@@ -1,0 +1,87 @@
+"""Moves of many nodes at once by a maximum flow: fusion of two labellings, and alpha-expansion.
+
+Each node keeps its state or takes that of a proposal. Where the four scores of an edge attract, the best of
+these 2^n labellings is a minimum cut (Boykov, Veksler and Zabih 2001, "Fast approximate energy minimization
+via graph cuts"): so for Potts tables that attract and for all metric ones. Elsewhere the scores of an edge
+whose ends decide differently are lowered until they do; that of staying is not, so that a move never makes
+the labelling worse (Rother, Kumar, Kolmogorov and Blake 2005, "Digital tapestry").
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structlearn.core.kernels import kernel
+from structlearn.core.vectors import assign
+from structlearn.structures.cut.max_flow import SOURCE, saturate
+from structlearn.structures.graph.messages import value_of
+from structlearn.structures.graph.pair_scores import pair_score
+
+#: A round of expansions that gains less than this share of what is missing is the last.
+_PAYS = 0.05
+
+
+@kernel
+def load_moves(arcs: Any, labels: Any, states: Any, proposal: Any, flow: Any) -> None:
+    """t(x, y) = t00 + (t10 - t00) x + (t01 - t00) y + c xy with xy = (x + y - |x - y|) / 2, x = 1: moves."""
+    node, table, ends = labels.node, labels.table, arcs.ends
+    for v in range(arcs.middle.size):
+        flow.excess[v] = node[v, proposal[v]] - node[v, states[v]]
+    for v in range(arcs.middle.size):
+        for p in range(arcs.middle[v], arcs.first[v + 1]):
+            e = arcs.edge[p]
+            i, j = ends[e, 0], ends[e, 1]
+            stay = pair_score(table, e, states[i], states[j])
+            first = pair_score(table, e, proposal[i], states[j])
+            second = pair_score(table, e, states[i], proposal[j])
+            half = 0.5 * (stay + pair_score(table, e, proposal[i], proposal[j]) - first - second)
+            flow.excess[i] += first - stay + half
+            flow.excess[j] += second - stay + half
+            flow.capacity[p] = flow.capacity[arcs.reverse[p]] = max(half, 0.0)
+
+
+@kernel
+def push_messages(arcs: Any, message: Any, states: Any, proposal: Any, flow: Any) -> None:
+    """The flow that messages to the earlier end of each edge amount to: a start that saves half of the time.
+
+    After Komodakis and Tziritas 2007, "Approximate labeling via graph cuts based on linear programming".
+    """
+    for v in range(arcs.middle.size):
+        for p in range(arcs.middle[v], arcs.first[v + 1]):
+            e, back, most = arcs.edge[p], arcs.reverse[p], flow.capacity[p]
+            push = max(min(message[e, proposal[v]] - message[e, states[v]], most), -most)
+            flow.excess[v] += push
+            flow.excess[arcs.head[p]] -= push
+            flow.capacity[back] -= push
+            flow.capacity[p] += push
+
+
+@kernel
+def fuse(arcs: Any, labels: Any, states: Any, proposal: Any, message: Any, flow: Any) -> None:
+    """proposal <- the best labelling of which each node's state is one of both (see above)."""
+    load_moves(arcs, labels, states, proposal, flow)
+    push_messages(arcs, message, states, proposal, flow)
+    saturate(arcs.first, arcs.head, arcs.reverse, flow)
+    for v in range(arcs.middle.size):
+        if flow.tree[v] != SOURCE:
+            proposal[v] = states[v]
+
+
+@kernel
+def expand(arcs: Any, value: Any, bound: Any, work: Any) -> Any:
+    """Every state in turn is proposed to all nodes, as long as a round pays; returns the value."""
+    labels, states, proposal, n = work.labels, work.labels.states, work.best, arcs.middle.size
+    before = -np.inf
+    while value - before > _PAYS * (bound - value):
+        before = value
+        for x in range(labels.node.shape[1]):
+            for v in range(n):
+                proposal[v] = x
+            fuse(arcs, labels, states, proposal, work.messages.message, work.flow)
+            found = value_of(arcs, labels.node, labels.table, proposal)
+            if found > value:
+                value = found
+                assign(states[:n], proposal[:n])
+    return value

@@ -1,0 +1,39 @@
+"""Scores of pairs of states along edges, compiled: whole tables, or one number where likes alone have one.
+
+`table` has the shape (m, K, K) or, of Potts tables, (m, 1, 1): the score of like states; unlike ones have 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from structlearn.core.kernels import leaf
+
+
+@leaf
+def pair_score(table: Any, e: Any, a: Any, b: Any) -> Any:
+    """The score of the states a and b at the first and the second end of edge e."""
+    if table.shape[1] == 1:
+        return table[e, 0, 0] if a == b else 0.0
+    return table[e, a, b]
+
+
+@leaf
+def add_given(table: Any, e: Any, ahead: Any, other: Any, score: Any) -> None:
+    """score[x] += that of x at one end of edge e, the first where `ahead`, and `other` at the other end."""
+    if table.shape[1] == 1:
+        score[other] += table[e, 0, 0]
+    elif ahead:
+        for x in range(score.size):
+            score[x] += table[e, x, other]
+    else:
+        for x in range(score.size):
+            score[x] += table[e, other, x]
+
+
+@leaf
+def attraction(table: Any, e: Any) -> Any:
+    """Of two states: what like ones at the ends of an edge have more than unlike ones."""
+    if table.shape[1] == 1:
+        return 2.0 * table[e, 0, 0]
+    return table[e, 0, 0] + table[e, 1, 1] - table[e, 0, 1] - table[e, 1, 0]
