@@ -25,6 +25,7 @@ from structlearn.estimators.choices import (
     one_of,
 )
 from structlearn.estimators.forms import StoredForm, count
+from structlearn.estimators.help_texts import with_inherited
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import BaseEstimator, drawn_seed, warn_of_convergence
 from structlearn.problem.objective import Objective
@@ -140,6 +141,11 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
     _packed: ClassVar[str] = ""
     #: What solver="auto" stands for.
     _auto: ClassVar[Auto] = ON_STRUCTURES
+
+    def __init_subclass__(cls, **options: object) -> None:
+        """Help texts of estimators name all parameters."""
+        super().__init_subclass__(**options)
+        cls.__doc__ = with_inherited(cls)
 
     def _train(self, problem: TrainingProblem[S]) -> tuple[Objective, Solution]:
         """Minimise the objective of `problem`; set what every fitted estimator has."""

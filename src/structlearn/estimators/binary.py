@@ -31,7 +31,7 @@ class BinaryClassifier(ClassEstimator[Cube]):
 
     With y = +1 for the second class and -1 for the first, the losses are max(0, m - y score) ("hinge", with
     margin m), log(1 + exp(-y score)) ("logistic") and the averaged perceptron. All are those of a single
-    switch, `Cube(1)`. The parameters are those of `StructuredEstimator`, and one more.
+    switch, `Cube(1)`.
 
     Parameters
     ----------
@@ -55,6 +55,15 @@ class BinaryClassifier(ClassEstimator[Cube]):
     support_ : int array
         Examples whose dual coefficient is not zero.
     classes_, n_features_in_, weights_, certificate_, history_
+
+    Examples
+    --------
+    >>> from structlearn import BinaryClassifier
+    >>> model = BinaryClassifier().fit([[0.0], [1.0], [3.0], [4.0]], ["no", "no", "yes", "yes"])
+    >>> model.predict([[0.5], [5.0]]).tolist()
+    ['no', 'yes']
+    >>> model.certificate_.converged
+    True
     """
 
     loss: str = "hinge"

@@ -60,8 +60,7 @@ class ChainClassifier(
 ):
     """Sequence labelling over the `Chain`: theta = <w_k, x_t> for labels, one weight for each transition.
 
-    The parameters are those of `StructuredEstimator` and `SparseWeights` (`penalty`, `l1_ratio`), and those
-    below. `cost` may be an array of shape (K,), by true label, or (K, K), as [true, predicted], or a mapping
+    `cost` may be an array of shape (K,), by true label, or (K, K), as [true, predicted], or a mapping
     from labels; `class_weight` multiplies the cost of missing each true label.
 
     Parameters
@@ -86,6 +85,16 @@ class ChainClassifier(
     features_ : TokenFeatures, where features have names
     outer_history_ : ndarray, where labels were missing: the whole objective after each convex problem
     classes_, n_features_in_, weights_, certificate_, history_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structlearn import ChainClassifier
+    >>> X = [np.eye(2)[[0, 1, 0]], np.eye(2)[[1, 0]]]  # two sequences, a row of features a position
+    >>> y = [["sun", "rain", "sun"], ["rain", "sun"]]
+    >>> model = ChainClassifier(random_state=0).fit(X, y)
+    >>> [labels.tolist() for labels in model.predict(X)]
+    [['sun', 'rain', 'sun'], ['rain', 'sun']]
     """
 
     start: bool = False

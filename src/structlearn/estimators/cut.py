@@ -43,7 +43,7 @@ class CutSegmenter(MappedRows, StructuredEstimator[Cuts]):
     same, a warning says how many. Edge features of at least 0 make `edge_coef_` easy to read: weights of at
     least 0 are attraction.
 
-    The parameters are those of `StructuredEstimator`, and two more. `cost` may be an array (2,) or a mapping
+    `cost` may be an array (2,) or a mapping
     of weights of the true labels; normalised costs are divided by the number of nodes. `class_weight`
     multiplies the cost of missing each true label. loss="softmax" is out of reach: the partition function of
     cuts is #P-hard.
@@ -70,6 +70,15 @@ class CutSegmenter(MappedRows, StructuredEstimator[Cuts]):
     structure_ : None
         Every image brings its own graph.
     classes_, n_features_in_, weights_, certificate_, history_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structlearn import CutSegmenter
+    >>> mask = np.array([[0, 0, 0], [0, 1, 1], [0, 1, 1]])
+    >>> image = mask[:, :, None] + 0.1
+    >>> CutSegmenter(random_state=0).fit([image], [mask]).predict([image])[0].tolist()
+    [[0, 0, 0], [0, 1, 1], [0, 1, 1]]
     """
 
     connectivity: int = 4

@@ -53,7 +53,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
     Labels may be unknown, and a class may have several latent states, which are learned: then training is a
     sequence of convex problems, each with a certificate (see `structlearn.estimators.completion`).
 
-    The parameters are those of `StructuredEstimator`, and those below. `cost` may be an array of shape (K,),
+    `cost` may be an array of shape (K,),
     by true label, or (K, K), as [true, predicted], or a mapping from labels. loss="softmax" and "sparsemax"
     need graphs of small tree-width.
 
@@ -78,6 +78,16 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
     structure_ : None
         Every example brings its own graph.
     classes_, n_features_in_, weights_, certificate_, history_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structlearn import GraphClassifier
+    >>> ring = np.array([[0, 1], [1, 2], [2, 0]])
+    >>> X = [(np.eye(2)[[0, 0, 1]], ring), (np.eye(2)[[1, 1, 1]], ring)]  # features of nodes, edges
+    >>> model = GraphClassifier(random_state=0).fit(X, [["a", "a", "b"], ["b", "b", "b"]])
+    >>> model.predict(X)[0].tolist()
+    ['a', 'a', 'b']
     """
 
     pairs: str = "full"
@@ -296,6 +306,15 @@ class GridClassifier(GraphClassifier):
         The neighbours of a pixel.
     directional : bool
         Whether each direction (right, down, and with 8 neighbours both diagonals) has tables of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structlearn import GridClassifier
+    >>> labels = np.array([[0, 0, 1], [0, 2, 1]])
+    >>> image = np.eye(3)[labels]
+    >>> GridClassifier(random_state=0).fit([image], [labels]).predict([image])[0].tolist()
+    [[0, 0, 1], [0, 2, 1]]
     """
 
     connectivity: int = 4

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class MatchingClassifier(PartEstimator[Matching]):
     """Bipartite matching with features of edges: theta_ij = <w, x_ij>.
 
-    The parameters are those of `StructuredEstimator`, and two more. `cost` may be a mapping with the weights
+    `cost` may be a mapping with the weights
     "missed" and "spurious"; normalised costs are divided by the number of gold links.
 
     Parameters
@@ -40,6 +40,15 @@ class MatchingClassifier(PartEstimator[Matching]):
     coef_ : ndarray of shape (n_features,)
     intercept_ : float
     n_features_in_, weights_, certificate_, history_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structlearn import MatchingClassifier
+    >>> links = [np.eye(2, dtype=int), np.eye(2, dtype=int)[::-1]]
+    >>> X = [table[:, :, None].astype(float) for table in links]  # one feature for each possible link
+    >>> MatchingClassifier(random_state=0).fit(X, links).predict(X)[1].tolist()
+    [[0, 1], [1, 0]]
     """
 
     fit_intercept: bool = False

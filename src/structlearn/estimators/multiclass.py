@@ -32,8 +32,8 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
     """Linear classifier over the `Simplex`: theta_k = <w_k, x>.
 
     With the hinge this is the multiclass SVM of Crammer and Singer, with "softmax" multinomial logistic
-    regression; "sparsemax" and "entmax15" give probabilities that are exactly zero for hopeless classes. The
-    parameters are those of `StructuredEstimator`, and one more; `cost` may be an array of shape (K,), by true
+    regression; "sparsemax" and "entmax15" give probabilities that are exactly zero for hopeless
+    classes. `cost` may be an array of shape (K,), by true
     class, or (K, K), as [true, predicted]; `class_weight` multiplies the weight of each class's examples.
 
     Parameters
@@ -47,6 +47,13 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
     coef_ : ndarray of shape (n_classes, n_features)
     intercept_ : ndarray of shape (n_classes,)
     classes_, n_features_in_, weights_, certificate_, history_
+
+    Examples
+    --------
+    >>> from structlearn import MulticlassClassifier
+    >>> X, y = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], ["red", "green", "blue"]
+    >>> MulticlassClassifier(random_state=0).fit(X, y).predict(X).tolist()
+    ['red', 'green', 'blue']
     """
 
     penalty: str = "l2"

@@ -33,7 +33,7 @@ LabelSets: TypeAlias = Table | Sequence[Iterable[object]]
 class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
     """Any subset of K labels: theta_k = <w_k, x> for each label that is on, and a 2x2 table for each pair.
 
-    The parameters are those of `StructuredEstimator`, and one more. `cost` may be an array of shape (K,) or a
+    `cost` may be an array of shape (K,) or a
     mapping from labels; so may `class_weight`, and the two are multiplied.
 
     Parameters
@@ -51,6 +51,13 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
     pair_coef_ : ndarray of shape (n_edges, 2, 2)
     edges_ : ndarray of shape (n_edges, 2), positions in `classes_`
     classes_, n_features_in_, weights_, certificate_, history_
+
+    Examples
+    --------
+    >>> from structlearn import MultiLabelClassifier
+    >>> X, y = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[1, 0], [0, 1], [1, 1]]
+    >>> MultiLabelClassifier(random_state=0).fit(X, y).predict(X).tolist()
+    [[1, 0], [0, 1], [1, 1]]
     """
 
     edges: str | ArrayLike = "all"

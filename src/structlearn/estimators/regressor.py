@@ -114,6 +114,13 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
     posterior_mean_, posterior_covariance_ : of the weights, for posterior="gaussian", as are the following
     prior_precision_, noise_precision_ : alpha and beta; `certificate_` is for lambda = alpha/(beta n)
     log_evidence_, evidence_path_ : log p(y | alpha, beta), at its maximum and the best so far of all maxima
+
+    Examples
+    --------
+    >>> from structlearn import LinearRegressor
+    >>> model = LinearRegressor(regularization=0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> model.predict([[3.0]]).round(6).tolist()
+    [7.0]
     """
 
     penalty: str = "l2"

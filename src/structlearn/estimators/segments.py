@@ -49,7 +49,7 @@ class SegmentClassifier(NamedInputs, Confident[Segments], RowEstimator[Segments]
     <e_k, x_t> of the last one, and a weight for its length; neighbouring spans have weights for their labels.
     Tokens outside of all spans are in a state of their own. The cost counts tokens in the wrong state.
 
-    The parameters are those of `StructuredEstimator`, and those below; `class_weight` is not used, and `cost`
+    `class_weight` is not used, and `cost`
     is "hamming", "count", or an array by state, of shape (n,) or (n, n) as [true, predicted], the last state
     that of gaps, where there are any.
 
@@ -74,6 +74,15 @@ class SegmentClassifier(NamedInputs, Confident[Segments], RowEstimator[Segments]
     transition_coef_ : ndarray of shape (n_states, n_states), from and to
     length_coef_ : ndarray of shape (max_length, n_classes)
     classes_, n_features_in_, weights_, certificate_, history_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structlearn import SegmentClassifier
+    >>> X = [np.eye(2)[[0, 1, 1]], np.eye(2)[[1, 0, 0]]]
+    >>> model = SegmentClassifier(random_state=0).fit(X, [[(1, 3, "name")], [(0, 1, "name")]])
+    >>> model.predict(X[:1])
+    [[(1, 3, 'name')]]
     """
 
     max_length: int | None = None

@@ -21,8 +21,6 @@ from structlearn.structures.whole import Whole
 class StructuredPredictor(PartEstimator[Structure]):
     """Linear prediction over any structure: theta = F w, with features for each part.
 
-    The parameters are those of `StructuredEstimator`, and two more.
-
     Parameters
     ----------
     structure : object
@@ -38,6 +36,18 @@ class StructuredPredictor(PartEstimator[Structure]):
     coef_ : ndarray of shape (n_features,)
     intercept_ : float
     n_features_in_, weights_, certificate_, history_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structlearn import StructuredPredictor
+    >>> class OneOf:
+    ...     def maximize(self, theta):
+    ...         return np.eye(len(theta))[np.argmax(theta)]
+    >>> X = [np.eye(3)[[0, 1]], np.eye(3)[[2, 0, 1]]]  # features of the parts of each example
+    >>> model = StructuredPredictor(OneOf(), random_state=0).fit(X, [[1, 0], [0, 1, 0]])
+    >>> model.predict(X)[1].tolist()
+    [0, 1, 0]
     """
 
     structure: object = field(default=None, kw_only=False)

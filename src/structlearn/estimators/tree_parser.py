@@ -40,7 +40,7 @@ Trees: TypeAlias = Sequence[ArrayLike | tuple[ArrayLike, ArrayLike]]
 class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
     """Dependency trees over arcs: theta[h, m] = sum of the weights of the arc's hashed features.
 
-    The parameters are those of `StructuredEstimator`, and those below. Features are made by templates (see
+    Features are made by templates (see
     `structlearn.scoring.arcs.templates`) and computed when they are needed: memory holds the words and the
     weights. Where trees have labels, a multiclass classifier with the same templates and loss learns them
     from the gold arcs; `certificate_` is that of the trees, `label_certificate_` that of the labels.
@@ -78,6 +78,15 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
     labels_ : ndarray of str, or None where trees have none
     label_weights_ : ndarray of shape (2^label_bits, n_labels)
     label_certificate_, weights_, certificate_, history_
+
+    Examples
+    --------
+    >>> from structlearn import TreeParser
+    >>> words = [["the DET DT", "cat NOUN NN", "runs VERB VBZ"], ["dogs NOUN NNS", "run VERB VBP"]]
+    >>> X = [[word.split() for word in sentence] for sentence in words]
+    >>> parser = TreeParser(random_state=0).fit(X, [[2, 3, 0], [2, 0]])  # heads, 0 is the root
+    >>> parser.predict(X)[0].tolist()
+    [2, 3, 0]
     """
 
     tol: float = 0.2

@@ -94,6 +94,14 @@ class Aligner(AlignerUses, BaseEstimator):
         Those of words that the statistics know, in one space; and what is known of a map that was learned.
     slope_ : float
         Confidences are the projection of `slope_` theta + 1/2 onto the matchings' polytope.
+
+    Examples
+    --------
+    >>> from structlearn import Aligner
+    >>> text = ["the house|la maison", "the car|la voiture", "a house|une maison", "a car|une voiture"]
+    >>> pairs = [tuple(side.split() for side in line.split("|")) for line in text]
+    >>> sorted(Aligner(random_state=0).fit(pairs).predict(pairs[:1])[0])
+    [(0, 0), (1, 1)]
     """
 
     fertility: int | None = None

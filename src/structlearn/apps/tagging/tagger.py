@@ -75,7 +75,7 @@ class Tagger(StoredTagger, RawText, ConfidentTagger, ExplainedTagger):
         Training ends when the duality gap is at most this (the loss is that of a whole sentence).
     constraints : "bio", "bioes", "bilou" or a list of pairs (before, after), optional
         Which label may not follow which, as in `ChainClassifier`.
-    n_jobs, random_state, verbose
+    n_jobs, random_state, verbose : int, optional
         As in `ChainClassifier`.
     taggers : dict of str to Tagger, optional
         Fitted taggers of words that fill columns beside the word, in training and in predictions: sentences
@@ -93,6 +93,14 @@ class Tagger(StoredTagger, RawText, ConfidentTagger, ExplainedTagger):
         The fitted model over the features' rows.
     classes_, certificate_, history_
         Those of `chain_`.
+
+    Examples
+    --------
+    >>> from structlearn import Tagger
+    >>> X, y = [["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]]
+    >>> tagger = Tagger(random_state=0).fit(X, y)
+    >>> [labels.tolist() for labels in tagger.predict([["the", "dog"]])]
+    [['D', 'N']]
     """
 
     def fit(self, X: Sentences, y: Labels) -> Tagger:
