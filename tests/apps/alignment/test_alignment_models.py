@@ -1,16 +1,16 @@
-"""Model 1, the HMM and the M-step against enumeration and against SciPy."""
+"""Model 1, the HMM and the M-step against enumeration and formulas in plain Python."""
 
 from itertools import product
 
 import numpy as np
 import pytest
-from scipy import special
 
 from structlearn.apps.alignment.bitext import Bitext
 from structlearn.apps.alignment.expectation import DirectionRecord, expect
 from structlearn.apps.alignment.jumps import JumpCounts, by_distance, reestimate_jumps, uniform_jumps
 from structlearn.apps.alignment.lexicon import N_MISSING, build_lexicon
-from structlearn.apps.alignment.translation import digamma, reestimate, reestimate_null
+from structlearn.apps.alignment.relations import N_FREQUENCY, N_LIKENESS, lifts, relate
+from structlearn.apps.alignment.translation import Priors, reestimate, reestimate_null
 
 P0 = 0.3
 NULL = -1
@@ -119,34 +119,104 @@ def test_jumps_that_are_always_possible_get_their_frequencies():
     np.testing.assert_allclose(by_distance(weights, reach), taken / 6, atol=1e-3)
 
 
-def test_digamma():
-    for x in (1e-3, 0.1, 1.0, 3.7, 6.0, 50.0, 1e6):
-        assert digamma(x) == pytest.approx(special.digamma(x), rel=1e-9, abs=1e-9)
+PAIRS = [
+    (["walks", "walked", "."], ["marche", "marchait", "."]),
+    (["walked", "dog"], ["chien", "marchait"]),
+    (["dog", ".", "."], ["chien", "."]),
+]
+
+
+@pytest.fixture(scope="module")
+def related():
+    bitext = Bitext.from_pairs(PAIRS)
+    lexicon, entry = build_lexicon(bitext)
+    return bitext, lexicon, relate(bitext, lexicon, entry)
+
+
+def words_of(bitext, lexicon):
+    return [
+        (bitext.source_words.words[e], bitext.target_words.words[f])
+        for e, f in zip(lexicon.source(), lexicon.target)
+    ]
+
+
+def expected_links(lexicon, seed=0):
+    return np.random.default_rng(seed).gamma(1.0, size=lexicon.target.size + N_MISSING).astype(np.float32)
+
+
+def text_counts(k):
+    tokens = [word for pair in PAIRS for word in pair[k]]
+    return {word: tokens.count(word) for word in tokens}
 
 
 @pytest.mark.parametrize("from_source", [True, False])
-@pytest.mark.parametrize("alpha", [0.0, 0.05])
-def test_translation_table_and_divergence(from_source, alpha):
-    lexicon, _ = build_lexicon(Bitext.from_pairs([(["a", "b"], ["x", "y", "z"]), (["b"], ["w", "x"])]))
-    given = lexicon.source() if from_source else lexicon.target
-    counts = np.random.default_rng(0).gamma(1.0, size=lexicon.target.size + N_MISSING).astype(np.float32)
+def test_translation_table_is_the_formula(related, from_source):
+    """Counts without the place itself, backed off to beginnings and to the lift of the kind."""
+    bitext, lexicon, relations = related
+    counts, priors = expected_links(lexicon), Priors(5.0, 3.0, 1.0, 0.0)
     table = np.zeros_like(counts)
-    log_prior = reestimate(lexicon, counts, from_source, alpha, 0.0, table)
-    divergence = 0.0
-    for word in np.unique(given):
-        c = counts[:-N_MISSING][given == word].astype(np.float64)
-        if alpha == 0:
-            expected = c / c.sum()
-        else:
-            a = alpha + c
-            expected = np.exp(special.digamma(a) - special.digamma(a.sum()))
-            divergence += special.gammaln(a.sum()) - special.gammaln(alpha * c.size)
-            divergence += (special.gammaln(alpha) - special.gammaln(a) + c * np.log(expected)).sum()
-        np.testing.assert_allclose(table[:-N_MISSING][given == word], expected, rtol=1e-5)
-    assert log_prior == pytest.approx(-divergence, rel=1e-6)
+    reestimate(lexicon, relations, counts, from_source, priors, table)
+    by_kind = np.bincount(relations.kind, counts[:-N_MISSING], relations.chance.shape[1])
+    lift = lifts(by_kind, relations.chance[0 if from_source else 1])
+    c = dict(zip(words_of(bitext, lexicon), map(float, counts)))
+    generated, given = (1, 0) if from_source else (0, 1)
+    n, n_given = text_counts(generated), text_counts(given)
+    for k, pair in enumerate(words_of(bitext, lexicon)):
+        f, e = pair[generated], pair[given]
+        cells = sum(x.count(pair[0]) * y.count(pair[1]) for x, y in PAIRS)
+        alike = [other for other in c if other != pair and other[given][:4] == e[:4]]
+        T, C = (
+            sum(c[other] for other in some)
+            for some in (alike, [other for other in alike if other[generated][:4] == f[:4]])
+        )
+        begins_so = sum(n[word] for word in n if word[:4] == f[:4])
+        q0 = begins_so / sum(n.values()) * lift[relations.kind[k]]
+        q = n[f] / begins_so * (C + 3.0 * q0) / (T + 3.0)
+        total = sum(c[other] for other in c if other[given] == e) * (1 - 1 / n_given[e])
+        assert table[k] == pytest.approx((c[pair] * (1 - 1 / cells) + 5.0 * q) / (total + 5.0), rel=1e-4)
 
 
-def test_null_table():
-    table, log_prior = reestimate_null(np.array([3.0, 1.0, 0.0]), 0.5)
-    np.testing.assert_allclose(table, np.array([3.5, 1.5, 0.5]) / 5.5)
-    assert log_prior == pytest.approx(0.5 * np.log(table).sum())
+@pytest.mark.parametrize("from_source", [True, False])
+def test_without_a_prior_it_is_maximum_likelihood(related, from_source):
+    _, lexicon, relations = related
+    counts = expected_links(lexicon)
+    table = np.zeros_like(counts)
+    reestimate(lexicon, relations, counts, from_source, Priors(0.0, 0.0, 0.0, 0.0), table)
+    given = lexicon.source() if from_source else lexicon.target
+    c = counts[:-N_MISSING]
+    np.testing.assert_allclose(table[:-N_MISSING], c / np.bincount(given, c)[given], rtol=1e-5)
+
+
+def test_lifts_are_links_over_those_by_chance():
+    """Where likeness and frequency are independent the product of both is exact."""
+    rng = np.random.default_rng(0)
+    by_likeness, by_frequency = rng.random(N_LIKENESS), rng.random(N_FREQUENCY**2)
+    chance = 1e6 * np.outer(rng.random(N_LIKENESS), rng.random(N_FREQUENCY**2))
+    true = np.outer(by_likeness, by_frequency)
+    found = lifts((true * chance).ravel(), chance.ravel()).reshape(true.shape)
+    ratio = found / true
+    assert np.ptp(ratio, axis=0).max() < 1.0  # one factor for all: who is alike does not depend on frequency
+    flat = lifts(chance.ravel(), chance.ravel())
+    np.testing.assert_allclose(flat, 1.0, rtol=1e-12)
+
+
+def test_kinds_and_chance(related):
+    bitext, lexicon, relations = related
+    kind = dict(zip(words_of(bitext, lexicon), relations.kind // N_FREQUENCY**2))
+    assert kind[".", "."] == 13  # marks that are the same
+    assert kind[".", "chien"] == 17
+    assert kind["dog", "marchait"] == 12  # a short word
+    assert kind["walks", "marche"] == 1  # "a" of six letters
+    assert relations.chance[0].sum() == pytest.approx(sum(len(y) for _, y in PAIRS))
+    assert relations.chance[1].sum() == pytest.approx(sum(len(x) for x, _ in PAIRS))
+    assert relations.cells.sum() == sum(len(x) * len(y) for x, y in PAIRS)
+
+
+def test_null_table(related):
+    words = related[2].target
+    counts = np.arange(len(words.counts), dtype=float)
+    np.testing.assert_allclose(reestimate_null(counts, words, 0.0)[:-1], counts / counts.sum())
+    strong = reestimate_null(counts, words, 1e9)[:-1]
+    frequency = np.log2(words.counts).astype(int)
+    for one in np.unique(frequency):  # words of one frequency alike
+        assert np.ptp((strong / words.share)[frequency == one]) < 1e-6

@@ -4,32 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from structlearn.apps.alignment.expectation import DirectionRecord, Expected
 from structlearn.apps.alignment.jumps import by_distance, jump_penalty, reestimate_jumps, uniform_jumps
 from structlearn.apps.alignment.lexicon import N_MISSING, Lexicon
-from structlearn.apps.alignment.translation import reestimate, reestimate_null
+from structlearn.apps.alignment.relations import Relations
+from structlearn.apps.alignment.translation import Priors, reestimate, reestimate_null
 from structlearn.core.contract import Array
 
 #: Probability of a word that the generating word has never been seen with.
 UNSEEN = 1e-6
-
-
-class Priors(NamedTuple):
-    """What is believed before any text is seen.
-
-    translation : strength of the Dirichlet prior on the words that a word generates; 0 is maximum likelihood
-    null : imaginary words of each kind that NULL has generated
-    unseen : least translation probability; above 0, a word that lost all its translations is aligned by its
-        place
-    """
-
-    translation: float = 0.01
-    null: float = 0.1
-    unseen: float = UNSEEN
 
 
 @dataclass(frozen=True)
@@ -51,26 +37,27 @@ class Direction:
     log_prior: float = 0.0
 
     @classmethod
-    def uniform(cls, lexicon: Lexicon, from_source: bool, p0: float, priors: Priors) -> Direction:
-        """Where training starts; the prior on translations has no part in its objective yet."""
+    def uniform(cls, lexicon: Lexicon, from_source: bool, p0: float) -> Direction:
+        """Where training starts."""
         n_words = len(lexicon.target_pairs if from_source else lexicon.source_pairs)
         translation = np.full(len(lexicon.target) + N_MISSING, 1 / n_words, dtype=np.float32)
-        null, log_null = reestimate_null(np.zeros(n_words), priors.null)
         jumps = uniform_jumps()
-        return cls(from_source, translation, null, jumps, p0, log_null + jump_penalty(jumps))
+        return cls(from_source, translation, np.full(n_words, 1 / n_words), jumps, p0, jump_penalty(jumps))
 
     def record(self, reach: int) -> DirectionRecord:
         """Compiled form for jumps of up to `reach`; Model 1 if it is 0."""
         jump = by_distance(self.jumps, reach) if reach else np.empty(0)
         return DirectionRecord(self.translation, self.null, self.p0, jump)
 
-    def updated(self, lexicon: Lexicon, expected: Expected, priors: Priors) -> Direction:
+    def updated(
+        self, lexicon: Lexicon, relations: Relations, expected: Expected, priors: Priors
+    ) -> Direction:
         """The M-step. The translation table is overwritten."""
-        beliefs, table = (priors.translation, priors.unseen), self.translation
-        log_prior = reestimate(lexicon, expected.link, self.from_source, *beliefs, table)
-        null, log_null = reestimate_null(expected.null, priors.null)
+        reestimate(lexicon, relations, expected.link, self.from_source, priors, self.translation)
+        generated = relations.target if self.from_source else relations.source
+        null = reestimate_null(expected.null[:-1], generated, priors.null)
         jumps = reestimate_jumps(self.jumps, expected.jumps) if expected.jumps.taken.size else self.jumps
-        return replace(self, null=null, jumps=jumps, log_prior=log_prior + (log_null + jump_penalty(jumps)))
+        return replace(self, null=null, jumps=jumps, log_prior=jump_penalty(jumps))
 
     def finished(self) -> Direction:
         """With no probability below `UNSEEN`, and the places of pairs that are not stored filled.

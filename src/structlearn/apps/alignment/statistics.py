@@ -16,7 +16,7 @@ from structlearn.apps.alignment.bitext import Bitext, Vocabulary
 from structlearn.apps.alignment.direction import Direction
 from structlearn.apps.alignment.expectation import expect
 from structlearn.apps.alignment.lexicon import N_MISSING, N_PARTS, Lexicon, build_lexicon, find_entries
-from structlearn.apps.alignment.training import EMIteration, EMSettings, chunks, train
+from structlearn.apps.alignment.training import BELIEFS, EMIteration, EMSettings, chunks, train
 from structlearn.core.contract import Array
 from structlearn.core.threads import in_order
 from structlearn.solvers.progress import counted
@@ -119,10 +119,14 @@ class AlignmentStatistics:
         )
 
     def sure_translations(self, least: float = 0.5, often: int = 5) -> list[tuple[str, str]]:
-        """Word pairs that occur together `often` enough and translate each other, in both directions."""
+        """Word pairs that occur together `often` enough and translate each other, in both directions.
+
+        `least` is what counts alone would say: the less there are, the more the prior has taken from them.
+        """
         lexicon = self.lexicon
         tables = self.forward.translation[:-N_MISSING], self.reverse.translation[:-N_MISSING]
-        sure = np.flatnonzero((np.minimum(*tables) > least) & (lexicon.together >= often))
+        counted = lexicon.together / (lexicon.together + BELIEFS.translation)
+        sure = np.flatnonzero((np.minimum(*tables) > least * counted) & (lexicon.together >= often))
         source, target = self.source_words.words, self.target_words.words
         return [(source[e], target[f]) for e, f in zip(lexicon.source()[sure], lexicon.target[sure])]
 

@@ -11,16 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.apps.alignment.bitext import Bitext
-from structlearn.apps.alignment.direction import Direction, Priors
+from structlearn.apps.alignment.direction import Direction
 from structlearn.apps.alignment.expectation import DirectionRecord, Expected, add_at, expect
 from structlearn.apps.alignment.jumps import JumpCounts
 from structlearn.apps.alignment.lexicon import Lexicon
+from structlearn.apps.alignment.relations import relate
+from structlearn.apps.alignment.translation import Priors
 from structlearn.core.contract import Array
 from structlearn.core.threads import Map, in_order
 
 #: Sentence pairs are worked on in chunks of about so many cells, whatever the number of threads.
 CHUNK = 1 << 19
-#: The priors that served best on Hansards.
 BELIEFS = Priors()
 
 
@@ -29,9 +30,9 @@ class EMSettings:
     """How to train.
 
     model1, hmm : iterations of Model 1, then of the HMM
-    agreement : whether the HMM's two directions are trained to agree: a link counts as much as the product of
-        its two posteriors (Liang, Taskar and Klein 2006). Otherwise each direction is trained apart; its
-        objective never decreases if `priors.unseen` is 0
+    agreement : whether the two directions are trained to agree from the second iteration on: a link counts as
+        much as the product of its two posteriors (Liang, Taskar and Klein 2006). Otherwise each direction is
+        trained apart; its objective never decreases if all `priors` are 0
     p0 : probability of NULL
     """
 
@@ -63,10 +64,11 @@ def train(
 ) -> tuple[Direction, Direction, list[EMIteration]]:
     """Both directions after the iterations, and the history. The same for every `n_jobs`."""
     priors = settings.priors
-    forward, reverse = (Direction.uniform(lexicon, side, settings.p0, priors) for side in (True, False))
+    relations = relate(bitext, lexicon, entry)
+    forward, reverse = (Direction.uniform(lexicon, side, settings.p0) for side in (True, False))
     history: list[EMIteration] = []
     begin = time.perf_counter()
-    stages = [("model1", k, 0, False) for k in range(settings.model1)]
+    stages = [("model1", k, 0, settings.agreement and k > 0) for k in range(settings.model1)]
     stages += [("hmm", k, bitext.longest + 1, settings.agreement) for k in range(settings.hmm)]
     with in_order(n_jobs) as run:
         for model, k, reach, together in stages:
@@ -74,8 +76,8 @@ def train(
             ahead, back = _expect_all(bitext, entry, records, together, run, advance)
             objectives = ahead.log_likelihood + forward.log_prior, back.log_likelihood + reverse.log_prior
             history.append(EMIteration(model, k, *objectives, time.perf_counter() - begin))
-            forward = forward.updated(lexicon, ahead, priors)
-            reverse = reverse.updated(lexicon, back, priors)
+            forward = forward.updated(lexicon, relations, ahead, priors)
+            reverse = reverse.updated(lexicon, relations, back, priors)
     return forward, reverse, history
 
 
