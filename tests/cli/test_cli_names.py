@@ -44,7 +44,7 @@ def test_defaults_of_the_tasks(run, data, tmp_path):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--lexicon", "PERSON"], "is not NAME=FILE"),
+        (["--lexicon", "PERSON"], 'Error: --lexicon "PERSON" is not NAME=FILE'),
         (["--lexicon", "PERSON=nowhere.txt"], "nowhere.txt does not exist"),
         (["--lexicon", "pos={empty}"], "name of another column"),
         (["--lexicon", "L={empty}"], "holds no phrases"),

@@ -69,3 +69,8 @@ def test_features_of_whole_segments_are_in_the_file(run, write, tmp_path):
     assert tagger.chain_.segment_features == "text"
     assert any("usual1" in part.columns for part in tagger.derived_.parts)
     assert tagger.predict_spans([["in", "New", "York"]])[0][0][:3] == (1, 3, "LOC")
+
+
+def test_chains_do_not_go_on_from_segments(refused, chunker, chunks, tmp_path):
+    said = refused("train", "chunk", chunks, "--continue", chunker, "--out", tmp_path / "m.st")
+    assert "it is a model of segments; only chains are continued" in said

@@ -221,6 +221,8 @@ def test_files_of_crfsuite(run, refused, write, tmp_path):
     assert "w=the" in tagger.features_.get_feature_names_out()
     found = tagger.predict([[{"w=the": True, "length": 3}, {"w=dog": 1, "pos=N": 1}]])
     assert found[0].tolist() == ["B-NP", "I-NP"]
+    words = write(plain(phrases()), "words.txt")
+    assert "words.txt has no feature that the model knows" in refused("predict", out, words)
     run("train", "tag", data, "--hash-bits", "10", "--out", out, *QUICK)
     assert load(out).chain_.n_features_in_ == 1024
     assert "no words to show" in refused("show", out, data, "--out", tmp_path / "page.html")
@@ -228,7 +230,10 @@ def test_files_of_crfsuite(run, refused, write, tmp_path):
     assert "never saw the label" in refused("evaluate", out, unknown)
     bad = write("O\ta:x\n", "bad.crfsuite")
     assert "bad.crfsuite, line 1" in refused("train", "tag", bad, "--out", out)
-    words = write(plain(phrases()), "words.txt")
+    bare = write("A\n\nB\n", "bare.crfsuite")
+    assert "No token has a feature" in refused("train", "tag", bare, "--out", out)
+    both = ["--hash-bits", "8", "--keep-names"]
+    assert "give --hash-bits or --keep-names" in refused("train", "tag", data, *both, "--out", out)
     assert "features of templates have names without it, unless --hash-bits is given" in refused(
         "train", "tag", words, "--keep-names", "--out", out
     )

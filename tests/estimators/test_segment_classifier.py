@@ -186,6 +186,7 @@ def test_models_come_back_from_files(crf, tmp_path):
         ([*SPANS[:2], [(1, "PER")], SPANS[3]], r"Sentence 2 has the span \(1, 'PER'\); a span is"),
         ([*SPANS[:2], [(0.5, 1, "PER")], SPANS[3]], "the first two integers"),
         ([*SPANS[:2], [(0, 1, None)], SPANS[3]], "without a label"),
+        ([*SPANS[:2], [(0, 1, float("nan"))], SPANS[3]], "Sentence 2 has the label nan; labels are"),
         ([*SPANS[:2], "no", SPANS[3]], "The spans of sentence 2 must be a list"),
         ([*SPANS[:2], [(0, 1, 3)], SPANS[3]], "mixes strings and numbers"),
         ([[], [], [], []], "no span at all"),

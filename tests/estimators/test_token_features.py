@@ -139,6 +139,8 @@ def test_a_chain_takes_dicts_wherever_it_takes_sequences(text):
     assert model.predict_kbest(X[:1], 2)[0][0][0].tolist() == model.predict(X[:1])[0].tolist()
     search = GridSearchCV(ChainClassifier(tol=0.1), {"regularization": [0.1, 0.01]}, cv=KFold(2)).fit(X, y)
     assert search.best_score_ > 0.5
+    with pytest.raises(ValueError, match="trained on features by name; give every token as a dict"):
+        model.predict([["a", "b"]])
     model.fit(rows, y)
     with pytest.raises(ValueError, match="trained on arrays, not on features by name"):
         model.predict(X)
@@ -147,17 +149,21 @@ def test_a_chain_takes_dicts_wherever_it_takes_sequences(text):
 @pytest.mark.parametrize(
     ("X", "said"),
     [
-        ([[{"a": "b"}], [{}, {"a": None}]], "Token 1 of sentence 1 has a NoneType as the value of .* 'a'"),
+        ([[{"a": "b"}], [{}, {"a": None}]], 'Token 1 of sentence 1 has None as the value of .* "a"'),
         ([[{"a": 1 + 2j}]], "Token 0 of sentence 0 has a complex"),
-        ([[{"a": [1]}]], "has a int in a list of features"),
-        ([[["a", 1]], [["a"]]], "not numbers|has a int"),
-        ([[{"a": float("nan")}]], "has the value nan of the feature 'a'; leave the feature out"),
-        ([[{"a": -float("inf")}]], "has the value -inf"),
-        ([[{"a": 1e300}]], "has the value 1e\\+300"),
-        ([[{"a": np.array([np.nan])}]], "has the value nan of the feature 'a:0'"),
-        ([[{1: "a"}]], "a feature whose name is a int; names are strings"),
-        ([[{1: 0.5}]], "a feature whose name is a int; names are strings"),
-        ([[{"a": {1: 0.5}}]], "a feature whose name is a int; names are strings"),
+        ([[{"a": [1]}]], "has an int in a list of features"),
+        ([[["a", 1]], [["a"]]], "not numbers|has an int"),
+        ([[{"a": float("nan")}]], 'has nan as the value of the feature "a"; leave the feature out'),
+        ([[{"a": -float("inf")}]], "has -inf as the value"),
+        ([[{"a": 10**5000}]], "has a number beyond 1e308 as the value"),
+        ([[{}], [{}, {}]], "No token has a feature"),
+        ([[{"a": "b"}], np.zeros((2, 2))], "Sentence 1 must be a list of tokens, not an? ndarray"),
+        ([np.zeros((1, 2)), [{"a": "b"}, {}]], "Sequence 1 holds a dict per row, not numbers; give all"),
+        ([[{"a": 1e300}]], "has 1e\\+300 as the value"),
+        ([[{"a": np.array([np.nan])}]], 'has nan as the value of the feature "a:0"'),
+        ([[{1: "a"}]], "a feature whose name is an int; names are strings"),
+        ([[{1: 0.5}]], "a feature whose name is an int; names are strings"),
+        ([[{"a": {1: 0.5}}]], "a feature whose name is an int; names are strings"),
         ([[{"a": "b"}, ["a"]]], "Token 1 of sentence 0 is a list, but those before are not; .* in one form"),
         ([[["a"]], [{"a": 1}]], "Token 0 of sentence 1 is a dict, but those before are not"),
         ([[{"a": "b"}, "word"]], "Token 1 of sentence 0 is a str, where features are expected"),

@@ -24,6 +24,8 @@ def continue_model(path: Path, task: Task, estimator: Any, training: Training) -
         raise ValueError(
             f"--continue {path}: it is a model of the task {bundle.notes['task']}, not of this one."
         )
+    if type(bundle.estimator) is not type(estimator):
+        raise ValueError(f"--continue {path}: it is a model of segments; only chains are continued.")
     before = Tagger.load(path)
     named = isinstance(training.X, NamedRows)
     if not named and FEATURES not in training.arrays:

@@ -10,8 +10,17 @@ _RENAMED = {"n_jobs": "jobs", "random_state": "seed"}
 _SAME = (
     *("loss", "penalty", "groups", "solver", "regularization", "cost", "tol", "max_passes", "max_seconds"),
     *("checkpoint", "memory", "templates", "transitions", "min_count", "hash_bits", "edges", "boundaries"),
-    *("constraints", "fertility", "missed", "spurious", "pseudo_gold", "strip_accents", "l1_ratio"),
-    *("pairs", "latent_states", "connectivity", "window"),
+    *(
+        "constraints",
+        "fertility",
+        "missed",
+        "spurious",
+        "pseudo_gold",
+        "strip_accents",
+        "l1_ratio",
+        "keep_names",
+    ),
+    *("keep_names", "pairs", "latent_states", "connectivity", "window"),
 )
 _NAMES = {**{name: name for name in _SAME}, **_RENAMED, **OPPOSITES}
 

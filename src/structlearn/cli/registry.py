@@ -99,7 +99,7 @@ TASKS: Registry[TaskEntry] = Registry(
         TaskEntry(
             name="chunk",
             what="spans of tokens, such as phrases",
-            made="structlearn.cli.tagging:TagSpans",
+            made="structlearn.cli.span_tagging:TagSpans",
             estimator="Tagger",
             formats=_COLUMNS,
             figures="chunk and ner: also precision, recall and f1 of spans, as conlleval counts them.",
@@ -107,7 +107,7 @@ TASKS: Registry[TaskEntry] = Registry(
         TaskEntry(
             name="ner",
             what="spans of tokens, such as names",
-            made="structlearn.cli.tagging:TagNames",
+            made="structlearn.cli.span_tagging:TagNames",
             estimator="Tagger",
             formats=_COLUMNS,
         ),

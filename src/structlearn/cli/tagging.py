@@ -9,20 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from structlearn.apps.tagging.explaining import STARTS, feature_names
-from structlearn.apps.tagging.parameters import CHAIN, SEGMENTS
 from structlearn.apps.tagging.plan import Plan, make_plan
 from structlearn.apps.tagging.pruning import drop_unused
 from structlearn.apps.tagging.stored import FEATURES, is_of_names, named_notes
 from structlearn.apps.tagging.tagger import Tagger
 from structlearn.apps.text.features import starts_of_used
 from structlearn.apps.text.names import names_in
-from structlearn.apps.text.templates import NAMES
+from structlearn.apps.text.resources import parse_lexicons
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
 from structlearn.cli.constraints import constraints_for, parse_constraints, partly, with_constraints
 from structlearn.cli.continuing import continue_model
 from structlearn.cli.formats import ENTRY
 from structlearn.cli.resources import described_tagger, has_resources
-from structlearn.cli.segments import check_segments, for_segments
 from structlearn.cli.tag_scores import check_seen, known_labels, tag_scores
 from structlearn.cli.task import ELASTIC, STRUCTURED, Inputs, Scores, Task, Training
 from structlearn.cli.with_models import columns_with, taggers_with
@@ -38,7 +36,6 @@ from structlearn.data import (
     split_rows,
 )
 from structlearn.data.crfsuite import CrfsuiteFile, is_crfsuite
-from structlearn.estimators.choices import one_of
 from structlearn.estimators.constraints import Constraints
 from structlearn.estimators.explaining import explanations
 from structlearn.estimators.feature_names import Names, listed_names, looked_up
@@ -108,6 +105,7 @@ class Tag(Task):
     def with_options(self, **options: Any) -> Tag:
         if options.get("constraints") is not None:
             parse_constraints(options["constraints"])
+        parse_lexicons(options.get("lexicon") or ())
         return replace(self, **{name: value for name, value in options.items() if value is not None})
 
     def training(self, path: Path, target: str | None) -> Training:
@@ -231,6 +229,8 @@ class Tag(Task):
         if is_of_names(bundle):
             file = CrfsuiteFile(path)
             X = bundle.estimator.features_.transform(file)
+            if not X.rows.nnz:
+                raise DataError(f"{path} has no feature that the model knows; is it a file of CRFsuite?")
             return Inputs(X, file.labels if labels else None)
         if FEATURES not in bundle.arrays:
             return reread_cells(path, bundle)
@@ -315,48 +315,6 @@ class Tag(Task):
     def error(self, values: Mapping[str, float | int]) -> float:
         """The share of wrong labels or, of spans, 1 - F1."""
         return 1.0 - values["f1" if self.spans else "accuracy"]
-
-
-class TagSpans(Tag):
-    """Labels that mark spans of a type, such as B-NP and I-NP."""
-
-    spans: ClassVar[bool] = True
-    error_name: ClassVar[str] = "1 - F1 of spans"
-    flags: ClassVar[dict[str, tuple[str, ...]]] = {**Tag.flags, "model": ()}
-
-    def with_options(self, **options: Any) -> Tag:
-        """As `tag`; with --model segments another task, whose model is one of segments."""
-        kind = one_of("model", options.get("model") or CHAIN, (CHAIN, SEGMENTS))
-        own = NameSegments() if self.task == NAMES else TagSegments()
-        return super(TagSpans, own if kind == SEGMENTS else self).with_options(**options)
-
-    def check_bundle(self, bundle: Bundle) -> None:
-        """Of either model."""
-        segments = type(bundle.estimator).__name__ == TagSegments.estimator
-        super(TagSpans, TagSegments() if segments else self).check_bundle(bundle)
-
-
-class TagSegments(TagSpans):
-    """Spans by a model of segments, which reads and writes tags as a chain does."""
-
-    estimator = "SegmentTagger"
-
-    def training(self, path: Path, target: str | None) -> Training:
-        """As for a chain; what is about its steps is refused, or left out where it follows from the data."""
-        check_segments(self, path)
-        return for_segments(super().training(path, target))
-
-
-class TagNames(TagSpans):
-    """Spans that are names; its templates and usual labels are made for them."""
-
-    task: ClassVar[str] = NAMES
-
-
-class NameSegments(TagSegments):
-    """Names by a model of segments."""
-
-    task: ClassVar[str] = NAMES
 
 
 def _confidences(estimator: ChainClassifier, X: Any, predicted: list[Array]) -> Iterator[float]:

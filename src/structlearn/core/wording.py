@@ -29,6 +29,12 @@ def listed(names: Iterable[object], most: int = 10) -> str:
     return ", ".join([*shown, *(["..."] if len(known) > most else [])])
 
 
+def kind_of(value: object) -> str:
+    """What a value is, with its article: "an int", "a list", "None"."""
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
 def plain(sentence: object, most: int = LONGEST) -> str:
     """One line without control characters, at most `most` long: what is too much goes from the middle."""
     whole = _without_middle(str(sentence), 8 * most)  # escaping a million characters takes its time

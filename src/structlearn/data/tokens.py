@@ -172,7 +172,8 @@ def _row(token: object, names: Sequence[str], i: int) -> tuple[object, ...]:
     if len(row) != len(names) or not all(isinstance(cell, str | Number) for cell in row):
         kind = "a string" if len(names) == 1 else f"a tuple of {len(names)} strings ({', '.join(names)})"
         got = f"{len(row)} columns" if row and len(row) != len(names) else type(token).__name__
-        raise ValueError(f"Sentence {i} has a token of {got}; a token is {kind}.")
+        more = " Arrays alone go to ChainClassifier." if isinstance(token, np.ndarray) else ""
+        raise ValueError(f"Sentence {i} has a token of {got}; a token is {kind}.{more}")
     return row
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil
+from numbers import Real
 from typing import Any
 
 from structlearn.core.contract import Array
@@ -21,8 +22,8 @@ _FIRST = 8
 
 def check_coverage(coverage: float) -> None:
     """ValueError unless it is between 0 and 1."""
-    if not 0.0 < coverage < 1.0:
-        raise ValueError(f"coverage must be between 0 and 1, both excluded; got {coverage}.")
+    if not isinstance(coverage, Real) or not 0.0 < coverage < 1.0:
+        raise ValueError(f"coverage must be a number between 0 and 1, both excluded; got {coverage!r}.")
 
 
 def examples_needed(coverage: float) -> int:

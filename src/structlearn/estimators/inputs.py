@@ -13,6 +13,7 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.threads import in_order
+from structlearn.core.wording import kind_of
 from structlearn.estimators.scikit import Rows, Table, check_is_fitted
 from structlearn.metrics import Outputs
 from structlearn.scoring.base import check_csr
@@ -234,6 +235,9 @@ def _one_example(x: Any, ndim: int, name: str, n_features: int | None) -> Rows:
         raise _no_numbers(name, x)
     if x.size == 0 and x.ndim == 1 and n_features is not None:
         x = x.reshape(0, n_features)
+    if x.ndim == 1 and x.dtype == object:
+        kind = kind_of(next(iter(x), None))
+        raise ValueError(f"{name} holds {kind} per row, not numbers; give all examples as arrays, or none.")
     if x.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} axes, the last of them the features; got {x.ndim}.")
     if 0 in x.shape[:-1] and n_features is None:

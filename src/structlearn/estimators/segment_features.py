@@ -50,7 +50,7 @@ def segment_rows(
     A segment that would end behind its sentence has a row without features.
     """
     rows: sparse.csr_matrix = (
-        TokenFeatures(hash_bits=bits).transform(_segments(sentences, features, most)).rows
+        TokenFeatures(hash_bits=bits).transform(_segments(sentences, features, most), "Segment").rows
     )
     return rows
 

@@ -338,6 +338,8 @@ def checked_spans(spans: Any, i: int) -> Sequence[LabelledSpan]:
             raise ValueError(
                 f"Sentence {i} has the span {span!r}; a span is (start, end, label), the first two integers."
             )
+        if isinstance(span[2], float) and not float(span[2]).is_integer():
+            raise ValueError(f"Sentence {i} has the label {span[2]!r}; labels are integers or strings.")
         if span[2] is None:
             raise ValueError(f"Sentence {i} has a span without a label, {span!r}; leave gaps out.")
     return spans

@@ -19,7 +19,7 @@ from scipy import sparse
 from structlearn.core.contract import Array
 from structlearn.estimators.inputs import Stacked, Tables
 from structlearn.estimators.token_arrays import array_names, has_pairs
-from structlearn.estimators.token_reading import TokenReader, is_named
+from structlearn.estimators.token_reading import TokenReader, has_words, is_named
 from structlearn.storage.schema import check_form, count
 
 #: Vocabularies of fewer features keep their names unless told otherwise.
@@ -89,6 +89,8 @@ class TokenFeatures:
         if self.hash_bits is not None:
             return self._with(None, np.empty(0, dtype=np.uint64))._encoded(read, self.places(names))
         kept = np.bincount(read.entries[0], minlength=len(names)) >= self.min_count
+        if not names and not self.n_arrays_:
+            raise ValueError("No token has a feature; give some.")
         if not kept.any() and not self.n_arrays_:
             raise ValueError(f"No feature occurs {self.min_count} times; lower min_count.")
         found = [name for name, one in zip(names, kept.tolist()) if one]
@@ -97,9 +99,9 @@ class TokenFeatures:
         self._with(found, None) if keeps else self._with(None, _keys(found))
         return self._encoded(read, np.where(kept, np.cumsum(kept) - 1, -1))
 
-    def transform(self, X: Iterable[Any]) -> NamedRows:
-        """Encode a text; features that training never saw are left out."""
-        read = TokenReader().read(X)
+    def transform(self, X: Iterable[Any], noun: str = "Token") -> NamedRows:
+        """Encode a text; features that training never saw are left out. `noun` is what a token is called."""
+        read = TokenReader(noun).read(X)
         read.arrays.check(self.n_arrays_)
         return self._encoded(read, self.places(list(read.names)))
 
@@ -229,6 +231,11 @@ class NamedInputs:
     def _numbered(self, X: Tables) -> Tables:
         """The same of data to predict, by the features of training."""
         if not is_named(X) and not has_pairs(X):
+            if hasattr(self, "features_") and has_words(X):
+                raise ValueError(
+                    "The model was trained on features by name; give every token as a dict or as a list of "
+                    "strings."
+                )
             return X
         if not hasattr(self, "features_"):
             raise ValueError("The model was trained on arrays, not on features by name; give arrays.")

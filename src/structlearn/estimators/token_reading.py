@@ -13,6 +13,7 @@ from typing import Any, Self, TypeAlias, TypeGuard
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.wording import kind_of, quoted
 from structlearn.estimators.token_arrays import TokenArrays, tokens_of
 
 #: A dict of strings, numbers, booleans, vectors, lists of strings or such dicts; or a list of names.
@@ -32,6 +33,12 @@ def is_named(X: Any) -> TypeGuard[Sequence[Sequence[TokenForm]]]:
     return False
 
 
+def has_words(X: Any) -> bool:
+    """Whether the first token of sentences is a string."""
+    first = next((token for one in X for token in one), None) if isinstance(X, list | tuple) else None
+    return isinstance(first, str)
+
+
 def _is_sequence(X: object) -> bool:
     return isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.dtype == object)
 
@@ -45,12 +52,20 @@ class _Unfit(Exception):
     """What is wrong with a token, without where it is."""
 
 
+def _told(value: Any) -> str:
+    """A number that is none of float32, in few characters."""
+    try:
+        return f"{float(value):g}"
+    except OverflowError:
+        return "a number beyond 1e308"
+
+
 class _Names(dict[str, int]):
     """Numbers names in the order in which they are first looked up."""
 
     def __missing__(self, name: str) -> int:
         if not isinstance(name, str):
-            raise _Unfit(f"has a feature whose name is a {type(name).__name__}; names are strings.")
+            raise _Unfit(f"has a feature whose name is {kind_of(name)}; names are strings.")
         self[name] = code = len(self)
         return code
 
@@ -74,7 +89,7 @@ class _Pairs(dict[str, _Values]):
 
     def __missing__(self, name: str) -> _Values:
         if not isinstance(name, str):
-            raise _Unfit(f"has a feature whose name is a {type(name).__name__}; names are strings.")
+            raise _Unfit(f"has a feature whose name is {kind_of(name)}; names are strings.")
         self[name] = values = _Values(self.names, name)
         return values
 
@@ -88,8 +103,8 @@ class TokenReader:
     arrays : those beside the tokens
     """
 
-    def __init__(self) -> None:
-        self.names = _Names()
+    def __init__(self, noun: str = "Token") -> None:
+        self._noun, self.names = noun, _Names()
         self._pairs = _Pairs(self.names)
         self._codes, self._weighted, self._weights = array("i"), array("q"), array("d")
         self.ends, self.lengths = array("q"), array("q")
@@ -99,16 +114,16 @@ class TokenReader:
     def read(self, X: Iterable[Sequence[TokenForm]]) -> Self:
         """Read all sentences; ValueError for the first token that is none."""
         if isinstance(X, str | bytes | Mapping):
-            raise ValueError(f"X must be a list of sentences, not a {type(X).__name__}.")
+            raise ValueError(f"X must be a list of sentences, not {kind_of(X)}.")
         for i, given in enumerate(X):
             sentence = self.arrays.taken(i, given)
             if not _is_sequence(sentence):
-                raise ValueError(f"Sentence {i} must be a list of tokens, not a {type(sentence).__name__}.")
+                raise ValueError(f"Sentence {i} must be a list of tokens, not {kind_of(sentence)}.")
             for t, token in enumerate(sentence):
                 try:
                     self._add_token(token)
                 except _Unfit as problem:
-                    raise ValueError(f"Token {t} of sentence {i} {problem}") from None
+                    raise ValueError(f"{self._noun} {t} of sentence {i} {problem}") from None
                 self.ends.append(len(self._codes))
             self.lengths.append(len(sentence))
         return self
@@ -127,8 +142,8 @@ class TokenReader:
             raise _Unfit("is an array; one beside the tokens of a sentence goes in a tuple, (tokens, array).")
         if form is None:
             raise _Unfit(
-                f"is a {type(token).__name__}, where features are expected; give every token as a dict or as "
-                "a list of strings."
+                f"is {kind_of(token)}, where features are expected; give every token as a dict or as a list "
+                "of strings."
             )
         if self._form not in (None, form):
             kinds = {Mapping: "dict", list: "list"}
@@ -163,7 +178,7 @@ class TokenReader:
                 self._add_weight(f"{name}:{j}", weight)
         else:
             raise _Unfit(
-                f"has a {type(value).__name__} as the value of the feature {name!r}; a value is a string, a "
+                f"has {kind_of(value)} as the value of the feature {quoted(name)}; a value is a string, a "
                 "number, a boolean, a vector, a list of strings or a dict of such values."
             )
 
@@ -171,8 +186,8 @@ class TokenReader:
         """A feature with a weight, which must be a number of float32."""
         if not -3.4e38 < value < 3.4e38:  # neither is NaN
             raise _Unfit(
-                f"has the value {value} of the feature {name!r}; leave the feature out, or give a finite "
-                "number."
+                f"has {_told(value)} as the value of the feature {quoted(name)}; leave the feature out, or "
+                "give a finite number."
             )
         if value != 1:
             self._weighted.append(len(self._codes))
@@ -183,7 +198,7 @@ class TokenReader:
         for name in names:
             if not isinstance(name, str):
                 raise _Unfit(
-                    f"has a {type(name).__name__} in a list of features; a list holds strings, the names of "
-                    "features of weight 1."
+                    f"has {kind_of(name)} in a list of features; a list holds strings, the names of features "
+                    "of weight 1."
                 )
             self._codes.append(self.names[f"{prefix}{name}"])
