@@ -65,6 +65,9 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
     latent_states : int or mapping from labels to int, optional
         How many states each class has (one, unless given). Weights belong to states, the label of a node is
         the class of its best state. loss="hinge" or "softmax".
+    polytope : "marginal" or "local"
+        What the loss maximises over in training: all labellings, or their relaxation, whose certificate
+        closes where the other may not (`certificate_.exact` is then False). Answers are labellings anyway.
 
     Attributes
     ----------
@@ -92,6 +95,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
 
     pairs: str = "full"
     latent_states: LatentStates = None
+    polytope: str = "marginal"
 
     _stored: ClassVar[StoredForm] = StoredForm(
         {
@@ -133,7 +137,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         self.__dict__.pop("outer_history_", None)
         weight = check_weights(sample_weight, len(examples.which))
         self.n_features_in_ = examples.nodes.shape[1]
-        structure, memory = self._structure_of(examples), Memory(self.memory)
+        structure, memory = self._structure_of(examples, self.polytope), Memory(self.memory)
         scoring = self._scoring(examples, self._fit_rows(examples.nodes, memory), structure)
         self._n_edge_features = scoring.pairs.X.shape[1]
         known = codes[codes >= 0]
@@ -168,10 +172,12 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
             return examples.edge_features
         return np.ones((examples.n_edges.sum(), 1), dtype=examples.nodes.dtype)
 
-    def _structure_of(self, examples: Examples) -> PairwiseGraphs:
+    def _structure_of(self, examples: Examples, polytope: str = "marginal") -> PairwiseGraphs:
         """With marginals, graphs are eliminated as long as memory allows; else where it is about as quick."""
         most = QUICK_ENTRIES if self.loss in ("hinge", "perceptron") else MOST_ENTRIES
-        return PairwiseGraphs(examples.graphs, self._n_states, pairs=self.pairs, most_entries=most)
+        return PairwiseGraphs(
+            examples.graphs, self._n_states, pairs=self.pairs, most_entries=most, polytope=polytope
+        )
 
     def _scoring(self, examples: Examples, nodes: Rows, structure: PairwiseGraphs) -> JointScoring:
         """That of nodes, whose features may be mapped, and of edges, whose features never are."""

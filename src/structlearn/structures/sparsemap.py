@@ -81,9 +81,9 @@ def active_set_workspace(structure: Any, shape: Any) -> Any:
 
 
 @jitable
-def sparsemap_scratch(n_curved: Any, n_parts: Any, oracle: Any) -> Any:
-    """For a norm over `n_curved` parts: independent atoms are at most one more."""
-    atoms = make_atoms(min(n_curved + 2, MOST_ATOMS), n_parts)
+def sparsemap_scratch(n_curved: Any, n_parts: Any, oracle: Any, most: Any = MOST_ATOMS) -> Any:
+    """For a norm over `n_curved` parts: independent atoms are at most one more, and at most `most`."""
+    atoms = make_atoms(min(n_curved + 2, most), n_parts)
     return SparseMAPScratch(atoms, np.empty(n_curved), np.empty(n_curved), oracle)
 
 

@@ -13,8 +13,9 @@ from structlearn.core.contract import Array, Shape
 from structlearn.structures.base import SparseVertices, Structure, Weights, label_count, one_each
 from structlearn.structures.cut.graphs import Graph, graph_record, make_graph
 from structlearn.structures.graph.bounded import BoundedGraphs
-from structlearn.structures.graph.elimination import elimination_record
+from structlearn.structures.graph.elimination import EliminationRecord, elimination_record
 from structlearn.structures.graph.inference import ExactGraphs, GraphScores
+from structlearn.structures.graph.local import LocalGraphs, local_elimination
 from structlearn.structures.graph.tables import pair_table
 from structlearn.structures.registry import check_graph, count, stored
 from structlearn.structures.registry import pairs as pairs_form
@@ -51,6 +52,9 @@ class PairwiseGraphs(Structure):
     pairs : "full", "symmetric", "antisymmetric" or "potts"
     most_entries : int
         Messages of variable elimination may have so many entries; graphs that need more are not eliminated.
+    polytope : "marginal" or "local"
+        The convex hull of all labellings, or its relaxation: a distribution for each node and, with these
+        margins, for each edge. `maximize` then answers with fractional points where a graph has cycles.
     """
 
     has_graphs = True
@@ -62,19 +66,29 @@ class PairwiseGraphs(Structure):
         *,
         pairs: str = "full",
         most_entries: int = MOST_ENTRIES,
+        polytope: str = "marginal",
     ) -> None:
         self.graphs = list(graphs)
         self.n_states = label_count(n_states, "A graph")
         self.pairs = pairs
         self.most_entries_eliminated = most_entries
         self.table = pair_table(pairs, self.n_states)
-        self.elimination = elimination_record(self.graphs, self.n_states, most_entries)
+        self.polytope = polytope
+        self.elimination = self._elimination(most_entries)
         self.eliminated = bool(self.elimination.exact.all())
+        self.exact = polytope == "marginal" or self.eliminated
         if not self.eliminated:
             self.bounded = True
             self.no_marginals = (
                 " here: a graph has too large a tree-width for its partition function; use loss='hinge'"
             )
+
+    def _elimination(self, most_entries: int) -> EliminationRecord:
+        if self.polytope == "local":
+            return local_elimination(self.graphs, self.n_states)
+        if self.polytope == "marginal":
+            return elimination_record(self.graphs, self.n_states, most_entries)
+        raise ValueError(f'polytope is "marginal" or "local"; got {self.polytope!r}.')
 
     @property
     def method(self) -> str:
@@ -82,6 +96,8 @@ class PairwiseGraphs(Structure):
         if self.eliminated:
             return f"variable elimination (width {self.elimination.widest}): exact"
         wide = int((self.elimination.exact == 0).sum())
+        if self.polytope == "local":
+            return f"message passing over the local polytope for {wide} of {len(self.graphs)} graphs"
         return (
             f"message passing with bounds for {wide} of {len(self.graphs)} graphs (exact where two states "
             "attract), variable elimination for the others"
@@ -92,9 +108,12 @@ class PairwiseGraphs(Structure):
         return True
 
     @cached_property
-    def record(self) -> ExactGraphs | BoundedGraphs:
+    def record(self) -> ExactGraphs | BoundedGraphs | LocalGraphs:
         scores = GraphScores(self.n_states, *self.table, graph_record(self.graphs), self.elimination)
-        return ExactGraphs(scores) if self.eliminated else BoundedGraphs(scores, self._middle(), MOST_SWEEPS)
+        if self.eliminated:
+            return ExactGraphs(scores)
+        bounded = BoundedGraphs(scores, self._middle(), MOST_SWEEPS)
+        return LocalGraphs(bounded) if self.polytope == "local" else bounded
 
     def _middle(self) -> Array:
         """Of each node, the first of its arcs to a later node, within its graph."""
@@ -144,7 +163,10 @@ class PairwiseGraphs(Structure):
         )
 
     def most_entries(self, shape: Shape) -> int:
-        return int(self.n_nodes[shape[1]] + self.n_edges[shape[1]])
+        nodes, edges, k = int(self.n_nodes[shape[1]]), int(self.n_edges[shape[1]]), self.n_states
+        if self.exact:
+            return nodes + edges
+        return nodes * k + edges * min(2 * k - 1, self.table.n_parts)  # those of a vertex of couplings
 
     # ---- outputs -----------------------------------------------------------------------------------
 

@@ -1,0 +1,221 @@
+"""The local polytope in the place of the marginal one, compiled: fractional points, and bounds on all.
+
+A point of the local polytope has a distribution over the states of each node and one over the pairs of states
+of each edge, whose margins are those of its nodes. It is the relaxation whose dual message passing descends;
+its points need not be mixtures of labellings, except on forests.
+
+`maximize` anneals smooth messages (see `smooth`), rounds the beliefs of nodes to distributions, and couples
+them along each edge in the best way (see `transport`): a point of the polytope, whatever the messages are.
+`max_value` is the dual value of the messages: no point of the polytope is above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.contract import Array, max_value, maximize, workspace
+from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.vectors import assign, longest_range
+from structlearn.structures.chain.exponential import exponential
+from structlearn.structures.cut.graphs import Graph
+from structlearn.structures.graph.bounded import (
+    BoundedGraphs,
+    BoundedWork,
+    arcs_of,
+    best_labelling,
+    bounded_workspace,
+)
+from structlearn.structures.graph.elimination import EliminationRecord, elimination_record
+from structlearn.structures.graph.inference import edge_ends, fill, sizes, write
+from structlearn.structures.graph.messages import sweep
+from structlearn.structures.graph.smooth import SmoothWork, smooth_sweep, smooth_work
+from structlearn.structures.graph.transport import TransportWork, couple, transport_work
+from structlearn.structures.labels.label_tree import is_forest
+
+#: The first temperature, where 1 is that at which the smooth dual may be off by what is missing; how it falls
+#: from round to round, their number, and the sweeps in each.
+_FIRST, _COOLING, _ROUNDS, _SWEEPS = 3.0, 0.6, 8, 20
+#: A point is good enough with so little of what was missing, and a round that lowers a bound by less is the last.
+_ENOUGH, _PAYS = 0.05, 0.01
+#: Beliefs of less are no part of a point.
+_LEAST_BELIEF = 1e-3
+#: What is missing from the bound, over both, where a labelling is as good as a point.
+_CLOSED = 1e-9
+
+
+class LocalGraphs(NamedTuple):
+    """Graphs of which the forests alone are eliminated."""
+
+    bounded: BoundedGraphs
+
+
+class LocalWork(NamedTuple):
+    """Scratch memory; distributions of nodes (n, K), the joint one of an edge, and a point."""
+
+    bounded: BoundedWork
+    smooth: SmoothWork
+    transport: TransportWork
+    nodes: Array
+    pair: Array
+    point: Array
+
+
+def local_elimination(graphs: Sequence[Graph], n_states: int) -> EliminationRecord:
+    """Orders by which the forests are eliminated, and they alone."""
+    forests = np.array([is_forest(*graph) for graph in graphs])
+    largest = max(graph.n_nodes for graph in graphs) * n_states
+    record = elimination_record(graphs, n_states, largest)
+    return record._replace(exact=record.exact * forests)
+
+
+@implements(workspace, LocalGraphs)
+@jitable
+def local_workspace(structure: Any, shape: Any) -> Any:
+    scores = structure.bounded.scores
+    n, m, k = longest_range(scores.graph.nodes), longest_range(scores.graph.edges), scores.n_states
+    return LocalWork(
+        bounded_workspace(structure.bounded, shape),
+        smooth_work(n, m, k),
+        transport_work(k),
+        np.empty((n, k)),
+        np.empty((k, k)),
+        np.empty(shape[0]),
+    )
+
+
+@kernel
+def _closed(value: Any, bound: Any) -> Any:
+    return bound - value <= _CLOSED * (abs(bound) + abs(value))
+
+
+@kernel
+def _temperature(arcs: Any, missing: Any, n_states: Any) -> Any:
+    """Where the smooth dual, within t n log K of the other, may be off by what is missing."""
+    return missing / (arcs.middle.size * np.log(n_states))
+
+
+@kernel
+def anneal(arcs: Any, temperature: Any, work: Any) -> None:
+    """The sweeps of a round."""
+    labels, messages, smooth = work.bounded.labels, work.bounded.messages, work.smooth
+    for s in range(_SWEEPS):
+        smooth_sweep(arcs, True, labels.node, labels.table, temperature, s == 0, messages, smooth)
+        smooth_sweep(arcs, False, labels.node, labels.table, temperature, False, messages, smooth)
+
+
+@kernel
+def _read_bound(arcs: Any, work: Any) -> Any:
+    """The dual value of the messages, after a sweep without temperature; the messages stay."""
+    labels, messages = work.bounded.labels, work.bounded.messages
+    for e in range(arcs.ends.shape[0]):
+        assign(messages.kept[e], messages.message[e])
+    sweep(arcs, True, labels.node, labels.table, 0.0, messages)
+    bound = sweep(arcs, False, labels.node, labels.table, 0.0, messages)
+    for e in range(arcs.ends.shape[0]):
+        assign(messages.message[e], messages.kept[e])
+    return bound
+
+
+@kernel
+def _distributions(n: Any, temperature: Any, work: Any) -> None:
+    """Those of the nodes, from their beliefs, without what is small."""
+    belief, nodes = work.smooth.belief, work.nodes
+    k = nodes.shape[1]
+    for v in range(n):
+        total = 0.0
+        for x in range(k):
+            nodes[v, x] = exponential(belief[v, x] / temperature)
+            total += nodes[v, x]
+        kept = 0.0
+        for x in range(k):
+            nodes[v, x] = nodes[v, x] if nodes[v, x] >= _LEAST_BELIEF * total else 0.0
+            kept += nodes[v, x]
+        for x in range(k):
+            nodes[v, x] /= kept
+
+
+@kernel
+def _write_point(scores: Any, g: Any, work: Any, point: Any) -> None:
+    """The part vector of the nodes' distributions, coupled along each edge."""
+    nodes, table, pair, k = work.nodes, work.bounded.labels.table, work.pair, scores.n_states
+    n, m = sizes(scores, g)
+    ends = edge_ends(scores, g)
+    point[:] = 0.0
+    for v in range(n):
+        for x in range(k):
+            point[v * k + x] = nodes[v, x]
+    for e in range(m):
+        couple(table[e], nodes[ends[e, 0]], nodes[ends[e, 1]], pair, work.transport)
+        begin = n * k + e * scores.n_tied
+        for a in range(k):
+            for b in range(k):
+                if pair[a, b] > 0.0:
+                    point[begin + scores.index[a, b]] += scores.sign[a, b] * pair[a, b]
+
+
+@kernel
+def _value_at(theta: Any, shared: Any, point: Any) -> Any:
+    """<theta, z>; -inf where z has what is forbidden."""
+    value = 0.0
+    for j in range(point.size):
+        if point[j] != 0.0:
+            value += point[j] * (theta[j] if j < theta.size else shared[j - theta.size])
+    return value
+
+
+@kernel
+def _best_point(
+    structure: Any, g: Any, value: Any, bound: Any, theta: Any, shared: Any, work: Any, best: Any
+) -> Any:
+    """best <- the best point of all rounds, where it is above `value`; returns its value."""
+    scores, arcs = structure.scores, arcs_of(structure, g)
+    n, point = sizes(scores, g)[0], work.point[: best.size]
+    temperature, enough = _temperature(arcs, bound - value, scores.n_states), bound - _ENOUGH * (bound - value)
+    for r in range(_ROUNDS):
+        at = _FIRST * _COOLING**r * temperature
+        anneal(arcs, at, work)
+        _distributions(n, at, work)
+        _write_point(scores, g, work, point)
+        found = _value_at(theta, shared, point)
+        if found > value:
+            value = found
+            assign(best, point)
+        if value >= enough:
+            break
+    return value
+
+
+@implements(maximize, LocalGraphs)
+@kernel
+def local_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    inner, g = structure.bounded, shape[1]
+    fill(inner.scores, g, theta, shared, work.bounded.labels)
+    value, bound = best_labelling(inner, g, False, work.bounded)
+    vertex[:] = 0.0
+    if value == -np.inf:
+        return value
+    write(inner.scores, g, work.bounded.labels.states, vertex)
+    return value if _closed(value, bound) else _best_point(inner, g, value, bound, theta, shared, work, vertex)
+
+
+@implements(max_value, LocalGraphs)
+@kernel
+def local_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    """An upper bound of the maximum."""
+    inner, g = structure.bounded, shape[1]
+    fill(inner.scores, g, theta, shared, work.bounded.labels)
+    value, bound = best_labelling(inner, g, False, work.bounded)
+    if value == -np.inf or _closed(value, bound):
+        return bound
+    arcs = arcs_of(inner, g)
+    temperature = _temperature(arcs, bound - value, inner.scores.n_states)
+    for r in range(_ROUNDS):
+        before = bound
+        anneal(arcs, _FIRST * _COOLING**r * temperature, work)
+        bound = min(bound, _read_bound(arcs, work))
+        if r > 2 and before - bound < _PAYS * (bound - value):
+            break
+    return max(bound, value)

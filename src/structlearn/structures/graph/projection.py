@@ -1,0 +1,74 @@
+"""Projections (SparseMAP) onto polytopes whose maximum is known up to a bound.
+
+The active set (see `structures.sparsemap`) ends where `maximize` finds nothing better. What it may have missed
+is bounded: the concave f(z) = <theta, z> - 1/2 ||z||^2 is nowhere above f(z) + max_v <theta - z, v - z>, of
+which `max_value` bounds the maximum. So the value is never too low, and neither is a primal value made of it;
+the point is a mixture of points of the polytope.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structlearn.core.contract import max_value, project, project_workspace, workspace
+from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.vectors import longest_range
+from structlearn.structures.graph.bounded import BoundedGraphs
+from structlearn.structures.graph.inference import sizes
+from structlearn.structures.graph.local import LocalGraphs
+from structlearn.structures.sparsemap import MOST_ATOMS, active_set_project, sparsemap_scratch
+
+#: Atoms take at most about so many numbers: 64 MB.
+_MOST_NUMBERS = 1 << 23
+#: But there are at least so many.
+_FEWEST = 16
+
+
+@implements(project_workspace, BoundedGraphs)
+@jitable
+def bounded_project_workspace(structure: Any, shape: Any) -> Any:
+    return _scratch(structure.scores, shape, workspace(structure, shape))
+
+
+@implements(project_workspace, LocalGraphs)
+@jitable
+def local_project_workspace(structure: Any, shape: Any) -> Any:
+    return _scratch(structure.bounded.scores, shape, workspace(structure, shape))
+
+
+@jitable
+def _scratch(scores: Any, shape: Any, oracle: Any) -> Any:
+    n_curved = longest_range(scores.graph.nodes) * scores.n_states
+    most = min(max(_MOST_NUMBERS // shape[0], _FEWEST), MOST_ATOMS)
+    return sparsemap_scratch(n_curved, shape[0], oracle, most)
+
+
+@implements(project, BoundedGraphs)
+@kernel
+def bounded_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    return project_with_bound(structure, structure.scores, shape, theta, work, point)
+
+
+@implements(project, LocalGraphs)
+@kernel
+def local_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    return project_with_bound(structure, structure.bounded.scores, shape, theta, work, point)
+
+
+@kernel
+def project_with_bound(structure: Any, scores: Any, shape: Any, theta: Any, work: Any, point: Any) -> Any:
+    """The projection over the states of nodes, as in chains; its value, or a bound of the best one."""
+    n_curved = sizes(scores, shape[1])[0] * scores.n_states
+    states, pairs = theta[:n_curved], theta[n_curved:]
+    value = active_set_project(structure, shape, states, pairs, work, point)
+    if value == -np.inf:
+        return value
+    # f(z) + max_v <theta - z, v - z> = 1/2 ||z||^2 + max_v <theta - z, v>
+    gradient, half_square = work.gradient[:n_curved], 0.0
+    for j in range(n_curved):
+        gradient[j] = states[j] - point[j]
+        half_square += 0.5 * point[j] * point[j]
+    spare = work.atoms.parts[work.atoms.slot[0], : point.size]
+    return max(value, half_square + max_value(structure, shape, gradient, pairs, work.oracle, spare))
