@@ -233,7 +233,7 @@ class PairwiseGraphs(Structure):
 
 @stored(
     "a state for each node of a graph",
-    {"n_nodes": count, "edges": pairs_form, "n_states": count, "pairs": str},
+    {"n_nodes": count, "edges": pairs_form, "n_states": count, "pairs": str, "polytope?": str},
 )
 class PairwiseGraph(PairwiseGraphs):
     """Labellings of one graph (see `PairwiseGraphs`, the same for several graphs, for the parts).
@@ -244,10 +244,19 @@ class PairwiseGraph(PairwiseGraphs):
     edges : integer array-like of shape (E, 2)
     n_states : int
     pairs : "full", "symmetric", "antisymmetric" or "potts"
+    polytope : "marginal" or "local"
     """
 
-    def __init__(self, n_nodes: int, edges: ArrayLike, n_states: int, pairs: str = "full") -> None:
-        super().__init__([make_graph(n_nodes, edges)], n_states, pairs=pairs)
+    def __init__(
+        self,
+        n_nodes: int,
+        edges: ArrayLike,
+        n_states: int,
+        pairs: str = "full",
+        *,
+        polytope: str = "marginal",
+    ) -> None:
+        super().__init__([make_graph(n_nodes, edges)], n_states, pairs=pairs, polytope=polytope)
         self.edges = self.graphs[0].edges
 
     def arguments(self) -> dict[str, object]:
@@ -256,6 +265,7 @@ class PairwiseGraph(PairwiseGraphs):
             "edges": self.edges,
             "n_states": self.n_states,
             "pairs": self.pairs,
+            "polytope": self.polytope,
         }
 
     @classmethod
