@@ -247,7 +247,7 @@ def cuts(graphs):
     return Family(structure, shapes, outputs, write, False, vertices)
 
 
-def pairwise_graphs(graphs, n_states, kind="full"):
+def pairwise_graphs(graphs, n_states, kind="full", **options):
     states = range(n_states)
     tables = {
         "full": lambda a, b: [float((a, b) == pair) for pair in product(states, states)],
@@ -266,8 +266,30 @@ def pairwise_graphs(graphs, n_states, kind="full"):
         edges = [tables[kind](y[a], y[b]) for a, b in graphs[shape[1]].edges.tolist()]
         return np.array([*nodes, *(entry for one in edges for entry in one)])
 
-    structure = PairwiseGraphs(graphs, n_states, pairs=kind)
+    structure = PairwiseGraphs(graphs, n_states, pairs=kind, **options)
     return Family(structure, structure.shapes, outputs, write, False)
+
+
+def local_graphs(graphs):
+    """Two states: coordinates of vertices are 0, 1/2 and 1, and ends that are halves agree or disagree."""
+
+    def ends(node):
+        return np.array([1.0 - node, node])
+
+    def edge(a, b):
+        if (a, b) == (0.5, 0.5):
+            return [np.eye(2) / 2, np.eye(2)[::-1] / 2]
+        return [np.outer(ends(a), ends(b))]
+
+    def vertices(shape):
+        graph = graphs[shape[1]]
+        found = []
+        for nodes in product((0, 0.5, 1), repeat=graph.n_nodes):
+            choices = [edge(nodes[a], nodes[b]) for a, b in graph.edges.tolist()]
+            found += [np.concatenate([*map(ends, nodes), *map(np.ravel, one)]) for one in product(*choices)]
+        return np.array(found)
+
+    return pairwise_graphs(graphs, 2, polytope="local")._replace(all_vertices=vertices)
 
 
 def trees(structure, sizes, *, projective):
@@ -332,6 +354,14 @@ STRUCTURES = {
     "own, plain Python": two_of(ChooseTwo(), [4, 3]),
     "own, compiled": two_of(CompiledChooseTwo(), [4, 3]),
     "own, a function": two_of(choose_two, [4, 3]),
+}
+
+#: Structures whose `maximize` may miss the maximum, of which `max_value` is a bound: certificates hold.
+BOUNDED = {
+    "wide graphs": pairwise_graphs(
+        [grid_graph(2, 2), make_graph(3, [(0, 1), (2, 1), (0, 2)])], 2, most_entries=0
+    ),
+    "local polytope": local_graphs([make_graph(3, [(0, 1), (2, 1), (0, 2)]), make_graph(2, [(1, 0)])]),
 }
 
 # ---- training problems, written out ---------------------------------------------------------------------
@@ -501,7 +531,7 @@ def quadratic_optimum(problem, conjugate=None):
 @cache
 def problem(name):
     """The problem of a registered structure that all solvers are tested on."""
-    return build(STRUCTURES[name])
+    return build((STRUCTURES | BOUNDED)[name])
 
 
 @cache

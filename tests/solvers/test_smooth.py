@@ -4,7 +4,7 @@ import cvxpy
 import numpy as np
 import pytest
 
-from brute import STRUCTURES, Problem, build, entropic_optimum, quadratic_optimum
+from brute import BOUNDED, STRUCTURES, Problem, build, entropic_optimum, quadratic_optimum
 from structlearn.problem.objective import Objective
 from structlearn.problem.penalties import ElasticNet, GroupNorm, SquaredL2
 from structlearn.problem.regularizers import Shannon, SquaredNorm, Tsallis, Zero
@@ -87,6 +87,17 @@ def test_certificates_bracket_the_optimum(known, name):
     assert (history.primal >= best - 1e-7).all()
     assert solution.certificate.primal == pytest.approx(problem.objective.primal(solution.w), abs=1e-12)
     assert solution.certificate.gap >= -1e-10
+
+
+@pytest.mark.parametrize("solver", ["sdca", "stochastic extragradient", "cutting plane", "subgradient"])
+@pytest.mark.parametrize("name", BOUNDED)
+def test_projections_with_bounds_are_certified_too(name, solver):
+    problem = build(BOUNDED[name], regularizer=SquaredNorm())
+    best = quadratic_optimum(problem)
+    history = solve(problem.objective, SOLVERS[solver], Stopping(tol=1e-4, max_passes=60), seed=0).history
+    assert (history.dual <= best + 1e-7).all()
+    assert (history.primal >= best - 1e-7).all()
+    assert history.gap[-1] < 0.2 * history.gap[0]
 
 
 @pytest.mark.parametrize("name", ["sdca", "lbfgs", "proximal", "cutting plane"])

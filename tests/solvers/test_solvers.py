@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from brute import SOLVERS, STRUCTURES, build, optimum, problem
+from brute import BOUNDED, SOLVERS, STRUCTURES, build, optimum, problem
 from own_structures import ChooseTwo, PlainViterbi
 from structlearn.problem.objective import Objective
 from structlearn.scoring import RowScoring
@@ -36,6 +36,7 @@ from structlearn.structures.own import PythonOracle
 
 each_solver = pytest.mark.parametrize("solver", [runner.solver for runner in SOLVERS.values()], ids=SOLVERS)
 each_structure = pytest.mark.parametrize("name", list(STRUCTURES))
+whatever_answers = pytest.mark.parametrize("name", [*STRUCTURES, *BOUNDED])
 THOROUGH = {name: runner for name, runner in SOLVERS.items() if runner.passes}
 EXACT_STEPS = {
     name: runner.solver for name, runner in SOLVERS.items() if name == "fw" or name.startswith("bcfw")
@@ -61,7 +62,7 @@ def steps(objective, solver, number, seed=0):
 
 
 @each_solver
-@each_structure
+@whatever_answers
 def test_the_optimum_is_always_between_dual_and_primal(solver, name):
     history = run(problem(name).objective, solver).history
     assert (history.dual <= optimum(name) + 1e-8).all()
@@ -91,8 +92,16 @@ def test_unlike_solvers_reach_the_optimum(runner, name):
     assert certificate.primal == pytest.approx(optimum(name), abs=1e-4)
 
 
+@pytest.mark.parametrize("runner", THOROUGH.values(), ids=THOROUGH)
+def test_unlike_solvers_come_near_the_optimum_of_the_local_polytope(runner):
+    name = "local polytope"
+    found = run(problem(name).objective, runner.solver, passes=min(runner.passes, 500), tol=1e-3).certificate
+    assert found.primal == pytest.approx(optimum(name), abs=5e-3)
+    assert not found.exact
+
+
 @pytest.mark.parametrize("solver", EXACT_STEPS.values(), ids=EXACT_STEPS)
-@each_structure
+@whatever_answers
 def test_exact_steps_never_lower_the_dual(solver, name):
     objective = problem(name).objective
     if isinstance(solver, BlockFrankWolfe):
@@ -103,7 +112,7 @@ def test_exact_steps_never_lower_the_dual(solver, name):
 
 
 @pytest.mark.parametrize("solver", KEEP_Z.values(), ids=KEEP_Z)
-@each_structure
+@whatever_answers
 def test_the_dual_value_kept_by_bcfw_is_that_of_its_point(solver, name):
     known = problem(name)
     solver = replace(solver, examples_at_once=1)
@@ -200,7 +209,7 @@ def test_stochastic_subgradient_is_its_naive_form(rule, uniform):
         np.testing.assert_allclose(averaged.w, average, atol=1e-10)
 
 
-@each_structure
+@whatever_answers
 def test_pegasos_iterates_are_the_weights_of_the_mean_answer(name):
     """W_t = 1/(lambda t) sum of n p_i Phi_i^T (mu_i - s_i): after whole passes, w of the mean answer."""
     objective = problem(name).objective

@@ -35,7 +35,7 @@ def test_couplings_have_their_margins_and_are_best():
     rng = np.random.default_rng(0)
     for trial in range(60):
         k = [1, 2, 3, 5][trial % 4]
-        p, q = (one * (rng.random(k) < 0.7) + 1e-3 * np.eye(k)[0] for one in rng.dirichlet(np.ones(k), size=2))
+        p, q = rng.dirichlet(np.ones(k), size=2) * (rng.random((2, k)) < 0.7) + 1e-3 * np.eye(k)[0]
         p, q = p / p.sum(), q / q.sum()
         table = rng.normal(size=(k, k)) if trial % 3 else rng.integers(3, size=(k, k)).astype(float)
         pi = np.full((k, k), np.nan)

@@ -38,7 +38,7 @@ from structlearn.structures.labels.label_tree import is_forest
 #: The first temperature, where 1 is that at which the smooth dual may be off by what is missing; how it falls
 #: from round to round, their number, and the sweeps in each.
 _FIRST, _COOLING, _ROUNDS, _SWEEPS = 3.0, 0.6, 8, 20
-#: A point is good enough with so little of what was missing, and a round that lowers a bound by less is the last.
+#: Of what was missing, what a good point may miss, and what a round must lower a bound by to be followed.
 _ENOUGH, _PAYS = 0.05, 0.01
 #: Beliefs of less are no part of a point.
 _LEAST_BELIEF = 1e-3
@@ -173,7 +173,8 @@ def _best_point(
     """best <- the best point of all rounds, where it is above `value`; returns its value."""
     scores, arcs = structure.scores, arcs_of(structure, g)
     n, point = sizes(scores, g)[0], work.point[: best.size]
-    temperature, enough = _temperature(arcs, bound - value, scores.n_states), bound - _ENOUGH * (bound - value)
+    temperature = _temperature(arcs, bound - value, scores.n_states)
+    enough = bound - _ENOUGH * (bound - value)
     for r in range(_ROUNDS):
         at = _FIRST * _COOLING**r * temperature
         anneal(arcs, at, work)
@@ -198,7 +199,9 @@ def local_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: An
     if value == -np.inf:
         return value
     write(inner.scores, g, work.bounded.labels.states, vertex)
-    return value if _closed(value, bound) else _best_point(inner, g, value, bound, theta, shared, work, vertex)
+    if _closed(value, bound):
+        return value
+    return _best_point(inner, g, value, bound, theta, shared, work, vertex)
 
 
 @implements(max_value, LocalGraphs)

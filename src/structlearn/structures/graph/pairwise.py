@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array, Shape
 from structlearn.structures.base import SparseVertices, Structure, Weights, label_count, one_each
 from structlearn.structures.cut.graphs import Graph, graph_record, make_graph
+from structlearn.structures.graph import projection  # noqa: F401  (registers `project`)
 from structlearn.structures.graph.bounded import BoundedGraphs
 from structlearn.structures.graph.elimination import EliminationRecord, elimination_record
 from structlearn.structures.graph.inference import ExactGraphs, GraphScores

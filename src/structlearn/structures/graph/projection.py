@@ -1,9 +1,9 @@
 """Projections (SparseMAP) onto polytopes whose maximum is known up to a bound.
 
-The active set (see `structures.sparsemap`) ends where `maximize` finds nothing better. What it may have missed
-is bounded: the concave f(z) = <theta, z> - 1/2 ||z||^2 is nowhere above f(z) + max_v <theta - z, v - z>, of
-which `max_value` bounds the maximum. So the value is never too low, and neither is a primal value made of it;
-the point is a mixture of points of the polytope.
+The active set (see `structures.sparsemap`) ends where `maximize` finds nothing better. What it may have
+missed is bounded: f(z) = <theta, z> - 1/2 ||z||^2 is concave, and nowhere above f(z) + max_v
+<theta - z, v - z>, of which `max_value` bounds the maximum. So the value is never too low, and neither is a
+primal value made of it; the point is a mixture of points of the polytope.
 """
 
 from __future__ import annotations

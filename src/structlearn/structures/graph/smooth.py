@@ -66,7 +66,7 @@ def take_up(table: Any, e: Any, ahead: Any, temperature: Any, sent: Any, smooth:
 def send_smooth(e: Any, ahead: Any, temperature: Any, work: Any, smooth: Any) -> None:
     """message[e, y] <- t log sum_x exp((sent[x] + table[e, x, y]) / t), by the kernel, less its maximum."""
     first, second, matrix = smooth.first, smooth.second, smooth.kernel
-    sent, score, message = work.sent, work.score, work.message
+    sent, message = work.sent, work.message
     n_states = sent.size
     for x in range(n_states):
         sent[x] += -first[e, x] if ahead else second[e, x]
