@@ -39,7 +39,7 @@ def test_couplings_have_their_margins_and_are_best():
         p, q = p / p.sum(), q / q.sum()
         table = rng.normal(size=(k, k)) if trial % 3 else rng.integers(3, size=(k, k)).astype(float)
         pi = np.full((k, k), np.nan)
-        couple(table, p, q, pi, transport_work(k))
+        couple(table[None], 0, p, q, pi, transport_work(k))
         assert (pi >= 0).all()
         assert_allclose(pi.sum(axis=1), p, atol=1e-14)
         assert_allclose(pi.sum(axis=0), q, atol=1e-14)

@@ -24,7 +24,7 @@ from structlearn.structures.cut.graphs import Graph
 from structlearn.structures.graph.bounded import (
     BoundedGraphs,
     BoundedWork,
-    arcs_of,
+    node_arcs,
     best_labelling,
     bounded_workspace,
 )
@@ -148,7 +148,7 @@ def _write_point(scores: Any, g: Any, work: Any, point: Any) -> None:
         for x in range(k):
             point[v * k + x] = nodes[v, x]
     for e in range(m):
-        couple(table[e], nodes[ends[e, 0]], nodes[ends[e, 1]], pair, work.transport)
+        couple(table, e, nodes[ends[e, 0]], nodes[ends[e, 1]], pair, work.transport)
         begin = n * k + e * scores.n_tied
         for a in range(k):
             for b in range(k):
@@ -171,7 +171,7 @@ def _best_point(
     structure: Any, g: Any, value: Any, bound: Any, theta: Any, shared: Any, work: Any, best: Any
 ) -> Any:
     """best <- the best point of all rounds, where it is above `value`; returns its value."""
-    scores, arcs = structure.scores, arcs_of(structure, g)
+    scores, arcs = structure.scores, node_arcs(structure, g)
     n, point = sizes(scores, g)[0], work.point[: best.size]
     temperature = _temperature(arcs, bound - value, scores.n_states)
     enough = bound - _ENOUGH * (bound - value)
@@ -194,7 +194,7 @@ def _best_point(
 def local_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     inner, g = structure.bounded, shape[1]
     fill(inner.scores, g, theta, shared, work.bounded.labels)
-    value, bound = best_labelling(inner, g, False, work.bounded)
+    value, bound = best_labelling(inner, g, False, work.bounded)[:2]
     vertex[:] = 0.0
     if value == -np.inf:
         return value
@@ -210,10 +210,10 @@ def local_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: A
     """An upper bound of the maximum."""
     inner, g = structure.bounded, shape[1]
     fill(inner.scores, g, theta, shared, work.bounded.labels)
-    value, bound = best_labelling(inner, g, False, work.bounded)
+    value, bound = best_labelling(inner, g, False, work.bounded)[:2]
     if value == -np.inf or _closed(value, bound):
         return bound
-    arcs = arcs_of(inner, g)
+    arcs = node_arcs(inner, g)
     temperature = _temperature(arcs, bound - value, inner.scores.n_states)
     for r in range(_ROUNDS):
         before = bound

@@ -21,6 +21,7 @@ from structlearn.core.kernels import jitable, kernel
 from structlearn.core.vectors import max_of
 from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.graph.messages import gather
+from structlearn.structures.graph.pair_scores import pair_score
 
 #: A sum of exponentials that is less counts as this.
 _LEAST = 1e-290
@@ -54,12 +55,13 @@ def take_up(table: Any, e: Any, ahead: Any, temperature: Any, sent: Any, smooth:
     for x in range(n_states):
         for y in range(n_states):
             if ahead:
-                second[e, y] = max(second[e, y], sent[x] + table[e, x, y])
+                second[e, y] = max(second[e, y], sent[x] + pair_score(table, e, x, y))
             else:
-                first[e, x] = min(first[e, x], -sent[y] - table[e, x, y])
+                first[e, x] = min(first[e, x], -sent[y] - pair_score(table, e, x, y))
     for x in range(n_states):
         for y in range(n_states):
-            matrix[e, x, y] = exponential((first[e, x] + table[e, x, y] - second[e, y]) / temperature)
+            below = first[e, x] + pair_score(table, e, x, y) - second[e, y]
+            matrix[e, x, y] = exponential(below / temperature)
 
 
 @kernel

@@ -15,6 +15,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import jitable, kernel
+from structlearn.structures.graph.pair_scores import pair_score
 
 #: Less mass than this is a rounding error.
 _NOTHING = 1e-15
@@ -45,8 +46,8 @@ def transport_work(n_states: Any) -> Any:
 
 
 @kernel
-def couple(table: Any, p: Any, q: Any, pi: Any, work: Any) -> None:
-    """pi <- the best coupling of p and q, which sum to the same."""
+def couple(table: Any, e: Any, p: Any, q: Any, pi: Any, work: Any) -> None:
+    """pi <- the best coupling of p and q, which sum to the same, by the scores of edge e."""
     for a in range(p.size):
         for b in range(p.size):
             pi[a, b] = 0.0
@@ -54,7 +55,8 @@ def couple(table: Any, p: Any, q: Any, pi: Any, work: Any) -> None:
     largest = 0.0
     for i in range(n):
         for j in range(m):
-            work.score[i, j], work.mass[i, j] = table[work.state[0, i], work.state[1, j]], 0.0
+            work.score[i, j] = pair_score(table, e, work.state[0, i], work.state[1, j])
+            work.mass[i, j] = 0.0
             largest = max(largest, abs(work.score[i, j]))
     for _ in range(4 * (n + m)):
         j = _best_paths(n, m, _EQUAL * largest, work)
