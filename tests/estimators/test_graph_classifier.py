@@ -138,3 +138,25 @@ def test_isolated_nodes_and_no_edges():
     y = [["up", "down"], ["up"]]
     model = GraphClassifier(regularization=0.1, random_state=0).fit(X, y)
     assert [one.tolist() for one in model.predict(X)] == y
+
+
+def frustrated(rng, n=24):
+    """Triangles whose neighbours avoid each other, with two labels: no labelling pleases all edges."""
+    edges = np.array([(0, 1), (1, 2), (2, 0), (2, 3)])
+    y = [rng.permutation([0, 1, 0, 1]) for _ in range(n)]
+    return [(np.eye(2)[one] + rng.normal(size=(4, 2)), edges) for one in y], y
+
+
+def test_the_local_polytope_is_certified_and_labels_all_the_same(tmp_path):
+    X, y = frustrated(np.random.default_rng(0))
+    options = {"regularization": 0.05, "tol": 1e-3, "random_state": 0, "max_passes": 300}
+    local, exact = (GraphClassifier(polytope=one, **options).fit(X, y) for one in ("local", "marginal"))
+    assert local.certificate_.converged
+    assert not local.certificate_.exact
+    assert local.certificate_.dual >= exact.certificate_.dual - 1e-3  # its losses are no less
+    assert "local polytope" in local.inference_
+    assert all(np.isin(one, [0, 1]).all() for one in local.predict(X))
+    local.save(tmp_path / "local.safetensors")
+    assert structlearn.load(tmp_path / "local.safetensors").polytope == "local"
+    with pytest.raises(ValueError, match="polytope"):
+        GraphClassifier(polytope="cycle").fit(X, y)

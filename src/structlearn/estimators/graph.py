@@ -54,8 +54,8 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
     sequence of convex problems, each with a certificate (see `structlearn.estimators.completion`).
 
     `cost` may be an array of shape (K,),
-    by true label, or (K, K), as [true, predicted], or a mapping from labels. loss="softmax" and "sparsemax"
-    need graphs of small tree-width.
+    by true label, or (K, K), as [true, predicted], or a mapping from labels. loss="softmax"
+    needs graphs of small tree-width.
 
     Parameters
     ----------

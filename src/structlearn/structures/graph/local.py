@@ -24,9 +24,9 @@ from structlearn.structures.cut.graphs import Graph
 from structlearn.structures.graph.bounded import (
     BoundedGraphs,
     BoundedWork,
-    node_arcs,
     best_labelling,
     bounded_workspace,
+    node_arcs,
 )
 from structlearn.structures.graph.elimination import EliminationRecord, elimination_record
 from structlearn.structures.graph.inference import edge_ends, fill, sizes, write
@@ -112,8 +112,8 @@ def _read_bound(arcs: Any, work: Any) -> Any:
     labels, messages = work.bounded.labels, work.bounded.messages
     for e in range(arcs.ends.shape[0]):
         assign(messages.kept[e], messages.message[e])
-    sweep(arcs, True, labels.node, labels.table, 0.0, messages)
-    bound = sweep(arcs, False, labels.node, labels.table, 0.0, messages)
+    sweep(arcs, True, labels.node, labels.table, messages)
+    bound = sweep(arcs, False, labels.node, labels.table, messages)
     for e in range(arcs.ends.shape[0]):
         assign(messages.message[e], messages.kept[e])
     return bound
