@@ -303,3 +303,27 @@ def test_smooth_models_survive_saving(crf, chains, tmp_path):
 def test_running_out_of_passes_warns(iris):
     with pytest.warns(ConvergenceWarning, match="max_passes=2"):
         MulticlassClassifier(loss="softmax", max_passes=2).fit(*iris)
+
+
+def test_softmax_of_two_classes_is_logistic_regression(two):
+    X, y = two
+    models = [
+        BinaryClassifier(loss=loss, tol=1e-8, random_state=0).fit(X, y) for loss in ("softmax", "logistic")
+    ]
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_)
+    np.testing.assert_allclose(
+        models[0].predict_proba(X)[:, 1], 1 / (1 + np.exp(-models[0].decision_function(X)))
+    )
+
+
+def test_sparsemax_of_two_classes(two):
+    """The loss is 1/2 (p - s)^2 - ... of a clipped score s: by the definition, on a grid of p."""
+    X, y = two
+    model = BinaryClassifier(loss="sparsemax", regularization=0.05, tol=1e-9, random_state=0).fit(X, y)
+    scores, gold = model.decision_function(X), (y == model.classes_[1]).astype(float)
+    p = np.linspace(0, 1, 10_001)
+    best = (scores[:, None] * p - 0.5 * p**2).max(axis=1)
+    primal = 0.025 * model.weights_ @ model.weights_ + np.mean(best + 0.5 * gold**2 - scores * gold)
+    np.testing.assert_allclose(model.certificate_.primal, primal, atol=1e-7)
+    probabilities = model.predict_proba(X)
+    np.testing.assert_allclose(probabilities[:, 1], np.clip(scores, 0, 1), atol=1e-9)

@@ -18,7 +18,7 @@ from structlearn.estimators.inputs import canonical_examples
 from structlearn.estimators.rows import ClassEstimator, one_row_each
 from structlearn.estimators.scikit import Table, available_if
 from structlearn.metrics import Outputs
-from structlearn.problem.registry import BINARY
+from structlearn.problem.registry import BINARY, LOSSES
 from structlearn.structures import Cube
 
 if TYPE_CHECKING:
@@ -30,8 +30,9 @@ class BinaryClassifier(ClassEstimator[Cube]):
     """One weight vector: the second class is predicted where <w, x> + b > 0.
 
     With y = +1 for the second class and -1 for the first, the losses are max(0, m - y score) ("hinge", with
-    margin m), log(1 + exp(-y score)) ("logistic") and the averaged perceptron. All are those of a single
-    switch, `Cube(1)`.
+    margin m), log(1 + exp(-y score)) ("softmax", also called "logistic"), its sparse relative ("sparsemax",
+    whose probabilities are exactly 0 or 1 where the score is beyond -1/2 or 1/2) and the averaged
+    perceptron. All are those of a single switch, `Cube(1)`.
 
     Parameters
     ----------
@@ -40,8 +41,8 @@ class BinaryClassifier(ClassEstimator[Cube]):
     solver : str
         For the hinge "auto" is "coordinate-ascent", which maximises the dual over one example's
         coefficient, a box, at a time; also "bcfw", "projected-gradient" (on the whole dual), "subgradient",
-        "stochastic-subgradient", "fw". For "logistic" it is "lbfgs"; also "sdca", "gradient" (solver_options
-        step: "backtracking", "constant", "diminishing"), "proximal".
+        "stochastic-subgradient", "fw". For smooth losses it is "lbfgs"; also "sdca", "gradient"
+        (solver_options step: "backtracking", "constant", "diminishing"), "proximal".
 
     Attributes
     ----------
@@ -110,17 +111,16 @@ class BinaryClassifier(ClassEstimator[Cube]):
         positive = (self.decision_function(X) > 0).astype(np.int64)
         return self.classes_[positive]
 
-    def _logistic(self) -> bool:
-        if self.loss != "logistic":
-            raise AttributeError(f"loss={self.loss!r} has no probabilities; train with loss='logistic'.")
+    def _smooth(self) -> bool:
+        if self.loss not in LOSSES or not LOSSES[self.loss].smooth:
+            raise AttributeError(f"loss={self.loss!r} has no probabilities; train with loss='softmax'.")
         return True
 
-    @available_if(_logistic)
+    @available_if(_smooth)
     def predict_proba(self, X: Table) -> Array:
-        """Probabilities of the two classes, of shape (n, 2)."""
-        from scipy.special import expit
-
-        positive = expit(self.decision_function(X))
+        """Probabilities of the two classes, of shape (n, 2); after sparsemax they may be exactly zero."""
+        scores = self._scores(X)
+        positive = self.structure_.respond(LOSSES[self.loss].regularizer.record(self.structure_), scores)[0]
         return np.column_stack([1 - positive, positive])
 
     def _check_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:

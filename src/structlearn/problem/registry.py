@@ -76,13 +76,14 @@ LOSSES: Registry[LossEntry] = Registry(
             name="softmax",
             omega=f"{_ROOM}:Shannon",
             family="smooth",
-            what="probabilities: a CRF on structures, softmax regression on classes",
+            what="probabilities: a CRF on structures, softmax or logistic regression on classes",
+            outputs=_EVERYWHERE,
         ),
         LossEntry(
             name="logistic",
             omega=f"{_ROOM}:Shannon",
             family="smooth",
-            what="probabilities of two classes: logistic regression",
+            what="another name of softmax, for two classes",
             outputs=(BINARY,),
         ),
         LossEntry(
@@ -90,6 +91,7 @@ LOSSES: Registry[LossEntry] = Registry(
             omega=f"{_ROOM}:SquaredNorm",
             family="smooth",
             what="sparse probabilities: SparseMAP on structures",
+            outputs=_EVERYWHERE,
         ),
         LossEntry(
             name="entmax15",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -15,6 +16,7 @@ from structlearn.storage.atomic import atomic_write
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from structlearn.problem.objective import Objective
 
@@ -94,6 +96,22 @@ class History:
             writer.writerow(self.columns)
             writer.writerows(self._table())
 
+    def plot(self, axes: Axes | None = None, x: str = "passes") -> Axes:
+        """Draw the primal value and the dual bound; the optimum lies in the band between them.
+
+        `x` is "passes", "seconds" or "oracle_calls"; `axes` are Matplotlib's, new ones unless given.
+        """
+        if axes is None:
+            import matplotlib.pyplot as plt
+
+            axes = plt.subplots(layout="constrained")[1]
+        axes.fill_between(self[x], self["dual"], self["primal"], alpha=0.3, label="the optimum is here")
+        axes.plot(self[x], self["primal"], label="primal")
+        axes.plot(self[x], self["dual"], linestyle="--", label="dual")
+        axes.set(xlabel=x.replace("_", " "), ylabel="objective")
+        axes.legend(frameon=False)
+        return axes
+
     def to_frame(self) -> pd.DataFrame:
         """The trace as a pandas DataFrame (pandas is optional)."""
         import pandas as pd
@@ -130,6 +148,14 @@ class Certificate:
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {_plain(value)}" for name, value in self.as_dict().items())
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        rows = (
+            f"<tr><th>{name}</th><td>{escape(_plain(value))}</td></tr>"
+            for name, value in self.as_dict().items()
+        )
+        return f"<table>{''.join(rows)}</table>"
 
 
 def _plain(value: float | str) -> str:
