@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from structlearn.apps.tagging.parameters import CHAIN, SEGMENTS
 from structlearn.apps.tagging.tagger import Tagger
 from structlearn.apps.text.resources import parse_lexicons
-from structlearn.apps.text.templates import default_usual
+from structlearn.apps.text.templates import default_context, default_usual
 
 if TYPE_CHECKING:
     from structlearn.cli.tagging import Tag
@@ -31,6 +31,7 @@ def described_tagger(task: Tag, columns: Sequence[str] = ("word",), templates: s
         clusters=task.clusters,
         vectors=task.vectors,
         usual=_usual(task),
+        context=_context(task),
     )
 
 
@@ -40,6 +41,12 @@ def _usual(task: Tag) -> str:
     return "" if task.usual == NONE else task.usual or of_task or ""
 
 
+def _context(task: Tag) -> int:
+    """Sentences that are near: as many as are asked for, or the task's unless templates are given."""
+    of_task = default_context(task.task) if task.templates is None else 0
+    return of_task if task.context is None else task.context
+
+
 def has_resources(task: Tag) -> bool:
     """Whether a flag asks for derived columns."""
-    return bool(task.lexicon or task.clusters or task.vectors or task.usual)
+    return bool(task.lexicon or task.clusters or task.vectors or task.usual or task.context)

@@ -55,7 +55,7 @@ ITEMS = "crfsuite"
 _READING: dict[str, tuple[str, ...]] = dict.fromkeys(
     [
         *("label", "columns", "templates", "transitions", "min-count", "hash-bits", "keep-names"),
-        *("continue", "with", "constraints", "lexicon", "clusters", "vectors", "usual"),
+        *("continue", "with", "constraints", "lexicon", "clusters", "vectors", "usual", "context"),
     ],
     (),
 )
@@ -95,6 +95,7 @@ class Tag(Task):
     clusters: Path | None = None
     vectors: Path | None = None
     usual: str | None = None
+    context: int | None = None
 
     def check_parameters(self, parameters: dict[str, object]) -> None:
         """The l1 norm alone goes with softmax, which words have without being asked."""
@@ -134,7 +135,9 @@ class Tag(Task):
         constraints = constraints_for(labels, self.constraints, spans=self.spans, error=tokens.error)
         if not self.with_ and self._brings_features(tokens, plan.label):
             if has_resources(self):
-                raise ValueError("--lexicon, --clusters, --vectors and --usual go with columns of words.")
+                raise ValueError(
+                    "--lexicon, --clusters, --vectors, --usual and --context go with columns of words."
+                )
             return self._for_training(read_cells(tokens, tokens.layout.place(plan.label)), constraints)
         tagger = described_tagger(self, plan.columns, plan.templates)
         tagger.set_params(taggers=taggers_with(self.with_, plan) or None)
@@ -166,8 +169,8 @@ class Tag(Task):
         of_columns = (self.columns, self.label, target, self.transitions, self.with_ or None)
         if any(given is not None for given in of_columns) or has_resources(self):
             raise ValueError(
-                "--label, --columns, --transitions, --with, --lexicon, --clusters, --vectors and --usual go "
-                "with column files, not with CRFsuite's."
+                "--label, --columns, --transitions, --with, --lexicon, --clusters, --vectors, --usual and "
+                "--context go with column files, not with CRFsuite's."
             )
         features = TokenFeatures(self.min_count, self.hash_bits, self.keep_names or None)
         file = CrfsuiteFile(path)

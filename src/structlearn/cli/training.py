@@ -222,7 +222,14 @@ class ReadingOptions:
             "see docs/tagging.md]",
         ),
     ] = None
-
+    context: Annotated[
+        int | None,
+        option(
+            "N",
+            "tag, chunk, ner: look for the same word in N sentences to either side, and at what a first pass "
+            "says of it there; 0 for none.  [default: 20 for ner, unless templates are given]",
+        ),
+    ] = None
     continue_: Annotated[
         str | None,
         option(

@@ -9,7 +9,14 @@ from numpy.typing import ArrayLike
 
 from structlearn.apps.tagging.parameters import SEGMENTS, TaggerParameters
 from structlearn.apps.tagging.pipeline import check_taggers, with_predictions
-from structlearn.apps.text import TextFeatures, default_templates, default_usual, parse_templates
+from structlearn.apps.text import (
+    TextFeatures,
+    default_context,
+    default_templates,
+    default_usual,
+    parse_templates,
+)
+from structlearn.apps.text.context import check_context, first_features
 from structlearn.apps.text.resources import DerivedColumns, Resources
 from structlearn.core.contract import Array
 from structlearn.data import Tokens
@@ -54,7 +61,9 @@ class FeaturedWords(TaggerParameters):
         resources = self.resources()
         resources.check(self.columns)
         arrays = TokenArrays.of(X)
-        tokens, self.derived_ = resources.learn(self._tokens(X), y)
+        tokens, derived = resources.learn(self._tokens(X), y)
+        first = first_features(derived.completed(templates), self.min_count, self.hash_bits)
+        tokens, self.derived_ = resources.with_context(tokens, y, derived, first)
         templates = self.derived_.completed(templates)
         self.features_ = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
         self.n_arrays_ = arrays.n_columns
@@ -64,18 +73,19 @@ class FeaturedWords(TaggerParameters):
     def resources(self) -> Resources:
         """Which columns are to be derived, by the parameters or by the task."""
         word = "word" if "word" in self.columns else self.columns[0]
-        of_task = default_usual(word, self.task) if self.templates is None else None
-        usual = of_task if self.usual is None else self.usual
-        whole = self.model == SEGMENTS
-        return Resources(self.lexicons or {}, self.clusters, self.vectors, usual, word, segments=whole)
+        task = self.task if self.templates is None else ""
+        usual = default_usual(word, task) if self.usual is None else self.usual
+        context = default_context(task) if self.context is None else check_context(self.context)
+        beside = {"segments": self.model == SEGMENTS, "context": context}
+        return Resources(self.lexicons or {}, self.clusters, self.vectors, usual, word, **beside)
 
     def _fit_named(self, X: Sequence[Sequence[TokenForm]]) -> Stacked:
         of_words = (self.templates, self.transitions, self.lexicons, self.clusters, self.vectors, self.usual)
-        if len(self.columns) > 1 or any(given is not None for given in of_words):
+        if len(self.columns) > 1 or self.context or any(given is not None for given in of_words):
             raise ValueError(
                 "Tokens that are dicts or lists are features, which columns, templates, transitions, "
-                "lexicons, clusters, vectors and usual do not go with; write a token of several columns as "
-                "a tuple."
+                "lexicons, clusters, vectors, usual and context do not go with; write a token of several "
+                "columns as a tuple."
             )
         self.features_, self.n_arrays_ = TokenFeatures(self.min_count, self.hash_bits, self.keep_names), 0
         return self.features_.fit_transform(X)

@@ -36,6 +36,7 @@ class TaggerParameters(BaseEstimator):
     clusters: str | Path | None = None
     vectors: str | Path | None = None
     usual: Templates | None = None
+    context: int | None = None
     keep_names: bool | None = None
     loss: str = "softmax"
     regularization: float | None = None

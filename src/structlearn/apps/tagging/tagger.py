@@ -55,6 +55,11 @@ class Tagger(StoredTagger, RawText, ConfidentTagger, ExplainedTagger):
     usual : str, list or None
         Templates whose values' usual labels in the training text become the columns ``usual1``, ``usual2``
         ...; "" for none, those of the task unless these or `templates` are given.
+    context : int, optional
+        Sentences to either side in which the same word is looked for: what a first pass says of it there
+        becomes the columns ``nearby`` and ``within`` (see `structlearn.apps.text.context`), so that labels
+        depend on the other sentences of a call, in their order. 0 for none; 20 for "ner" unless `templates`
+        are given. Fewer than 60 sentences with labels teach none.
     transitions : str, list or None
         Templates whose features score pairs of neighbouring labels, too, so that transitions depend on what
         is seen. Each feature takes K * K weights.

@@ -9,7 +9,10 @@ from functools import partial
 from typing import Any
 
 from structlearn.apps.text.clusters import Clusters, StrPath, cluster_vectors, read_clusters
+from structlearn.apps.text.context import COLUMNS as OF_CONTEXT
+from structlearn.apps.text.context import FEWEST, Context, n_known
 from structlearn.apps.text.derived import Derived, Stored, check_name
+from structlearn.apps.text.features import TextFeatures
 from structlearn.apps.text.lexicon import LexiconSource, PhraseList
 from structlearn.apps.text.templates import Template, Templates, parse_templates
 from structlearn.apps.text.usual import UsualLabels
@@ -30,6 +33,7 @@ _KINDS: dict[str, Callable[[Stored], Derived]] = {
     "lexicon": PhraseList.from_stored,
     "clusters": Clusters.from_stored,
     "segments": WholeSegments.from_stored,
+    "context": Context.from_stored,
 }
 _NOTES = list[dict[str, str]]
 
@@ -43,6 +47,7 @@ class Resources:
     usual : templates whose values' usual labels are columns
     word : the column of words
     segments : whether whole segments have features
+    context : sentences to either side in which the same word is looked for
     """
 
     lexicons: Mapping[str, LexiconSource]
@@ -51,13 +56,16 @@ class Resources:
     usual: Templates | None = None
     word: str = "word"
     segments: bool = False
+    context: int = 0
 
     @property
     def names(self) -> list[str]:
         """Names of the columns that will be added."""
         files = [(_CLUSTER, self.clusters), (_VECTOR, self.vectors)]
         usual = UsualLabels.of(self.usual).columns if self.usual else []
-        return [*map(check_name, self.lexicons), *(name for name, file in files if file is not None), *usual]
+        context = OF_CONTEXT if self.context else ()
+        read = [name for name, file in files if file is not None]
+        return [*map(check_name, self.lexicons), *read, *usual, *context]
 
     @property
     def needs(self) -> list[str]:
@@ -89,6 +97,18 @@ class Resources:
             whole.learn(tokens, y)
             parts.append(whole)
         return added, DerivedColumns(tuple(parts))
+
+    def with_context(
+        self, tokens: Tokens, y: Sequence[Any] | None, derived: DerivedColumns, first: TextFeatures
+    ) -> tuple[Tokens, DerivedColumns]:
+        """The same with columns of context, from a first pass by these features.
+
+        Where too few sentences have labels there are none.
+        """
+        if not self.context or y is None or n_known(y) < FEWEST:
+            return tokens, derived
+        part = Context(first, self.word, self.context)
+        return part.learn(tokens, y), DerivedColumns((*derived.parts, part))
 
     def _from_files(self, tokens: Tokens) -> Iterator[Derived]:
         for name, source in self.lexicons.items():
@@ -131,7 +151,9 @@ class DerivedColumns:
         """The parameters of `Tagger` that make them again, but for files of clusters."""
         usual = [part.templates for part in self.parts if isinstance(part, UsualLabels)]
         lexicons = [part for part in self.parts if isinstance(part, PhraseList)]
+        reaches = [part.reach for part in self.parts if isinstance(part, Context)]
         return {
+            "context": reaches[0] if reaches else 0,
             "usual": " ".join(map(str, usual[0])) if usual else "",
             "lexicons": {part.name: [" ".join(one) for one in part.phrases] for part in lexicons} or None,
         }

@@ -51,6 +51,7 @@ _NAME_WORD = (
 )
 _NAME_OTHER = "{0}[-2..2] {0}[-1]&{0} {0}&{0}[1] {0}[-1]&{0}&{0}[1] {0}&{1}.place"
 _NAME_USUAL = "{0} {0}.suffix4 {0}.lower {0}.before"
+_NAME_CONTEXT = 20
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,11 @@ def default_templates(columns: Sequence[str] = ("word",), task: str = "tag") -> 
 def default_usual(word: str = "word", task: str = "tag") -> str | None:
     """Templates whose values' usual labels are columns: of names some, else none."""
     return _NAME_USUAL.format(word) if task == NAMES else None
+
+
+def default_context(task: str = "tag") -> int:
+    """Sentences to either side in which the same word is looked for: of names 20, else none."""
+    return _NAME_CONTEXT if task == NAMES else 0
 
 
 def _expanded(text: str) -> Iterator[Template]:

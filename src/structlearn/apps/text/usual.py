@@ -77,7 +77,7 @@ class UsualLabels:
 
     def learn(self, tokens: Tokens, labels: Sequence[Any]) -> Tokens:
         """Learn from a training text, and add to it columns that do not see the labels of their block."""
-        flat = [_text(label) for sentence in labels for label in sentence]
+        flat = [known_text(label) for sentence in labels for label in sentence]
         self.labels = sorted({label for label in flat if label is not None})
         place: dict[str | None, int] = {label: k for k, label in enumerate(self.labels)}
         y = np.array([place.get(label, -1) for label in flat], dtype=np.int64)
@@ -155,7 +155,7 @@ class UsualLabels:
         return self
 
 
-def _text(label: object) -> str | None:
+def known_text(label: object) -> str | None:
     """A label as text; None where it is not known (or only a set of which it is one)."""
     return None if label is None or isinstance(label, set | frozenset | list | tuple) else str(label)
 

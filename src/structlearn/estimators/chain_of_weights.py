@@ -1,0 +1,23 @@
+"""A chain that predicts, made of its weights alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.estimators.chain import ChainClassifier
+
+
+def chain_of(labels: Sequence[str], n_features: int, weights: Array) -> ChainClassifier:
+    """The chain of sorted labels that was fitted to these weights; ValueError if they are none of such."""
+    chain = ChainClassifier(loss="softmax")
+    if len(labels) < 2 or list(labels) != sorted(set(labels)):
+        raise ValueError("the labels of its chain are not distinct and sorted")
+    chain.classes_, chain.n_features_in_ = np.array(labels), n_features
+    chain.structure_ = chain._new_structure()
+    if weights.size not in chain._weight_counts() or not np.isfinite(weights).all():
+        raise ValueError(f"its {weights.size} numbers are no weights of {n_features} features")
+    chain.weights_ = weights.astype(np.float64)
+    return chain
