@@ -32,6 +32,7 @@ def described_tagger(task: Tag, columns: Sequence[str] = ("word",), templates: s
         vectors=task.vectors,
         usual=_usual(task),
         context=_context(task),
+        span_lexicon=task.span_lexicon,
     )
 
 
@@ -49,4 +50,5 @@ def _context(task: Tag) -> int:
 
 def has_resources(task: Tag) -> bool:
     """Whether a flag asks for derived columns."""
-    return bool(task.lexicon or task.clusters or task.vectors or task.usual or task.context)
+    lexicon = task.lexicon or task.span_lexicon
+    return bool(lexicon or task.clusters or task.vectors or task.usual or task.context)

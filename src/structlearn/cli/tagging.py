@@ -55,7 +55,17 @@ ITEMS = "crfsuite"
 _READING: dict[str, tuple[str, ...]] = dict.fromkeys(
     [
         *("label", "columns", "templates", "transitions", "min-count", "hash-bits", "keep-names"),
-        *("continue", "with", "constraints", "lexicon", "clusters", "vectors", "usual", "context"),
+        *(
+            "continue",
+            "with",
+            "constraints",
+            "lexicon",
+            "clusters",
+            "vectors",
+            "usual",
+            "context",
+            "span-lexicon",
+        ),
     ],
     (),
 )
@@ -96,6 +106,7 @@ class Tag(Task):
     vectors: Path | None = None
     usual: str | None = None
     context: int | None = None
+    span_lexicon: bool = False
 
     def check_parameters(self, parameters: dict[str, object]) -> None:
         """The l1 norm alone goes with softmax, which words have without being asked."""

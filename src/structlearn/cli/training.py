@@ -203,6 +203,13 @@ class ReadingOptions:
             "NAME=FILE", "tag, chunk, ner: a list of phrases, one a line, as the column NAME. Repeatable."
         ),
     ] = None
+    span_lexicon: Annotated[
+        bool,
+        switch(
+            "--span-lexicon",
+            "tag, chunk, ner: phrases that are spans of the training text are a lexicon, the column spans.",
+        ),
+    ] = False
     clusters: Annotated[
         Path | None,
         option("FILE", "tag, chunk, ner: word clusters (bits word count, or word cluster) as a column."),

@@ -136,6 +136,14 @@ class Tokens:
         """Number of tokens."""
         return int(self.lengths.sum())
 
+    def some(self, sentences: np.ndarray) -> Tokens:
+        """Some of the sentences, by their numbers in rising order, without what belongs to a file."""
+        there = np.zeros(len(self), dtype=bool)
+        there[sentences] = True
+        tokens = np.repeat(there, self.lengths)
+        columns = {name: Column(codes[tokens], strings) for name, (codes, strings) in self.columns.items()}
+        return Tokens(columns, self.lengths[there], self.aliases)
+
     def column(self, name: str) -> Column:
         """The column of a name, an alias or a number; DataError if there is none."""
         name = self.aliases.get(name, name)

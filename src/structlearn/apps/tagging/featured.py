@@ -76,16 +76,21 @@ class FeaturedWords(TaggerParameters):
         task = self.task if self.templates is None else ""
         usual = default_usual(word, task) if self.usual is None else self.usual
         context = default_context(task) if self.context is None else check_context(self.context)
-        beside = {"segments": self.model == SEGMENTS, "context": context}
+        beside = {"segments": self.model == SEGMENTS, "context": context, "span_lexicon": self.span_lexicon}
         return Resources(self.lexicons or {}, self.clusters, self.vectors, usual, word, **beside)
 
     def _fit_named(self, X: Sequence[Sequence[TokenForm]]) -> Stacked:
         of_words = (self.templates, self.transitions, self.lexicons, self.clusters, self.vectors, self.usual)
-        if len(self.columns) > 1 or self.context or any(given is not None for given in of_words):
+        if (
+            len(self.columns) > 1
+            or self.context
+            or self.span_lexicon
+            or any(given is not None for given in of_words)
+        ):
             raise ValueError(
                 "Tokens that are dicts or lists are features, which columns, templates, transitions, "
-                "lexicons, clusters, vectors, usual and context do not go with; write a token of several "
-                "columns as a tuple."
+                "lexicons, span_lexicon, clusters, vectors, usual and context do not go with; write a token "
+                "of several columns as a tuple."
             )
         self.features_, self.n_arrays_ = TokenFeatures(self.min_count, self.hash_bits, self.keep_names), 0
         return self.features_.fit_transform(X)

@@ -37,6 +37,7 @@ class TaggerParameters(BaseEstimator):
     vectors: str | Path | None = None
     usual: Templates | None = None
     context: int | None = None
+    span_lexicon: bool = False
     keep_names: bool | None = None
     loss: str = "softmax"
     regularization: float | None = None

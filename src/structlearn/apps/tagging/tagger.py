@@ -49,6 +49,8 @@ class Tagger(StoredTagger, RawText, ConfidentTagger, ExplainedTagger):
         answers are IOB2. transitions, constraints, penalty and warm_start go with chains.
     lexicons : dict, optional
         Lists of phrases, or files of a phrase a line, by names: columns that say where the phrases are.
+    span_lexicon : bool
+        Whether phrases that are spans of the training text are a lexicon, too, the column ``spans``.
     clusters, vectors : path, optional
         Files of word clusters (``bits word count`` or ``word cluster``) and of word vectors, of which
         clusters are made: the columns ``cluster`` and ``vector``.

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.apps.text.derived import Stored, with_columns
+from structlearn.apps.text.derived import LearntColumns, Stored, with_columns
 from structlearn.apps.text.features import TextFeatures
 from structlearn.apps.text.nearby import Nearby, longest_nearby, usual_nearby
 from structlearn.apps.text.runs import is_capitalised
@@ -74,24 +74,43 @@ class Context:
         """Each column, its neighbours, and with the place in a run of capitalised words."""
         return " ".join(f"{one}[-1..1] {one}&{self.word}.place" for one in COLUMNS)
 
-    def learn(self, tokens: Tokens, y: Sequence[Any]) -> Tokens:
-        """Learn the first pass from a training text, and add to it columns that do not see its labels."""
+    def learn(self, tokens: Tokens, y: Sequence[Any], learnt: Sequence[LearntColumns] = ()) -> Tokens:
+        """Learn the first pass from a training text, and add to it columns that do not see its labels.
+
+        learnt : what the text has as columns from its labels; each half gets that of the other half
+        """
         known = [[known_text(label) for label in sentence] for sentence in y]
         self.labels = sorted({label for one in known for label in one if label is not None})
-        rows = Stacked(self.features.fit(tokens).transform(tokens), tokens.lengths)
+        self.features.fit(tokens)
         whole = np.array([None not in one for one in known])
         first = np.cumsum(whole) <= whole.sum() // 2
         found: list[Array] = []
         for half in (first, ~first):
-            others = ~half & whole
-            found += _labelled(_taken(rows, others), _chosen(known, others), _taken(rows, half))
-        self.chain = _trained(_taken(rows, whole), _chosen(known, whole))
+            others = np.flatnonzero(~half & whole)
+            found += self._labelled(
+                tokens.some(others), [known[i] for i in others], tokens.some(np.flatnonzero(half)), learnt
+            )
+        those = np.flatnonzero(whole)
+        self.chain = _trained(self._rows(tokens.some(those)), [known[i] for i in those])
         return self._added(tokens, found)
+
+    def _labelled(
+        self, tokens: Tokens, labels: Sequence[Any], others: Tokens, learnt: Sequence[LearntColumns]
+    ) -> list[Array]:
+        """Labels of other sentences by a chain of these; where these have one label alone, that one."""
+        distinct = sorted({label for one in labels for label in one})
+        if len(distinct) < 2:
+            return [np.array(distinct[:1] * n) for n in others.lengths.tolist()]
+        for own in (part.fresh() for part in learnt):
+            tokens, others = own.learn(tokens, labels), own.add(others)
+        return _trained(self._rows(tokens), labels).predict(self._rows(others))
 
     def add(self, tokens: Tokens) -> Tokens:
         """A text with the columns."""
-        rows = Stacked(self.features.transform(tokens), tokens.lengths)
-        return self._added(tokens, self.chain.predict(rows) if len(tokens) else [])
+        return self._added(tokens, self.chain.predict(self._rows(tokens)) if len(tokens) else [])
+
+    def _rows(self, tokens: Tokens) -> Stacked:
+        return Stacked(self.features.transform(tokens), tokens.lengths)
 
     def _added(self, tokens: Tokens, found: Sequence[Array]) -> Tokens:
         sentences = [one.tolist() for one in found]
@@ -154,25 +173,8 @@ def first_features(templates: Sequence[Template], min_count: int, hash_bits: int
     return TextFeatures(own, max(min_count, MIN_COUNT), hash_bits)
 
 
-def _taken(rows: Stacked, mask: Array) -> Stacked:
-    """Some of the sentences."""
-    return Stacked(rows.rows[np.repeat(mask, rows.lengths)], rows.lengths[mask])
-
-
-def _chosen(labels: Sequence[Any], mask: Array) -> list[Any]:
-    return [labels[i] for i in np.flatnonzero(mask).tolist()]
-
-
 def _trained(rows: Stacked, labels: Sequence[Sequence[str]]) -> ChainClassifier:
     chain = ChainClassifier(loss="softmax", regularization=1 / len(rows), tol=TOL, random_state=0)
     chain.fit(rows, labels)
     chain.weights_ = chain.weights_.astype(np.float32).astype(np.float64)  # as a model file has them
     return chain
-
-
-def _labelled(rows: Stacked, labels: Sequence[Sequence[str]], others: Stacked) -> list[Array]:
-    """Labels of other sentences by a chain of these; where these have one label alone, that one."""
-    distinct = sorted({label for one in labels for label in one})
-    if len(distinct) < 2:
-        return [np.array(distinct[:1] * n) for n in others.lengths.tolist()]
-    return _trained(rows, labels).predict(others)

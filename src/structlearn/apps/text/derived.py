@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from structlearn.core.contract import Array
 from structlearn.core.wording import quoted
@@ -42,6 +42,16 @@ class Derived(Protocol):
 
     def stored(self) -> Stored:
         """As a model file has it."""
+
+
+class LearntColumns(Derived, Protocol):
+    """Columns that are learnt from labels."""
+
+    def fresh(self) -> LearntColumns:
+        """One that has learnt nothing."""
+
+    def learn(self, tokens: Tokens, labels: Sequence[Any]) -> Tokens:
+        """Learn from a training text, and add to it columns that do not see the labels of their block."""
 
 
 def with_columns(tokens: Tokens, columns: Mapping[str, Column]) -> Tokens:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -57,11 +57,7 @@ class PhraseList:
 
     @cached_property
     def _lengths(self) -> dict[str, list[int]]:
-        """Lengths of the phrases that begin with a word, the longest first."""
-        found: dict[str, set[int]] = {}
-        for phrase in self.phrases:
-            found.setdefault(phrase[0], set()).add(len(phrase))
-        return {word: sorted(lengths, reverse=True) for word, lengths in found.items()}
+        return lengths_of(self.phrases)
 
     def add(self, tokens: Tokens) -> Tokens:
         """A text with the column."""
@@ -79,13 +75,7 @@ class PhraseList:
 
     def matches(self, words: Sequence[str]) -> Iterator[tuple[int, int]]:
         """(first, last + 1) of phrases from left to right, the longest at each place; they do not overlap."""
-        at = 0
-        while at < len(words):
-            lengths = (n for n in self._lengths.get(words[at], ()) if at + n <= len(words))
-            n = next((n for n in lengths if tuple(words[at : at + n]) in self.phrases), 0)
-            if n:
-                yield at, at + n
-            at += max(n, 1)
+        return longest_matches(words, self._lengths, self.phrases.__contains__)
 
     def stored(self) -> Stored:
         """As a model file has it."""
@@ -119,6 +109,27 @@ class PhraseList:
         if sum(map(len, phrases)) > MOST_WORDS:
             raise DataError(f"{place} holds more than {MOST_WORDS:,} words; keep the most useful phrases.")
         return cls(name, word, phrases)
+
+
+def lengths_of(phrases: Iterable[Phrase]) -> dict[str, list[int]]:
+    """Lengths of the phrases that begin with a word, the longest first."""
+    found: dict[str, set[int]] = {}
+    for phrase in phrases:
+        found.setdefault(phrase[0], set()).add(len(phrase))
+    return {word: sorted(lengths, reverse=True) for word, lengths in found.items()}
+
+
+def longest_matches(
+    words: Sequence[str], lengths: Mapping[str, Sequence[int]], known: Callable[[Phrase], bool]
+) -> Iterator[tuple[int, int]]:
+    """(first, last + 1) of known phrases from left to right, the longest at each place, without overlap."""
+    at = 0
+    while at < len(words):
+        possible = (n for n in lengths.get(words[at], ()) if at + n <= len(words))
+        n = next((n for n in possible if known(tuple(words[at : at + n]))), 0)
+        if n:
+            yield at, at + n
+        at += max(n, 1)
 
 
 def _phrases(lines: Iterable[str]) -> dict[Phrase, None]:

@@ -14,6 +14,7 @@ from structlearn.apps.text.context import FEWEST, Context, n_known
 from structlearn.apps.text.derived import Derived, Stored, check_name
 from structlearn.apps.text.features import TextFeatures
 from structlearn.apps.text.lexicon import LexiconSource, PhraseList
+from structlearn.apps.text.span_lexicon import SpanLexicon
 from structlearn.apps.text.templates import Template, Templates, parse_templates
 from structlearn.apps.text.usual import UsualLabels
 from structlearn.apps.text.whole_segments import WholeSegments
@@ -34,6 +35,7 @@ _KINDS: dict[str, Callable[[Stored], Derived]] = {
     "clusters": Clusters.from_stored,
     "segments": WholeSegments.from_stored,
     "context": Context.from_stored,
+    "span lexicon": SpanLexicon.from_stored,
 }
 _NOTES = list[dict[str, str]]
 
@@ -48,6 +50,7 @@ class Resources:
     word : the column of words
     segments : whether whole segments have features
     context : sentences to either side in which the same word is looked for
+    span_lexicon : whether phrases that are spans of the training text are a column
     """
 
     lexicons: Mapping[str, LexiconSource]
@@ -57,6 +60,7 @@ class Resources:
     word: str = "word"
     segments: bool = False
     context: int = 0
+    span_lexicon: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -65,7 +69,8 @@ class Resources:
         usual = UsualLabels.of(self.usual).columns if self.usual else []
         context = OF_CONTEXT if self.context else ()
         read = [name for name, file in files if file is not None]
-        return [*map(check_name, self.lexicons), *read, *usual, *context]
+        spans = SpanLexicon(self.word).columns if self.span_lexicon else []
+        return [*map(check_name, self.lexicons), *read, *usual, *spans, *context]
 
     @property
     def needs(self) -> list[str]:
@@ -84,17 +89,15 @@ class Resources:
         """A training text with its columns, and what adds them to other texts."""
         parts: list[Derived] = [*self._from_files(tokens)]
         added = DerivedColumns(tuple(parts)).add(tokens)
-        if self.usual:
-            if y is None:
-                raise ValueError("usual labels are learnt from labels: give y.")
-            usual = UsualLabels.of(self.usual)
-            added = usual.learn(added, y)
-            parts.append(usual)
+        if y is None and (self.usual or self.segments or self.span_lexicon):
+            raise ValueError("usual labels, features of segments and spans are learnt from labels: give y.")
+        usual = [UsualLabels.of(self.usual)] if self.usual else []
+        for learnt in [*usual, *([SpanLexicon(self.word)] if self.span_lexicon else [])]:
+            added = learnt.learn(added, y or ())
+            parts.append(learnt)
         if self.segments:
-            if y is None:
-                raise ValueError("Features of segments are learnt from labels: give y.")
             whole = WholeSegments(self.word)
-            whole.learn(tokens, y)
+            whole.learn(tokens, y or ())
             parts.append(whole)
         return added, DerivedColumns(tuple(parts))
 
@@ -108,7 +111,8 @@ class Resources:
         if not self.context or y is None or n_known(y) < FEWEST:
             return tokens, derived
         part = Context(first, self.word, self.context)
-        return part.learn(tokens, y), DerivedColumns((*derived.parts, part))
+        learnt = [one for one in derived.parts if isinstance(one, UsualLabels | SpanLexicon)]
+        return part.learn(tokens, y, learnt), DerivedColumns((*derived.parts, part))
 
     def _from_files(self, tokens: Tokens) -> Iterator[Derived]:
         for name, source in self.lexicons.items():
@@ -154,6 +158,7 @@ class DerivedColumns:
         reaches = [part.reach for part in self.parts if isinstance(part, Context)]
         return {
             "context": reaches[0] if reaches else 0,
+            "span_lexicon": any(isinstance(part, SpanLexicon) for part in self.parts),
             "usual": " ".join(map(str, usual[0])) if usual else "",
             "lexicons": {part.name: [" ".join(one) for one in part.phrases] for part in lexicons} or None,
         }

@@ -75,6 +75,10 @@ class UsualLabels:
         """The cells, by their codes: label, share, count; the last is that of new values."""
         return [*(f"{label} {kind}" for label in self.labels for kind in range(_KINDS)), "new"]
 
+    def fresh(self) -> UsualLabels:
+        """One that has learnt nothing."""
+        return UsualLabels(self.templates)
+
     def learn(self, tokens: Tokens, labels: Sequence[Any]) -> Tokens:
         """Learn from a training text, and add to it columns that do not see the labels of their block."""
         flat = [known_text(label) for sentence in labels for label in sentence]

@@ -1,0 +1,141 @@
+"""A lexicon of the training text: phrases that are spans there, found in text longest first.
+
+A token of the training text must not see its own spans, nor those of its document: there, only spans of other
+blocks of successive sentences count, as for usual labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.apps.text.derived import Stored, with_columns
+from structlearn.apps.text.lexicon import Phrase, lengths_of, longest_matches
+from structlearn.apps.text.usual import BLOCK, known_text
+from structlearn.data import Column, Tokens
+from structlearn.estimators.spans import spans
+from structlearn.storage.schema import check_form
+
+_NAME = "spans"
+_OUTSIDE = "O"
+_KIND = "span lexicon"
+_NOTES = {"kind": str, "word": str}
+
+
+class Marked(NamedTuple):
+    """The first and the last block of the training text in which a phrase is a span of some type."""
+
+    first: int
+    last: int
+
+
+@dataclass(eq=False)
+class SpanLexicon:
+    """A column that says where phrases are that are spans of the training text, and of which types.
+
+    B-, I- and L-type for the first, an inner and the last word, U-type for a phrase of one word, else O.
+
+    word : the column to look at
+    phrases : by type, where they are spans
+    """
+
+    word: str
+    phrases: dict[Phrase, dict[str, Marked]] = field(default_factory=dict)
+    _lengths: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that are added."""
+        return [_NAME]
+
+    @property
+    def needs(self) -> list[str]:
+        """Columns that are looked at."""
+        return [self.word]
+
+    @property
+    def default_templates(self) -> str:
+        """The cell, those beside it, and pairs."""
+        return f"{_NAME}[-1..1] {_NAME}[-1]&{_NAME} {_NAME}&{_NAME}[1]"
+
+    def fresh(self) -> SpanLexicon:
+        """One that has learnt nothing."""
+        return SpanLexicon(self.word)
+
+    def learn(self, tokens: Tokens, labels: Sequence[Any]) -> Tokens:
+        """Learn the spans of a training text, and add a column that does not see those of its own block."""
+        self.phrases = {}
+        for i, (words, one) in enumerate(zip(self._sentences(tokens), labels)):
+            for kind, a, b in spans(known_text(label) or _OUTSIDE for label in one):
+                kinds = self.phrases.setdefault(tuple(words[a:b]), {})
+                kinds[kind] = Marked(kinds.get(kind, Marked(i // BLOCK, 0)).first, i // BLOCK)
+        self._lengths = lengths_of(self.phrases)
+        return self._added(tokens, hidden=True)
+
+    def add(self, tokens: Tokens) -> Tokens:
+        """A text with the column."""
+        return self._added(tokens, hidden=False)
+
+    def _added(self, tokens: Tokens, *, hidden: bool) -> Tokens:
+        cells: list[str] = []
+        for i, words in enumerate(self._sentences(tokens)):
+            cells += self._cells(words, i // BLOCK if hidden else None)
+        strings, codes = np.unique(np.array([_OUTSIDE, *cells]), return_inverse=True)
+        return with_columns(tokens, {_NAME: Column(codes[1:].astype(np.int32), strings.tolist())})
+
+    def _cells(self, words: Sequence[str], block: int | None) -> list[str]:
+        cells = [_OUTSIDE] * len(words)
+        for a, b in longest_matches(words, self._lengths, lambda phrase: bool(self.types(phrase, block))):
+            types = "/".join(self.types(tuple(words[a:b]), block))
+            marks = "U" if b == a + 1 else f"B{'I' * (b - a - 2)}L"
+            cells[a:b] = [f"{mark}-{types}" for mark in marks]
+        return cells
+
+    def types(self, phrase: Phrase, block: int | None = None) -> list[str]:
+        """The types of a phrase's spans, in blocks other than this one."""
+        own = Marked(block, block) if block is not None else None
+        return sorted(kind for kind, where in self.phrases.get(phrase, {}).items() if where != own)
+
+    def _sentences(self, tokens: Tokens) -> list[list[str]]:
+        column = tokens.column(self.word)
+        words = [column.strings[code] for code in column.codes.tolist()]
+        ends = np.concatenate([[0], np.cumsum(tokens.lengths)]).tolist()
+        return [words[a:b] for a, b in pairwise(ends)]
+
+    def stored(self) -> Stored:
+        """As a model file has it."""
+        types = sorted({kind for kinds in self.phrases.values() for kind in kinds})
+        marked = np.array([[kind in kinds for kind in types] for kinds in self.phrases.values()])
+        words = [word for phrase in self.phrases for word in phrase]
+        arrays = {
+            "marked": marked.astype(np.uint8).reshape(len(self.phrases), len(types)),
+            "lengths": np.array([len(phrase) for phrase in self.phrases], dtype=np.int64),
+        }
+        return Stored({"kind": _KIND, "word": self.word}, {"types": types, "words": words}, arrays)
+
+    @classmethod
+    def from_stored(cls, stored: Stored) -> SpanLexicon:
+        """The inverse of `stored`; ValueError if it is none."""
+        check_form(stored.notes, _NOTES, "derived")
+        types, words = stored.texts["types"], stored.texts["words"]
+        marked, lengths = stored.arrays["marked"], stored.arrays["lengths"]
+        if (
+            lengths.dtype != np.int64
+            or lengths.ndim != 1
+            or (lengths < 1).any()
+            or lengths.sum() != len(words)
+        ):
+            raise ValueError("the phrases of its training text are none")
+        if marked.dtype != np.uint8 or marked.shape != (lengths.size, len(types)):
+            raise ValueError("the types of its phrases are none")
+        ends = np.concatenate([[0], np.cumsum(lengths)]).tolist()
+        nowhere = Marked(0, 0)
+        phrases = {
+            tuple(words[a:b]): {kind: nowhere for kind, there in zip(types, row) if there}
+            for (a, b), row in zip(pairwise(ends), marked.tolist())
+        }
+        return cls(stored.notes["word"], phrases, lengths_of(phrases))
