@@ -1,7 +1,7 @@
 """Names: how the defaults of `train ner` were chosen inside esp.train, and what they give on held-out files.
 
-python benchmarks/names.py choose    each half of esp.train tagged by a model of the other half
-python benchmarks/names.py report    esp.testa, CoNLL-2000's test file and EWT dev, once, with the defaults
+python benchmarks/names.py choose [TRIAL ...]   each half of esp.train tagged by a model of the other half
+python benchmarks/names.py report               esp.testa, CoNLL-2000's test file and EWT dev, once, with the defaults
 """
 
 from __future__ import annotations
@@ -12,23 +12,34 @@ import time
 from common import DATA, machine
 
 from structlearn.apps.tagging import Tagger, default_templates, span_scores, spans
-from structlearn.apps.text import default_usual
+from structlearn.apps.text import context, default_usual
 from structlearn.data import read_tokens, split_rows
 
 COLUMNS = ("word", "pos")
 OLD, NEW, USUAL = default_templates(COLUMNS), default_templates(COLUMNS, "ner"), default_usual(task="ner")
+FIRST = context.MIN_COUNT, context.TOL
 SHORT = " ".join(one for one in NEW.split() if "quoted" not in one and "lower[-4" not in one)
+#: parameters of `Tagger`, and `times` (regularization * n), `bioes`, `first` (see `tried`)
 TRIALS = {
     "defaults of tag": {"templates": OLD, "usual": ""},
     "templates of ner": {"templates": NEW, "usual": ""},
     "old templates, usual labels of words": {"templates": OLD, "usual": "word"},
     "old templates, usual labels of ner": {"templates": OLD, "usual": USUAL},
     "without quotations and far words": {"templates": SHORT, "usual": USUAL},
+    "without context": {"task": "ner", "context": 0},
+    "without context, regularization 2 / n": {"task": "ner", "context": 0, "times": 2.0},
+    "without context, regularization 0.5 / n": {"task": "ner", "context": 0, "times": 0.5},
+    "without context, min_count 2": {"task": "ner", "context": 0, "min_count": 2},
+    "without context, B, I, E, S, O": {"task": "ner", "context": 0, "bioes": True},
+    "without context, span lexicon": {"task": "ner", "context": 0, "span_lexicon": True},
+    "context 10": {"task": "ner", "context": 10},
     "defaults of ner": {"task": "ner"},
-    "regularization 2 / n": {"task": "ner", "times": 2.0},
-    "regularization 0.5 / n": {"task": "ner", "times": 0.5},
-    "min_count 2": {"task": "ner", "min_count": 2},
-    "B, I, E, S, O": {"task": "ner", "bioes": True},
+    "context 40": {"task": "ner", "context": 40},
+    "first pass to a gap of 0.01, all features": {"task": "ner", "first": (1, 0.01)},
+    "first pass to a gap of 0.2, min_count 3": {"task": "ner", "first": (3, 0.2)},
+    "span lexicon": {"task": "ner", "span_lexicon": True},
+    "segments, without context": {"task": "ner", "context": 0, "model": "segments"},
+    "segments": {"task": "ner", "model": "segments"},
 }
 
 
@@ -48,9 +59,10 @@ def with_ends(labels):
     return found
 
 
-def tried(X, y, *, times=1.0, bioes=False, **parameters):
-    """F1 of the halves, each tagged by a model of the other."""
+def tried(X, y, *, times=1.0, bioes=False, first=None, **parameters):
+    """F1 of the halves, each tagged by a model of the other; `first` is min_count and gap of the first pass."""
     half = len(X) // 2
+    context.MIN_COUNT, context.TOL = first or FIRST
     gold, found = [], []
     for train, test in ((slice(half), slice(half, None)), (slice(half, None), slice(half))):
         labels = [with_ends(one) for one in y[train]] if bioes else y[train]
@@ -61,22 +73,24 @@ def tried(X, y, *, times=1.0, bioes=False, **parameters):
     return 100 * span_scores(gold, found)["all"].f1
 
 
-def choose():
+def choose(names):
     X, y = read(DATA / "conll2002" / "esp.train.gz")
-    for name, parameters in TRIALS.items():
+    for name in names or TRIALS:
         used = time.process_time()
-        f1 = tried(X, y, **parameters)
+        f1 = tried(X, y, **TRIALS[name])
         print(f"{name:40} F1 {f1:.2f}   {time.process_time() - used:.0f} s of the processor", flush=True)
 
 
-def report():
+def report(_):
+    spanish = "conll2002/esp.train.gz", "conll2002/esp.testa.gz"
     files = {
-        "names": ("ner", "conll2002/esp.train.gz", "conll2002/esp.testa.gz"),
-        "chunks": ("chunk", "conll2000/train.txt.gz", "conll2000/test.txt.gz"),
+        "names": ("ner", "chain", *spanish),
+        "names, segments": ("ner", "segments", *spanish),
+        "chunks": ("chunk", "chain", "conll2000/train.txt.gz", "conll2000/test.txt.gz"),
     }
-    for name, (task, train, test) in files.items():
+    for name, (task, model, train, test) in files.items():
         used = time.process_time()
-        tagger = Tagger(columns=COLUMNS, task=task, random_state=0).fit(*read(DATA / train))
+        tagger = Tagger(columns=COLUMNS, task=task, model=model, random_state=0).fit(*read(DATA / train))
         spent = time.process_time() - used
         X, y = read(DATA / test)
         scores = span_scores(y, [one.tolist() for one in tagger.predict(X)])
@@ -89,4 +103,4 @@ def report():
 
 if __name__ == "__main__":
     print(f"# Names\n# {machine()}, {time.strftime('%Y-%m-%d')}")
-    {"choose": choose, "report": report}[sys.argv[1]]()
+    {"choose": choose, "report": report}[sys.argv[1]](sys.argv[2:])

@@ -76,8 +76,16 @@ class FeaturedWords(TaggerParameters):
         task = self.task if self.templates is None else ""
         usual = default_usual(word, task) if self.usual is None else self.usual
         context = default_context(task) if self.context is None else check_context(self.context)
-        beside = {"segments": self.model == SEGMENTS, "context": context, "span_lexicon": self.span_lexicon}
-        return Resources(self.lexicons or {}, self.clusters, self.vectors, usual, word, **beside)
+        return Resources(
+            self.lexicons or {},
+            self.clusters,
+            self.vectors,
+            usual,
+            word,
+            segments=self.model == SEGMENTS,
+            context=context,
+            span_lexicon=self.span_lexicon,
+        )
 
     def _fit_named(self, X: Sequence[Sequence[TokenForm]]) -> Stacked:
         of_words = (self.templates, self.transitions, self.lexicons, self.clusters, self.vectors, self.usual)

@@ -50,7 +50,7 @@ class RawText:
         """
         tagger = cast("Tagger", self)
         check_words(tagger)
-        return (_tagged(tagger, passage) for passage in passages(pieces, TOKENIZERS.named(tokenizer)))
+        return _tagged_stream(tagger, passages(pieces, TOKENIZERS.named(tokenizer)))
 
 
 def check_words(tagger: Tagger) -> None:
@@ -74,11 +74,22 @@ def check_words(tagger: Tagger) -> None:
         )
 
 
-def _tagged(tagger: Tagger, passage: Passage) -> list[list[TaggedToken]]:
+def _tagged_stream(tagger: Tagger, found: Iterator[Passage]) -> Iterator[list[list[TaggedToken]]]:
+    """Passage by passage; where context counts, beside the last sentences of those before."""
+    before: list[list[str]] = []
+    reach = tagger.derived_.context
+    for passage in found:
+        yield _tagged(tagger, passage, before)
+        if reach:
+            before = [*before, *_words(tagger, passage)][-reach:]
+
+
+def _tagged(tagger: Tagger, passage: Passage, before: Sequence[list[str]] = ()) -> list[list[TaggedToken]]:
+    """The sentences of a passage, after others that are not told."""
     text, sentences, offset = passage
     if not sentences:
         return []
-    found = tagger.predict(_words(tagger, passage))
+    found = tagger.predict([*before, *_words(tagger, passage)])[len(before) :]
     return [
         [
             TaggedToken(text[a:b], str(label), offset + a, offset + b)

@@ -7,6 +7,7 @@ so the model learns how far such labels are to be trusted in text that it has no
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.apps.text.derived import LearntColumns, Stored, with_columns
+from structlearn.apps.text.derived import LearntColumns, Stored, read_strings, with_columns
 from structlearn.apps.text.features import TextFeatures
 from structlearn.apps.text.nearby import Nearby, longest_nearby, usual_nearby
 from structlearn.apps.text.runs import is_capitalised
@@ -79,7 +80,7 @@ class Context:
 
         learnt : what the text has as columns from its labels; each half gets that of the other half
         """
-        known = [[known_text(label) for label in sentence] for sentence in y]
+        known: list[list[Any]] = [[known_text(label) for label in sentence] for sentence in y]
         self.labels = sorted({label for one in known for label in one if label is not None})
         self.features.fit(tokens)
         whole = np.array([None not in one for one in known])
@@ -138,7 +139,7 @@ class Context:
             "hash_bits": str(self.features.hash_bits or 0),
         }
         arrays = {"keys": self.features.keys_, "weights": self.chain.weights_.astype(np.float32)}
-        return Stored(notes, {"labels": self.labels}, arrays)
+        return Stored(notes, {"labels": [json.dumps(self.labels)]}, arrays)
 
     @classmethod
     def from_stored(cls, stored: Stored) -> Context:
@@ -150,7 +151,7 @@ class Context:
         if keys.dtype != np.uint64 or keys.ndim != 1 or weights.dtype != np.float32 or weights.ndim != 1:
             raise ValueError("its context is no first pass")
         features = TextFeatures(notes["templates"], hash_bits=int(notes["hash_bits"]) or None).with_keys(keys)
-        labels = stored.texts["labels"]
+        labels = read_strings(stored.texts["labels"])
         chain = chain_of(labels, features.n_features, weights)
         return cls(features, notes["word"], int(notes["reach"]), labels, chain)
 
@@ -162,9 +163,9 @@ def check_context(reach: object) -> int:
     return int(reach)
 
 
-def n_known(y: Sequence[Any] | None) -> int:
+def n_known(y: Sequence[Any]) -> int:
     """Sentences of which all labels are known."""
-    return sum(all(known_text(label) is not None for label in one) for one in y or ())
+    return sum(all(known_text(label) is not None for label in one) for one in y)
 
 
 def first_features(templates: Sequence[Template], min_count: int, hash_bits: int | None) -> TextFeatures:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from structlearn.core.contract import Array
 from structlearn.core.wording import quoted
 from structlearn.data import Column, Tokens
+from structlearn.storage.schema import read_json
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -57,6 +58,12 @@ class LearntColumns(Derived, Protocol):
 def with_columns(tokens: Tokens, columns: Mapping[str, Column]) -> Tokens:
     """A text with more columns."""
     return replace(tokens, columns={**tokens.columns, **columns})
+
+
+def read_strings(lines: Sequence[str]) -> list[str]:
+    """The strings of a text that is one line of JSON; ValueError if it is none."""
+    (line,) = lines
+    return read_json(line, list[str], "derived")
 
 
 def check_name(name: str) -> str:

@@ -86,10 +86,11 @@ def longest_nearby(nearby: Nearby, sentences: Iterable[Sequence[str]], labels: S
 
     sentences : their labels, of which `labels` are the distinct ones
     """
-    cells = [cell for one in sentences for cell in _in_spans(one, SpanReading(labels))]
-    table = sorted(set(cells) - {None}, key=lambda cell: (cell[2], cell))
+    reading = SpanReading(labels)
+    cells = [cell for one in sentences for cell in _in_spans(one, reading)]
+    table = sorted({cell for cell in cells if cell is not None})
     place = {cell: code for code, cell in enumerate(table)}
-    codes = np.array([place.get(cell, -1) for cell in cells], dtype=np.int64)
+    codes = np.array([-1 if cell is None else place[cell] for cell in cells], dtype=np.int64)
     found = np.full(nearby.order.size, len(table))  # in no span
     for length in range(1, _LONGEST + 1):
         best, _ = nearby.most(codes, [code for cell, code in place.items() if cell[2] == length])

@@ -11,7 +11,7 @@ from typing import Any
 from structlearn.apps.text.clusters import Clusters, StrPath, cluster_vectors, read_clusters
 from structlearn.apps.text.context import COLUMNS as OF_CONTEXT
 from structlearn.apps.text.context import FEWEST, Context, n_known
-from structlearn.apps.text.derived import Derived, Stored, check_name
+from structlearn.apps.text.derived import Derived, LearntColumns, Stored, check_name
 from structlearn.apps.text.features import TextFeatures
 from structlearn.apps.text.lexicon import LexiconSource, PhraseList
 from structlearn.apps.text.span_lexicon import SpanLexicon
@@ -91,13 +91,12 @@ class Resources:
         added = DerivedColumns(tuple(parts)).add(tokens)
         if y is None and (self.usual or self.segments or self.span_lexicon):
             raise ValueError("usual labels, features of segments and spans are learnt from labels: give y.")
-        usual = [UsualLabels.of(self.usual)] if self.usual else []
-        for learnt in [*usual, *([SpanLexicon(self.word)] if self.span_lexicon else [])]:
-            added = learnt.learn(added, y or ())
+        for learnt in self._from_labels():
+            added = learnt.learn(added, [] if y is None else y)
             parts.append(learnt)
         if self.segments:
             whole = WholeSegments(self.word)
-            whole.learn(tokens, y or ())
+            whole.learn(tokens, [] if y is None else y)
             parts.append(whole)
         return added, DerivedColumns(tuple(parts))
 
@@ -113,6 +112,12 @@ class Resources:
         part = Context(first, self.word, self.context)
         learnt = [one for one in derived.parts if isinstance(one, UsualLabels | SpanLexicon)]
         return part.learn(tokens, y, learnt), DerivedColumns((*derived.parts, part))
+
+    def _from_labels(self) -> Iterator[LearntColumns]:
+        if self.usual:
+            yield UsualLabels.of(self.usual)
+        if self.span_lexicon:
+            yield SpanLexicon(self.word)
 
     def _from_files(self, tokens: Tokens) -> Iterator[Derived]:
         for name, source in self.lexicons.items():
@@ -135,6 +140,11 @@ class DerivedColumns:
             tokens = part.add(tokens)
         return tokens
 
+    @property
+    def context(self) -> int:
+        """Sentences to either side that count."""
+        return max((part.reach for part in self.parts if isinstance(part, Context)), default=0)
+
     def stacked(self, rows: Rows, tokens: Tokens, *, training: bool = False) -> Stacked:
         """Rows of tokens' features and, where whole segments have any, what makes those."""
         whole = [part for part in self.parts if isinstance(part, WholeSegments)]
@@ -155,9 +165,8 @@ class DerivedColumns:
         """The parameters of `Tagger` that make them again, but for files of clusters."""
         usual = [part.templates for part in self.parts if isinstance(part, UsualLabels)]
         lexicons = [part for part in self.parts if isinstance(part, PhraseList)]
-        reaches = [part.reach for part in self.parts if isinstance(part, Context)]
         return {
-            "context": reaches[0] if reaches else 0,
+            "context": self.context,
             "span_lexicon": any(isinstance(part, SpanLexicon) for part in self.parts),
             "usual": " ".join(map(str, usual[0])) if usual else "",
             "lexicons": {part.name: [" ".join(one) for one in part.phrases] for part in lexicons} or None,

@@ -6,6 +6,7 @@ blocks of successive sentences count, as for usual labels.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -13,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.apps.text.derived import Stored, with_columns
+from structlearn.apps.text.derived import Stored, read_strings, with_columns
 from structlearn.apps.text.lexicon import Phrase, lengths_of, longest_matches
 from structlearn.apps.text.usual import BLOCK, known_text
 from structlearn.data import Column, Tokens
-from structlearn.estimators.spans import spans
+from structlearn.estimators.spans import SpanReading
 from structlearn.storage.schema import check_form
 
 _NAME = "spans"
@@ -69,8 +70,10 @@ class SpanLexicon:
     def learn(self, tokens: Tokens, labels: Sequence[Any]) -> Tokens:
         """Learn the spans of a training text, and add a column that does not see those of its own block."""
         self.phrases = {}
-        for i, (words, one) in enumerate(zip(self._sentences(tokens), labels)):
-            for kind, a, b in spans(known_text(label) or _OUTSIDE for label in one):
+        texts = [[known_text(label) or _OUTSIDE for label in one] for one in labels]
+        reading = SpanReading(sorted({label for one in texts for label in one}))
+        for i, (words, one) in enumerate(zip(self._sentences(tokens), texts)):
+            for a, b, kind in reading.read(one):
                 kinds = self.phrases.setdefault(tuple(words[a:b]), {})
                 kinds[kind] = Marked(kinds.get(kind, Marked(i // BLOCK, 0)).first, i // BLOCK)
         self._lengths = lengths_of(self.phrases)
@@ -107,35 +110,26 @@ class SpanLexicon:
         return [words[a:b] for a, b in pairwise(ends)]
 
     def stored(self) -> Stored:
-        """As a model file has it."""
+        """As a model file has it: words may hold any character, so that phrases are lines of JSON."""
         types = sorted({kind for kinds in self.phrases.values() for kind in kinds})
-        marked = np.array([[kind in kinds for kind in types] for kinds in self.phrases.values()])
-        words = [word for phrase in self.phrases for word in phrase]
-        arrays = {
-            "marked": marked.astype(np.uint8).reshape(len(self.phrases), len(types)),
-            "lengths": np.array([len(phrase) for phrase in self.phrases], dtype=np.int64),
-        }
-        return Stored({"kind": _KIND, "word": self.word}, {"types": types, "words": words}, arrays)
+        marked = [[kind in kinds for kind in types] for kinds in self.phrases.values()]
+        table = np.array(marked, dtype=np.uint8).reshape(len(self.phrases), len(types))
+        texts = {"types": [json.dumps(types)], "phrases": [json.dumps(phrase) for phrase in self.phrases]}
+        return Stored({"kind": _KIND, "word": self.word}, texts, {"marked": table})
 
     @classmethod
     def from_stored(cls, stored: Stored) -> SpanLexicon:
         """The inverse of `stored`; ValueError if it is none."""
         check_form(stored.notes, _NOTES, "derived")
-        types, words = stored.texts["types"], stored.texts["words"]
-        marked, lengths = stored.arrays["marked"], stored.arrays["lengths"]
-        if (
-            lengths.dtype != np.int64
-            or lengths.ndim != 1
-            or (lengths < 1).any()
-            or lengths.sum() != len(words)
-        ):
-            raise ValueError("the phrases of its training text are none")
-        if marked.dtype != np.uint8 or marked.shape != (lengths.size, len(types)):
+        types = read_strings(stored.texts["types"])
+        lines, marked = stored.texts["phrases"], stored.arrays["marked"]
+        if marked.dtype != np.uint8 or marked.shape != (len(lines), len(types)):
             raise ValueError("the types of its phrases are none")
-        ends = np.concatenate([[0], np.cumsum(lengths)]).tolist()
         nowhere = Marked(0, 0)
         phrases = {
-            tuple(words[a:b]): {kind: nowhere for kind, there in zip(types, row) if there}
-            for (a, b), row in zip(pairwise(ends), marked.tolist())
+            tuple(read_strings([line])): {kind: nowhere for kind, there in zip(types, row) if there}
+            for line, row in zip(lines, marked.tolist())
         }
+        if () in phrases:
+            raise ValueError("a phrase of its training text is empty")
         return cls(stored.notes["word"], phrases, lengths_of(phrases))
