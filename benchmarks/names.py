@@ -1,7 +1,7 @@
 """Names: how the defaults of `train ner` were chosen inside esp.train, and what they give on held-out files.
 
 python benchmarks/names.py choose [TRIAL ...]   each half of esp.train tagged by a model of the other half
-python benchmarks/names.py report               esp.testa, CoNLL-2000's test file and EWT dev, once, with the defaults
+python benchmarks/names.py report      esp.testa, CoNLL-2000's test file and EWT dev, once, with the defaults
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def with_ends(labels):
 
 
 def tried(X, y, *, times=1.0, bioes=False, first=None, **parameters):
-    """F1 of the halves, each tagged by a model of the other; `first` is min_count and gap of the first pass."""
+    """F1 of the halves, each tagged by a model of the other; `first`: min_count and gap of a first pass."""
     half = len(X) // 2
     context.MIN_COUNT, context.TOL = first or FIRST
     gold, found = [], []

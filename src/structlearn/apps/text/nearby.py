@@ -11,8 +11,8 @@ from structlearn.core.contract import Array
 from structlearn.data import Column
 from structlearn.estimators.spans import SpanReading
 
-#: The cell of a token whose word does not stand nearby, or is not looked for.
-NOWHERE = "-"
+#: The cells of tokens that are not looked for, and of those whose word does not stand nearby.
+NONE, NOWHERE = "", "-"
 #: Shares of the most frequent label, and counts, are told apart at these.
 _SHARES, _COUNTS = (0.6, 0.9), (2, 4)
 #: Lengths of spans, and places in them (from 0), count up to these.
@@ -67,8 +67,8 @@ class Nearby:
     def column(self, cells: Array, strings: list[str], n_tokens: int) -> Column:
         """A column of what is found for the tokens that are looked for, by codes of strings."""
         codes = np.zeros(n_tokens, dtype=np.int32)
-        codes[self.order] = np.where(self.total > 0, cells + 1, 0)
-        return Column(codes, [NOWHERE, *strings])
+        codes[self.order] = np.where(self.total > 0, cells + 2, 1)
+        return Column(codes, [NONE, NOWHERE, *strings])
 
 
 def usual_nearby(nearby: Nearby, codes: Array, labels: Sequence[str]) -> Column:
