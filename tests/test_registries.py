@@ -341,7 +341,7 @@ def test_regression_has_its_own_solvers():
 
 
 def test_commands_take_few_parameters():
-    for command, n_options in ((train, 47), (compare, 26), (aligner.train, 25)):
+    for command, n_options in ((train, 49), (compare, 26), (aligner.train, 25)):
         assert len(inspect.signature(command).parameters) == n_options
         assert len(inspect.signature(inspect.unwrap(command), follow_wrapped=False).parameters) <= 9
 
