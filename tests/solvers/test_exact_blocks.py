@@ -160,3 +160,14 @@ def test_equal_runs_give_equal_bits_wherever_memory_is_found():
             model.fit(csr_matrix(X), y)
         found.add(model.weights_.tobytes())
     assert len(found) == 1
+
+
+@each_problem
+def test_a_settled_state_is_not_evaluated_again(name, monkeypatch):
+    objective, asked = PROBLEMS[name], []
+    primal = objective.primal
+    monkeypatch.setattr(objective, "primal", lambda w: asked.append(w.copy()) or primal(w))
+    found = solve(objective, ExactBlocks(), Stopping(tol=1e-6), seed=0)
+    assert found.certificate.converged
+    assert len(asked) == len(found.history)
+    assert found.certificate.primal == primal(found.w)

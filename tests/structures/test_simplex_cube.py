@@ -256,3 +256,14 @@ def test_entmax_refuses_a_table_of_tables_and_names_forbidden_rows():
         entmax(np.zeros((2, 2, 2)))
     with pytest.raises(ValueError, match="Row 1 forbids every output"):
         entmax([[0.0, 1.0], [-np.inf, -np.inf]])
+
+
+def test_tables_of_switches_are_encoded_as_single_outputs_are():
+    table, shapes = np.array([[0, 1, 1], [0, 0, 0], [1, 0, 0]]), np.full((3, 2), (1, 3))
+    at_once, one_by_one = (Cube(3).encode_many(ys, shapes) for ys in (table, list(table)))
+    for found, expected in zip(at_once, one_by_one):
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match="vector of 4 labels; got shape \\(3,\\)"):
+        Cube(4).encode_many(table, shapes)
+    with pytest.raises(ValueError, match="other values"):
+        Cube(3).encode_many(2 * table, shapes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from typing import Protocol, TypeVar
 
@@ -26,9 +26,22 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()  # looking for the libraries takes milliseconds: once
 
 
-def blas_threads(number: int) -> AbstractContextManager[object]:
-    """A context in which BLAS uses at most so many threads."""
-    return _controller().limit(limits=number, user_api="blas")
+#: The limits that hold now, one inside the other.
+_LIMITS: list[int] = []
+
+
+@contextmanager
+def blas_threads(number: int) -> Iterator[None]:
+    """A context in which BLAS uses at most so many threads; inside one that is as strict, it does nothing."""
+    if _LIMITS and min(_LIMITS) <= number:
+        yield
+        return
+    with _controller().limit(limits=number, user_api="blas"):
+        _LIMITS.append(number)
+        try:
+            yield
+        finally:
+            _LIMITS.remove(number)
 
 
 @contextmanager

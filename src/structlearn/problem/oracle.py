@@ -124,9 +124,10 @@ class Oracle:
 
     def losses(self, w: Array, cost: Array, weight: Array, gold: GoldVertices) -> Losses:
         """sum_i p_i loss_i at the scores Phi_i w + c_i."""
+        is_zero = not w.any()
 
         def one(chunk: Range) -> Losses:
-            theta = self._scores(w, cost, *chunk)
+            theta = self._costs(cost, *chunk).copy() if is_zero else self._scores(w, cost, *chunk)
             shared = self.scoring.shared(w)
             found = self.run(loss_chunk, self.layout, gold, weight, *chunk, theta, shared)
             return Losses(*found)
@@ -177,8 +178,11 @@ class Oracle:
     def _scores(self, w: Array, cost: Array | None, first: int, last: int) -> Array:
         theta = self.scoring.scores(w, first, last)
         if cost is not None:
-            theta += cost[self.scoring.start[first] : self.scoring.start[last]]
+            theta += self._costs(cost, first, last)
         return theta
+
+    def _costs(self, cost: Array, first: int, last: int) -> Array:
+        return cost[self.scoring.start[first] : self.scoring.start[last]]
 
     def each_chunk(
         self, function: Callable[[Range], Found], chunks: list[Range] | None = None

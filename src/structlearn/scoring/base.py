@@ -112,10 +112,18 @@ class Scoring(ABC):
 
     def chunks(self, parts_at_once: int | None = None) -> list[tuple[int, int]]:
         """Ranges of examples of about so many parts each (`PARTS_AT_ONCE`), to be scored at a time."""
-        steps = np.arange(0, self.start[-1], parts_at_once or PARTS_AT_ONCE)
-        ends = np.searchsorted(self.start, steps, side="left")
-        edges = np.unique(np.concatenate([[0], ends, [self.n_examples]]))
-        return [(int(a), int(b)) for a, b in pairwise(edges)]
+        known = self._chunks
+        size = parts_at_once or PARTS_AT_ONCE
+        if size not in known:
+            ends = np.searchsorted(self.start, np.arange(0, self.start[-1], size), side="left")
+            edges = np.unique(np.concatenate([[0], ends, [self.n_examples]]))
+            known[size] = [(int(a), int(b)) for a, b in pairwise(edges)]
+        return known[size]
+
+    @cached_property
+    def _chunks(self) -> dict[int, list[tuple[int, int]]]:
+        """Ranges that were asked for, by their size."""
+        return {}
 
 
 def contiguous(array: Array) -> Array:

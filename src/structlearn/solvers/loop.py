@@ -127,6 +127,8 @@ class _Run(Generic[Kind, State]):
     clock: Stopwatch = field(default_factory=Stopwatch)
     called_off: bool = False
     interrupted: bool = False
+    #: the last state that was evaluated
+    evaluated: State | None = None
     #: the last state that was settled, with its dual point
     settled: tuple[State, DualPoint | None] | None = None
 
@@ -197,7 +199,7 @@ class _Run(Generic[Kind, State]):
             self.settled = self.solver.settle(self.objective, state)
             if self.solver.accumulates:
                 self.best = self.best._replace(dual=Bound(0.0), dual_norm=0.0, rough_dual=0.0)
-            self._evaluate(self.settled[0])
+            self._evaluate(self.settled[0], primal=self.evaluated is not state)
         return self.settled
 
     def _share(self, state: State, passes: float) -> float:
@@ -205,27 +207,35 @@ class _Run(Generic[Kind, State]):
         far = 10 * self.stopping.tol < self.solver.progress(state).estimate < np.inf
         return 1.0 if far and passes < 10 else 0.1
 
-    def _evaluate(self, state: State) -> Best:
-        """Keep the best of each side among the candidates; w = 0 is always one where P means something."""
+    def _evaluate(self, state: State, primal: bool = True) -> Best:
+        """Keep the best of each side among the candidates; w = 0 is always one where P means something.
+
+        Without `primal` their dual values alone: those of a state whose weights were evaluated before.
+        """
         candidates, best = self.solver.candidates(self.objective, state), self.best
         certifies = self.solver.certifies
         if not best.w.size and certifies and candidates[0].w.any():
             candidates = [Candidate(np.zeros_like(candidates[0].w)), *candidates]
         for candidate in candidates:
-            w, known = candidate.w, candidate.primal
-            if known is None and np.array_equal(w, best.w):  # a state that was settled
-                known = best.primal
-            primal = self.objective.primal(w) if known is None else known
-            if not best.w.size or primal < best.primal or not certifies:
-                rounding = self.objective.primal_rounding(w, primal) if certifies else 0.0
-                best = best._replace(w=w.copy(), primal=float(primal), rounding=rounding)
+            if primal:
+                best = self._better(best, candidate)
             if candidate.dual is not None:
                 best = best._replace(rough_dual=max(best.rough_dual, sum(candidate.dual)))
                 if candidate.dual.value > best.dual.value:
                     best = best._replace(dual=candidate.dual, dual_norm=candidate.dual_norm)
             self.extra.update(candidate.extra)
         self.best = self._trusted(best, state) if certifies else best
+        self.evaluated = state
         return self.best
+
+    def _better(self, best: Best, candidate: Candidate) -> Best:
+        """The better one of two primal values; where none is certified, the later one."""
+        w, value, certifies = candidate.w, candidate.primal, self.solver.certifies
+        value = self.objective.primal(w) if value is None else value
+        if best.w.size and value >= best.primal and certifies:
+            return best
+        rounding = self.objective.primal_rounding(w, value) if certifies else 0.0
+        return best._replace(w=w.copy(), primal=float(value), rounding=rounding)
 
     def _trusted(self, best: Best, state: State) -> Best:
         """A gap below zero is a proof that an answer of the oracle was not maximal: OracleError.

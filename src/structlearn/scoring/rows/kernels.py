@@ -19,7 +19,14 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, kernel, leaf, operation
 from structlearn.core.prefetching import CACHE_LINE, prefetch_line
 from structlearn.core.vectors import longest_range
-from structlearn.scoring.rows.storage import DenseRows, SparseRows, entry, extent, row_product
+from structlearn.scoring.rows.storage import (
+    DenseRows,
+    SparseRows,
+    entry,
+    extent,
+    row_product,
+    score_row,
+)
 
 #: Up to this length ||Phi^T delta||^2 comes from the stored Gram matrix of the rows.
 LONGEST_GRAM = 256
@@ -59,13 +66,8 @@ def rows_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
     d, n = scoring.n_features, scoring.n_labels
     a = scoring.first[i]
     length = scoring.first[i + 1] - a
-    if n == 1:  # a single label: the long loop is the one over features
-        for t in range(length):
-            theta[t] = _dot(scoring.rows, a + t, w)
-    else:
-        W = w[: d * n].reshape(d, n)
-        for t in range(length):
-            _score_row(scoring.rows, a + t, W, theta[t * n : (t + 1) * n])
+    for t in range(length):
+        score_row(scoring.rows, a + t, w, 0, n, theta[t * n : (t + 1) * n])
     if scoring.intercept:
         constant = w[d * n : (d + 1) * n]
         for t in range(length):
@@ -74,58 +76,19 @@ def rows_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
                 row[k] += constant[k]
 
 
-@leaf
-def _dot(rows: Any, row: Any, w: Any) -> Any:
-    at, size = extent(rows, row)
-    total = 0.0
-    for p in range(size):
-        j, x = entry(rows, at, p)
-        total += x * w[j]
-    return total
-
-
-@leaf
-def _score_row(rows: Any, row: Any, W: Any, theta: Any) -> None:
-    """theta <- x W for the row x, without the constant.
-
-    Four features at once: one load and one store of theta for all. Faster than BLAS on so few rows.
-    """
-    at, size = extent(rows, row)
-    by_four = size // 4 * 4
-    for k in range(theta.size):
-        theta[k] = 0.0
-    for p in range(0, by_four, 4):
-        j, x = entry(rows, at, p)
-        j1, x1 = entry(rows, at, p + 1)
-        j2, x2 = entry(rows, at, p + 2)
-        j3, x3 = entry(rows, at, p + 3)
-        for k in range(theta.size):
-            theta[k] += x * W[j, k] + x1 * W[j1, k] + x2 * W[j2, k] + x3 * W[j3, k]
-    for p in range(by_four, size):
-        j, x = entry(rows, at, p)
-        for k in range(theta.size):
-            theta[k] += x * W[j, k]
-
-
 @implements(score_subset, LabelledRows)
 @leaf
 def rows_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
     """Row by row: label by label where few are wanted, all at once where they are many."""
     rows, d, n = scoring.rows, scoring.n_features, scoring.n_labels
     a = scoring.first[i]
-    W = w[: d * n].reshape(d, n)
     for t in range(scoring.first[i + 1] - a):
         if not _few(wanted, t * n, n):
-            _score_row(rows, a + t, W, theta[t * n : (t + 1) * n])
+            score_row(rows, a + t, w, 0, n, theta[t * n : (t + 1) * n])
             continue
-        at, size = extent(rows, a + t)
         for k in range(n):
             if wanted[t * n + k]:
-                total = 0.0
-                for p in range(size):
-                    j, x = entry(rows, at, p)
-                    total += x * W[j, k]
-                theta[t * n + k] = total
+                score_row(rows, a + t, w, k, n, theta[t * n + k : t * n + k + 1])
     if scoring.intercept:
         for k in range(theta.size):
             if wanted[k]:

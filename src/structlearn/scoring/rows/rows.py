@@ -62,7 +62,8 @@ class RowScoring(Scoring):
         self.n_labels = n_labels
         self.n_shared = n_shared
         self.intercept = intercept
-        self.isotropic = n_shared == 0 and bool((np.asarray(lengths) == 1).all())
+        self._single = bool((np.asarray(lengths) == 1).all())
+        self.isotropic = n_shared == 0 and self._single
         self.first = starts_of(lengths, X.shape[0])
         self.start = self.first * n_labels
         self.shapes = np.stack([np.diff(self.first), np.full(len(lengths), n_labels)], axis=1)
@@ -91,11 +92,11 @@ class RowScoring(Scoring):
         gram_first = starts(np.where(lengths <= LONGEST_GRAM, lengths**2, 0))
         gram = self.memory.empty(gram_first[-1])
         record = self._bare_record._replace(gram=gram, gram_first=gram_first)
-        if (lengths > 1).any():
+        if not self._single:
             fill_gram(record)
             return record
         for first, last in self.chunks():  # single rows: nothing to compile
-            gram[self.first[first] : self.first[last]] = self._row_squares(first, last)
+            gram[first:last] = self._squares(first, last)
         return record
 
     @property
@@ -142,8 +143,11 @@ class RowScoring(Scoring):
 
     def _row_squares(self, first: int, last: int) -> Array:
         """<x, x> of the rows of a range of examples, the constant included."""
+        return self.record.gram[first:last] if self._single else self._squares(first, last)
+
+    def _squares(self, first: int, last: int) -> Array:
         rows = self._rows(first, last)
-        square = rows * rows if isinstance(rows, np.ndarray) else rows.multiply(rows)
+        square = rows * rows if isinstance(rows, np.ndarray) else rows.power(2)
         return np.asarray(square.sum(axis=1)).ravel() + float(self.intercept)
 
     def _rows(self, first: int, last: int) -> Array | sparse.csr_matrix:

@@ -8,6 +8,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import implements, leaf, operation
+from structlearn.core.products import times_matrix
 
 
 class DenseRows(NamedTuple):
@@ -39,6 +40,13 @@ def row_product(rows: DenseRows | SparseRows, row: int, other: int) -> Any:
     """Inner product of two rows."""
 
 
+@operation
+def score_row(
+    rows: DenseRows | SparseRows, row: int, w: Array, first: int, stride: int, theta: Array
+) -> None:
+    """theta[k] <- sum_j x_j w[first + j stride + k], for the row x."""
+
+
 @implements(extent, DenseRows)
 @leaf
 def _dense_extent(rows: Any, row: Any) -> Any:
@@ -62,6 +70,25 @@ def _dense_entry(rows: Any, at: Any, k: Any) -> Any:
 @leaf
 def _sparse_entry(rows: Any, at: Any, k: Any) -> Any:
     return rows.indices[at + k], rows.data[at + k]
+
+
+@implements(score_row, DenseRows)
+@leaf
+def _dense_scores(rows: Any, row: Any, w: Any, first: Any, stride: Any, theta: Any) -> None:
+    if stride > 1:
+        times_matrix(rows.X[row], None, w, first, stride, theta)
+        return
+    total = 0.0  # a single label: the long loop is the one over features
+    for j in range(rows.X.shape[1]):
+        total += rows.X[row, j] * w[first + j]
+    theta[0] = total
+
+
+@implements(score_row, SparseRows)
+@leaf
+def _sparse_scores(rows: Any, row: Any, w: Any, first: Any, stride: Any, theta: Any) -> None:
+    a, b = rows.indptr[row], rows.indptr[row + 1]
+    times_matrix(rows.data[a:b], rows.indices[a:b], w, first, stride, theta)
 
 
 @implements(row_product, DenseRows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import exp, log, log1p
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from structlearn.core.contract import (
     project,
 )
 from structlearn.core.kernels import implements, leaf
-from structlearn.structures.base import Weights
+from structlearn.structures.base import SparseVertices, Weights
 from structlearn.structures.flat.switches import encode_switches, switch_costs
 from structlearn.structures.registry import count, stored
 from structlearn.structures.rows import LabelRow
@@ -49,6 +50,13 @@ class Cube(LabelRow):
     def encode(self, y: object, shape: Shape | None = None) -> Array:
         """The 0/1 vector `y` itself, checked."""
         return encode_switches(y, self.n_labels)
+
+    def encode_many(self, ys: Iterable[object], shapes: Array) -> SparseVertices:
+        if not isinstance(ys, np.ndarray):
+            return super().encode_many(ys, shapes)
+        example, index = np.nonzero(encode_switches(ys, len(shapes), self.n_labels))
+        start = np.concatenate([[0], np.cumsum(np.bincount(example, minlength=len(shapes)))])
+        return SparseVertices(start, index, np.ones(index.size))
 
     def decode(self, vertex: Array) -> Array:
         return (vertex > 0.5).astype(np.int64)

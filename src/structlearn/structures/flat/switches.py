@@ -8,11 +8,13 @@ from structlearn.core.contract import Array
 from structlearn.structures.base import Weights
 
 
-def encode_switches(y: object, n_labels: int) -> Array:
-    """`y` as a 0/1 vector of floats; ValueError if it is anything else."""
+def encode_switches(y: object, *shape: int) -> Array:
+    """`y` as a 0/1 vector of floats, or as a table of them; ValueError if it is anything else."""
     on = np.asarray(y, dtype=np.float64)
-    if on.shape != (n_labels,):
-        raise ValueError(f"An output is a 0/1 vector of {n_labels} labels; got shape {on.shape}.")
+    if on.shape != shape:
+        raise ValueError(
+            f"An output is a 0/1 vector of {shape[-1]} labels; got shape {on.shape[len(shape) - 1 :]}."
+        )
     if not np.isin(on, (0.0, 1.0)).all():
         raise ValueError("An output is a 0/1 vector; got other values.")
     return on
