@@ -198,7 +198,7 @@ def test_labels_that_cannot_be_are_refused(y, sentence):
 
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
-    [({"connectivity": 6}, "4 or 8"), ({"edge_features": "none"}, "Unknown edge_features 'none'")],
+    [({"connectivity": 5}, "4 or 8"), ({"edge_features": "none"}, "Unknown edge_features 'none'")],
 )
 def test_parameters_that_cannot_be_are_refused(parameters, sentence):
     with pytest.raises(ValueError, match=sentence):

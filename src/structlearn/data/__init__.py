@@ -10,6 +10,7 @@ from structlearn.data.letters import read_letters
 from structlearn.data.libsvm import read_libsvm, write_libsvm
 from structlearn.data.registry import DATA_SETS, data_folder, located
 from structlearn.data.rewriting import filled
+from structlearn.data.superpixels import Superpixels, superpixel_graph
 from structlearn.data.synthetic import make_chains, make_matchings, make_multilabel, make_segmentations
 from structlearn.data.table import Table, read_csv, read_csv_features
 from structlearn.data.text import Lines, check_there, numbered_lines, open_text, write_lines, written_text
@@ -32,6 +33,7 @@ __all__ = [
     "Packed",
     "PackedWriter",
     "Sequences",
+    "Superpixels",
     "Table",
     "Tokens",
     "check_there",
@@ -63,6 +65,7 @@ __all__ = [
     "read_triplets",
     "sequences_of",
     "split_rows",
+    "superpixel_graph",
     "train_test_digit_sequences",
     "write_columns",
     "write_graphs",

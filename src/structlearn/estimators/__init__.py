@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from structlearn.estimators.binary import BinaryClassifier
     from structlearn.estimators.chain import ChainClassifier
     from structlearn.estimators.cut import CutSegmenter
-    from structlearn.estimators.graph import GraphClassifier, GridClassifier
+    from structlearn.estimators.graph import GraphClassifier
+    from structlearn.estimators.grid import GridClassifier
     from structlearn.estimators.matching import MatchingClassifier
     from structlearn.estimators.multiclass import MulticlassClassifier
     from structlearn.estimators.multilabel import MultiLabelClassifier
@@ -41,7 +42,7 @@ __getattr__, __dir__ = names_of(
         "ChainClassifier": "chain",
         "CutSegmenter": "cut",
         "GraphClassifier": "graph",
-        "GridClassifier": "graph",
+        "GridClassifier": "grid",
         "LinearRegressor": "regressor",
         "MatchingClassifier": "matching",
         "MultiLabelClassifier": "multilabel",

@@ -14,7 +14,8 @@ from structlearn.core.memory import Memory
 from structlearn.estimators.base import StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.forms import StoredForm, count, label_array, number
-from structlearn.estimators.graphs import Examples, Images, edge_lengths, read_examples, squared_contrasts
+from structlearn.estimators.graphs import Examples, Images, read_examples, squared_contrasts
+from structlearn.estimators.grids import edge_lengths
 from structlearn.estimators.inputs import (
     as_list,
     check_same_length,
@@ -147,7 +148,8 @@ class CutSegmenter(MappedRows, StructuredEstimator[Cuts]):
         columns = [np.ones(examples.n_edges.sum())]
         if self.edge_features == "contrast":
             columns.append(np.exp(-squared_contrasts(examples) / (2 * (self.contrast_ or 1.0))))
-        rows = np.stack(columns, axis=1) / edge_lengths(examples)[:, None]
+        lengths = np.concatenate([edge_lengths(*one) for one in examples.edge_lists])
+        rows = np.stack(columns, axis=1) / lengths[:, None]
         return rows.astype(examples.nodes.dtype)
 
     def _scoring(self, examples: Examples, nodes: Rows, structure: Cuts) -> GraphScoring:

@@ -23,10 +23,11 @@ from structlearn.estimators.graph_states import (
     labels_of,
     weights_of_nodes,
 )
-from structlearn.estimators.graphs import DIRECTIONS, Examples, Images, edge_directions, read_examples
+from structlearn.estimators.graphs import Examples, Images, read_examples
 from structlearn.estimators.inputs import as_list, check_weights, for_no_examples
 from structlearn.estimators.layout import Pieces, gold_and_cost
 from structlearn.estimators.mapped import MappedRows
+from structlearn.estimators.networks import Attributes, Network, network_arrays, network_labels
 from structlearn.estimators.partial import balanced_known
 from structlearn.estimators.scikit import Rows, check_is_fitted
 from structlearn.metrics import Outputs, sequence_accuracy
@@ -68,6 +69,9 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
     polytope : "marginal" or "local"
         What the loss maximises over in training: all labellings, or their relaxation, whose certificate
         closes where the other may not (`certificate_.exact` is then False). Answers are labellings anyway.
+    node_attributes, edge_attributes : str or sequence of str, optional
+        Of networkx graphs: which attributes are features, numbers or vectors, put beside each other. Nodes
+        are in the order of `graph.nodes`; y may be the name of the attribute that has the labels.
 
     Attributes
     ----------
@@ -96,6 +100,8 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
     pairs: str = "full"
     latent_states: LatentStates = None
     polytope: str = "marginal"
+    node_attributes: Attributes = None
+    edge_attributes: Attributes = None
 
     _stored: ClassVar[StoredForm] = StoredForm(
         {
@@ -124,7 +130,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         X : list of graphs
             Tuples (node features, edges) or (node features, edges, edge features) of arrays of shapes (n, d),
             (E, 2) and (E, k). An edge is a pair of nodes, counted from 0; one that is given twice counts
-            twice. Edges without features have the constant 1.
+            twice. Edges without features have the constant 1. Or networkx graphs (see `node_attributes`).
         y : list of arrays of labels, of shape (n,); `predict` answers in the same form
             -1 or None stands for a label that is not known (hinge and softmax).
         sample_weight : array-like of shape (n_examples,), optional
@@ -132,7 +138,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
             What an error at each node costs, times its `cost`; 1 unless given.
         """
         examples = self._examples(X)
-        self.classes_, codes = labels_of(examples, y)
+        self.classes_, codes = labels_of(examples, network_labels(X, y) if isinstance(y, str) else y)
         self.state_classes_ = classes_of_states(self.latent_states, self.classes_)
         self.__dict__.pop("outer_history_", None)
         weight = check_weights(sample_weight, len(examples.which))
@@ -157,14 +163,17 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         return self
 
     def _examples(self, X: Images) -> Examples:
-        X = as_list(X, "X")
-        for i, one in enumerate(X):
-            if not isinstance(one, tuple):
-                raise ValueError(
-                    f"Example {i} must be a tuple (node features, edges[, edge features]); got "
-                    f"{type(one).__name__} (GridClassifier takes images)."
-                )
-        return read_examples(X, 4)
+        return read_examples([self._as_tuple(one, i) for i, one in enumerate(as_list(X, "X"))], 4)
+
+    def _as_tuple(self, one: object, i: int) -> tuple[ArrayLike, ...]:
+        if isinstance(one, Network):
+            return network_arrays(one, self.node_attributes, self.edge_attributes, f"Graph {i}")
+        if not isinstance(one, tuple):
+            raise ValueError(
+                f"Example {i} must be a tuple (node features, edges[, edge features]), or a networkx graph; "
+                f"got {type(one).__name__} (GridClassifier takes images)."
+            )
+        return one
 
     def _edge_rows(self, examples: Examples) -> Array:
         """Features of all edges: those given, or the constant."""
@@ -223,7 +232,8 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
 
     def score(self, X: Images, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
         """The share of nodes labelled right, of those whose labels are known."""
-        return sequence_accuracy(*known_pairs(y, self.predict(X)), sample_weight)
+        known = network_labels(X, y) if isinstance(y, str) else y
+        return sequence_accuracy(*known_pairs(known, self.predict(X)), sample_weight)
 
     def _read(self, X: Images) -> tuple[Examples, PairwiseGraphs, JointScoring]:
         check_is_fitted(self, "weights_")
@@ -300,41 +310,3 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         table = pair_table(self.pairs, self._n_states)
         weights = self.weights_[self.weights_.size - self._n_pair_weights :].reshape(-1, table.n_parts)
         return table.sign * weights[:, table.index]
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class GridClassifier(GraphClassifier):
-    """One of K labels for each pixel of an image: a `GraphClassifier` whose graphs are grids.
-
-    Parameters
-    ----------
-    connectivity : 4 or 8
-        The neighbours of a pixel.
-    directional : bool
-        Whether each direction (right, down, and with 8 neighbours both diagonals) has tables of its own.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from structlearn import GridClassifier
-    >>> labels = np.array([[0, 0, 1], [0, 2, 1]])
-    >>> image = np.eye(3)[labels]
-    >>> GridClassifier(random_state=0).fit([image], [labels]).predict([image])[0].tolist()
-    [[0, 0, 1], [0, 2, 1]]
-    """
-
-    connectivity: int = 4
-    directional: bool = True
-
-    def _examples(self, X: Images) -> Examples:
-        return read_examples(X, self.connectivity)
-
-    def _edge_rows(self, examples: Examples) -> Array:
-        if examples.edge_features is not None or not self.directional:
-            return super()._edge_rows(examples)
-        return edge_directions(examples, self.connectivity).astype(examples.nodes.dtype)
-
-    def edge_names(self) -> list[str]:
-        """Directions, where they are what edges have."""
-        names = DIRECTIONS[: self.connectivity // 2] if self.directional else ()
-        return list(names) if len(names) == self._n_edge_features else super().edge_names()

@@ -10,16 +10,13 @@ from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.estimators.grids import grid, n_axes
 from structlearn.estimators.inputs import as_list, stack_examples
-from structlearn.structures.cut.graphs import Graph, grid_graph, make_graph
+from structlearn.structures.cut.graphs import Graph, make_graph
 
 #: An image, or the nodes, the edges, and perhaps the edges' features, of a graph.
 Image: TypeAlias = ArrayLike | tuple[ArrayLike, ...]
 Images: TypeAlias = Sequence[Image] | Array
-
-
-#: Steps to the neighbours of a pixel, in the order of the edges.
-DIRECTIONS = ("right", "down", "down right", "down left")
 
 
 class Example(NamedTuple):
@@ -54,6 +51,11 @@ class Examples(NamedTuple):
         return np.array([len(self.graphs[g].edges) for g in self.which])
 
     @property
+    def edge_lists(self) -> list[tuple[Array, tuple[int, ...]]]:
+        """The edges of each example, and the shape of its labels."""
+        return [(self.graphs[g].edges, shape) for g, shape in zip(self.which, self.shapes)]
+
+    @property
     def ends(self) -> Array:
         """Edges of all examples, as rows of `nodes`."""
         first = np.concatenate([[0], np.cumsum(self.n_nodes)])
@@ -62,7 +64,7 @@ class Examples(NamedTuple):
 
 def read_examples(X: Images, connectivity: int) -> Examples:
     """A list of images, (rows, columns, d) arrays, and of graphs, tuples (nodes, edges[, edge features])."""
-    grids: dict[tuple[int, int], Graph] = {}
+    grids: dict[tuple[int, ...], Graph] = {}
     noun = "Graph" if all(isinstance(x, tuple) for x in as_list(X, "X")) else "Image"
     read = [_read_one(x, connectivity, grids, f"{noun} {i}") for i, x in enumerate(X)]
     nodes, _ = stack_examples([one.features for one in read], ndim=2, noun=noun)
@@ -71,21 +73,24 @@ def read_examples(X: Images, connectivity: int) -> Examples:
     return Examples(nodes, graphs, which, given, [one.shape for one in read])
 
 
-def _read_one(x: Image, connectivity: int, grids: dict[tuple[int, int], Graph], name: str) -> Example:
+def _read_one(x: Image, connectivity: int, grids: dict[tuple[int, ...], Graph], name: str) -> Example:
     if isinstance(x, tuple):
         return _read_graph(x, name)
-    if sparse.issparse(x) or np.ndim(x) != 3:
+    if sparse.issparse(x) or np.ndim(x) != n_axes(connectivity) + 1:
+        axes = (
+            "(rows, columns, features)" if n_axes(connectivity) == 2 else "(planes, rows, columns, features)"
+        )
         raise ValueError(
-            f"{name} must be an array of shape (rows, columns, features), or a tuple (node features, edges) "
+            f"{name} must be an array of shape {axes}, or a tuple (node features, edges) "
             f"of a graph; got {np.ndim(x)} axes (a grey image needs a last axis of length 1)."
         )
     pixels = np.asarray(x)
-    shape = pixels.shape[0], pixels.shape[1]
+    shape = pixels.shape[:-1]
     if 0 in shape:
         raise ValueError(f"{name} is empty.")
     if shape not in grids:
-        grids[shape] = grid_graph(shape[0], shape[1], connectivity)
-    return Example(pixels.reshape(-1, pixels.shape[2]), grids[shape], None, shape)
+        grids[shape] = grid(shape, connectivity)
+    return Example(pixels.reshape(-1, pixels.shape[-1]), grids[shape], None, shape)
 
 
 def _read_graph(x: tuple[ArrayLike, ...], name: str) -> Example:
@@ -138,23 +143,3 @@ def squared_contrasts(examples: Examples) -> Array:
     """||x_i - x_j||^2 of every edge, over the node features."""
     nodes, ends = examples.nodes.astype(np.float64, copy=False), examples.ends
     return np.square(nodes[ends[:, 0]] - nodes[ends[:, 1]]).sum(axis=1)
-
-
-def edge_directions(examples: Examples, connectivity: int) -> Array:
-    """One-hot rows of the directions of an image's edges: right, down, and the two diagonals."""
-    directions = []
-    for which, shape in zip(examples.which, examples.shapes):
-        rows, columns = np.divmod(examples.graphs[which].edges, shape[-1])
-        down, right = rows[:, 1] - rows[:, 0], columns[:, 1] - columns[:, 0]
-        directions.append(np.where(down == 0, 0, np.where(right == 0, 1, np.where(right > 0, 2, 3))))
-    return np.eye(connectivity // 2)[np.concatenate(directions)]
-
-
-def edge_lengths(examples: Examples) -> Array:
-    """1, and sqrt 2 for the diagonals of an image."""
-    lengths = []
-    for which, shape in zip(examples.which, examples.shapes):
-        rows, columns = np.divmod(examples.graphs[which].edges, shape[-1])
-        diagonal = (rows[:, 0] != rows[:, 1]) & (columns[:, 0] != columns[:, 1])
-        lengths.append(np.where(diagonal, np.sqrt(2.0), 1.0))
-    return np.concatenate(lengths)

@@ -1,0 +1,54 @@
+"""Labels for the pixels of images and the cells of volumes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.estimators.graph import GraphClassifier
+from structlearn.estimators.graphs import Examples, Images, read_examples
+from structlearn.estimators.grids import direction_names, edge_directions
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GridClassifier(GraphClassifier):
+    """One of K labels for each pixel of an image, or cell of a volume: graphs that are grids.
+
+    X is a list of arrays of shape (rows, columns, d) or, of volumes, (planes, rows, columns, d).
+
+    Parameters
+    ----------
+    connectivity : 4, 8 or 6
+        The neighbours of a pixel, or of a cell of a volume (6).
+    directional : bool
+        Whether each direction (right, down, with 8 neighbours both diagonals, of volumes deep) has tables of
+        its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structlearn import GridClassifier
+    >>> labels = np.array([[0, 0, 1], [0, 2, 1]])
+    >>> image = np.eye(3)[labels]
+    >>> GridClassifier(random_state=0).fit([image], [labels]).predict([image])[0].tolist()
+    [[0, 0, 1], [0, 2, 1]]
+    """
+
+    connectivity: int = 4
+    directional: bool = True
+
+    def _examples(self, X: Images) -> Examples:
+        return read_examples(X, self.connectivity)
+
+    def _edge_rows(self, examples: Examples) -> Array:
+        if examples.edge_features is not None or not self.directional:
+            return super()._edge_rows(examples)
+        rows = [edge_directions(*one, self.connectivity) for one in examples.edge_lists]
+        return np.concatenate(rows).astype(examples.nodes.dtype)
+
+    def edge_names(self) -> list[str]:
+        """Directions, where they are what edges have."""
+        names = direction_names(self.connectivity) if self.directional else []
+        return names if len(names) == self._n_edge_features else super().edge_names()
