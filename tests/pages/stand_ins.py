@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 from typer.testing import CliRunner
 
 from structlearn.cli import app
@@ -94,3 +95,29 @@ def write_numbers(folder: Path) -> None:
     ]
     for name in ("train.csv", "new.csv", "test.csv"):
         (folder / name).write_text("\n".join(lines) + "\n")
+    sets = (f"{a:.3f},{b:.3f},{int(a > 0)},{int(b > 0)}" for a, b, _ in X)
+    (folder / "labels.csv").write_text("\n".join(["a,b,red,green", *sets]) + "\n")
+    (folder / "prices.csv").write_text(
+        "\n".join(["a,b,price", *(f"{a:.3f},{b:.3f},{a - b:.3f}" for a, b, _ in X)]) + "\n"
+    )
+    write_arrays(folder, rng)
+
+
+def write_arrays(folder: Path, rng: np.random.Generator) -> None:
+    """Two matchings, two graphs, and a folder of two images."""
+    links = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]])
+    np.savez(
+        folder / "pairs.npz", features=rng.normal(size=(8, 3)), shapes=np.array([[2, 2], [2, 2]]), links=links
+    )
+    graphs = {
+        "nodes": rng.normal(size=(6, 2)),
+        "edges": np.array([[0, 1], [1, 2], [0, 1], [1, 2]]),
+        "sizes": np.array([[3, 2], [3, 2]]),
+        "labels": np.array([0, 1, 0, 1, 1, 0]),
+    }
+    np.savez(folder / "graphs.npz", **graphs)
+    for name in ("images", "labels"):
+        (folder / "folder" / name).mkdir(parents=True)
+        for k in range(2):
+            pixels = rng.integers(0, 255 if name == "images" else 2, size=(5, 5), dtype=np.uint8)
+            Image.fromarray(pixels).save(folder / "folder" / name / f"{k}.png")

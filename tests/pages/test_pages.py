@@ -3,8 +3,10 @@
 import re
 
 import pytest
-from blocks import ROOT, blocks, commands, run
+from blocks import ROOT, blocks, commands, run, shell
 from stand_ins import write_stand_ins
+
+from structlearn.cli.registry import TASKS
 
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 #: Pages with a test file of their own, which runs their Python and looks at what comes out.
@@ -39,3 +41,10 @@ def anchors(page):
 def test_what_cannot_run_here_is_left_out():
     found = commands("make demo\nstructlearn train tag a.txt \\\n  --out m    # a comment\npip install x\n")
     assert found == ["structlearn train tag a.txt --out m"]
+
+
+@pytest.mark.parametrize("command", [one for entry in TASKS.values() for one in entry.examples])
+def test_examples_of_tasks_run(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_stand_ins(tmp_path)
+    shell(command, tmp_path)

@@ -36,7 +36,7 @@ from structlearn.cli.information import info
 from structlearn.cli.prediction import evaluate, predict, show
 from structlearn.cli.raw_text import tag
 from structlearn.cli.texts import Command
-from structlearn.cli.training import train
+from structlearn.cli.training import TrainCommand, train
 from structlearn.cli.warming import warm
 from structlearn.cli.weights import weights
 from structlearn.core.compilation import announced
@@ -156,7 +156,8 @@ _COMMANDS = (
     (warm, "Compile what tasks need, before their first use.", "Example: structlearn warm tag parse"),
 )
 for _command, _summary, _example in _COMMANDS:
-    app.command(cls=Command, short_help=_summary, epilog=_example)(_command)
+    _class = TrainCommand if _command is train else Command
+    app.command(cls=_class, short_help=_summary, epilog=_example)(_command)
 app.add_typer(align, name="align", short_help="Word alignment: train, apply, project, phrases and more.")
 app.add_typer(
     data,

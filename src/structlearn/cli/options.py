@@ -30,7 +30,7 @@ PageOut = Annotated[Path, option("PAGE.html", "Page to write.")]
 FolderOut = Annotated[Path, option("DIR", "Folder to make.")]
 Loss = Annotated[
     str | None,
-    option("L", "{losses}  [default: hinge; for words softmax; regress has its own, the squared error]"),
+    option("L", "{losses}  [default: hinge; tag, chunk, ner: softmax]"),
 ]
 Penalty = Annotated[
     str | None,
@@ -52,24 +52,24 @@ Cost = Annotated[
     str | None,
     option(
         "C",
-        "With the hinge: hamming (mistakes over length) or count.  [default: hamming; for words and "
-        "parse count; regress has none]",
+        "With the hinge: hamming (mistakes over length) or count.  [default: hamming; tag, chunk, "
+        "ner, parse: count]",
     ),
 ]
 NoIntercept = Annotated[bool, switch("--no-intercept", "Add no constant feature.")]
 Seed = Annotated[int, option("N", "Seed of all random choices.")]
-Jobs = Annotated[int, option("N", "Threads; -1 for all cores. regress has no use for them.")]
+Jobs = Annotated[int, option("N", "Threads; -1 for all cores.")]
 Target = Annotated[
     str | None,
     option(
         "NAME[,NAME]",
-        "Target column(s) of a table; for tag, chunk and ner the same as --label.  "
-        "[default: the last column]",
+        "classify, multilabel, regress: target column(s) of a table; tag, chunk, ner: the same as "
+        "--label.  [default: the last column]",
     ),
 ]
 Edges = Annotated[
     str | None, option("E", "multilabel: pairs with weights: all, tree or none.  [default: all]")
 ]
 Boundaries = Annotated[
-    bool, switch("--boundaries", "tag: weights for the first and last label of a sequence.")
+    bool, switch("--boundaries", "tag, chunk, ner: weights for the first and last label of a sequence.")
 ]

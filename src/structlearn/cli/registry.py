@@ -29,6 +29,7 @@ class TaskEntry:
     formats : what files it reads, in words
     reads : what the help of `train` says of its files; empty where an earlier task's says it
     figures : what the help of `evaluate` says of its figures; likewise
+    examples : two commands that one may begin with
     """
 
     name: str
@@ -38,6 +39,7 @@ class TaskEntry:
     formats: str
     reads: str = ""
     figures: str = ""
+    examples: tuple[str, ...] = ()
 
     @cached_property
     def task(self) -> Task:
@@ -63,6 +65,10 @@ TASKS: Registry[TaskEntry] = Registry(
             "numbers.",
             figures="classify: accuracy, and macro_precision, macro_recall and macro_f1, means over the "
             "classes.",
+            examples=(
+                "structlearn train classify train.libsvm --out model.safetensors",
+                "structlearn train classify train.csv --target class --loss softmax --out m.safetensors",
+            ),
         ),
         TaskEntry(
             name="multilabel",
@@ -75,6 +81,10 @@ TASKS: Registry[TaskEntry] = Registry(
             "if index:value entries are seen in its first lines, else a table if its first line has a comma "
             "or a tab.",
             figures="multilabel: exact_match (whole sets), hamming_loss and micro_f1 (single labels).",
+            examples=(
+                "structlearn train multilabel labels.csv --target red,green --out model.safetensors",
+                "structlearn train multilabel labels.csv --target red,green --edges tree --out m.safetensors",
+            ),
         ),
         TaskEntry(
             name="regress",
@@ -83,6 +93,10 @@ TASKS: Registry[TaskEntry] = Registry(
             estimator="LinearRegressor",
             formats=_TABLES,
             figures="regress: r2 (share of the variance explained), rmse and mae (sizes of the errors).",
+            examples=(
+                "structlearn train regress prices.csv --target price --out model.safetensors",
+                "structlearn train regress prices.csv --penalty l1 --regularization 0.1 --out m.safetensors",
+            ),
         ),
         TaskEntry(
             name="tag",
@@ -95,6 +109,10 @@ TASKS: Registry[TaskEntry] = Registry(
             "columns by templates. If tag finds a column of numbers or of name=value cells, the cells are "
             "the features. They read files of CRFsuite, too (label, then feature[:value] ... between tabs).",
             figures="tag: accuracy (tokens) and exact_match (whole sequences);",
+            examples=(
+                "structlearn train tag words.conll --out tagger.safetensors",
+                "structlearn train tag en-train.conllu --label upos --out upos.safetensors",
+            ),
         ),
         TaskEntry(
             name="chunk",
@@ -103,6 +121,10 @@ TASKS: Registry[TaskEntry] = Registry(
             estimator="Tagger",
             formats=_COLUMNS,
             figures="chunk and ner: also precision, recall and f1 of spans, as conlleval counts them.",
+            examples=(
+                "structlearn train chunk train.txt --out chunker.safetensors",
+                "structlearn train chunk train.txt --penalty elasticnet --out small.safetensors",
+            ),
         ),
         TaskEntry(
             name="ner",
@@ -110,6 +132,10 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.span_tagging:TagNames",
             estimator="Tagger",
             formats=_COLUMNS,
+            examples=(
+                "structlearn train ner names.conll --out names.safetensors",
+                "structlearn train ner names.conll --lexicon CITY=cities.txt --out names.safetensors",
+            ),
         ),
         TaskEntry(
             name="parse",
@@ -121,6 +147,10 @@ TASKS: Registry[TaskEntry] = Registry(
             figures="parse: uas and las, the shares of words with the right head, and with the right head "
             "and relation; they count punctuation and leave out subtypes of relations, as the CoNLL 2018 "
             "scorer does; las_full compares whole relations, the no_punct figures leave out punctuation.",
+            examples=(
+                "structlearn train parse train.conllu --out parser.safetensors",
+                "structlearn train parse train.conllu --non-projective --jobs 2 --out parser.safetensors",
+            ),
         ),
         TaskEntry(
             name="match",
@@ -130,6 +160,10 @@ TASKS: Registry[TaskEntry] = Registry(
             formats=".npz",
             reads="match reads .npz files of NumPy: features, a row a pair of nodes; shapes, the nodes of "
             "both sides of each example; links, an example, its row and its column each.",
+            examples=(
+                "structlearn train match pairs.npz --out matcher.safetensors",
+                "structlearn train match pairs.npz --cost count --regularization 0.1 --out m.safetensors",
+            ),
         ),
         TaskEntry(
             name="graph",
@@ -142,6 +176,10 @@ TASKS: Registry[TaskEntry] = Registry(
             "numbers, -1 for unknown ones.",
             figures="graph and grid: accuracy (nodes, pixels), exact_match (whole graphs, images), mean_iou "
             "(right over gold or found, the mean over labels) and macro averages.",
+            examples=(
+                "structlearn train graph graphs.npz --out model.safetensors",
+                "structlearn train graph graphs.npz --pairs potts --out model.safetensors",
+            ),
         ),
         TaskEntry(
             name="grid",
@@ -151,6 +189,10 @@ TASKS: Registry[TaskEntry] = Registry(
             formats="a folder of PNG, JPEG or .npy",
             reads="grid reads a folder with the folders images (.png, .jpg, .npy) and labels (.png of the "
             "same names, 8 bits, 255 for unknown labels).",
+            examples=(
+                "structlearn train grid folder --out model.safetensors",
+                "structlearn train grid folder --window 3 --connectivity 8 --out model.safetensors",
+            ),
         ),
     ],
 )

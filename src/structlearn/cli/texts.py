@@ -29,7 +29,7 @@ def solvers_said() -> str:
     """The solvers by what they train."""
     families = {"hinge": HINGE, "smooth losses": SMOOTH, "perceptron": PERCEPTRON, "regress": SQUARES}
     said = "; ".join(f"{what}: {either(solvers_for(family))}" for what, family in families.items())
-    return f"{said}. auto picks a quick one that can do it."
+    return f"auto picks a quick one that can do it; {said}."
 
 
 def _entries_said(where: str) -> str:

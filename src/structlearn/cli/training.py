@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from structlearn.cli import options
 from structlearn.cli.errors import fitting, handling_errors, say
 from structlearn.cli.groups import grouped
 from structlearn.cli.options import argument, option, switch
 from structlearn.cli.outputs import check_output
+from structlearn.cli.task_help import TaskCommand
 
 if TYPE_CHECKING:
     from structlearn.cli.task import Training
@@ -39,8 +40,8 @@ class ProblemOptions:
         float | None,
         option(
             "X",
-            "Lambda, the weight of the penalty (l2: of ||w||^2/2).  [default: 0.01; for words 1 over "
-            "the number of sentences]",
+            "Lambda, the weight of the penalty (l2: of ||w||^2/2).  [default: 0.01; tag, chunk, ner: 1 "
+            "over the number of sentences]",
         ),
     ] = None
     cost: options.Cost = None
@@ -48,8 +49,8 @@ class ProblemOptions:
         float | None,
         option(
             "X",
-            "Stop when the duality gap is at most this (regress: this share of the objective at zero).  "
-            "[default: 0.001; for words, 0.01; parse: 0.2]",
+            "Stop when the duality gap is at most this; regress: stop when the duality gap is at most this "
+            "share of the objective at zero.  [default: 0.001; tag, chunk, ner: 0.01; parse: 0.2]",
         ),
     ] = None
     max_passes: Annotated[float, option("N", "Stop after so many passes over the data.")] = 1000
@@ -109,7 +110,7 @@ class RunOptions:
         option(
             "ADDRESS",
             "Train on a Dask cluster: its scheduler (tcp://host:8786, tls://host:8786), or local:K for K "
-            "processes here. classify, tag and match, with the solvers bcfw and sdca.  [default: here]",
+            "processes here. For classify, tag and match, with the solvers bcfw and sdca.  [default: here]",
         ),
     ] = None
 
@@ -281,6 +282,25 @@ class OutputOptions:
     many_roots: Annotated[bool, switch("--many-roots", "parse: several words may depend on the root.")] = (
         False
     )
+
+
+class TrainCommand(TaskCommand):
+    """Of `train`: the options in the groups that they are declared in."""
+
+    groups: ClassVar[dict[str, tuple[str, ...]]] = {
+        "Files": ("out", "target", "verbose", *(one.name for one in fields(ReadingOptions))),
+        "Outputs": tuple(one.name for one in fields(OutputOptions)),
+        "Problem and solver": tuple(one.name for one in fields(ProblemOptions)),
+        "Long runs": tuple(one.name for one in fields(RunOptions)),
+    }
+    specific: ClassVar[dict[str, str]] = {
+        **{name: name.strip("_").replace("_", "-") for name in (*groups["Files"][3:], *groups["Outputs"])},
+        **{
+            name.replace("-", "_"): name
+            for name in ("loss", "penalty", "l1-ratio", "groups", "cost", "memory")
+        },
+        **dict.fromkeys(("checkpoint", "checkpoint_seconds", "resume"), "checkpoint"),
+    }
 
 
 @handling_errors()
