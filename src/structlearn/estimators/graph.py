@@ -15,6 +15,7 @@ from structlearn.estimators.base import StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import class_costs
 from structlearn.estimators.completion import PartlyLabelled
 from structlearn.estimators.forms import StoredForm, codes, count, label_array, numbers
+from structlearn.estimators.graph_answers import LabelledGraph, exact_states, labelled_graphs
 from structlearn.estimators.graph_completion import NodeLabels, fit_open_nodes
 from structlearn.estimators.graph_states import (
     LatentStates,
@@ -72,6 +73,10 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
     node_attributes, edge_attributes : str or sequence of str, optional
         Of networkx graphs: which attributes are features, numbers or vectors, put beside each other. Nodes
         are in the order of `graph.nodes`; y may be the name of the attribute that has the labels.
+    inference : "auto", "exact" or "relaxed"
+        Where a graph is too wide to be solved otherwise: message passing with bounds; branch and bound, of at
+        most 10,000 subproblems, with a warning where they were too few; or message passing for all graphs
+        but forests. `predict_with_bounds` names the method of each answer.
 
     Attributes
     ----------
@@ -102,6 +107,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
     polytope: str = "marginal"
     node_attributes: Attributes = None
     edge_attributes: Attributes = None
+    inference: str = "auto"
 
     _stored: ClassVar[StoredForm] = StoredForm(
         {
@@ -183,9 +189,14 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
 
     def _structure_of(self, examples: Examples, polytope: str = "marginal") -> PairwiseGraphs:
         """With marginals, graphs are eliminated as long as memory allows; else where it is about as quick."""
-        most = QUICK_ENTRIES if self.loss in ("hinge", "perceptron") else MOST_ENTRIES
+        quick = self.loss in ("hinge", "perceptron") and self.inference != "exact"
         return PairwiseGraphs(
-            examples.graphs, self._n_states, pairs=self.pairs, most_entries=most, polytope=polytope
+            examples.graphs,
+            self._n_states,
+            pairs=self.pairs,
+            most_entries=QUICK_ENTRIES if quick else MOST_ENTRIES,
+            polytope=polytope,
+            inference=self.inference,
         )
 
     def _scoring(self, examples: Examples, nodes: Rows, structure: PairwiseGraphs) -> JointScoring:
@@ -207,9 +218,19 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
     @for_no_examples
     def predict_states(self, X: Images) -> list[Array]:
         """The numbers of the states that the best labels stand for; `state_classes_` has their classes."""
+        if self.inference == "exact":
+            return exact_states(self, X)
         examples, structure, scoring = self._read(X)
         answers = self._decide(scoring, structure)
         return [self._nodes(parts, examples.shapes[i]).argmax(axis=-1) for i, parts in answers]
+
+    @for_no_examples
+    def predict_with_bounds(self, X: Images) -> list[LabelledGraph]:
+        """The labels of each graph, their score, a bound on that of any, and the method that found them.
+
+        Labels are the best where the bound is their score.
+        """
+        return labelled_graphs(self, X)
 
     @for_no_examples
     def predict_marginals(self, X: Images) -> list[Array]:

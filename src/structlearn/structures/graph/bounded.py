@@ -8,8 +8,9 @@ import numpy as np
 
 from structlearn.core.contract import Array, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, kernel
-from structlearn.core.vectors import longest_range
+from structlearn.core.vectors import assign, longest_range
 from structlearn.structures.cut.max_flow import cut_work
+from structlearn.structures.graph.branching import BranchWork, branch_and_bound, branch_work
 from structlearn.structures.graph.descent import closed, search, sweep_on, tighten
 from structlearn.structures.graph.expansion import expand, fuse
 from structlearn.structures.graph.inference import (
@@ -28,6 +29,11 @@ from structlearn.structures.graph.messages import (
 )
 from structlearn.structures.graph.pair_scores import attraction
 
+#: How an answer was found.
+ELIMINATION, FLOW, MESSAGES, BRANCHES = range(4)
+#: Subproblems of branch and bound before it is worth to tighten the bound of all.
+_FIRST_BRANCHES = 100
+
 
 class BoundedGraphs(NamedTuple):
     """Graphs of which some are too wide: by maximum flow or message passing."""
@@ -35,15 +41,17 @@ class BoundedGraphs(NamedTuple):
     scores: GraphScores
     middle: Array  # of each node, the first of its arcs to a later one
     most_sweeps: int
+    most_branches: int = 0  # subproblems of branch and bound; none unless asked for
 
 
 class BoundedWork(NamedTuple):
-    """The same, and that of message passing (with another labelling) and of maximum flow."""
+    """Scratch memory: that of elimination, and of message passing, maximum flow and branch and bound."""
 
     labels: LabelWork
-    best: Array
+    best: Array  # another labelling
     messages: MessageWork
     flow: Any
+    branches: BranchWork
 
 
 @implements(workspace, BoundedGraphs)
@@ -54,7 +62,8 @@ def bounded_workspace(structure: Any, shape: Any) -> Any:
     labels = label_work(scores)
     power = np.empty(labels.table.shape)
     messages = MessageWork(np.empty((m, k)), np.empty((m, k)), power, np.empty(k), np.empty(k))
-    return BoundedWork(labels, np.zeros(n, dtype=np.int64), messages, cut_work(n, 2 * m))
+    branches = branch_work(n if structure.most_branches > 0 else 0, k)
+    return BoundedWork(labels, np.zeros(n, dtype=np.int64), messages, cut_work(n, 2 * m), branches)
 
 
 @kernel
@@ -120,35 +129,54 @@ def _largest(row: Any) -> Any:
 
 @kernel
 def best_labelling(structure: Any, g: Any, tight: Any, work: Any) -> Any:
-    """states <- the best labelling found; returns its value, and a bound on that of any, or a `tight` one."""
+    """states <- the best labelling found; its value, a bound on any, or a `tight` one, and the method."""
     scores, labels = structure.scores, work.labels
     if scores.elimination.exact[g]:
         value = best_by_elimination(scores, g, labels)
-        return value, value
+        return value, value, ELIMINATION
     arcs = node_arcs(structure, g)
     if scores.n_states == 2 and _attracts(labels.table, arcs.ends.shape[0]):
         _best_cut(arcs, work)
         value = value_of(arcs, labels.node, labels.table, labels.states)
-        return value, value
+        return value, value, FLOW
     least = _lift_forbidden(arcs, labels)
     value, bound = search(arcs, structure.most_sweeps, tight, work)
+    method = MESSAGES
     if not closed(value, bound):
-        if not tight:
+        if structure.most_branches > 0:
+            value, bound = _close(structure, arcs, value, bound, least, work)
+            method = BRANCHES
+        elif not tight:
             value = expand(arcs, value, bound, work)
         elif scores.n_states == 2:
             bound = sweep_on(arcs, value, bound, structure.most_sweeps, work)
         else:
             bound = tighten(arcs, value, bound, work)
     if value < least:
-        return -np.inf, bound if bound >= least else -np.inf
-    return value, max(bound, value)
+        return -np.inf, bound if bound >= least else -np.inf, method
+    return value, max(bound, value), method
+
+
+@kernel
+def _close(structure: Any, arcs: Any, value: Any, bound: Any, least: Any, work: Any) -> Any:
+    """By branch and bound, from the best labelling of expansions; after some time from tighter bounds."""
+    n, most = arcs.middle.size, structure.most_branches
+    value = expand(arcs, value, bound, work)
+    assign(work.best[:n], work.labels.states[:n])
+    value, bound, looked = branch_and_bound(arcs, value, bound, 3.0 * least, min(most, _FIRST_BRANCHES), work)
+    if not closed(value, bound) and looked < most:
+        if structure.scores.n_states > 2:
+            bound = tighten(arcs, value, bound, work)
+        value, bound, _ = branch_and_bound(arcs, value, bound, 3.0 * least, most - looked, work)
+    assign(work.labels.states[:n], work.best[:n])
+    return value, bound
 
 
 @implements(maximize, BoundedGraphs)
 @kernel
 def bounded_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     fill(structure.scores, shape[1], theta, shared, work.labels)
-    value, _ = best_labelling(structure, shape[1], False, work)
+    value, _, _ = best_labelling(structure, shape[1], False, work)
     if value == -np.inf:
         vertex[:] = 0.0
         return value

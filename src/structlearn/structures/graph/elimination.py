@@ -90,9 +90,11 @@ def _fill(v: int, neighbours: list[set[int]]) -> int:
     return sum(len(around) - 1 - len(around & neighbours[u]) for u in around)
 
 
-def elimination_record(graphs: Sequence[Graph], n_states: int, most_entries: int) -> EliminationRecord:
-    """Orders of the graphs whose messages have at most `most_entries` entries in all."""
-    widest = int(np.log(max(most_entries, 1)) / np.log(max(n_states, 2)))
+def elimination_record(
+    graphs: Sequence[Graph], n_states: int, most_entries: int, widest: int = 64
+) -> EliminationRecord:
+    """Orders of the graphs whose messages have at most `most_entries` entries in all, over `widest` nodes."""
+    widest = min(widest, int(np.log(max(most_entries, 1)) / np.log(max(n_states, 2))))
     found = [elimination_order(graph, widest) for graph in graphs]
     columns: dict[str, list[Any]] = {name: [] for name in EliminationRecord._fields}
     steps = 0

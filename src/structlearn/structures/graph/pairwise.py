@@ -10,13 +10,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape
-from structlearn.structures.base import SparseVertices, Structure, Weights, label_count, one_each
+from structlearn.structures.base import (
+    SparseVertices,
+    Structure,
+    Weights,
+    label_count,
+    nothing_allowed,
+    one_each,
+)
 from structlearn.structures.cut.graphs import Graph, graph_record, make_graph
 from structlearn.structures.graph import projection  # noqa: F401  (registers `project`)
+from structlearn.structures.graph.answers import GraphAnswer, graph_answer
 from structlearn.structures.graph.bounded import BoundedGraphs
 from structlearn.structures.graph.elimination import EliminationRecord, elimination_record
-from structlearn.structures.graph.inference import ExactGraphs, GraphScores
+from structlearn.structures.graph.inference import ExactGraphs, GraphScores, fill, label_work
 from structlearn.structures.graph.local import LocalGraphs, local_elimination
+from structlearn.structures.graph.partition_bound import log_partition_bound
 from structlearn.structures.graph.tables import pair_table
 from structlearn.structures.registry import check_graph, count, stored
 from structlearn.structures.registry import pairs as pairs_form
@@ -28,6 +37,10 @@ MOST_ENTRIES = 1 << 22
 QUICK_ENTRIES = 1 << 18
 #: Sweeps of message passing before it gives up.
 MOST_SWEEPS = 200
+#: Subproblems of branch and bound before it gives up, with inference="exact".
+MOST_BRANCHES = 10_000
+#: Ways to the best labelling.
+INFERENCES = ("auto", "exact", "relaxed")
 
 
 class PairwiseGraphs(Structure):
@@ -56,6 +69,10 @@ class PairwiseGraphs(Structure):
     polytope : "marginal" or "local"
         The convex hull of all labellings, or its relaxation: a distribution for each node and, with these
         margins, for each edge. `maximize` then answers with fractional points where a graph has cycles.
+    inference : "auto", "exact" or "relaxed"
+        What is not eliminated: message passing with bounds; these closed by branch and bound, of at most
+        10,000 subproblems a labelling; or message passing for all graphs but forests. `solve` says for one
+        graph which method found its labelling, and the bound.
     """
 
     has_graphs = True
@@ -68,6 +85,7 @@ class PairwiseGraphs(Structure):
         pairs: str = "full",
         most_entries: int = MOST_ENTRIES,
         polytope: str = "marginal",
+        inference: str = "auto",
     ) -> None:
         self.graphs = list(graphs)
         self.n_states = label_count(n_states, "A graph")
@@ -75,6 +93,7 @@ class PairwiseGraphs(Structure):
         self.most_entries_eliminated = most_entries
         self.table = pair_table(pairs, self.n_states)
         self.polytope = polytope
+        self.inference = inference
         self.elimination = self._elimination(most_entries)
         self.eliminated = bool(self.elimination.exact.all())
         self.exact = polytope == "marginal" or self.eliminated
@@ -87,8 +106,12 @@ class PairwiseGraphs(Structure):
     def _elimination(self, most_entries: int) -> EliminationRecord:
         if self.polytope == "local":
             return local_elimination(self.graphs, self.n_states)
+        if self.inference not in INFERENCES:
+            names = ", ".join(map(repr, INFERENCES))
+            raise ValueError(f"inference is one of {names}; got {self.inference!r}.")
         if self.polytope == "marginal":
-            return elimination_record(self.graphs, self.n_states, most_entries)
+            widest = 1 if self.inference == "relaxed" else 64
+            return elimination_record(self.graphs, self.n_states, most_entries, widest)
         raise ValueError(f'polytope is "marginal" or "local"; got {self.polytope!r}.')
 
     @property
@@ -99,10 +122,35 @@ class PairwiseGraphs(Structure):
         wide = int((self.elimination.exact == 0).sum())
         if self.polytope == "local":
             return f"message passing over the local polytope for {wide} of {len(self.graphs)} graphs"
+        how = "branch and bound" if self.inference == "exact" else "message passing with bounds"
         return (
-            f"message passing with bounds for {wide} of {len(self.graphs)} graphs (exact where two states "
+            f"{how} for {wide} of {len(self.graphs)} graphs (exact where two states "
             "attract), variable elimination for the others"
         )
+
+    def solve(self, theta: ArrayLike, shape: Shape | None = None) -> GraphAnswer:
+        """The best labelling of one graph that is found, its score, a bound, and the method by its name.
+
+        The shape says which graph it is, where several have as many parts.
+        """
+        scores, found_shape = self._checked(theta) if shape is None else (np.asarray(theta), shape)
+        record, g = self.record, found_shape[1]
+        record = record.bounded if isinstance(record, LocalGraphs) else record
+        found = graph_answer(record, g, int(self.n_nodes[g]), scores)
+        if found.value == -np.inf:
+            raise nothing_allowed("The score vector")
+        return found
+
+    def log_partition_bound(self, theta: ArrayLike) -> float:
+        """A number that log Z, the log of the sum of exp <theta, y> over all y, does not exceed.
+
+        Tree-reweighted: for graphs that are too wide for `marginals`; of forests it is log Z.
+        """
+        scores, (_, g) = self._checked(theta)
+        tables = GraphScores(self.n_states, *self.table, graph_record(self.graphs), self.elimination)
+        work = label_work(tables)
+        n, m = fill(tables, g, scores, np.empty(0), work)
+        return log_partition_bound(self.graphs[g], work.node[:n], work.table[:m])
 
     @property
     def has_linear_parts(self) -> bool:
@@ -113,8 +161,10 @@ class PairwiseGraphs(Structure):
         scores = GraphScores(self.n_states, *self.table, graph_record(self.graphs), self.elimination)
         if self.eliminated:
             return ExactGraphs(scores)
-        bounded = BoundedGraphs(scores, self._middle(), MOST_SWEEPS)
-        return LocalGraphs(bounded) if self.polytope == "local" else bounded
+        if self.polytope == "local":
+            return LocalGraphs(BoundedGraphs(scores, self._middle(), MOST_SWEEPS))
+        branches = MOST_BRANCHES if self.inference == "exact" else 0
+        return BoundedGraphs(scores, self._middle(), MOST_SWEEPS, branches)
 
     def _middle(self) -> Array:
         """Of each node, the first of its arcs to a later node, within its graph."""
@@ -234,7 +284,14 @@ class PairwiseGraphs(Structure):
 
 @stored(
     "a state for each node of a graph",
-    {"n_nodes": count, "edges": pairs_form, "n_states": count, "pairs": str, "polytope?": str},
+    {
+        "n_nodes": count,
+        "edges": pairs_form,
+        "n_states": count,
+        "pairs": str,
+        "polytope?": str,
+        "inference?": str,
+    },
 )
 class PairwiseGraph(PairwiseGraphs):
     """Labellings of one graph (see `PairwiseGraphs`, the same for several graphs, for the parts).
@@ -246,6 +303,7 @@ class PairwiseGraph(PairwiseGraphs):
     n_states : int
     pairs : "full", "symmetric", "antisymmetric" or "potts"
     polytope : "marginal" or "local"
+    inference : "auto", "exact" or "relaxed"
     """
 
     def __init__(
@@ -256,8 +314,10 @@ class PairwiseGraph(PairwiseGraphs):
         pairs: str = "full",
         *,
         polytope: str = "marginal",
+        inference: str = "auto",
     ) -> None:
-        super().__init__([make_graph(n_nodes, edges)], n_states, pairs=pairs, polytope=polytope)
+        graphs = [make_graph(n_nodes, edges)]
+        super().__init__(graphs, n_states, pairs=pairs, polytope=polytope, inference=inference)
         self.edges = self.graphs[0].edges
 
     def arguments(self) -> dict[str, object]:
@@ -267,6 +327,7 @@ class PairwiseGraph(PairwiseGraphs):
             "n_states": self.n_states,
             "pairs": self.pairs,
             "polytope": self.polytope,
+            "inference": self.inference,
         }
 
     @classmethod
