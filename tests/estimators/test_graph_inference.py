@@ -43,7 +43,8 @@ def test_answers_have_bounds_and_methods(tmp_path, narrow):
 def test_a_warning_has_the_numbers(narrow, monkeypatch):
     X, y = examples()
     model = GraphClassifier(regularization=0.1, tol=0.05, random_state=0).fit(X[:6], y[:6])
-    model.weights_ = np.random.default_rng(1).normal(size=model.weights_.size)
+    model.weights_ = 0.1 * np.random.default_rng(1).normal(size=model.weights_.size)
+    model.weights_[-9:] -= np.eye(3).ravel()  # neighbours repel
     model.inference = "exact"
     monkeypatch.setattr("structlearn.structures.graph.pairwise.MOST_BRANCHES", 1)
     complete = np.stack(np.triu_indices(16, 1), axis=1)

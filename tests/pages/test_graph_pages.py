@@ -33,6 +33,12 @@ def test_rings_are_learned_exactly(graphs):
     assert model.score(graphs["X"][60:], graphs["y"][60:]) > alone + 0.02
 
 
+def test_a_ring_of_three_cannot_all_differ(graphs):
+    found = graphs["found"]
+    assert found.method == "message passing"
+    assert_allclose([found.value, found.bound], [-0.9, 0.05], atol=1e-6)
+
+
 def test_stripes_continue_to_the_right_and_change_downwards(graphs):
     right, down = graphs["right"], graphs["down"]
     assert (right.argmax(axis=1) == [0, 1, 2]).all()

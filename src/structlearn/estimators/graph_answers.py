@@ -62,6 +62,6 @@ def _warn_of_open(structure: PairwiseGraphs, answers: list[GraphAnswer], which: 
             f"{graph.n_nodes} nodes, {len(graph.edges)} edges and {structure.n_states} states: variable "
             f"elimination would need more than {structure.most_entries_eliminated} entries, and branch "
             f"and bound has not ended after {MOST_BRANCHES} subproblems. Its labelling has the score "
-            f"{answer.value:.6g}, none has more than {answer.bound:.6g} ({answer.missing:.2%} may be missing).",
+            f"{answer.value:.6g}, none has more than {answer.bound:.6g} ({answer.missing:.2%} missing).",
             stacklevel=5,
         )
