@@ -9,10 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from structlearn.apps.alignment.bitext import Bitext, checked_pair
+from structlearn.apps.alignment.confidence import USUAL, CalibratedLinks, Cells, held_out_scores
 from structlearn.apps.alignment.features import STRONG, EdgeFeatures, edge_features, feature_names
 from structlearn.apps.alignment.learning import (
     MISSED,
@@ -31,12 +33,11 @@ from structlearn.apps.alignment.storage import read_aligner, write_aligner
 from structlearn.apps.alignment.text_form import Forms, FormWriter, form_of_words, forms_of_text
 from structlearn.apps.alignment.uses import AlignerUses
 from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words, map_vectors, nearest_links
-from structlearn.core.contract import Array
 from structlearn.data import DataError
 from structlearn.estimators.choices import check_number, one_of
 from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
 from structlearn.problem.oracle import Oracle
-from structlearn.problem.regularizers import Regularizer, SquaredNorm, Zero
+from structlearn.problem.regularizers import Zero
 from structlearn.scoring import PartScoring
 from structlearn.solvers.solution import Certificate, History
 from structlearn.structures import Matching
@@ -48,7 +49,7 @@ _UNBOUND = 3
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Aligner(AlignerUses, BaseEstimator):
+class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
     """Word aligner, trained on raw bitext and, if there are any, on gold links.
 
     Parameters
@@ -157,7 +158,10 @@ class Aligner(AlignerUses, BaseEstimator):
         features = self.features(pairs)
         known = self._pseudo_links(pairs, features) if links is None else links
         self.structure_ = Matching(capacities=(self.fertility or 2,) * 2)
-        self._learn(gold_of(features, known, self.structure_))
+        gold = gold_of(features, known, self.structure_)
+        setting = self._learn(gold)
+        if links is not None and len(pairs) > 1:
+            self._calibrate(features, gold, held_out_scores(gold, setting, self.folds, **self._shared()))
         return self
 
     def _check(self, vectors: Vectors | None) -> None:
@@ -228,6 +232,7 @@ class Aligner(AlignerUses, BaseEstimator):
         self.weights_[self.feature_names_.index("agreement")] = 1.0 / STRONG
         self.structure_ = Matching(capacities=(self.fertility or _UNBOUND,) * 2)
         self.slope_ = 1.0
+        self.confidence_ = USUAL
         self.certificate_: Certificate | None = None
         self.history_ = History([])
         self.validation_: list[Validation] = []
@@ -241,18 +246,13 @@ class Aligner(AlignerUses, BaseEstimator):
         tables = features.bitext.tables(features.agreement)
         return [Links.of(table_links(table > 0.5), table_links(table > 0.1)) for table in tables]
 
-    def _learn(self, gold: GoldPairs) -> None:
+    def _learn(self, gold: GoldPairs) -> Setting:
         settings = [
             Setting(regularization, missed, self.spurious)
             for regularization in _given(self.regularization, REGULARIZATIONS)
             for missed in _given(self.missed, [self.spurious * ratio for ratio in MISSED])
         ]
-        shared = {
-            "capacities": self.structure_.capacities,
-            "tol": self.tol,
-            "max_passes": self.max_passes,
-            "random_state": self.random_state,
-        }
+        shared = self._shared()
         best = settings[0]
         if len(settings) > 1 and len(gold.X) > 1:
             self.validation_ = cross_validate(gold, settings, self.folds, **shared)
@@ -261,6 +261,16 @@ class Aligner(AlignerUses, BaseEstimator):
         self.weights_, self.certificate_ = model.weights_, model.certificate_
         self.history_ = model.history_
         self.slope_ = calibrate(model.weights_, gold)
+        return best
+
+    def _shared(self) -> dict[str, Any]:
+        """Parameters of every model of links."""
+        return {
+            "capacities": self.structure_.capacities,
+            "tol": self.tol,
+            "max_passes": self.max_passes,
+            "random_state": self.random_state,
+        }
 
     # ---- prediction ---------------------------------------------------------------------------------
 
@@ -279,11 +289,6 @@ class Aligner(AlignerUses, BaseEstimator):
         while batch := list(islice(stream, BATCH)):
             yield from self._align(batch, scores)
 
-    def confidences(self, pairs: Sequence[Words]) -> list[Array]:
-        """The (m, n) table of confidences of each pair."""
-        features = self.features(pairs)
-        return features.bitext.tables(self._soft(features))
-
     def unknown_words(self, pairs: Iterable[Words]) -> tuple[int, int]:
         """How many words of the pairs the statistics lack, and how many there are."""
         bitext = self.statistics_.encode(map(self._written, pairs))
@@ -293,31 +298,24 @@ class Aligner(AlignerUses, BaseEstimator):
 
     def _align(self, batch: Sequence[Words], scores: bool) -> Iterator[Aligned]:
         features = self.features(batch)
-        bitext = features.bitext
-        cells = np.flatnonzero(self._maximizers(features, Zero(), 1.0, 0.0) > 0.5)
-        pair = np.searchsorted(bitext.cell_start, cells, side="right") - 1
-        i, j = np.divmod(cells - bitext.cell_start[pair], bitext.target.lengths[pair])
-        links = list(zip(i.tolist(), j.tolist()))
-        sure = self._soft(features)[cells].tolist() if scores else []
-        ends = np.searchsorted(pair, np.arange(len(batch) + 1)).tolist()
+        linked = self._linked(features)
+        links = list(zip(linked.i.tolist(), linked.j.tolist()))
+        sure = self._sureness(features, linked, linked).tolist() if scores else []
+        ends = np.searchsorted(linked.pair, np.arange(len(batch) + 1)).tolist()
         for first, last in pairwise(ends):
             yield Aligned(links[first:last], sure[first:last])
 
-    def _soft(self, features: EdgeFeatures) -> Array:
-        """The confidence of each cell."""
-        return self._maximizers(features, SquaredNorm(), self.slope_, 0.5)
-
-    def _maximizers(self, features: EdgeFeatures, omega: Regularizer, slope: float, shift: float) -> Array:
-        """argmax <slope theta + shift, z> - Omega(z) of all cells; pairs without cells are passed over."""
+    def _linked(self, features: EdgeFeatures) -> Cells:
+        """The cells with links, argmax <theta, z>; pairs without cells are passed over."""
         shapes = np.stack([features.bitext.source.lengths, features.bitext.target.lengths], axis=1)
         shapes = shapes[shapes.all(axis=1)]
         if not len(shapes):
-            return np.empty(0)
-        record = omega.record(self.structure_)
+            return Cells.of(features.bitext, np.empty(0, dtype=np.int64))
+        record = Zero().record(self.structure_)
         oracle = Oracle(record, PartScoring(features.F, shapes), structure=self.structure_)
-        shifts = np.full(len(features.F), shift) if shift else None
-        found = oracle.maximizers(slope * self.weights_, shifts, np.ones(len(shapes)))
-        return np.concatenate([one.vertices for one in found])
+        found = oracle.maximizers(self.weights_, None, np.ones(len(shapes)))
+        vertices = np.concatenate([one.vertices for one in found])
+        return Cells.of(features.bitext, np.flatnonzero(vertices > 0.5))
 
     def features(self, pairs: Sequence[Words]) -> EdgeFeatures:
         """Features of all edges of the pairs."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_type_hints
 
 import numpy as np
 
+from structlearn.apps.alignment.confidence import EVIDENCE, USUAL
 from structlearn.apps.alignment.features import feature_names
 from structlearn.apps.alignment.jumps import WIDEST
 from structlearn.apps.alignment.lexicon import N_MISSING
@@ -37,6 +38,7 @@ def write_aligner(aligner: Aligner, path: str | Path) -> None:
         "structure": {"name": "Matching", "arguments": {"capacities": aligner.structure_.capacities}},
         "fitted": {
             **{name: getattr(aligner, name) for name in _FITTED},
+            "confidence_": dict(zip(EVIDENCE, aligner.confidence_.tolist())),
             "forms_": [form._asdict() for form in aligner.forms_],
         },
         "certificate": aligner.certificate_.as_dict() if aligner.certificate_ else {},
@@ -69,6 +71,7 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
         aligner.structure_ = build(header["structure"])
         for name in _FITTED:
             setattr(aligner, name, header["fitted"][name])
+        aligner.confidence_ = _confidence(header["fitted"])
         aligner.history_ = history_of(history)
         if header["certificate"]:
             aligner.certificate_ = read_certificate(header["certificate"])
@@ -105,6 +108,15 @@ def _forms(aligner: Aligner, fitted: dict) -> Forms:
     if len(said) != len(_SIDES):
         raise ValueError("fitted.forms_ must be of two sides")
     return read_form(said[0]), read_form(said[1])
+
+
+def _confidence(fitted: dict) -> np.ndarray:
+    """Coefficients by name; files of older versions have none, and those of others may lack some."""
+    said = fitted.get("confidence_")
+    if said is None:
+        return USUAL
+    check_form(said, {f"{name}?": number for name in EVIDENCE}, "fitted.confidence_")
+    return np.array([float(said.get(name, 0.0)) for name in EVIDENCE])
 
 
 def _check_statistics(arrays: dict[str, np.ndarray]) -> None:
