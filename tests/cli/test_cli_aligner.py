@@ -252,6 +252,18 @@ def test_an_encoding_error_in_an_archive_leaves_no_output(refused, files, model,
     assert not [name for name in os.listdir(tmp_path) if "new" in name]
 
 
+def test_vectors_and_dictionaries_of_other_languages(refused, files, write, tmp_path):
+    vectors, _ = vector_options(write)
+    out = ["--out", tmp_path / "new"]
+    other = write("2 3\nxyzzy 1 2 3\nplugh 3 2 1\n", "other.vec")
+    said = refused("align", "train", *sides(files), *vectors[:2], "--vectors-tgt", other, *out)
+    assert "other.vec: vectors of 0.00% of the words of the target text" in said
+    pairs = write("".join(f"a{k}\tb{k}\n" for k in range(200)) + "house\tmaison\n", "pairs.tsv")
+    said = refused("align", "train", *sides(files), *vectors, "--dictionary", pairs, *out)
+    assert "pairs.tsv: 1 of 201 word pairs have vectors on both sides" in said
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.skipif(not (SHARED / "vectors").exists(), reason="the data is not here")
 def test_real_vectors_and_dictionary(run, files, write, tmp_path):
     vectors = ["--dictionary", SHARED / "dictionary" / "train.en-fr.tsv"]

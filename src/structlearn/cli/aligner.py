@@ -133,7 +133,7 @@ class VectorFiles:
 
     def read(self) -> Vectors | None:
         """The vectors of both sides, mapped by the dictionary if there is one."""
-        from structlearn.apps.alignment.vectors import map_vectors, read_dictionary, read_vectors
+        from structlearn.apps.alignment.vectors import map_by_file, read_vectors
 
         if self.source_vectors is None or self.target_vectors is None:
             if self.given() or self.one_space:
@@ -141,11 +141,10 @@ class VectorFiles:
             return None
         if self.dictionary is not None and self.one_space:
             raise ValueError("Give --dictionary or --one-space, not both.")
-        pairs = None if self.dictionary is None else read_dictionary(self.dictionary)
         vectors = read_vectors(self.source_vectors), read_vectors(self.target_vectors)
-        if pairs is None:
+        if self.dictionary is None:
             return vectors
-        mapped = map_vectors(vectors, pairs)
+        mapped = map_by_file(vectors, self.dictionary)
         _say_mapped(mapped, str(self.dictionary))
         return mapped.vectors
 

@@ -26,10 +26,12 @@ class WordVectors:
 
     words : list of str
     matrix : float32 array of shape (n_words, dimension), rows of length 1 (or 0)
+    origin : the file that they are from, for errors
     """
 
     words: list[str]
     matrix: Array
+    origin: str = ""
 
     @cached_property
     def position(self) -> dict[str, int]:
@@ -47,18 +49,18 @@ class WordVectors:
     def among(self, words: Iterable[str]) -> WordVectors:
         """The vectors of those of the words that have one."""
         kept = [word for word in words if word in self.position]
-        return WordVectors(kept, self.matrix[self.rows(kept)])
+        return WordVectors(kept, self.matrix[self.rows(kept)], self.origin)
 
     def rewritten(self, write: Callable[[str], str]) -> WordVectors:
         """The vectors by words written otherwise; of words that become one, the first counts."""
         first: dict[str, int] = {}
         for i, word in enumerate(self.words):
             first.setdefault(write(word), i)
-        return WordVectors(list(first), self.matrix[list(first.values())])
+        return WordVectors(list(first), self.matrix[list(first.values())], self.origin)
 
     def mapped(self, W: Array) -> WordVectors:
         """The same words in the space that W maps to."""
-        return WordVectors(self.words, unit_rows(self.matrix @ W.astype(np.float32)))
+        return WordVectors(self.words, unit_rows(self.matrix @ W.astype(np.float32)), self.origin)
 
 
 def read_vectors(
@@ -92,7 +94,8 @@ def read_vectors(
                 matrix.append(_numbers(path, number, values))
     if number - 1 != count:
         raise DataError(f"{os.fspath(path)} has {number - 1} vectors but its first line says {count}.")
-    return WordVectors(found, unit_rows(np.array(matrix, dtype=np.float32).reshape(-1, dimension)))
+    rows = unit_rows(np.array(matrix, dtype=np.float32).reshape(-1, dimension))
+    return WordVectors(found, rows, os.fspath(path))
 
 
 def _header(path: str | os.PathLike[str], line: str) -> tuple[int, int]:
@@ -129,7 +132,8 @@ def _read_binary(path: str | os.PathLike[str], words: Collection[str] | None) ->
         raise DataError(f"{os.fspath(path)} is no fastText model ({error}).") from None
     kept = list(model.words if words is None else words)
     matrix = np.array([model.get_word_vector(word) for word in kept], dtype=np.float32)
-    return WordVectors(kept, unit_rows(matrix.reshape(len(kept), model.get_dimension())))
+    rows = unit_rows(matrix.reshape(len(kept), model.get_dimension()))
+    return WordVectors(kept, rows, os.fspath(path))
 
 
 def unit_rows(matrix: Array) -> Array:

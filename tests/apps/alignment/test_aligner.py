@@ -133,11 +133,11 @@ def test_pseudo_gold_stays_near_the_rule(rule, pairs):
     assert taught.certificate_ is not None
 
 
-def test_confidences_are_in_the_polytope(aligner, pairs):
+def test_confidences_are_probabilities(aligner, pairs):
     for (source, target), table in zip(pairs[:20], aligner.confidences(pairs[:20])):
         assert table.shape == (len(source), len(target))
         assert table.min() >= 0
-        assert max(table.sum(axis=0).max(), table.sum(axis=1).max()) <= 2 + 1e-9
+        assert table.max() <= 1
 
 
 def test_empty_sides_have_no_links(aligner, pairs):

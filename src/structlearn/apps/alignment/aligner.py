@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.apps.alignment.bitext import Bitext, checked_pair
-from structlearn.apps.alignment.confidence import USUAL, CalibratedLinks, Cells, held_out_scores
+from structlearn.apps.alignment.bitext import Bitext, Vocabulary, checked_pair
+from structlearn.apps.alignment.confidence import USUAL, CalibratedLinks, Cells, held_out_weights
 from structlearn.apps.alignment.features import STRONG, EdgeFeatures, edge_features, feature_names
 from structlearn.apps.alignment.learning import (
     MISSED,
@@ -32,7 +32,15 @@ from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.storage import read_aligner, write_aligner
 from structlearn.apps.alignment.text_form import Forms, FormWriter, form_of_words, forms_of_text
 from structlearn.apps.alignment.uses import AlignerUses
-from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words, map_vectors, nearest_links
+from structlearn.apps.alignment.vectors import (
+    MappedVectors,
+    Vectors,
+    Words,
+    WordVectors,
+    check_coverage,
+    map_vectors,
+    nearest_links,
+)
 from structlearn.data import DataError
 from structlearn.estimators.choices import check_number, one_of
 from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
@@ -161,7 +169,7 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
         gold = gold_of(features, known, self.structure_)
         setting = self._learn(gold)
         if links is not None and len(pairs) > 1:
-            self._calibrate(features, gold, held_out_scores(gold, setting, self.folds, **self._shared()))
+            self._calibrate(pairs, links, held_out_weights(gold, setting, self.folds, **self._shared()))
         return self
 
     def _check(self, vectors: Vectors | None) -> None:
@@ -202,9 +210,11 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
     def _known(self, vectors: Vectors) -> Vectors:
         """The vectors of words that the statistics know, in one space."""
         statistics = self.statistics_
-        words = statistics.source_words.words, statistics.target_words.words
-        sides = zip(vectors, self.forms_, words)
-        source, target = (side.rewritten(form.write).among(known) for side, form, known in sides)
+        sides = zip(vectors, self.forms_, (statistics.source_words, statistics.target_words))
+        source, target = (
+            _known(side.rewritten(form.write), words, name)
+            for name, (side, form, words) in zip(("source", "target"), sides)
+        )
         if self.map_vectors:
             self.mapped_ = self._map((source, target))
             return self.mapped_.vectors
@@ -300,7 +310,7 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
         features = self.features(batch)
         linked = self._linked(features)
         links = list(zip(linked.i.tolist(), linked.j.tolist()))
-        sure = self._sureness(features, linked, linked).tolist() if scores else []
+        sure = self._sureness(features, linked).tolist() if scores else []
         ends = np.searchsorted(linked.pair, np.arange(len(batch) + 1)).tolist()
         for first, last in pairwise(ends):
             yield Aligned(links[first:last], sure[first:last])
@@ -344,3 +354,8 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
 
 def _given(value: float | None, choices: Sequence[float]) -> Sequence[float]:
     return choices if value is None else (value,)
+
+
+def _known(vectors: WordVectors, words: Vocabulary, side: str) -> WordVectors:
+    check_coverage(vectors, words, side)
+    return vectors.among(words.words)

@@ -32,6 +32,12 @@ class Vocabulary:
     def _number(self) -> dict[str, int]:
         return {word: k for k, word in enumerate(self.words)}
 
+    def without(self, words: Set[str]) -> Vocabulary:
+        """The same vocabulary, but some of its words count as never seen; all numbers stay."""
+        other = Vocabulary(self.words, self.counts)
+        other.__dict__["_number"] = {word: k for word, k in self._number.items() if word not in words}
+        return other
+
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """The number of each word."""
         number, unknown = self._number, len(self.words)

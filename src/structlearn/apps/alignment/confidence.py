@@ -11,17 +11,20 @@ text. Gold links pull them towards what pairs that the weights were not learned 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from structlearn.apps.alignment.bitext import Bitext
-from structlearn.apps.alignment.features import EdgeFeatures
+from structlearn.apps.alignment.bitext import Bitext, Vocabulary
+from structlearn.apps.alignment.features import EdgeFeatures, edge_features
 from structlearn.apps.alignment.learning import GoldPairs, Setting, fit_links
 from structlearn.apps.alignment.lexicon import Lexicon
+from structlearn.apps.alignment.links import Links
 from structlearn.apps.alignment.statistics import AlignmentStatistics
-from structlearn.apps.alignment.vectors import Words
+from structlearn.apps.alignment.vectors import Vectors, Words
 from structlearn.core.contract import Array
 from structlearn.structures import Matching
 
@@ -30,7 +33,7 @@ EVIDENCE = (
     *("rare", "seen", "covered"),
 )
 #: Coefficients without gold links, in this order.
-USUAL = np.array([-0.49, 0.70, 0.0, 4.67, -2.10, -0.42, 1.15, -3.22, 0.02, 2.03])
+USUAL = np.array([-1.00, 0.65, 0.0, 0.87, -1.54, 0.49, 0.31, -5.06, 0.04, 2.14])
 #: How strongly coefficients are held where they are usually; log odds are of the order of 1.
 _HELD = 1.0
 #: Log odds of agreements and scores are cut here.
@@ -54,10 +57,8 @@ class Cells(NamedTuple):
         return cls(number, pair, i, j)
 
 
-def evidence(
-    features: EdgeFeatures, lexicon: Lexicon, theta: Array, cells: Cells, linked: Cells, dice: Array
-) -> Array:
-    """What speaks for each of some cells, in columns named by `EVIDENCE`.
+def evidence(features: EdgeFeatures, lexicon: Lexicon, theta: Array, cells: Cells, dice: Array) -> Array:
+    """What speaks for each link, in columns named by `EVIDENCE`.
 
     Parameters
     ----------
@@ -65,11 +66,11 @@ def evidence(
     lexicon : Lexicon
         How often words were seen.
     theta : ndarray
-        Scores of the cells, scaled so that they are log odds.
-    cells, linked : Cells
-        Those that are asked about, and those that have links.
+        Scores of the links, scaled so that they are log odds.
+    cells : Cells
+        All cells with links.
     dice : ndarray
-        Dice coefficients of the cells: in how many sentence pairs the words were seen together.
+        Their Dice coefficients: in how many sentence pairs the words were seen together.
 
     """
     bitext = features.bitext
@@ -85,9 +86,9 @@ def evidence(
     found[:, 4] = (seen_e == 0) & (seen_f == 0)
     found[:, 5] = _unknown_shares(bitext, lexicon)[cells.pair]
     found[:, 6] = found[:, 5] ** 2
-    found[:, 7] = 1 / (1 + dice * (seen_e + seen_f) / 2)
+    found[:, 7] = (found[:, 3] == 0) / (1 + dice * (seen_e + seen_f) / 2)
     found[:, 8] = np.log1p(np.minimum(seen_e, seen_f))
-    found[:, 9] = _covered(features, linked)[cells.pair]
+    found[:, 9] = _covered(features, cells)[cells.pair]
     return found
 
 
@@ -126,15 +127,38 @@ def fit_coefficients(found: Array, right: Array, usual: Array = USUAL, held: flo
     return known
 
 
-def held_out_scores(gold: GoldPairs, setting: Setting, folds: int, **parameters: Any) -> list[Array]:
-    """Scores of all edges of each gold pair, by a model that has not seen it."""
-    parts = np.array_split(np.arange(len(gold.X)), min(folds, len(gold.X)))
-    scores: list[Array] = []
-    for part in parts:
-        rest = np.setdiff1d(np.arange(len(gold.X)), part)
-        weights = fit_links(gold.part(rest), setting, **parameters).weights_
-        scores += [gold.X[k] @ weights for k in part]
-    return scores
+def without_own_words(statistics: AlignmentStatistics, pairs: Sequence[Words]) -> AlignmentStatistics:
+    """Statistics that do not know the words which occur in one of the pairs and nowhere else."""
+    sides = statistics.source_words, statistics.target_words
+    source, target = (
+        words.without(_own_words(words, [pair[k] for pair in pairs])) for k, words in enumerate(sides)
+    )
+    return replace(statistics, source_words=source, target_words=target)
+
+
+def _own_words(words: Vocabulary, sentences: Sequence[Sequence[str]]) -> set[str]:
+    """Words that were seen no more often than in one of the sentences."""
+    own: set[str] = set()
+    for sentence in sentences:
+        inside = Counter(sentence)
+        numbers = words.encode(inside)
+        own.update(
+            word for word, k in zip(inside, numbers) if k < len(words) and words.counts[k] <= inside[word]
+        )
+    return own
+
+
+#: Places of gold pairs, and weights of a model that has not seen them.
+HeldOut = list[tuple[Array, Array]]
+
+
+def held_out_weights(gold: GoldPairs, setting: Setting, folds: int, **parameters: Any) -> HeldOut:
+    """Parts of the gold pairs in their order, each with weights learned from the others."""
+    everything = np.arange(len(gold.X))
+    return [
+        (part, fit_links(gold.part(np.setdiff1d(everything, part)), setting, **parameters).weights_)
+        for part in np.array_split(everything, min(folds, len(gold.X)))
+    ]
 
 
 class CalibratedLinks:
@@ -148,32 +172,56 @@ class CalibratedLinks:
         slope_: float
         confidence_: Array
 
+        vectors_: Vectors | None
+
         def features(self, pairs: Sequence[Words]) -> EdgeFeatures: ...
+        def _written(self, pair: Words) -> tuple[list[str], list[str]]: ...
         def _linked(self, features: EdgeFeatures) -> Cells: ...
 
     def confidences(self, pairs: Sequence[Words]) -> list[Array]:
-        """The (m, n) table of confidences of each pair."""
+        """The (m, n) table of each pair: how sure its links are, and elsewhere what the score alone says."""
         features = self.features(pairs)
-        everything = Cells.of(features.bitext, np.arange(len(features.F)))
-        return features.bitext.tables(self._sureness(features, everything, self._linked(features)))
+        table = np.clip(self.slope_ * (features.F @ self.weights_) + 0.5, 0.0, 1.0)
+        linked = self._linked(features)
+        table[linked.number] = self._sureness(features, linked)
+        return features.bitext.tables(table)
 
-    def _sureness(self, features: EdgeFeatures, cells: Cells, linked: Cells) -> Array:
-        """The confidences of some cells."""
-        rows = self._evidence(features, features.F @ self.weights_, cells, linked)
+    def _sureness(self, features: EdgeFeatures, linked: Cells) -> Array:
+        """The confidences of all links."""
+        rows = self._evidence(features, features.F[linked.number] @ self.weights_, linked)
         return probabilities(rows, self.confidence_)
 
-    def _evidence(self, features: EdgeFeatures, theta: Array, cells: Cells, linked: Cells) -> Array:
-        dice = features.F[cells.number, self.feature_names_.index("dice")]
-        scores = 4 * self.slope_ * theta[cells.number]  # the slope of the logistic function at 0 is 1/4
-        return evidence(features, self.statistics_.lexicon, scores, cells, linked, dice)
+    def _evidence(self, features: EdgeFeatures, theta: Array, linked: Cells) -> Array:
+        """What speaks for the links, whose scores are given."""
+        dice = features.F[linked.number, self.feature_names_.index("dice")]
+        scores = 4 * self.slope_ * theta  # the slope of the logistic function at 0 is 1/4
+        return evidence(features, self.statistics_.lexicon, scores, linked, dice)
 
-    def _calibrate(self, features: EdgeFeatures, gold: GoldPairs, scores: Sequence[Array]) -> None:
-        """Confidences by the links of models that have not seen the pairs, whose scores are given."""
+    def _calibrate(self, pairs: Sequence[Words], links: Sequence[Links], held_out: HeldOut) -> None:
+        """Confidences by the links of models that have not seen the pairs.
+
+        The pairs count twice: as they are, and without what the statistics know of words that occur in one
+        of them only, as text will come that is no part of the bitext.
+        """
+        written = [self._written(pair) for pair in pairs]
+        found = [
+            self._judged(edge_features(statistics, written, self.vectors_), links, held_out)
+            for statistics in (self.statistics_, without_own_words(self.statistics_, written))
+        ]
+        rows, right = (np.concatenate(column) for column in zip(*found))
+        self.confidence_ = fit_coefficients(rows, right)
+
+    def _judged(
+        self, features: EdgeFeatures, links: Sequence[Links], held_out: HeldOut
+    ) -> tuple[Array, Array]:
+        """The evidence of links that models draw in pairs they have not seen, and whether they are right."""
+        tables = features.bitext.tables(features.F)
+        scores = [tables[k] @ weights for part, weights in held_out for k in part]
         found = [self.structure_.decode(self.structure_.maximize(theta)) for theta in scores]
-        right = [one.tables(theta.shape)[1] for one, theta in zip(gold.links, scores)]
+        right = [one.tables(theta.shape)[1] for one, theta in zip(links, scores)]
         cells = Cells.of(features.bitext, np.flatnonzero(_end_to_end(found)))
-        rows = self._evidence(features, _end_to_end(scores), cells, cells)
-        self.confidence_ = fit_coefficients(rows, _end_to_end(right)[cells.number] > 0)
+        rows = self._evidence(features, _end_to_end(scores)[cells.number], cells)
+        return rows, _end_to_end(right)[cells.number] > 0
 
 
 def _end_to_end(tables: Sequence[Array]) -> Array:

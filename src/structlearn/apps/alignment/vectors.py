@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from structlearn.apps.alignment.bitext import Vocabulary
 from structlearn.core.contract import Array
 from structlearn.core.wording import quoted
 from structlearn.data.text import open_text
@@ -41,6 +42,9 @@ Words = tuple[Sequence[str], Sequence[str]]
 _CHUNK = 512
 #: One pair of a dictionary in so many is held out to see how good the map is.
 _HELD_OUT = 10
+
+#: Vectors of a smaller share of the words, or of the word pairs, are a mistake.
+_LEAST_COVERED = 0.01
 
 #: Word vectors of both sides, in one space unless said otherwise.
 Vectors = tuple[WordVectors, WordVectors]
@@ -132,6 +136,29 @@ def _known(source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[
     pairs = list(dictionary)
     rows = np.stack([source.rows(a for a, _ in pairs), target.rows(b for _, b in pairs)], axis=1)
     return rows[(rows >= 0).all(axis=1)]
+
+
+def check_coverage(vectors: WordVectors, words: Vocabulary, side: str) -> None:
+    """DataError if next to no word of a text has a vector."""
+    known = np.array([word in vectors.position for word in words.words], dtype=bool)
+    share = words.counts[known].sum() / max(1, words.counts.sum())
+    if share < _LEAST_COVERED:
+        raise DataError(
+            f"{vectors.origin or 'The vectors'}: vectors of {share:.2%} of the words of the {side} text; are "
+            "they of its language, and written as it is?"
+        )
+
+
+def map_by_file(vectors: Vectors, path: str | os.PathLike[str]) -> MappedVectors:
+    """The vectors mapped by the word pairs of a file; DataError if next to none of them has vectors."""
+    pairs = read_dictionary(path)
+    known = len(_known(*vectors, pairs))
+    if not known or known < _LEAST_COVERED * len(pairs):
+        raise DataError(
+            f"{os.fspath(path)}: {known} of {len(pairs)} word pairs have vectors on both sides; is it of "
+            "these languages, in this order, and written as the vectors are?"
+        )
+    return map_vectors(vectors, pairs)
 
 
 def read_dictionary(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
