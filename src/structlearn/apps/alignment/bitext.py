@@ -173,4 +173,6 @@ def checked_pair(pair: P) -> P:
 
 
 def _is_no_list(side: object) -> bool:
+    if type(side) in (list, tuple):  # as nearly all are
+        return False
     return isinstance(side, str | bytes | Mapping | Set) or not hasattr(side, "__iter__")
