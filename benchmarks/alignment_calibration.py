@@ -46,10 +46,17 @@ def hansards(name: str) -> Gold:
 
 
 def masked(pairs: list[Any], share: float) -> list[Any]:
-    """The pairs with a share of their words replaced by such as no text has."""
+    """The pairs with a share of their words replaced by words that no text has, unlike on both sides."""
     rng = np.random.default_rng(0)
+    letters = np.array(list("bcdfghjk")), np.array(list("mnpqrstv"))
     return [
-        tuple([f"\u00b6{word}" if rng.random() < share else word for word in side] for side in pair)
+        tuple(
+            [
+                "".join(rng.choice(own, size=rng.integers(5, 10))) if rng.random() < share else word
+                for word in side
+            ]
+            for own, side in zip(letters, pair)
+        )
         for pair in pairs
     ]
 

@@ -169,7 +169,8 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
         gold = gold_of(features, known, self.structure_)
         setting = self._learn(gold)
         if links is not None and len(pairs) > 1:
-            self._calibrate(pairs, links, held_out_weights(gold, setting, self.folds, **self._shared()))
+            held_out = held_out_weights(gold, setting, self.folds, **self._shared())
+            self._calibrate(pairs, features, links, held_out)
         return self
 
     def _check(self, vectors: Vectors | None) -> None:

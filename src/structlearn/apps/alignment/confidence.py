@@ -13,18 +13,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from structlearn.apps.alignment.bitext import Bitext, Vocabulary
-from structlearn.apps.alignment.features import EdgeFeatures, edge_features
+from structlearn.apps.alignment.features import EdgeFeatures
 from structlearn.apps.alignment.learning import GoldPairs, Setting, fit_links
 from structlearn.apps.alignment.lexicon import Lexicon
 from structlearn.apps.alignment.links import Links
 from structlearn.apps.alignment.statistics import AlignmentStatistics
-from structlearn.apps.alignment.vectors import Vectors, Words
+from structlearn.apps.alignment.vectors import Words
 from structlearn.core.contract import Array
 from structlearn.structures import Matching
 
@@ -33,7 +34,7 @@ EVIDENCE = (
     *("rare", "seen", "covered"),
 )
 #: Coefficients without gold links, in this order.
-USUAL = np.array([-1.01, 0.65, 0.0, 0.85, -1.53, 0.94, -0.58, -5.01, 0.04, 2.12])
+USUAL = np.array([0.03, 0.58, 0.0, -0.68, -1.23, 2.38, -2.14, -2.05, -0.03, 1.12])
 #: How strongly coefficients are held where they are usually; log odds are of the order of 1.
 _HELD = 1.0
 #: Log odds of agreements and scores are cut here.
@@ -172,8 +173,6 @@ class CalibratedLinks:
         slope_: float
         confidence_: Array
 
-        vectors_: Vectors | None
-
         def features(self, pairs: Sequence[Words]) -> EdgeFeatures: ...
         def _written(self, pair: Words) -> tuple[list[str], list[str]]: ...
         def _linked(self, features: EdgeFeatures) -> Cells: ...
@@ -197,17 +196,17 @@ class CalibratedLinks:
         scores = 4 * self.slope_ * theta  # the slope of the logistic function at 0 is 1/4
         return evidence(features, self.statistics_.lexicon, scores, linked, dice)
 
-    def _calibrate(self, pairs: Sequence[Words], links: Sequence[Links], held_out: HeldOut) -> None:
+    def _calibrate(
+        self, pairs: Sequence[Words], features: EdgeFeatures, links: Sequence[Links], held_out: HeldOut
+    ) -> None:
         """Confidences by the links of models that have not seen the pairs.
 
         The pairs count twice: as they are, and without what the statistics know of words that occur in one
         of them only, as text will come that is no part of the bitext.
         """
-        written = [self._written(pair) for pair in pairs]
-        found = [
-            self._judged(edge_features(statistics, written, self.vectors_), links, held_out)
-            for statistics in (self.statistics_, without_own_words(self.statistics_, written))
-        ]
+        forgetful = copy(self)
+        forgetful.statistics_ = without_own_words(self.statistics_, [self._written(pair) for pair in pairs])
+        found = [self._judged(one, links, held_out) for one in (features, forgetful.features(pairs))]
         rows, right = (np.concatenate(column) for column in zip(*found))
         self.confidence_ = fit_coefficients(rows, right)
 
