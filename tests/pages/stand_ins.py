@@ -15,10 +15,7 @@ CHUNKED = (
     "the D B-NP\ncat N I-NP\nruns V B-VP\n. . O\n\na D B-NP\nbig A I-NP\ndog N I-NP\nsees V B-VP\n"
     "the D B-NP\ncat N I-NP\n. . O\n\n"
 ) * 6
-NAMED = (
-    "Ann NN B-PERSON\nLee NN I-PERSON\nsaw V O\nRome NN B-CITY\n. . O\n\nRome NN B-CITY\nis V O\n. . O\n\n"
-    * 6
-)
+NAMED = "Ann B-PERSON\nLee I-PERSON\nsaw O\nRome B-CITY\n. O\n\nRome B-CITY\nis O\n. O\n\n" * 6
 CONLLU = (
     "1\tthe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\n2\tcat\tcat\tNOUN\tNN\t_\t3\tnsubj\t_\t_\n"
     "3\truns\trun\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
