@@ -153,7 +153,7 @@ def text_counts(k):
 def test_translation_table_is_the_formula(related, from_source):
     """Counts without the place itself, backed off to beginnings and to the lift of the kind."""
     bitext, lexicon, relations = related
-    counts, priors = expected_links(lexicon), Priors(5.0, 3.0, 1.0, 0.0)
+    counts, priors = expected_links(lexicon), Priors(5.0, 3.0, 0.4, 1.0, 0.0)
     table = np.zeros_like(counts)
     reestimate(lexicon, relations, counts, from_source, priors, table)
     by_kind = np.bincount(relations.kind, counts[:-N_MISSING], relations.chance.shape[1])
@@ -173,7 +173,8 @@ def test_translation_table_is_the_formula(related, from_source):
         q0 = begins_so / sum(n.values()) * lift[relations.kind[k]]
         q = n[f] / begins_so * (C + 3.0 * q0) / (T + 3.0)
         total = sum(c[other] for other in c if other[given] == e) * (1 - 1 / n_given[e])
-        assert table[k] == pytest.approx((c[pair] * (1 - 1 / cells) + 5.0 * q) / (total + 5.0), rel=1e-4)
+        x = c[pair] * (1 - 1 / cells)
+        assert table[k] == pytest.approx((x * x / (x + 0.4) + 5.0 * q) / (total + 5.0), rel=1e-4)
 
 
 @pytest.mark.parametrize("from_source", [True, False])
@@ -181,7 +182,7 @@ def test_without_a_prior_it_is_maximum_likelihood(related, from_source):
     _, lexicon, relations = related
     counts = expected_links(lexicon)
     table = np.zeros_like(counts)
-    reestimate(lexicon, relations, counts, from_source, Priors(0.0, 0.0, 0.0, 0.0), table)
+    reestimate(lexicon, relations, counts, from_source, Priors(0.0, 0.0, 0.0, 0.0, 0.0), table)
     given = lexicon.source() if from_source else lexicon.target
     c = counts[:-N_MISSING]
     np.testing.assert_allclose(table[:-N_MISSING], c / np.bincount(given, c)[given], rtol=1e-5)

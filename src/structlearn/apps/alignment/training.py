@@ -30,9 +30,9 @@ class EMSettings:
     """How to train.
 
     model1, hmm : iterations of Model 1, then of the HMM
-    agreement : whether the two directions are trained to agree from the second iteration on: a link counts as
-        much as the product of its two posteriors (Liang, Taskar and Klein 2006). Otherwise each direction is
-        trained apart; its objective never decreases if all `priors` are 0
+    agreement : whether the HMM's two directions are trained to agree: a link counts as much as the product of
+        its two posteriors (Liang, Taskar and Klein 2006). Otherwise each direction is trained apart; its
+        objective never decreases if all `priors` are 0
     p0 : probability of NULL
     """
 
@@ -68,7 +68,7 @@ def train(
     forward, reverse = (Direction.uniform(lexicon, side, settings.p0) for side in (True, False))
     history: list[EMIteration] = []
     begin = time.perf_counter()
-    stages = [("model1", k, 0, settings.agreement and k > 0) for k in range(settings.model1)]
+    stages = [("model1", k, 0, False) for k in range(settings.model1)]
     stages += [("hmm", k, bitext.longest + 1, settings.agreement) for k in range(settings.hmm)]
     with in_order(n_jobs) as run:
         for model, k, reach, together in stages:

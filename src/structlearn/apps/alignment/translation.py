@@ -1,11 +1,11 @@
 """The M-step: translation and NULL tables from expected counts, smoothed by what similar words do.
 
-    t(f | e) = (c'(e, f) + kappa q(f | e)) / (c'(e) + kappa)
+    t(f | e) = (c'(e, f)^2 / (c'(e, f) + delta) + kappa q(f | e)) / (c'(e) + kappa)
 
 where c' are counts *without the place itself*: of n places where e and f share a sentence pair, the average
 one finds (1 - 1/n) c(e, f) elsewhere, and of n occurrences of e (1 - 1/n) c(e). What a rare word did once is
-thus no evidence for itself, and it does not collect the words that nothing else explains. The prior q backs
-off to other words with the same beginnings, and from there to chance times the lift of the pair's kind:
+thus no evidence for itself, and it does not collect the words that nothing else explains. Fractions of a link
+are discounted: x^2 / (x + delta) is x - delta for many links and vanishes for few. The prior q backs off to other words with the same beginnings, and from there to chance times the lift of the pair's kind:
 
     q(f | e) = p(f | its beginning) (C' + kappa_2 q0) / (T' + kappa_2),    q0 = p(f's beginning) lift(e, f)
 
@@ -30,6 +30,7 @@ class Priors(NamedTuple):
 
     translation : kappa, of the words that a word generates; 0 is maximum likelihood, without a prior anywhere
     beginnings : kappa_2, of what is known of words that begin alike
+    discount : delta, the links that are taken from each translation
     null : of the words that NULL generates
     unseen : least translation probability; above 0, a word that lost all its translations is aligned by its
         place
@@ -37,6 +38,7 @@ class Priors(NamedTuple):
 
     translation: float = 5.0
     beginnings: float = 3.0
+    discount: float = 0.4
     null: float = 100.0
     unseen: float = 1e-6
 
@@ -100,6 +102,8 @@ def _smoothed(
             C, T = alike[relations.beginnings[k]] - c, all_alike[given.beginning[g]] - c
             q = made.within[h] * (max(C, 0.0) + kappa_2 * q) / (max(T, 0.0) + kappa_2)
             elsewhere = c * (1.0 - 1.0 / relations.cells[k])
+            if elsewhere > 0.0:
+                elsewhere *= elsewhere / (elsewhere + priors.discount)
             t = (elsewhere + kappa * q) / (total[g] * (1.0 - 1.0 / given.counts[g]) + kappa)
             out[k] = max(t, priors.unseen)
 
