@@ -5,7 +5,8 @@
 where c' are counts *without the place itself*: of n places where e and f share a sentence pair, the average
 one finds (1 - 1/n) c(e, f) elsewhere, and of n occurrences of e (1 - 1/n) c(e). What a rare word did once is
 thus no evidence for itself, and it does not collect the words that nothing else explains. Fractions of a link
-are discounted: x^2 / (x + delta) is x - delta for many links and vanishes for few. The prior q backs off to other words with the same beginnings, and from there to chance times the lift of the pair's kind:
+are discounted: x^2 / (x + delta) is x - delta for many links and vanishes for few. The prior q backs off to
+other words with the same beginnings, and from there to chance times the lift of the pair's kind:
 
     q(f | e) = p(f | its beginning) (C' + kappa_2 q0) / (T' + kappa_2),    q0 = p(f's beginning) lift(e, f)
 
