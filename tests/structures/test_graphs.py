@@ -13,7 +13,7 @@ from structlearn.solvers import BlockFrankWolfe, FrankWolfe, StochasticExtragrad
 from structlearn.structures import PairwiseGraph
 from structlearn.structures.cut.graphs import grid_graph, make_graph
 from structlearn.structures.graph.bounded import bounded_max_value, bounded_workspace
-from structlearn.structures.graph.elimination import elimination_order
+from structlearn.structures.graph.orders import elimination_order
 from structlearn.structures.graph.pairwise import PairwiseGraphs
 
 KINDS = ["full", "symmetric", "antisymmetric", "potts"]

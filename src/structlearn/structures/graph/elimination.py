@@ -18,6 +18,7 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.cut.graphs import Graph
+from structlearn.structures.graph.orders import EliminationOrder, elimination_order
 from structlearn.structures.graph.pair_scores import add_given
 
 
@@ -43,53 +44,6 @@ class EliminationRecord(NamedTuple):
     widest: int  # the largest separator
 
 
-class EliminationOrder(NamedTuple):
-    """One graph's order: nodes, and the separator of each, by the time of elimination."""
-
-    nodes: list[int]
-    separators: list[list[int]]
-
-    @property
-    def width(self) -> int:
-        """The size of the largest separator."""
-        return max(map(len, self.separators))
-
-
-def elimination_order(graph: Graph, widest: int) -> EliminationOrder | None:
-    """The node whose elimination adds the fewest edges comes next (min-fill); None above a width."""
-    neighbours: list[set[int]] = [set() for _ in range(graph.n_nodes)]
-    for a, b in graph.edges.tolist():
-        neighbours[a].add(b)
-        neighbours[b].add(a)
-    fill = {v: _fill(v, neighbours) for v in range(graph.n_nodes)}
-    nodes: list[int] = []
-    separators = []
-    while fill:
-        v = min(fill, key=lambda one: (fill[one], len(neighbours[one]), one))
-        around = neighbours[v]
-        if len(around) > widest:
-            return None
-        nodes.append(v)
-        separators.append(list(around))
-        del fill[v]
-        changed = set(around)
-        for u in around:
-            neighbours[u].discard(v)
-            new = around - neighbours[u] - {u}
-            neighbours[u] |= new
-            changed.update(*(neighbours[u] for _ in new))
-        for u in changed & fill.keys():
-            fill[u] = _fill(u, neighbours)
-    time = {v: t for t, v in enumerate(nodes)}
-    return EliminationOrder(nodes, [sorted(one, key=time.__getitem__) for one in separators])
-
-
-def _fill(v: int, neighbours: list[set[int]]) -> int:
-    """How many pairs of v's neighbours are no neighbours."""
-    around = neighbours[v]
-    return sum(len(around) - 1 - len(around & neighbours[u]) for u in around)
-
-
 def elimination_record(
     graphs: Sequence[Graph], n_states: int, most_entries: int, widest: int = 64
 ) -> EliminationRecord:
@@ -103,11 +57,13 @@ def elimination_record(
         total = np.inf if order is None else sum(n_states ** len(one) for one in order.separators)
         fits = order is not None and total <= most_entries
         columns["exact"].append(fits)
-        alone = EliminationOrder(list(range(graph.n_nodes)), [[]] * graph.n_nodes)
-        _append(columns, graph, order if order is not None and fits else alone, n_states, steps)
-        steps += graph.n_nodes
-        if fits and order is not None:
+        if order is not None and fits:
+            _append(columns, graph, order, n_states, steps)
             largest, width = max(largest, int(total)), max(width, order.width)
+        else:
+            for name in ("node", "separator_first", "message", "child_first", "edge_first"):
+                columns[name] += [0] * graph.n_nodes  # steps that nobody takes
+        steps += graph.n_nodes
     lengths = {"separator_first", "child_first", "edge_first"}
     arrays = {
         name: np.array(np.cumsum([0, *values]) if name in lengths else values, dtype=np.int64)

@@ -1,0 +1,162 @@
+"""Orders in which nodes are eliminated (see `elimination`): leaves first, or min-fill, compiled."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.core.kernels import kernel
+from structlearn.structures.cut.graphs import Graph
+from structlearn.structures.labels.label_tree import is_forest
+
+#: No order is looked for in graphs with cycles and more nodes: sets of nodes would take more than 32 MB.
+MOST_NODES = 1 << 14
+_WORD = 64
+
+
+class EliminationOrder(NamedTuple):
+    """One graph's order: nodes, and the separator of each, by the time of elimination."""
+
+    nodes: list[int]
+    separators: list[list[int]]
+
+    @property
+    def width(self) -> int:
+        """The size of the largest separator."""
+        return max(map(len, self.separators))
+
+
+def elimination_order(graph: Graph, widest: int) -> EliminationOrder | None:
+    """The node whose elimination adds the fewest edges comes next (min-fill); None above a width."""
+    if widest >= 1 and is_forest(graph.n_nodes, graph.edges):
+        return _leaves_first(graph)
+    if graph.n_nodes > MOST_NODES:
+        return None
+    nodes = np.empty(graph.n_nodes, dtype=np.int64)
+    near = np.zeros((graph.n_nodes, -(-graph.n_nodes // _WORD)), dtype=np.uint64)
+    if not min_fill(graph.edges, widest, near, nodes):
+        return None
+    time = np.empty_like(nodes)
+    time[nodes] = np.arange(nodes.size)
+    bits = np.unpackbits(near[nodes].view(np.uint8), axis=1, bitorder="little")
+    separators = [np.flatnonzero(row) for row in bits]
+    return EliminationOrder(nodes.tolist(), [one[np.argsort(time[one])].tolist() for one in separators])
+
+
+def _leaves_first(graph: Graph) -> EliminationOrder:
+    """Of a forest: each node after its children."""
+    neighbours: list[list[int]] = [[] for _ in range(graph.n_nodes)]
+    for a, b in graph.edges.tolist():
+        neighbours[a].append(b)
+        neighbours[b].append(a)
+    parent = [-1] * graph.n_nodes
+    met: list[int] = []
+    seen = bytearray(graph.n_nodes)
+    for root in range(graph.n_nodes):
+        stack = [] if seen[root] else [root]
+        seen[root] = 1
+        while stack:
+            v = stack.pop()
+            met.append(v)
+            for u in neighbours[v]:
+                if not seen[u]:
+                    seen[u], parent[u] = 1, v
+                    stack.append(u)
+    met.reverse()
+    return EliminationOrder(met, [[parent[v]] if parent[v] >= 0 else [] for v in met])
+
+
+@kernel
+def min_fill(edges: Any, widest: Any, near: Any, nodes: Any) -> Any:
+    """nodes <- the order, near[v] <- the separator of v, as bits; False where one is larger than `widest`.
+
+    near : zeros of shape (n, n / 64)
+    """
+    n = nodes.size
+    for e in range(edges.shape[0]):
+        add(near[edges[e, 0]], edges[e, 1])
+        add(near[edges[e, 1]], edges[e, 0])
+    fill, degree = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    left = np.ones(n, dtype=np.bool_)
+    for v in range(n):
+        degree[v], fill[v] = missing_pairs(v, near)
+    changed = np.zeros(near.shape[1], dtype=np.uint64)
+    for t in range(n):
+        best = -1
+        for v in range(n):
+            if left[v] and (
+                best < 0 or fill[v] < fill[best] or (fill[v] == fill[best] and degree[v] < degree[best])
+            ):
+                best = v
+        if degree[best] > widest:
+            return False
+        nodes[t], left[best] = best, False
+        join(best, near, changed)
+        for k in range(changed.size):
+            while changed[k] != 0:
+                v = k * _WORD + lowest(changed[k])
+                changed[k] &= changed[k] - np.uint64(1)
+                degree[v], fill[v] = missing_pairs(v, near)
+    return True
+
+
+@kernel
+def join(v: Any, near: Any, changed: Any) -> None:
+    """The neighbours of v become neighbours of each other, and lose v; `changed`: whose fill may have."""
+    for j in range(near.shape[1]):
+        word = near[v, j]
+        while word != 0:
+            u = j * _WORD + lowest(word)
+            word &= word - np.uint64(1)
+            add(changed, u)
+            add(near[u], u)  # so that u is not new to itself
+            new = False
+            for k in range(near.shape[1]):
+                new |= near[v, k] & ~near[u, k] != 0
+                near[u, k] |= near[v, k]
+            remove(near[u], u)
+            remove(near[u], v)
+            if new:
+                for k in range(near.shape[1]):
+                    changed[k] |= near[u, k]
+
+
+@kernel
+def missing_pairs(v: Any, near: Any) -> Any:
+    """The number of v's neighbours, and twice that of their pairs that are no neighbours."""
+    degree, joined = 0, 0
+    for j in range(near.shape[1]):
+        word = near[v, j]
+        while word != 0:
+            u = j * _WORD + lowest(word)
+            word &= word - np.uint64(1)
+            degree += 1
+            for k in range(near.shape[1]):
+                joined += count_bits(near[v, k] & near[u, k])
+    return degree, degree * (degree - 1) - joined
+
+
+@kernel
+def add(bits: Any, v: Any) -> None:
+    bits[v // _WORD] |= np.uint64(1) << np.uint64(v % _WORD)
+
+
+@kernel
+def remove(bits: Any, v: Any) -> None:
+    bits[v // _WORD] &= ~(np.uint64(1) << np.uint64(v % _WORD))
+
+
+@kernel
+def lowest(word: Any) -> Any:
+    """The place of the lowest one."""
+    return count_bits((word & (~word + np.uint64(1))) - np.uint64(1))
+
+
+@kernel
+def count_bits(word: Any) -> Any:
+    """Ones in a word, summed in ever wider fields."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
