@@ -12,7 +12,14 @@ from structlearn.scoring import JointScoring, RowScoring
 from structlearn.solvers import BlockFrankWolfe, FrankWolfe, StochasticExtragradient, Stopping, solve
 from structlearn.structures import PairwiseGraph
 from structlearn.structures.cut.graphs import grid_graph, make_graph
-from structlearn.structures.graph.bounded import bounded_max_value, bounded_workspace
+from structlearn.structures.graph.bounded import (
+    best_labelling,
+    bounded_max_value,
+    bounded_workspace,
+    node_arcs,
+)
+from structlearn.structures.graph.expansion import expand
+from structlearn.structures.graph.inference import fill
 from structlearn.structures.graph.orders import elimination_order
 from structlearn.structures.graph.pairwise import PairwiseGraphs
 
@@ -200,3 +207,23 @@ def test_isolated_nodes_and_graphs_without_edges():
     structure = PairwiseGraph(3, [], 2)
     theta = np.array([0.0, 1.0, 2.0, 0.0, 0.0, 3.0])
     assert structure.decode(structure.maximize(theta)).tolist() == [1, 0, 1]
+
+
+def test_expansions_end_where_rounding_has_put_the_bound_below_the_value():
+    structure = PairwiseGraphs([grid_graph(3, 3)], 3, most_entries=0)
+    theta = np.random.default_rng(0).normal(size=structure.n_parts[0])
+    work = bounded_workspace(structure.record, structure.shapes[0])
+    fill(structure.record.scores, 0, theta, np.empty(0), work.labels)
+    value = best_labelling(structure.record, 0, False, work)[0]
+    arcs = node_arcs(structure.record, 0)
+    assert expand(arcs, value, value - 1e-12, work) == value  # it used not to end
+
+
+def test_large_graphs_are_ordered_in_time():
+    path = make_graph(30000, np.stack([np.arange(29999), np.arange(1, 30000)], axis=1))
+    assert elimination_order(path, 5).width == 1
+    assert elimination_order(grid_graph(60, 60), 4) is None
+    ring = make_graph(300, [(v, (v + 1) % 300) for v in range(300)])
+    order = elimination_order(ring, 2)
+    assert order.width == 2
+    assert sorted(order.nodes) == list(range(300))

@@ -74,7 +74,7 @@ def expand(arcs: Any, value: Any, bound: Any, work: Any) -> Any:
     """Every state in turn is proposed to all nodes, as long as a round pays; returns the value."""
     labels, states, proposal, n = work.labels, work.labels.states, work.best, arcs.middle.size
     before = -np.inf
-    while value - before > _PAYS * (bound - value):
+    while value - before > _PAYS * max(bound - value, 0.0):  # rounding may put the bound below
         before = value
         for x in range(labels.node.shape[1]):
             for v in range(n):
