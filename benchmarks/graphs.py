@@ -85,8 +85,8 @@ def time_snakes_over(polytope: str) -> None:
         model = fitted(X, y, max(held, key=lambda one: held[one]), polytope, tol)
         seconds, certificate = time.process_time() - begin, model.certificate_
         print(
-            f"    lambda {model.regularization:g}: {model.score(*snakes('test')):.4f} of test cells right; "
-            f"gap {certificate.gap:.4f} of P(0) = 1 after {certificate.passes:.0f} passes, {seconds:.1f} CPU s"
+            f"    lambda {model.regularization:g}: {model.score(*snakes('test')):.4f} of cells right; "
+            f"gap {certificate.gap:.4f} of P(0) = 1 after {certificate.passes:.0f} passes, {seconds:.1f} s"
         )
     print(f"    {model.inference_}")
 
@@ -284,7 +284,7 @@ def time_many_over(polytope: str, n_graphs: int) -> None:
     whole = time.process_time() - begin
     passes = ", ".join(f"{one:.1f}" for one in np.diff(clock))
     print(
-        f"{n_graphs} graphs of 50 nodes, 100 edges, 5 states, {polytope} polytope: {passes} CPU s a pass with "
+        f"{n_graphs} graphs of 50 nodes, 100 edges, 5 states, {polytope} polytope: {passes} s a pass with "
         f"evaluations of P with bounds; `fit`, with what comes before, {whole:.1f}; at most "
         f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB ({model.inference_})"
     )
