@@ -168,7 +168,7 @@ NODES, EDGES = np.zeros((3, 2)), [(0, 1), (1, 2)]
         ([np.zeros((0, 2, 1))], "Image 0 is empty"),
         ([IMAGE, np.zeros((2, 2, 3))], "Image 1 has 3 features but Image 0 has 1"),
         ([IMAGE, IMAGE + np.nan], "Image 1 contains NaN"),
-        ([(NODES,)], r"a graph is \(nodes, edges\[, edge features\]\)"),
+        ([(NODES,)], r"a graph is \(nodes, edges\[, edge features\[, node types\]\]\)"),
         ([(NODES[0], EDGES)], "node features of shape"),
         ([(NODES, [(0, 3)])], "Graph 0: Edge .* leaves the graph"),
         ([(NODES, EDGES, np.zeros((3, 1)))], "2 edges but edge features of shape .3, 1."),

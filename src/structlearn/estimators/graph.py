@@ -19,9 +19,12 @@ from structlearn.estimators.graph_answers import LabelledGraph, exact_states, la
 from structlearn.estimators.graph_completion import NodeLabels, fit_open_nodes
 from structlearn.estimators.graph_states import (
     LatentStates,
+    NodeTypes,
     classes_of_states,
     known_pairs,
     labels_of,
+    typed_states,
+    types_at,
     weights_of_nodes,
 )
 from structlearn.estimators.graphs import Examples, Images, read_examples
@@ -84,6 +87,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
     intercept_ : ndarray of shape (n_states,)
     edge_coef_ : ndarray of shape (n_edge_features, n_states, n_states), states of both ends
     state_classes_ : ndarray of shape (n_states,), the class of each state, as a position in `classes_`
+    types_, state_types_ : ndarrays, where nodes have types: these, and that of each state, as a position
     outer_history_ : ndarray, where labels or states were missing: the whole objective after each convex
         problem
     inference_ : str
@@ -116,6 +120,8 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
             "_n_edge_features": count,
             "inference_": str,
             "state_classes_?": codes,
+            "types_?": label_array,
+            "state_types_?": codes,
             "outer_history_?": numbers,
         },
         (None,),
@@ -136,7 +142,9 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         X : list of graphs
             Tuples (node features, edges) or (node features, edges, edge features) of arrays of shapes (n, d),
             (E, 2) and (E, k). An edge is a pair of nodes, counted from 0; one that is given twice counts
-            twice. Edges without features have the constant 1. Or networkx graphs (see `node_attributes`).
+            twice. Edges without features (or with None) have the constant 1. A fourth array has the type of
+            each node, a whole number or a name: each type has states of its own. Or networkx graphs (see
+            `node_attributes`).
         y : list of arrays of labels, of shape (n,); `predict` answers in the same form
             -1 or None stands for a label that is not known (hinge and softmax).
         sample_weight : array-like of shape (n_examples,), optional
@@ -146,6 +154,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         examples = self._examples(X)
         self.classes_, codes = labels_of(examples, network_labels(X, y) if isinstance(y, str) else y)
         self.state_classes_ = classes_of_states(self.latent_states, self.classes_)
+        types = self._set_types(examples, codes)
         self.__dict__.pop("outer_history_", None)
         weight = check_weights(sample_weight, len(examples.which))
         self.n_features_in_ = examples.nodes.shape[1]
@@ -157,7 +166,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
             self.cost, self.class_weight, self.classes_, lambda: balanced_known(known, len(self.classes_))
         )
         options["nodes"] = weights_of_nodes(examples, node_weights)
-        labels = NodeLabels(self.classes_, codes, examples.n_nodes, self.state_classes_)
+        labels = NodeLabels(self.classes_, codes, examples.n_nodes, self.state_classes_, types)
         if labels.are_states:
             gold, cost = gold_and_cost(structure, Pieces(codes, examples.n_nodes), scoring, memory, **options)
             self._train(TrainingProblem(structure, scoring, gold, cost, weight, memory=memory))
@@ -167,6 +176,25 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         self.inference_ = structure.method
         self.structure_ = None  # type: ignore[assignment]
         return self
+
+    def _set_types(self, examples: Examples, codes: Array) -> NodeTypes | None:
+        """States of the types of nodes, where they have some."""
+        for name in ("types_", "state_types_"):
+            self.__dict__.pop(name, None)
+        if examples.types is None:
+            return None
+        self.state_classes_, types = typed_states(examples.types, codes, self.state_classes_)
+        self.types_, self.state_types_ = types.types, types.states
+        return types
+
+    def _allowed(self, examples: Examples) -> list[Array] | None:
+        """Which states the nodes of each different graph may have, where they have types."""
+        if "types_" not in vars(self):
+            return None
+        table = types_at(examples.types, self.types_, self.state_types_).table
+        each = np.split(table, np.cumsum(examples.n_nodes)[:-1])
+        _, first = np.unique(examples.which, return_index=True)
+        return [each[i] for i in first]
 
     def _examples(self, X: Images) -> Examples:
         return read_examples([self._as_tuple(one, i) for i, one in enumerate(as_list(X, "X"))], 4)
@@ -197,6 +225,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
             most_entries=QUICK_ENTRIES if quick else MOST_ENTRIES,
             polytope=polytope,
             inference=self.inference,
+            allowed=self._allowed(examples),
         )
 
     def _scoring(self, examples: Examples, nodes: Rows, structure: PairwiseGraphs) -> JointScoring:
@@ -287,7 +316,10 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         names = self.classes_.tolist() if labels is None else labels
         own = np.arange(len(classes)) - np.searchsorted(classes, classes)
         counts = np.bincount(classes)
-        return [f"{names[k]} {i}" if counts[k] > 1 else f"{names[k]}" for k, i in zip(classes, own)]
+        found = [f"{names[k]} {i}" if counts[k] > 1 else f"{names[k]}" for k, i in zip(classes, own)]
+        if "types_" not in vars(self):
+            return found
+        return [f"{name} of type {self.types_[t]}" for name, t in zip(found, self.state_types_)]
 
     def edge_names(self) -> list[str]:
         """What features of edges are called."""
@@ -301,6 +333,13 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         classes = self._state_classes
         if np.unique(classes).tolist() != list(range(len(self.classes_))) or (np.diff(classes) < 0).any():
             raise ValueError("state_classes_ must name each class, in their order")
+        if ("types_" in vars(self)) != ("state_types_" in vars(self)):
+            raise ValueError("types_ and state_types_ go together")
+        if "types_" in vars(self) and (
+            self.state_types_.shape != classes.shape
+            or np.unique(self.state_types_).tolist() != list(range(len(self.types_)))
+        ):
+            raise ValueError("state_types_ must name the type of each state")
         return {
             (self._n_row_features + intercept) * len(classes) + self._n_pair_weights for intercept in (0, 1)
         }

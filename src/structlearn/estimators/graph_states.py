@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -110,3 +110,46 @@ def classes_of_states(latent_states: LatentStates, classes: Array) -> Array:
     mapped = isinstance(latent_states, Mapping)
     given = label_weights(latent_states, classes, "latent_states") if mapped else latent_states
     return np.repeat(np.arange(len(classes)), np.asarray(given, dtype=np.int64))
+
+
+class NodeTypes(NamedTuple):
+    """Types of all nodes, end to end, and which states each type has.
+
+    types : (n_types,), sorted. kinds : (n_nodes,), positions in them. states : (n_states,), the type of each
+    """
+
+    types: Array
+    kinds: Array
+    states: Array
+
+    @property
+    def table(self) -> Array:
+        """(n_nodes, n_states), which states each node may have."""
+        return self.kinds[:, None] == self.states
+
+
+def typed_states(types: Sequence[Array], codes: Array, state_classes: Array) -> tuple[Array, NodeTypes]:
+    """The classes of the states, and the types, each with states for the classes that it was seen with.
+
+    state_classes : the class of each state, if there were no types
+    """
+    names, kinds = np.unique(np.concatenate(types), return_inverse=True)
+    seen = np.zeros((len(names), int(state_classes.max()) + 1), dtype=bool)
+    seen[kinds[codes >= 0], codes[codes >= 0]] = True
+    if not seen.any(axis=1).all():
+        missing = names[np.flatnonzero(~seen.any(axis=1))[0]]
+        raise ValueError(f"No node of type {quoted(missing)} has a label that is known; label some.")
+    pairs = [(k, t) for k in state_classes for t in np.flatnonzero(seen[:, k])]
+    classes, own = np.array(sorted(pairs)).T
+    return classes, NodeTypes(names, kinds, own)
+
+
+def types_at(types: Sequence[Array] | None, names: Array, states: Array) -> NodeTypes:
+    """The same of nodes that a fitted model sees; ValueError for a type that training had not."""
+    if types is None:
+        raise ValueError("The model was trained with node types; X has none.")
+    given = np.concatenate(types)
+    unknown = given[~np.isin(given, names)]
+    if unknown.size:
+        raise ValueError(f"X has a node of type {quoted(unknown[0])}, which training had not.")
+    return NodeTypes(names, np.searchsorted(names, given), states)

@@ -29,6 +29,8 @@ class Example(NamedTuple):
     edge_features: Array | None
     #: that of its labels: (rows, columns) or (n_nodes,)
     shape: tuple[int, ...]
+    #: (n_nodes,), where nodes have types
+    types: Array | None = None
 
 
 class Examples(NamedTuple):
@@ -41,6 +43,8 @@ class Examples(NamedTuple):
     #: given edge features of all examples, or none
     edge_features: Array | None
     shapes: list[tuple[int, ...]]
+    #: types of the nodes of each example, or none
+    types: list[Array] | None = None
 
     @property
     def n_nodes(self) -> Array:
@@ -68,9 +72,10 @@ def read_examples(X: Images, connectivity: int) -> Examples:
     noun = "Graph" if all(isinstance(x, tuple) for x in as_list(X, "X")) else "Image"
     read = [_read_one(x, connectivity, grids, f"{noun} {i}") for i, x in enumerate(X)]
     nodes, _ = stack_examples([one.features for one in read], ndim=2, noun=noun)
-    graphs, which = _distinct([one.graph for one in read])
+    graphs, which = _distinct(read)
+    types = _all_types([one.types for one in read])
     given = _stack_edge_features([one.edge_features for one in read], nodes.dtype, noun)
-    return Examples(nodes, graphs, which, given, [one.shape for one in read])
+    return Examples(nodes, graphs, which, given, [one.shape for one in read], types)
 
 
 def _read_one(x: Image, connectivity: int, grids: dict[tuple[int, ...], Graph], name: str) -> Example:
@@ -94,8 +99,10 @@ def _read_one(x: Image, connectivity: int, grids: dict[tuple[int, ...], Graph], 
 
 
 def _read_graph(x: tuple[ArrayLike, ...], name: str) -> Example:
-    if len(x) not in (2, 3):
-        raise ValueError(f"{name} is a tuple of {len(x)}; a graph is (nodes, edges[, edge features]).")
+    if len(x) not in (2, 3, 4):
+        raise ValueError(
+            f"{name} is a tuple of {len(x)}; a graph is (nodes, edges[, edge features[, node types]])."
+        )
     nodes = np.asarray(x[0])
     if nodes.ndim != 2:
         raise ValueError(f"{name} must have node features of shape (nodes, features); got {nodes.shape}.")
@@ -104,22 +111,40 @@ def _read_graph(x: tuple[ArrayLike, ...], name: str) -> Example:
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     features = None
-    if len(x) == 3:
+    if len(x) > 2 and x[2] is not None:
         features = np.asarray(x[2], dtype=np.float64)
         if features.ndim != 2 or len(features) != len(graph.edges) or not features.shape[1]:
             raise ValueError(
                 f"{name} has {len(graph.edges)} edges but edge features of shape {features.shape}; give one "
                 "row an edge."
             )
-    return Example(nodes, graph, features, (len(nodes),))
+    types = np.asarray(x[3]) if len(x) == 4 else None
+    if types is not None and (types.shape != (len(nodes),) or types.dtype.kind not in "iuU"):
+        raise ValueError(
+            f"{name} has {len(nodes)} nodes but types of shape {types.shape} ({types.dtype}); give a whole "
+            "number or a name for each."
+        )
+    return Example(nodes, graph, features, (len(nodes),), types)
 
 
-def _distinct(graphs: Sequence[Graph]) -> tuple[list[Graph], Array]:
-    """Different graphs in their order, and which of them each is."""
-    numbers: dict[tuple[int, bytes], int] = {}
-    which = [numbers.setdefault((one.n_nodes, one.edges.tobytes()), len(numbers)) for one in graphs]
+def _all_types(types: Sequence[Array | None]) -> list[Array] | None:
+    found = [one for one in types if one is not None]
+    if found and len(found) < len(types):
+        raise ValueError("Some graphs have node types and others have none; give them to all or none.")
+    return found or None
+
+
+def _distinct(examples: Sequence[Example]) -> tuple[list[Graph], Array]:
+    """Different graphs, with types of their nodes, in their order, and which of them each is."""
+    numbers: dict[tuple[object, ...], int] = {}
+    which = [numbers.setdefault(_key(one), len(numbers)) for one in examples]
     _, first = np.unique(which, return_index=True)
-    return [graphs[i] for i in first], np.array(which)
+    return [examples[i].graph for i in first], np.array(which)
+
+
+def _key(one: Example) -> tuple[object, ...]:
+    types = None if one.types is None else tuple(one.types.tolist())
+    return one.graph.n_nodes, one.graph.edges.tobytes(), types
 
 
 def _stack_edge_features(given: Sequence[Array | None], dtype: DTypeLike, noun: str) -> Array | None:

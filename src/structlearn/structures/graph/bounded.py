@@ -135,7 +135,8 @@ def best_labelling(structure: Any, g: Any, tight: Any, work: Any) -> Any:
         value = best_by_elimination(scores, g, labels)
         return value, value, ELIMINATION
     arcs = node_arcs(structure, g)
-    if scores.n_states == 2 and _attracts(labels.table, arcs.ends.shape[0]):
+    free = scores.allowed.shape[0] == 0
+    if scores.n_states == 2 and free and _attracts(labels.table, arcs.ends.shape[0]):
         _best_cut(arcs, work)
         value = value_of(arcs, labels.node, labels.table, labels.states)
         return value, value, FLOW

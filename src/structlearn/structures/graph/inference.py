@@ -41,6 +41,7 @@ class GraphScores(NamedTuple):
     n_tied: int
     graph: GraphRecord
     elimination: EliminationRecord
+    allowed: Array  # (all nodes, n_states), which states each may have; no rows where all may have all
 
 
 class ExactGraphs(NamedTuple):
@@ -101,6 +102,16 @@ def _part(theta: Any, shared: Any, j: Any) -> Any:
 
 
 @kernel
+def _forbid(scores: Any, g: Any, n: Any, node: Any) -> None:
+    """node[v, x] <- -inf where node v may not have state x."""
+    first = scores.graph.nodes[g]
+    for v in range(n):
+        for x in range(scores.n_states):
+            if scores.allowed[first + v, x] == 0:
+                node[v, x] = -np.inf
+
+
+@kernel
 def fill(scores: Any, g: Any, theta: Any, shared: Any, work: Any) -> Any:
     """The scores as tables, (n, K) and (m, K, K) or, of Potts tables, (m, 1, 1); returns n and m."""
     k = scores.n_states
@@ -108,6 +119,8 @@ def fill(scores: Any, g: Any, theta: Any, shared: Any, work: Any) -> Any:
     for v in range(n):
         for x in range(k):
             work.node[v, x] = _part(theta, shared, v * k + x)
+    if scores.allowed.shape[0] > 0:
+        _forbid(scores, g, n, work.node)
     for e in range(m):
         begin = n * k + e * scores.n_tied
         for a in range(work.table.shape[1]):

@@ -73,6 +73,8 @@ class PairwiseGraphs(Structure):
         What is not eliminated: message passing with bounds; these closed by branch and bound, of at most
         10,000 subproblems a labelling; or message passing for all graphs but forests. `solve` says for one
         graph which method found its labelling, and the bound.
+    allowed : list of boolean arrays of shape (nodes, n_states), optional
+        Which states the nodes of each graph may have; all, unless given.
     """
 
     has_graphs = True
@@ -86,8 +88,10 @@ class PairwiseGraphs(Structure):
         most_entries: int = MOST_ENTRIES,
         polytope: str = "marginal",
         inference: str = "auto",
+        allowed: Sequence[ArrayLike] | None = None,
     ) -> None:
         self.graphs = list(graphs)
+        self.allowed = allowed
         self.n_states = label_count(n_states, "A graph")
         self.pairs = pairs
         self.most_entries_eliminated = most_entries
@@ -104,6 +108,8 @@ class PairwiseGraphs(Structure):
             )
 
     def _elimination(self, most_entries: int) -> EliminationRecord:
+        if self.polytope == "local" and self.allowed is not None:
+            raise ValueError('Nodes that may not have all states go with polytope="marginal".')
         if self.polytope == "local":
             return local_elimination(self.graphs, self.n_states)
         if self.inference not in INFERENCES:
@@ -147,7 +153,7 @@ class PairwiseGraphs(Structure):
         Tree-reweighted: for graphs that are too wide for `marginals`; of forests it is log Z.
         """
         scores, (_, g) = self._checked(theta)
-        tables = GraphScores(self.n_states, *self.table, graph_record(self.graphs), self.elimination)
+        tables = self._scores()
         work = label_work(tables)
         n, m = fill(tables, g, scores, np.empty(0), work)
         return log_partition_bound(self.graphs[g], work.node[:n], work.table[:m])
@@ -158,13 +164,26 @@ class PairwiseGraphs(Structure):
 
     @cached_property
     def record(self) -> ExactGraphs | BoundedGraphs | LocalGraphs:
-        scores = GraphScores(self.n_states, *self.table, graph_record(self.graphs), self.elimination)
+        scores = self._scores()
         if self.eliminated:
             return ExactGraphs(scores)
         if self.polytope == "local":
             return LocalGraphs(BoundedGraphs(scores, self._middle(), MOST_SWEEPS))
         branches = MOST_BRANCHES if self.inference == "exact" else 0
         return BoundedGraphs(scores, self._middle(), MOST_SWEEPS, branches)
+
+    def _scores(self) -> GraphScores:
+        graph = graph_record(self.graphs)
+        return GraphScores(self.n_states, *self.table, graph, self.elimination, self._allowed_rows())
+
+    def _allowed_rows(self) -> Array:
+        if self.allowed is None:
+            return np.empty((0, self.n_states), dtype=np.uint8)
+        rows = [np.asarray(one, dtype=bool) for one in self.allowed]
+        sizes = [(graph.n_nodes, self.n_states) for graph in self.graphs]
+        if [one.shape for one in rows] != sizes or not all(one.any(axis=1).all() for one in rows):
+            raise ValueError("allowed has, for each graph, which states each node may have: one or more.")
+        return np.concatenate(rows).astype(np.uint8)
 
     def _middle(self) -> Array:
         """Of each node, the first of its arcs to a later node, within its graph."""
