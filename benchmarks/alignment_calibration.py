@@ -1,6 +1,6 @@
 """Confidences of the aligner: the coefficients without gold links, and how well all of them are calibrated.
 
-    python benchmarks/alignment_calibration.py [--fit] [--only xlwa|hansards]
+    python benchmarks/alignment_calibration.py [--fit] [--only xlwa|train|hansards]
 
 Needs XL-WA and the Hansards. `--fit` prints the coefficients for `confidence.USUAL`, fitted to the train
 parts (and the 37 trial pairs of the Hansards) with 300 to 20,000 lines of text: pairs that are part of the
@@ -171,6 +171,19 @@ def languages() -> None:
             judged(f"{language}, {n} lines, unknown, gold", aligner, masked(dev, 1.0), links)
 
 
+def same_part() -> None:
+    """Gold links and 400 lines of XL-WA's train parts, judged on 100 other pairs of these."""
+    for language in LANGUAGES:
+        pairs, links = xlwa(language, "train")
+        order = np.random.default_rng(5).permutation(len(pairs))
+        pairs, links = [pairs[k] for k in order], [links[k] for k in order]
+        for kind, more in (("in", pairs[400:500]), ("new", [])):
+            aligner = Aligner(random_state=0).fit(pairs[:400], links[:400], more)
+            judged(
+                f"{language}, 500 lines, train part, {kind}, gold", aligner, pairs[400:500], links[400:500]
+            )
+
+
 def french() -> None:
     pairs, links = hansards("train")
     text = [pair for pair in islice(bitext_pairs(), 20_000) if pair[0] and pair[1]]
@@ -195,13 +208,13 @@ def french() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fit", action="store_true", help="fit the coefficients")
-    parser.add_argument("--only", choices=["xlwa", "hansards"], help="one of the two")
+    parser.add_argument("--only", choices=["xlwa", "train", "hansards"], help="one of them")
     arguments = parser.parse_args()
     print(machine())
     if arguments.fit:
         fit()
         return
-    parts: dict[str, Callable[[], None]] = {"xlwa": languages, "hansards": french}
+    parts: dict[str, Callable[[], None]] = {"xlwa": languages, "train": same_part, "hansards": french}
     for name, part in parts.items():
         if arguments.only in (None, name):
             part()

@@ -126,6 +126,8 @@ CASES = (
         "align train --src {f} --tgt {b}/text.fr --out {w}/out",
         "align apply {b}/align.st --src {f} --tgt {b}/text.fr",
         "align show {b}/align.st --src {f} --tgt {b}/text.fr --out {w}/out",
+        "align phrases {b}/align.st --src {f} --tgt {b}/text.fr --out {w}/out",
+        "align project {b}/align.st --labels {f} --labels-format inline --tgt {b}/text.fr --out {w}/out",
         "align clean --src {f} --tgt {b}/text.fr --out {w}/out --tokenize simple --src-language en",
         "align clean --src {b}/text.en --tgt {f} --out {w}/out --lowercase --strip-accents",
     ),
@@ -141,6 +143,7 @@ CASES = (
         "align evaluate --hyp {f} --gold {b}/gold.wa",
         "align evaluate --hyp {f} --gold {b}/gold.pharaoh",
         f"align train {SIDES} --gold {{f}} {GOLD} --out {{w}}/out",
+        "align phrases --links {f} --src {b}/gold.en --tgt {b}/gold.fr --out {w}/out",
     ),
     _aligned(
         "source.vec",

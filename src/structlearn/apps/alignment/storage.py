@@ -159,7 +159,9 @@ def _check_lexicon(start: np.ndarray, target: np.ndarray, n_words: int) -> None:
 
 def _check_words(arrays: dict[str, np.ndarray], side: str, n_words: int) -> None:
     text, noun = arrays.get(f"{side}.words"), f"the words of the {side}"
-    words = read_json("null" if text is None or text.dtype != np.uint8 else bytes(text), list[str], noun)
+    words = read_json("null" if text is None or text.dtype != np.uint8 else bytes(text), list, noun)
+    if set(map(type, words)) - {str}:  # at once: there are many
+        raise ValueError(f"{noun} are no texts")
     if len(words) != n_words or arrays[f"{side}.counts"].dtype.kind not in "iu":
         raise ValueError(f"there are {len(words)} words of the {side}, but counts of {n_words}")
 

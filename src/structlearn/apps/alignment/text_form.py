@@ -74,8 +74,9 @@ class TextForm(NamedTuple):
             written = "".join(unicodedata.normalize("NFKC" if self.compatible else "NFC", word).split())
         written = written.lower() if self.lowercase else written
         written = without_accents(written) if self.strip_accents else written
-        if self.characters:
-            written = written.translate({ord(one): other for one, other in self.characters.items()})
+        for one, other in self.characters.items():
+            if one in written:
+                written = written.replace(one, other)
         return written or word
 
     def __str__(self) -> str:
