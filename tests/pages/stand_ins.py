@@ -55,6 +55,8 @@ def write_stand_ins(folder: Path) -> None:
         (folder / f"{stem}.fr").write_text("".join(f"{line}\n" for line in FRENCH))
     for name in ("gold.wa", "test.wa"):
         (folder / name).write_text(GOLD)
+    tagged = ("".join(f"{word} O\n" for word in line.split()) for line in ENGLISH)
+    (folder / "text.en.conll").write_text("\n".join(tagged) + "\n")
     (folder / "mine.pharaoh").write_text("".join("0-0\n" for _ in ENGLISH))
     (folder / "text.txt").write_text("The cat runs. A big dog sees the cat.\n")
     (folder / "people.txt").write_text("Ann Lee\n")
