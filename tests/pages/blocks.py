@@ -38,16 +38,20 @@ def commands(text: str) -> list[str]:
 
 
 def shell(line: str, folder: Path) -> None:
-    """`structlearn ...` in this process, with a pipe from `cat` before it and a file behind it."""
+    """`structlearn ...` in this process, several in a pipe, which `cat` may begin, and a file behind it."""
     line, _, out = line.partition(" > ")
-    *before, line = line.split(" | ")
-    given = (folder / before[0].split()[1]).read_bytes() if before else None
-    program, *arguments = shlex.split(line)
-    assert program == "structlearn", f"{line}: not a command of ours"
-    result = CliRunner().invoke(app, arguments, input=given)
-    assert result.exit_code == 0, f"{line}: {result.output}"
+    given: bytes | None = None
+    for one in line.split(" | "):
+        program, *arguments = shlex.split(one)
+        if program == "cat":
+            given = (folder / arguments[0]).read_bytes()
+            continue
+        assert program == "structlearn", f"{one}: not a command of ours"
+        result = CliRunner().invoke(app, arguments, input=given)
+        assert result.exit_code == 0, f"{one}: {result.output}"
+        given = result.stdout_bytes
     if out:
-        (folder / out).write_bytes(result.stdout_bytes)
+        (folder / out).write_bytes(given or b"")
 
 
 def show_file(text: str, folder: Path) -> None:

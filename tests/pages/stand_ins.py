@@ -57,6 +57,12 @@ def write_stand_ins(folder: Path) -> None:
         (folder / name).write_text(GOLD)
     tagged = ("".join(f"{word} O\n" for word in line.split()) for line in ENGLISH)
     (folder / "text.en.conll").write_text("\n".join(tagged) + "\n")
+    sides = (
+        f'<tuv xml:lang="en"><seg>{a}</seg></tuv><tuv xml:lang="fr"><seg>{b}</seg></tuv>'
+        for a, b in zip(ENGLISH, FRENCH)
+    )
+    units = "".join(f"<tu>{one}</tu>" for one in sides)
+    (folder / "text.tmx").write_text(f'<tmx version="1.4"><header/><body>{units}</body></tmx>')
     (folder / "mine.pharaoh").write_text("".join("0-0\n" for _ in ENGLISH))
     (folder / "text.txt").write_text("The cat runs. A big dog sees the cat.\n")
     (folder / "people.txt").write_text("Ann Lee\n")
@@ -65,7 +71,8 @@ def write_stand_ins(folder: Path) -> None:
     write_labelled(folder)
     train = ["train", "tag", str(folder / "words.conll"), "--out", str(folder / "tagger.safetensors")]
     assert CliRunner().invoke(app, train).exit_code == 0
-    shutil.copy(folder / "tagger.safetensors", folder / "model.safetensors")
+    for name in ("model.safetensors", "ner.safetensors"):
+        shutil.copy(folder / "tagger.safetensors", folder / name)
 
 
 def write_labelled(folder: Path) -> None:
