@@ -19,7 +19,7 @@ from structlearn.structures.graph.messages import (
 
 #: Sweeps go on while the last half of them has lowered the bound by this share of what is missing: as many
 #: again would do no better. For a labelling alone, also by this share of all that they have lowered it by.
-_PAYS, _PAYS_LABELLING = 0.1, 0.05
+_PAYS, _PAYS_LABELLING = 0.03, 0.07
 #: For two states, one that lowers it by less than this share leaves it where it is.
 _RESTS = 1e-6
 #: Temperatures of `tighten`, the sweeps at each, and how they fall: to 0.01 of the first.
@@ -59,8 +59,8 @@ def search(arcs: Any, most_sweeps: Any, tight: Any, work: Any) -> Any:
     for t in range(1, most_sweeps + 1):
         sweep(arcs, True, node, table, messages)
         bound = min(bound, sweep(arcs, False, node, table, messages))
-        if t in (next_rounding, most_sweeps):
-            next_rounding += 1 + t // 4
+        if t in (next_rounding, next_look, most_sweeps):
+            next_rounding = t + 1 + t // 4
             value = round_best(arcs, value, work)
             if closed(value, bound):
                 break

@@ -20,7 +20,7 @@ from structlearn.structures.graph.messages import value_of
 from structlearn.structures.graph.pair_scores import pair_score
 
 #: A round of expansions that gains less than this share of what is missing is the last.
-_PAYS = 0.05
+_PAYS = 0.1
 
 
 @kernel
