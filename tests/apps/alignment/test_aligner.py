@@ -8,8 +8,10 @@ import structlearn
 from model_files import rewrite
 from structlearn.apps.alignment.aligner import Aligner
 from structlearn.apps.alignment.bitext import Bitext
+from structlearn.apps.alignment.context import fill_context
 from structlearn.apps.alignment.corpus import load_corpus
-from structlearn.apps.alignment.features import STRONG, edge_features, feature_names
+from structlearn.apps.alignment.features import STRONG, SpelledWords, edge_features, feature_names
+from structlearn.apps.alignment.gold_words import gold_surplus
 from structlearn.apps.alignment.learning import gold_of
 from structlearn.apps.alignment.links import Links, link_table, table_links
 from structlearn.apps.alignment.metrics import alignment_scores
@@ -119,7 +121,7 @@ def test_cross_validation_chooses_the_least_error(rule, pairs, links):
     found = Aligner(missed=2.0, folds=2, random_state=0).fit(
         pairs[:20], links[:20], statistics=rule.statistics_
     )
-    assert len(found.validation_) == 3
+    assert len(found.validation_) == 4
     assert found.aer_ == min(trial.aer for trial in found.validation_)
     best = min(found.validation_, key=lambda trial: trial.aer).setting
     again = Aligner(**best._asdict(), random_state=0).fit(pairs[:20], links[:20], statistics=rule.statistics_)
@@ -204,14 +206,15 @@ def test_vectors_add_cosines(rule, pairs, links, tmp_path):
         WordVectors(["unseen", *side], np.pad(M, ((1, 0), (0, 0)))) for side, M in zip(words, sides)
     )
     found = Aligner(**PARAMETERS).fit(pairs[:30], links[:30], statistics=rule.statistics_, vectors=vectors)
-    assert found.feature_names_ == feature_names(vectors=True)
+    assert found.feature_names_ == feature_names(vectors=True, taught=True)
     source, target = [*pairs[0][0], "?!?"], pairs[0][1]
     features = found.features([([], ["x"]), (source, target)]).F.reshape(len(source), len(target), -1)
     cosine = vectors[0].of(source) @ vectors[1].of(target).T
-    np.testing.assert_allclose(features[:, :, -2], cosine, atol=1e-6)
+    k = found.feature_names_.index("cosine")
+    np.testing.assert_allclose(features[:, :, k], cosine, atol=1e-6)
     for i, j in np.ndindex(cosine.shape):
         others = [0, *np.delete(cosine[i], j), *np.delete(cosine[:, j], i)]
-        assert features[i, j, -1] == (cosine[i, j] > max(others))
+        assert features[i, j, k + 1] == (cosine[i, j] > max(others))
     found.save(tmp_path / "m.st")
     assert Aligner.load(tmp_path / "m.st").predict(pairs) == found.predict(pairs)
     other = WordVectors(vectors[1].words, vectors[1].matrix[:, :3])
@@ -308,6 +311,10 @@ def entry(name, place, value):
         (entry("forward.translation", 0, np.nan), "numbers that are not finite"),
         (table("forward.translation", np.zeros(3, dtype=np.float32)), "forward.translation must have"),
         (table("reverse.null", np.zeros(0)), "reverse.null must have"),
+        (
+            lambda header, tensors: tensors.update({"gold.pair.rows": np.array([10**8] * 3)}),
+            "gold links say of the pair",
+        ),
         (table("forward.jumps", np.ones(40)), "forward.jumps must have 41 entries"),
         (table("lexicon.together", np.zeros((2, 2))), "lexicon.together must have"),
         (table("source.words", np.frombuffer(b'["a", 3]', dtype=np.uint8)), "words of the source"),
@@ -332,3 +339,65 @@ def test_damaged_files_are_refused(aligner, tmp_path, change, why):
     rewrite(path, change)
     with pytest.raises(ValueError, match=f"model.st is damaged: .*{why}"):
         Aligner.load(path)
+
+
+def test_gold_words_leave_out_the_pair_itself(rule, pairs, links):
+    """With and without a pair: its features are those of a model that has never seen its links."""
+    whole = Aligner(**PARAMETERS).fit(pairs[:30], links[:30], statistics=rule.statistics_)
+    without = Aligner(**PARAMETERS).fit(pairs[1:30], links[1:30], statistics=rule.statistics_)
+    base = rule.features(pairs[:30])
+    surplus = gold_surplus(base, links[:30])
+    first = slice(0, int(base.bitext.cell_start[1]))
+    np.testing.assert_allclose(
+        whole._features(pairs[:30], surplus).F[first], without.features(pairs[:1]).F, atol=1e-9
+    )
+    assert np.abs(whole.features(pairs[:1]).F - without.features(pairs[:1]).F).max() > 0.01
+
+
+def test_gold_words_count_links_beyond_the_agreement(rule, pairs, links):
+    aligner = Aligner(**PARAMETERS).fit(pairs[:30], links[:30], statistics=rule.statistics_)
+    names, word = aligner.feature_names_, pairs[0][0][0]
+    surplus, count = 0.0, 0
+    for pair, one in zip(pairs[:30], links[:30]):
+        agreement = rule.statistics_.tables(*pair).agreement()
+        sure, possible = one.tables(agreement.shape)
+        for i in (i for i, other in enumerate(pair[0]) if other == word):
+            surplus += (sure - agreement)[i][possible[i] == sure[i]].sum()
+            count += 1
+    found = aligner.features(pairs[:1]).F[0, names.index("gold_source")]
+    assert found == pytest.approx(surplus / (count + 2), rel=1e-4)
+
+
+def test_context_of_copies():
+    """The house the garden, la maison la porte."""
+    source, target = (SpelledWords(np.array(w), np.array([0, 4]), None) for w in ([0, 1, 0, 2], [0, 1, 0, 3]))
+    a = np.random.default_rng(0).random((4, 4))
+    out = np.empty((16, 5))
+    fill_context(source._replace(spellings=0), target._replace(spellings=0), a.ravel(), out)
+    x = out.reshape(4, 4, 5)
+    support = np.zeros((4, 4))
+    for i, j, k, l in np.ndindex(4, 4, 4, 4):
+        if k != i and l != j:
+            support[i, j] += a[k, l] / ((1 + abs(k - i - l + j)) * (abs(k - i) + abs(l - j)))
+    np.testing.assert_allclose(x[..., 0], support)
+    assert x[0, 1, 1] == pytest.approx(a[0, 1] - a[2, 1])  # the other "the"
+    assert x[1, 0, 2] == pytest.approx(support[1, 0] - support[1, 2])  # the other "la"
+    assert x[1, 1, 1] == x[1, 1, 2] == 0
+    np.testing.assert_allclose(x[..., 3], np.minimum(a.sum(axis=1, keepdims=True) - a, 2))
+
+
+def test_files_of_before_have_fewer_features(aligner, pairs, tmp_path):
+    """A model without what gold links say of words predicts by the features that it has."""
+    aligner.save(tmp_path / "model.st")
+    n = len(feature_names())
+
+    def older(header, tensors):
+        header["fitted"]["feature_names_"] = feature_names()
+        tensors["weights"] = tensors["weights"][:n]
+        for name in [name for name in tensors if name.startswith("gold.")]:
+            del tensors[name]
+
+    rewrite(tmp_path / "model.st", older)
+    found = Aligner.load(tmp_path / "model.st")
+    assert found.features(pairs[:1]).F.shape[1] == n
+    assert len(found.predict(pairs[:3])) == 3

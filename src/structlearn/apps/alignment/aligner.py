@@ -16,6 +16,7 @@ import numpy as np
 from structlearn.apps.alignment.bitext import Bitext, Vocabulary, checked_pair
 from structlearn.apps.alignment.confidence import USUAL, CalibratedLinks, Cells, held_out_weights
 from structlearn.apps.alignment.features import STRONG, EdgeFeatures, edge_features, feature_names
+from structlearn.apps.alignment.gold_words import GoldWords, count_gold_words, gold_surplus, no_gold_words
 from structlearn.apps.alignment.learning import (
     MISSED,
     REGULARIZATIONS,
@@ -23,6 +24,7 @@ from structlearn.apps.alignment.learning import (
     Setting,
     Validation,
     calibrate,
+    check_links,
     cross_validate,
     fit_links,
     gold_of,
@@ -41,6 +43,7 @@ from structlearn.apps.alignment.vectors import (
     map_vectors,
     nearest_links,
 )
+from structlearn.core.contract import Array
 from structlearn.data import DataError
 from structlearn.estimators.choices import check_number, one_of
 from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
@@ -166,11 +169,14 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
         features = self.features(pairs)
         known = self._pseudo_links(pairs, features) if links is None else links
         self.structure_ = Matching(capacities=(self.fertility or 2,) * 2)
+        check_links(features.bitext, known)
+        surplus = None if links is None else gold_surplus(features, links)
+        features = self._taught(pairs, features, surplus)
         gold = gold_of(features, known, self.structure_)
         setting = self._learn(gold)
         if links is not None and len(pairs) > 1:
             held_out = held_out_weights(gold, setting, self.folds, **self._shared())
-            self._calibrate(pairs, features, links, held_out)
+            self._calibrate(pairs, features, links, held_out, surplus)
         return self
 
     def _check(self, vectors: Vectors | None) -> None:
@@ -244,6 +250,7 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
         self.structure_ = Matching(capacities=(self.fertility or _UNBOUND,) * 2)
         self.slope_ = 1.0
         self.confidence_ = USUAL
+        self.gold_words_: GoldWords | None = None
         self.certificate_: Certificate | None = None
         self.history_ = History([])
         self.validation_: list[Validation] = []
@@ -257,22 +264,42 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
         tables = features.bitext.tables(features.agreement)
         return [Links.of(table_links(table > 0.5), table_links(table > 0.1)) for table in tables]
 
+    def _taught(self, pairs: Sequence[Words], features: EdgeFeatures, surplus: Array | None) -> EdgeFeatures:
+        """With the features that gold links teach; each pair's without its own links."""
+        lexicon = self.statistics_.lexicon
+        told = no_gold_words(lexicon)
+        if surplus is not None:
+            told = count_gold_words(lexicon, features.bitext, surplus)
+        self.gold_words_ = told
+        self.feature_names_ = feature_names(vectors=self.vectors_ is not None, taught=True)
+        return self._features(pairs, surplus)
+
     def _learn(self, gold: GoldPairs) -> Setting:
-        settings = [
-            Setting(regularization, missed, self.spurious)
-            for regularization in _given(self.regularization, REGULARIZATIONS)
-            for missed in _given(self.missed, [self.spurious * ratio for ratio in MISSED])
-        ]
         shared = self._shared()
-        best = settings[0]
-        if len(settings) > 1 and len(gold.X) > 1:
-            self.validation_ = cross_validate(gold, settings, self.folds, **shared)
-            best, self.aer_ = min(self.validation_, key=lambda trial: trial.aer)
+        trials, best = self._validate(gold, shared)
+        if trials:
+            self.validation_, self.aer_ = trials, min(trial.aer for trial in trials)
         model = fit_links(gold, best, **shared)
         self.weights_, self.certificate_ = model.weights_, model.certificate_
         self.history_ = model.history_
         self.slope_ = calibrate(model.weights_, gold)
         return best
+
+    def _validate(self, gold: GoldPairs, shared: dict[str, Any]) -> tuple[list[Validation], Setting]:
+        """Choose the cost of missed links, then the regularization with it; one choice needs no trial."""
+        costs = _given(self.missed, [self.spurious * ratio for ratio in MISSED])
+        strengths = _given(self.regularization, REGULARIZATIONS)
+        trials: list[Validation] = []
+        best = Setting(strengths[len(strengths) // 2], costs[0], self.spurious)
+        if len(gold.X) > 1 and len(costs) * len(strengths) > 1:
+            trials = cross_validate(
+                gold, [best._replace(missed=cost) for cost in costs], self.folds, **shared
+            )
+            best = min(trials, key=lambda trial: trial.aer).setting
+            rest = [best._replace(regularization=one) for one in strengths if one != best.regularization]
+            trials += cross_validate(gold, rest, self.folds, **shared)
+            best = min(trials, key=lambda trial: trial.aer).setting
+        return trials, best
 
     def _shared(self) -> dict[str, Any]:
         """Parameters of every model of links."""
@@ -330,7 +357,11 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
 
     def features(self, pairs: Sequence[Words]) -> EdgeFeatures:
         """Features of all edges of the pairs."""
-        return edge_features(self.statistics_, [self._written(pair) for pair in pairs], self.vectors_)
+        return self._features(pairs)
+
+    def _features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures:
+        written = [self._written(pair) for pair in pairs]
+        return edge_features(self.statistics_, written, self.vectors_, self.gold_words_, surplus)
 
     def _written(self, pair: Words) -> tuple[list[str], list[str]]:
         """The words as the statistics have them."""

@@ -174,6 +174,7 @@ class CalibratedLinks:
         confidence_: Array
 
         def features(self, pairs: Sequence[Words]) -> EdgeFeatures: ...
+        def _features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures: ...
         def _written(self, pair: Words) -> tuple[list[str], list[str]]: ...
         def _linked(self, features: EdgeFeatures) -> Cells: ...
 
@@ -197,16 +198,23 @@ class CalibratedLinks:
         return evidence(features, self.statistics_.lexicon, scores, linked, dice)
 
     def _calibrate(
-        self, pairs: Sequence[Words], features: EdgeFeatures, links: Sequence[Links], held_out: HeldOut
+        self,
+        pairs: Sequence[Words],
+        features: EdgeFeatures,
+        links: Sequence[Links],
+        held_out: HeldOut,
+        surplus: Array | None,
     ) -> None:
-        """Confidences by the links of models that have not seen the pairs.
+        """Confidences by the links of models that have not seen the pairs, which have told the surplus.
 
         The pairs count twice: as they are, and without what the statistics know of words that occur in one
         of them only, as text will come that is no part of the bitext.
         """
         forgetful = copy(self)
         forgetful.statistics_ = without_own_words(self.statistics_, [self._written(pair) for pair in pairs])
-        found = [self._judged(one, links, held_out) for one in (features, forgetful.features(pairs))]
+        found = [
+            self._judged(one, links, held_out) for one in (features, forgetful._features(pairs, surplus))
+        ]
         rows, right = (np.concatenate(column) for column in zip(*found))
         self.confidence_ = fit_coefficients(rows, right)
 

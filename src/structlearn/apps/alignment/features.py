@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.apps.alignment.bitext import Bitext
+from structlearn.apps.alignment.context import CONTEXT, fill_context
+from structlearn.apps.alignment.gold_words import GOLD, GoldWords, fill_gold_words
 from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.strings import LONGEST, MARK, Spellings, common_prefix, likeness, spell
 from structlearn.apps.alignment.vectors import Vectors, Words
@@ -54,17 +56,25 @@ class EdgeFeatures(NamedTuple):
     agreement: Array  # (n_cells,)
 
 
-def feature_names(*, vectors: bool = False) -> list[str]:
-    """Names of the features, in their order; `vectors`: with those of word vectors."""
-    return [*FEATURES, *(COSINES if vectors else ())]
+def feature_names(*, vectors: bool = False, taught: bool = False) -> list[str]:
+    """Names of the features, in their order; with those of word vectors, and those that gold links teach."""
+    return [*FEATURES, *(COSINES if vectors else ()), *((*CONTEXT, *GOLD) if taught else ())]
 
 
 def edge_features(
-    statistics: AlignmentStatistics, pairs: Sequence[Words], vectors: Vectors | None = None
+    statistics: AlignmentStatistics,
+    pairs: Sequence[Words],
+    vectors: Vectors | None = None,
+    gold: GoldWords | None = None,
+    surplus: Array | None = None,
 ) -> EdgeFeatures:
-    """Features of pairs of (source words, target words), which are written like those of the statistics."""
+    """Features of pairs of (source words, target words), which are written like those of the statistics.
+
+    `gold` adds those of the context and of what gold links say; `surplus` is what these pairs have told it.
+    """
     bitext = statistics.encode(pairs)
-    F = np.empty((int(bitext.cell_start[-1]), len(feature_names(vectors=vectors is not None))))
+    names = feature_names(vectors=vectors is not None, taught=gold is not None)
+    F = np.empty((int(bitext.cell_start[-1]), len(names)))
     source = _spelled([pair[0] for pair in pairs], bitext.source.start)
     target = _spelled([pair[1] for pair in pairs], bitext.target.start)
     fill_features(source, target, statistics.posteriors(bitext), statistics.pair_statistics(bitext), F)
@@ -74,7 +84,13 @@ def edge_features(
         )
         starts, matrices = (source.start, target.start), (vectors[0].matrix, vectors[1].matrix)
         fill_cosines((source_rows, target_rows), starts, matrices, F[:, len(FEATURES) :])
-    return EdgeFeatures(bitext, F, F[:, FEATURES.index("agreement")] / STRONG)
+    agreement = F[:, FEATURES.index("agreement")] / STRONG
+    if gold is not None:
+        context, told = F[:, names.index(CONTEXT[0]) :], F[:, names.index(GOLD[0]) :]
+        fill_context(source, target, agreement, context)
+        fill_gold_words(gold, statistics.lexicon, bitext, surplus, told)
+        told[:, 1] = told[:, 0] * F[:, FEATURES.index("free")]
+    return EdgeFeatures(bitext, F, agreement)
 
 
 def _spelled(sentences: Sequence[Sequence[str]], start: Array) -> SpelledWords:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structlearn.apps.alignment.bitext import Bitext
 from structlearn.apps.alignment.features import EdgeFeatures
 from structlearn.apps.alignment.links import Link, Links, table_links
 from structlearn.apps.alignment.metrics import alignment_scores
@@ -18,9 +19,9 @@ from structlearn.core.contract import Array
 from structlearn.estimators import MatchingClassifier
 from structlearn.structures import Matching
 
-REGULARIZATIONS = (2.0, 5.0, 20.0)
+REGULARIZATIONS = (0.2, 1.0, 5.0, 20.0)
 #: Costs of a missed link, in units of that of a spurious one.
-MISSED = (1.5, 2.0, 3.0)
+MISSED = (1.5, 2.0, 4.0, 8.0, 16.0)
 #: Slopes of the confidence that are tried.
 _SLOPES = tuple(2.0**k for k in range(-2, 10))
 
@@ -54,20 +55,24 @@ class GoldPairs(NamedTuple):
         return GoldPairs(X, tables, free, [self.links[i] for i in chosen])
 
 
+def check_links(bitext: Bitext, links: Sequence[Links]) -> None:
+    """ValueError for a pair without words on a side, and for a link to a word that is not there."""
+    for k, (one, m, n) in enumerate(zip(links, bitext.source.lengths, bitext.target.lengths)):
+        if not m or not n:
+            raise ValueError(f"Pair {k} has no words on one side; leave it out of the gold pairs.")
+        for i, j in one.possible:
+            if not (0 <= i < m and 0 <= j < n):
+                raise ValueError(f"Pair {k} has a link ({i}, {j}) but only {m} and {n} words.")
+
+
 def gold_of(features: EdgeFeatures, links: Sequence[Links], structure: Matching) -> GoldPairs:
     """Sure links as a matching: above the fertility those that the statistics like best, the rest are free.
 
     argmax over matchings of sum of (1 + agreement) at sure links, -1 at others.
     """
     gold = GoldPairs(features.bitext.tables(features.F), [], [], list(links))
-    for k, (one, agreement) in enumerate(zip(links, features.bitext.tables(features.agreement))):
-        m, n = agreement.shape
-        if not m or not n:
-            raise ValueError(f"Pair {k} has no words on one side; leave it out of the gold pairs.")
-        for i, j in one.possible:
-            if not (0 <= i < m and 0 <= j < n):
-                raise ValueError(f"Pair {k} has a link ({i}, {j}) but only {m} and {n} words.")
-        sure, possible = one.tables((m, n))
+    for one, agreement in zip(links, features.bitext.tables(features.agreement)):
+        sure, possible = one.tables(agreement.shape)
         table = structure.decode(structure.maximize(np.where(sure, 1.0 + agreement, -1.0)))
         gold.tables.append(table)
         gold.free.append((possible > 0) & (table == 0))

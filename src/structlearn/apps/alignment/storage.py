@@ -9,6 +9,7 @@ import numpy as np
 
 from structlearn.apps.alignment.confidence import EVIDENCE, USUAL
 from structlearn.apps.alignment.features import feature_names
+from structlearn.apps.alignment.gold_words import gold_word_arrays, read_gold_words
 from structlearn.apps.alignment.jumps import WIDEST
 from structlearn.apps.alignment.lexicon import N_MISSING
 from structlearn.apps.alignment.statistics import AlignmentStatistics
@@ -48,6 +49,8 @@ def write_aligner(aligner: Aligner, path: str | Path) -> None:
     for name, side in zip(_SIDES, aligner.vectors_ or ()):
         tensors[f"vectors.{name}.words"] = text_array(side.words)
         tensors[f"vectors.{name}.matrix"] = side.matrix
+    if aligner.gold_words_ is not None:
+        tensors |= {f"gold.{name}": value for name, value in gold_word_arrays(aligner.gold_words_).items()}
     tensors |= {"weights": aligner.weights_, "history": history_array(aligner.history_)}
     write_model(path, header, tensors)
 
@@ -72,10 +75,12 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
         for name in _FITTED:
             setattr(aligner, name, header["fitted"][name])
         aligner.confidence_ = _confidence(header["fitted"])
+        told = file.load_all("gold.")
+        aligner.gold_words_ = read_gold_words(aligner.statistics_.lexicon, told) if told else None
         aligner.history_ = history_of(history)
         if header["certificate"]:
             aligner.certificate_ = read_certificate(header["certificate"])
-    if aligner.feature_names_ != feature_names(vectors=aligner.vectors_ is not None):
+    if aligner.feature_names_ != feature_names(vectors=aligner.vectors_ is not None, taught=bool(told)):
         raise ValueError(f"{path} has other features than this version of structlearn; train it again.")
     if weights.size != len(aligner.feature_names_):
         raise damaged(path, f"it has {weights.size} weights of {len(aligner.feature_names_)} features")

@@ -1,0 +1,75 @@
+"""Features of an edge's surroundings: support by the links near it, and by other copies of its words.
+
+A word that stands twice in a sentence has the same translations in both places: which copy is meant shows in
+the links around it. Only edges that either direction thinks possible are looked at; others have zeros.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structlearn.core.kernels import kernel
+
+CONTEXT = ("support", "copy_margin", "copy_support", "rest_of_row", "rest_of_column")
+
+#: How far around an edge links are looked at.
+REACH = 3
+#: Edges with a smaller agreement have no context.
+POSSIBLE = 1e-3
+
+
+@kernel
+def fill_context(source: Any, target: Any, agreement: Any, out: Any) -> None:
+    """out[e] <- the context of edge e, for all edges of a batch; `agreement` is that of all of its cells."""
+    at = 0
+    for pair in range(source.start.size - 1):
+        f, g = source.start[pair], target.start[pair]
+        m, n = source.start[pair + 1] - f, target.start[pair + 1] - g
+        if m * n == 0:
+            continue
+        a = agreement[at : at + m * n].reshape(m, n)
+        near = np.zeros((m, n))
+        rows, columns = np.zeros(m), np.zeros(n)
+        for i in range(m):
+            for j in range(n):
+                rows[i] += a[i, j]
+                columns[j] += a[i, j]
+                if a[i, j] > POSSIBLE:
+                    near[i, j] = _support(a, i, j)
+        for i in range(m):
+            for j in range(n):
+                x = out[at + i * n + j]
+                x[:5] = 0.0
+                if a[i, j] > POSSIBLE:
+                    x[0] = near[i, j]
+                    _of_copies(source.words[f : f + m], target.words[g : g + n], a, near, i, j, x)
+                x[3], x[4] = min(rows[i] - a[i, j], 2.0), min(columns[j] - a[i, j], 2.0)
+        at += m * n
+
+
+@kernel
+def _support(a: Any, i: Any, j: Any) -> Any:
+    """Links in other rows and columns nearby; those in the order of this one count most."""
+    m, n = a.shape
+    total = 0.0
+    for k in range(max(0, i - REACH), min(m, i + REACH + 1)):
+        for l in range(max(0, j - REACH), min(n, j + REACH + 1)):
+            if k != i and l != j:
+                total += a[k, l] / ((1.0 + abs(k - i - l + j)) * (abs(k - i) + abs(l - j)))
+    return total
+
+
+@kernel
+def _of_copies(source: Any, target: Any, a: Any, near: Any, i: Any, j: Any, x: Any) -> None:
+    """How much better than the best edge to a copy of either word: in agreement, and in support."""
+    best, around = -1.0, 0.0
+    for l in range(target.size):
+        if l != j and target[l] == target[j] and a[i, l] > best:
+            best, around = a[i, l], near[i, l]
+    for k in range(source.size):
+        if k != i and source[k] == source[i] and a[k, j] > best:
+            best, around = a[k, j], near[k, j]
+    if best >= 0.0:
+        x[1], x[2] = a[i, j] - best, near[i, j] - around
