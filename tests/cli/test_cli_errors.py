@@ -66,7 +66,7 @@ def test_defaults_are_those_of_the_estimators(run):
         assert f"[default: {getattr(MulticlassClassifier(), name)}" in shown
     for name in ("penalty", "regularization", "tol"):
         assert getattr(LinearRegressor(), name) == getattr(MulticlassClassifier(), name)
-    assert f"parse {TreeParser().cost}" in shown
+    assert f"parse: {TreeParser().cost}" in shown
     assert f"parse: {TreeParser().tol}" in shown
 
 

@@ -15,15 +15,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.core.contract import Array
 from structlearn.data.archives import read_arrays
 from structlearn.storage.atomic import atomic_write
 from structlearn.storage.errors import DataError, StrPath
+
+if TYPE_CHECKING:
+    from structlearn.core.contract import Array
 
 #: Arrays with a row per node, and per edge.
 _OF_NODES = ("nodes", "node_types", "labels", "positions")

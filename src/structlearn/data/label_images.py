@@ -12,15 +12,17 @@ import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array
 from structlearn.core.wording import quoted
 from structlearn.data.archives import read_npy, reading
 from structlearn.storage.atomic import atomic_write
 from structlearn.storage.errors import DataError, StrPath
+
+if TYPE_CHECKING:
+    from structlearn.core.contract import Array
 
 #: The label of what is not known, in a label image and as estimators have it.
 VOID, UNKNOWN = 255, -1

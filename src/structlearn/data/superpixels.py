@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.core.contract import Array
+if TYPE_CHECKING:
+    from structlearn.core.contract import Array
 
 
 class Superpixels(NamedTuple):

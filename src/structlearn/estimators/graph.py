@@ -241,8 +241,9 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
     @for_no_examples
     def predict(self, X: Images) -> list[Array]:
         """The best labels of each graph that were found."""
+        found = self.predict_states(X)
         of_states = self.classes_[self._state_classes]
-        return [of_states[states] for states in self.predict_states(X)]
+        return [of_states[states] for states in found]
 
     @for_no_examples
     def predict_states(self, X: Images) -> list[Array]:
