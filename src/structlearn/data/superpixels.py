@@ -14,13 +14,19 @@ if TYPE_CHECKING:
 class Superpixels(NamedTuple):
     """An image as a graph of its segments.
 
-    nodes : (n, channels + channels + 2), mean values, their standard deviations, and the centre, down and
-        right, between 0 and 1
-    edges : (m, 2), pairs of segments that touch, each once
-    edge_features : (m, 3), 1, how different the mean values are (exp of minus their squared distance over
-        the mean of all edges), and the share of the smaller segment's border that both share
-    segments : (rows, columns), which segment a pixel belongs to
-    areas : (n,), the share of the image's pixels that each has: what errors may cost
+    Attributes
+    ----------
+    nodes : array of shape (n, channels + channels + 2)
+        Mean values, their standard deviations, and the centre, down and right, between 0 and 1.
+    edges : array of shape (m, 2)
+        Pairs of segments that touch, each once.
+    edge_features : array of shape (m, 3)
+        1, how alike the mean values are (exp of minus their squared distance over the mean of all edges), and
+        the share of the smaller segment's border that both share.
+    segments : array of shape (rows, columns)
+        Which segment a pixel belongs to.
+    areas : array of shape (n,)
+        The share of the image's pixels that each has: what errors may cost.
     """
 
     nodes: Array
