@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structlearn.apps.text.derived import Stored, with_columns
+from structlearn.apps.text.one_column import OneColumn
 from structlearn.core.contract import Array
 from structlearn.core.wording import quoted
 from structlearn.data import Column, DataError, Tokens, open_text
@@ -36,7 +37,7 @@ StrPath = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters:
+class Clusters(OneColumn):
     """A column of the cluster of each word, or of its lower case; "" if it has none.
 
     name : that of the column
@@ -44,19 +45,7 @@ class Clusters:
     paths : from words to clusters
     """
 
-    name: str
-    word: str
     paths: dict[str, str]
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns that are added."""
-        return [self.name]
-
-    @property
-    def needs(self) -> list[str]:
-        """Columns that are looked at."""
-        return [self.word]
 
     @property
     def default_templates(self) -> str:

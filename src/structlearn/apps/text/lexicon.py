@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from structlearn.apps.text.derived import Stored, check_name, with_columns
+from structlearn.apps.text.one_column import OneColumn
 from structlearn.data import Column, DataError, Tokens, open_text
 from structlearn.storage.schema import check_form
 
@@ -28,7 +29,7 @@ _NOTES = {"kind": str, "name": str, "word": str}
 
 
 @dataclass(frozen=True, eq=False)
-class PhraseList:
+class PhraseList(OneColumn):
     """A column that says where phrases of a list are: B, I, L, U or O.
 
     name : that of the column
@@ -36,19 +37,7 @@ class PhraseList:
     phrases : without repetition
     """
 
-    name: str
-    word: str
     phrases: dict[Phrase, None]
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns that are added."""
-        return [self.name]
-
-    @property
-    def needs(self) -> list[str]:
-        """Columns that are looked at."""
-        return [self.word]
 
     @property
     def default_templates(self) -> str:
