@@ -45,9 +45,10 @@ torture: $(VENV)/.installed-test
 kernels: $(VENV)/.installed
 	$(BIN)/python packaging/kernels/build.py $(TASKS) --out dist
 
-# The site, warnings as errors; its pages' blocks are run first, the chapters and the gallery by the build itself.
+# The site, warnings as errors, names of the reference afresh; its pages' blocks are run first, the chapters and the gallery by the build itself.
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m pytest -q tests/pages
+	rm -rf docs/api
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs site
 
 docs-serve: docs

@@ -23,7 +23,7 @@ import numpy as np
 from common import DATA, machine
 
 from structlearn.apps.alignment.bitext import Bitext, Corpus, Vocabulary
-from structlearn.apps.alignment.lexicon import build_lexicon
+from structlearn.apps.alignment.cooccurrence import build_lexicon
 from structlearn.apps.alignment.statistics import AlignmentStatistics, by_pair
 from structlearn.apps.alignment.text import paired_lines
 from structlearn.apps.alignment.training import EMSettings
@@ -169,7 +169,7 @@ def hansards(n_jobs):
     clock = Clock()
     bitext = Bitext.from_pairs(chain(bitext_pairs(), gold))
     clock(f"reading {len(bitext):,} pairs, {bitext.cell_start[-1]:,} cells")
-    lexicon, _ = build_lexicon(bitext, n_jobs=n_jobs)
+    lexicon = build_lexicon(bitext)
     clock(f"table of {lexicon.target.size:,} word pairs (alone)")
     statistics = AlignmentStatistics.train(bitext, n_jobs=n_jobs)
     clock("statistics of both directions, table and all")

@@ -123,6 +123,7 @@ def main(names):
     if "digits" in names:
         X, y = load_digits(return_X_y=True)
         multiclass(X / 16, y, "digits, lambda 0.01", 0.01)
+        multiclass(X / 16, y, "digits, lambda 0.001", 0.001)
         multiclass(X / 16, y, "digits, lambda 1/n", 1 / len(y))
     if "letters" in names:
         words, labels, _ = letters()

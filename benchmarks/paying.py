@@ -3,8 +3,11 @@
 python benchmarks/paying.py [letters seg matching cut parsing chains ...] [--repeats 3] [--local] [--beside]
 
 Seconds by the clock, medians: those of the certificate, from the first step to the gap, and those of the
-whole call of `fit`; without compilation. --beside measures the ceiling: two independent processes make the
-same one-thread fit at the same time; were the cores free of each other, each would take as long as alone.
+whole call of `fit`; without compilation. Then processor seconds of the call: of all threads together, and of
+the first alone, which does its part and all that is not shared out. On a busy machine that is about what the
+clock would show on idle cores (waiting counts until it sleeps). --beside measures the ceiling: two
+independent processes make the same one-thread fit at the same time; were the cores free of each other, each
+would take as long as alone.
 """
 
 from __future__ import annotations
@@ -123,19 +126,20 @@ def measure(name: str, client, options) -> None:
     for _ in range(options.repeats):
         for way, (n_jobs, where) in ways.items():
             found[way].append(timed(make(random_state=0, n_jobs=n_jobs, **parameters), X, y, where))
-    alone = np.median([one[:2] for one in found["1 thread"]], axis=0)
+    alone = np.median(found["1 thread"], axis=0)
     for way, values in found.items():
-        *seconds, passes = np.median(values, axis=0)
-        every = " ".join(f"{one:.2f}" for one, _, _ in values)
-        steps, whole = alone / seconds
+        medians = np.median(values, axis=0)
+        seconds, fit, cpu, own, passes = medians
+        every = " ".join(f"{one[0]:.2f}" for one in values)
+        steps, whole, _, first, _ = alone / medians
         print(
-            f"{name:9s} {way:10s} {seconds[0]:6.2f} s ({every}), {steps:.2f}x; fit {seconds[1]:6.2f} s, "
-            f"{whole:.2f}x; {passes:.0f} passes",
+            f"{name:9s} {way:10s} {seconds:6.2f} s ({every}), {steps:.2f}x; fit {fit:6.2f} s, {whole:.2f}x; "
+            f"processor {cpu:.2f} s, first thread {own:.2f} s, {first:.2f}x; {passes:.0f} passes",
             flush=True,
         )
     if options.beside:
         together = np.median([one[:2] for one in beside(name, options.repeats)], axis=0)
-        steps, whole = 2 * alone / together
+        steps, whole = 2 * alone[:2] / together
         print(
             f"{name:9s} ceiling    {together[0]:6.2f} s, {steps:.2f}x; "
             f"fit {together[1]:6.2f} s, {whole:.2f}x",
@@ -143,13 +147,16 @@ def measure(name: str, client, options) -> None:
         )
 
 
-def timed(model, X, y, where) -> tuple[float, float, float]:
-    begin = time.perf_counter()
+def timed(model, X, y, where) -> tuple[float, float, float, float, float]:
+    """Seconds of the certificate and of the call; processor seconds, of all threads and of this; passes."""
+    clocks = (time.perf_counter, time.process_time, time.thread_time)
+    begin = [clock() for clock in clocks]
     certificate = model.fit(X, y, **where).certificate_
-    return certificate.seconds, time.perf_counter() - begin, certificate.passes
+    took = [clock() - first for clock, first in zip(clocks, begin)]
+    return certificate.seconds, *took, certificate.passes
 
 
-def beside(name: str, repeats: int) -> list[tuple[float, float, float]]:
+def beside(name: str, repeats: int) -> list[tuple[float, ...]]:
     """The same fit in two processes at once, so often."""
     context = multiprocessing.get_context("spawn")
     together, found = context.Barrier(2), context.Queue()

@@ -98,6 +98,7 @@ class Checkout:
         """All that is timed, by name."""
         found = {name: ["-c", code] for name, code in IMPORTS.items()}
         found["structlearn --help"] = self.shell("--help")
+        found["train chunk --help"] = self.shell("train", "chunk", "--help")
         for name, (file, _) in TASKS.items():
             model, data = self.models / name, self.data / file
             found[f"predict {name}"] = self.shell("predict", model, data)

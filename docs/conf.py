@@ -1,16 +1,20 @@
 """The documentation site: `make docs` builds it with warnings as errors, to be read without a network."""
 
 import re
-from importlib.metadata import version as installed
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import matplotlib as mpl
+from sphinx.errors import ExtensionError
+
+import structlearn
 
 mpl.use("agg")
 
 project = "structlearn"
 author = "The structlearn developers"
 copyright = "2026, the structlearn developers, BSD 3-Clause"
-version = release = installed("structlearn")
+version = release = structlearn.__version__
 
 extensions = [
     "myst_parser",
@@ -69,6 +73,7 @@ sphinx_gallery_conf = {
     "copyfile_regex": r".*\.rst",
     "notebook_extensions": set(),
     "plot_gallery": "True",
+    "write_computation_times": False,  # pages that load their tables' style from a network
 }
 
 
@@ -77,6 +82,7 @@ def setup(app):
     app.connect("source-read", lambda app, name, text: text.__setitem__(0, at_home(text[0])))
     app.connect("include-read", lambda app, path, name, text: text.__setitem__(0, at_home(text[0])))
     app.connect("autodoc-process-docstring", escape)
+    app.connect("build-finished", readable_offline)
 
 
 def escape(app, what, name, thing, options, lines):
@@ -87,3 +93,26 @@ def escape(app, what, name, thing, options, lines):
 def at_home(text: str) -> str:
     """Links that hold in the repository, as they hold in the site."""
     return text.replace("(../benchmarks/RESULTS.md", "(results.md").replace("(../docs/", "(")
+
+
+LOADED = re.compile(
+    r"<(?:script|img|iframe|source|link)\b[^>]*?\b(?:src|href)=[\"'](?:https?:)?//[^\"']*", re.IGNORECASE
+)
+LINKED = re.compile(r"<a\b[^>]*?\bhref=[\"'](\w+://[^\"']*)", re.IGNORECASE)
+
+
+def readable_offline(app, error):
+    """No page loads anything from elsewhere, and links to elsewhere are well formed."""
+    pages = [] if error or app.builder.format != "html" else sorted(Path(app.outdir).rglob("*.html"))
+    for page in pages:
+        text = page.read_text()
+        wrong = LOADED.findall(text)
+        wrong += [one for one in LINKED.findall(text) if not well_formed(one)]
+        if wrong:
+            raise ExtensionError(f"{page.name} needs a network, or has a broken link: {wrong[0]}")
+
+
+def well_formed(link: str) -> bool:
+    """Whether this can be the address of a page on the web."""
+    parts = urlsplit(link)
+    return parts.scheme in ("http", "https") and "." in parts.netloc and " " not in link

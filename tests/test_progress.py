@@ -129,6 +129,40 @@ def test_the_bar_counts_powers_of_the_gap_or_passes(gap, passes, done):
     assert bar._done(row(3.0, gap=gap, passes=passes)) == pytest.approx(done)
 
 
+def test_the_bar_moves_between_evaluations(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now[0])
+    bar = progress._Bar(STOPPING)
+    bar.update(row(0.0, gap=1.0, passes=0))
+    now[0] = 1.0
+    bar.update(row(1.0, gap=0.1, passes=1))
+    assert bar.reached() == pytest.approx(1 / 3)
+    now[0] = 1.5
+    assert bar.reached() == pytest.approx(1 / 2)
+    now[0] = 100.0  # never more than half of what is left
+    assert bar.reached() == pytest.approx(2 / 3)
+
+
+def test_the_bar_moves_on_the_terminal(open_terminal):
+    terminal = open_terminal()
+    with progress.watched(STOPPING) as report:
+        report(row(3.0, gap=1.0, passes=0))
+        time.sleep(0.02)
+        report(row(3.0, gap=0.1, passes=1))
+        time.sleep(0.4)
+        drawn = terminal.getvalue().count("pass 1")
+    assert drawn > 2
+    assert "gap ," not in terminal.getvalue()
+
+
+def test_a_gap_that_is_not_known_is_not_shown(open_terminal):
+    terminal = open_terminal()
+    with progress.watched(STOPPING) as report:
+        report(row(3.0, gap=float("inf"), passes=7))
+    assert "pass 7" in terminal.getvalue()
+    assert "gap" not in terminal.getvalue()
+
+
 def test_a_counted_task_moves_a_bar(open_terminal, monkeypatch):
     terminal = open_terminal()
     monkeypatch.setattr(progress, "SECONDS_WITHOUT_BAR", 0.0)

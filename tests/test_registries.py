@@ -19,6 +19,7 @@ from structlearn.cli.flat import Classify
 from structlearn.cli.registry import TASKS, TaskEntry
 from structlearn.cli.task import Inputs, Training
 from structlearn.cli.training import train
+from structlearn.cli.tuning import tune
 from structlearn.core import compilation
 from structlearn.core.registry import Registry, either
 from structlearn.losses import FenchelYoungLoss, Tsallis
@@ -293,6 +294,7 @@ LETTERS = TaskEntry(
     formats="lines",
     reads="letters-of reads lines.",
     figures="letters-of: accuracy.",
+    flags=TASKS["classify"].flags,
 )
 
 
@@ -312,6 +314,8 @@ def test_a_task_in_two_places(shell, tmp_path):
         shell("train", "letters-of", data, "--out", model)
         assert shell("predict", model, data).split() == [*"abcabc"]
         assert "accuracy: 1" in shell("evaluate", model, data)
+        few = ("--folds", "2", "--regularization", "1,0.1")
+        assert "regularization  accuracy" in shell("tune", "letters-of", data, "--out", model, *few)
         report = shell("compare", "letters-of", data, "--solvers", "bcfw,fw", "--out", tmp_path / "report")
         assert re.search(r"^bcfw +\S+.*\n^fw ", report, re.MULTILINE)
         row = "| `letters-of` | a letter | `MulticlassClassifier` | lines |"
@@ -341,7 +345,7 @@ def test_regression_has_its_own_solvers():
 
 
 def test_commands_take_few_parameters():
-    for command, n_options in ((train, 49), (compare, 26), (aligner.train, 25)):
+    for command, n_options in ((train, 54), (tune, 49), (compare, 27), (aligner.train, 30)):
         assert len(inspect.signature(command).parameters) == n_options
         assert len(inspect.signature(inspect.unwrap(command), follow_wrapped=False).parameters) <= 9
 

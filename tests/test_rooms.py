@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from graphlib import TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,17 @@ def test_the_public_names_can_be_imported():
     assert set(structlearn.__all__) <= set(dir(structlearn))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = structlearn.nonsense
+
+
+@pytest.mark.parametrize(
+    "name", [*structlearn._ROOMS, "distributed", "apps.alignment", "apps.parsing", "apps.tagging"]
+)
+def test_public_modules_show_public_names_alone(name):
+    module = import_module(f"structlearn.{name}")
+    assert dir(module) == sorted(module.__all__)
+    for public in module.__all__:
+        assert not public.startswith("_")
+        assert getattr(module, public) is not None
 
 
 def test_public_class_names_are_unique():

@@ -109,7 +109,10 @@ def edit(installed, **changed):
 
 def test_nothing_is_compiled_beside_the_wheel(use, installed, tmp_path):
     found = use(FIT)
-    assert found["info"] == "of structlearn-kernels 0.1.0, for x86-64-v3; others are compiled here"
+    assert (
+        found["info"]
+        == f"of structlearn-kernels {structlearn.__version__}, for x86-64-v3; others are compiled here"
+    )
     assert found["compiled"] == found["begun"] == use(ONE_KERNEL)["begun"] == 0
     assert own_files(tmp_path) == []
     rng = np.random.default_rng(0)

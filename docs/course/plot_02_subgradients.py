@@ -11,14 +11,31 @@ It is tempting to call :math:`-g` a descent direction. It is not one, and the sm
 """
 
 # %%
+# What a subgradient is
+# ---------------------
+#
+# The hinge at its kink: every line through the kink with a slope between -1 and 0 stays below it. Where the hinge is smooth, one
+# line is left, the tangent.
+import matplotlib.pyplot as plt
+import numpy as np
+
+margin = np.linspace(-1, 3, 200)
+figure, axes = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
+axes.plot(margin, np.maximum(0, 1 - margin), color="black", linewidth=2.5, label="hinge")
+for slope in np.linspace(-1, 0, 6):
+    axes.plot(margin, slope * (margin - 1), color="#D55E00", linewidth=1)
+axes.plot([], [], color="#D55E00", label="subgradients at 1")
+axes.set(xlabel="margin", ylabel="loss", ylim=(-1.6, 2.2))
+axes.legend(frameon=False)
+plt.show()
+
+# %%
 # The counter-example
 # -------------------
 #
 # Take :math:`f(w) = |w_1| + 2 |w_2|` at :math:`w = (1, 0)`. On the second axis f has a kink, and every :math:`(1, s)` with
 # :math:`|s| \le 2` is a subgradient there. Walk against :math:`g = (1, 2)`: the first term falls by :math:`\gamma`, the second grows
 # by :math:`4 \gamma`. However small the step, f grows.
-import matplotlib.pyplot as plt
-import numpy as np
 
 
 def f(w):
@@ -71,37 +88,60 @@ plt.show()
 # %%
 # On this problem :math:`1/t` from 0.3 dies on the way: the sum of its steps grows like a logarithm. With a *strongly convex* objective,
 # such as ours with :math:`\lambda/2 \|w\|^2`, the step :math:`1/(\lambda t)` is the right one (Pegasos), and needs no tuning.
+import warnings
+
 from sklearn.datasets import load_digits
 
 from structlearn import BinaryClassifier
 
 X, y = load_digits(n_class=2, return_X_y=True)
 X = X / 16
-model = BinaryClassifier(
-    loss="hinge",
-    solver="stochastic-subgradient",
-    regularization=0.01,
-    tol=1e-3,
-    max_passes=200,
-    random_state=0,
-).fit(X, y)
-print(model.certificate_)
+choices = {
+    "$1/(\\lambda t)$": {"step": "pegasos"},
+    "constant 0.1": {"step": "constant", "eta": 0.1},
+    "$0.1/\\sqrt{t}$": {"step": "diminishing", "eta": 0.1},
+}
+shared = {"loss": "hinge", "regularization": 0.01, "tol": 1e-4, "max_passes": 200, "random_state": 0}
+warnings.simplefilter("ignore")  # some end at 200 passes, and say so
+models = {
+    name: BinaryClassifier(solver="stochastic-subgradient", solver_options=one, **shared).fit(X, y)
+    for name, one in choices.items()
+}
+figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+for name, model in models.items():
+    axes.loglog(
+        np.maximum(model.history_["passes"], 0.5), np.maximum(model.history_["gap"], 1e-5), label=name
+    )
+axes.set(xlabel="passes over the data", ylabel="primal less dual", title="a support vector machine, 0 or 1?")
+axes.legend(frameon=False)
+plt.show()
+print(models["$1/(\\lambda t)$"].certificate_)
 
 # %%
 # Exercises
 # ---------
 #
 # 1. Give a subgradient of f at (1, 0) whose negative *is* a descent direction.
-# 2. Which constant step makes the walk from (1.3, 0.9) hit f's minimum exactly in its first coordinate, and what happens then?
+# 2. Which subgradients in w does :math:`\max(0, 1 - y \langle w, x \rangle)` have at the margins 0, 1 and 2?
+# 3. Which constant step makes the walk from (1.3, 0.9) hit f's minimum exactly in its first coordinate, and what happens then?
 #
 # Solutions
 # ---------
 #
 # 1. (1, 0): the first term falls, the second stays.
-# 2. 0.1 after 13 steps, up to rounding; the sign of (nearly) zero then sends it back and forth.
+# 2. :math:`-y x`; every :math:`-s y x` with :math:`0 \le s \le 1`; and 0. They satisfy the definition against random weights.
+# 3. 0.1 after 13 steps, up to rounding; the sign of (nearly) zero then sends it back and forth.
 w = np.array([1.0, 0.0])
 assert f(w - 0.01 * np.array([1.0, 0.0])) < f(w)
 assert f(w - 0.01 * g) > f(w)
+
+rng = np.random.default_rng(0)
+x = np.array([2.0, -1.0])
+for at, shares in ((0.0, (1.0,)), (1.0, (0.0, 0.3, 1.0)), (2.0, (0.0,))):
+    w = at * x / (x @ x)  # a point with this margin, y = 1
+    for v in rng.normal(size=(200, 2)) * 3:
+        for share in shares:
+            assert max(0, 1 - v @ x) >= max(0, 1 - w @ x) + (-share * x) @ (v - w) - 1e-12
 
 w1 = 1.3
 for _ in range(13):

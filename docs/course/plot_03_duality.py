@@ -5,14 +5,21 @@ r"""
 A bound from below is worth as much as a good solution: together they say how far one is. Lagrangian duality makes such bounds.
 
 Write the hinge with slack variables: minimise :math:`\frac\lambda2\|w\|^2 + \frac1n \sum_i \xi_i` subject to
-:math:`\xi_i \ge 0` and :math:`\xi_i \ge 1 - y_i \langle w, x_i \rangle`. Give the second constraint of each example a price
-:math:`\alpha_i \ge 0` and minimise the Lagrangian over w and :math:`\xi`: what remains is
+:math:`\xi_i \ge 0` and :math:`\xi_i \ge 1 - y_i \langle w, x_i \rangle`. Now let everybody break the constraints, at a price
+:math:`\alpha_i \ge 0` for each unit of the second kind. Whoever breaks none pays nothing, or is even paid: so for :math:`\xi \ge 0`
+
+.. math:: \mathcal L(w, \xi, \alpha) = \frac\lambda2\|w\|^2 + \frac1n \sum_i \xi_i
+          + \sum_i \alpha_i \big( 1 - y_i \langle w, x_i \rangle - \xi_i \big)
+
+is at most the objective wherever the constraints hold, and its minimum over w and :math:`\xi` is a lower bound on the optimum. The minimum over
+:math:`\xi_i \ge 0` of :math:`(\frac1n - \alpha_i) \xi_i` is zero if :math:`\alpha_i \le \frac1n`, else minus infinity: that is the box. The minimum over w is
+where the gradient vanishes, at :math:`w = \frac1\lambda \sum_i \alpha_i y_i x_i`. What remains is the *dual*,
 
 .. math:: D(\alpha) = \sum_i \alpha_i - \frac{1}{2\lambda} \Big\| \sum_i \alpha_i y_i x_i \Big\|^2,
           \qquad 0 \le \alpha_i \le \tfrac1n .
 
 Every feasible :math:`\alpha` gives :math:`D(\alpha) \le P(w)` for every w. The difference is the *gap*, the number at the end of every
-run of this library. At the optimum it is zero, and :math:`w = \frac1\lambda \sum_i \alpha_i y_i x_i`.
+run of this library. At the optimum it is zero.
 """
 
 # %%
@@ -64,6 +71,7 @@ plt.show()
 # 1. Compute P and D at the model's weights and prices by hand, and check the certificate.
 # 2. Check complementary slackness: whoever is outside the margin has price 0; whoever is strictly inside has the full price 1/n.
 # 3. Take away the points that are not support vectors. What happens to the line?
+# 4. Write coordinate ascent yourself. With all other prices fixed, D is a parabola in one of them: where is its top, and where in the box?
 #
 # Solutions
 # ---------
@@ -84,6 +92,17 @@ assert primal - 1e-3 < dual <= primal + 1e-12
 assert prices[margins > 1.01].max() < 1e-6
 assert prices[margins < 0.99].min() > 1 / n - 1e-6
 
-# Prices are shares of the mean: with fewer examples, lambda n stays what it was.
+# 3. Nothing. Prices are shares of the mean: with fewer examples, lambda n stays what it was.
 fewer = BinaryClassifier(**{**shared, "regularization": lam * n / support.sum()}).fit(X[support], y[support])
 assert np.abs(fewer.coef_ - model.coef_).max() < 0.05
+
+# 4. The slope along price i is 1 - y_i <w, x_i>, the curvature -||x_i||^2 / lambda: go to the top, and clip.
+alpha, v = np.zeros(n), np.zeros(3)  # v is w(alpha)
+for _ in range(400):
+    for i in range(n):
+        top = alpha[i] + lam * (1 - signs[i] * (rows[i] @ v)) / (rows[i] @ rows[i])
+        new = np.clip(top, 0, 1 / n)
+        v += (new - alpha[i]) * signs[i] * rows[i] / lam
+        alpha[i] = new
+by_hand = alpha.sum() - lam / 2 * v @ v
+np.testing.assert_allclose(by_hand, model.certificate_.dual, atol=2e-4)

@@ -9,6 +9,9 @@ optimisation problem. Among all distributions p over K labels, take the one with
 
 The maximum is :math:`\log \sum_k e^{\theta_k}`, and it is attained at :math:`p_k \propto e^{\theta_k}`: the log-partition function is the
 *convex conjugate* of the negative entropy, and softmax is its gradient.
+
+The proof is two lines. At the maximum the slope :math:`\theta_k - \log p_k - 1` is the same number for all k (the multiplier of :math:`\sum_k p_k = 1`), so
+:math:`p_k \propto e^{\theta_k}`. Insert it: :math:`\langle \theta, p \rangle - \sum_k p_k (\theta_k - \log Z) = \log Z`.
 """
 
 # %%
@@ -42,7 +45,7 @@ plt.show()
 #
 # Take the difference of the two sides of Fenchel's inequality :math:`\langle \theta, p \rangle \le \Omega^*(\theta) + \Omega(p)` at a
 # gold label y, with :math:`\Omega = -H`: :math:`\log\sum_k e^{\theta_k} - \theta_y`. That is the logistic loss; and over sequences, trees or
-# matchings in place of labels, the loss of a conditional random field.
+# trees in place of labels, the loss of a conditional random field. (Matchings have no softmax: their sum over exponentials is #P-hard.)
 from structlearn.losses import FenchelYoungLoss, Shannon
 from structlearn.structures import Chain, Simplex
 
@@ -50,6 +53,8 @@ loss = FenchelYoungLoss(Simplex(3), Shannon())
 print(loss.value(theta, 0), logsumexp(theta) - theta[0])
 
 chain = FenchelYoungLoss(Chain(3), Shannon())
+theta_chain = np.random.default_rng(0).normal(size=4 * 3 + 3 * 3)  # four positions, then 3 x 3 transitions
+print(chain.value(theta_chain, np.array([0, 1, 1, 2])))
 
 # %%
 # Exercises

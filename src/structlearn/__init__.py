@@ -6,7 +6,7 @@ Everything is imported when it is first used, so that `import structlearn` is qu
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "LinearRegressor": "structlearn.estimators",
@@ -25,7 +25,9 @@ _HOMES = {
     "Aligner": "structlearn.apps.alignment.aligner",
     "OracleError": "structlearn.core.errors",
     "load": "structlearn.apps.registry",
+    "make_table_transformer": "structlearn.estimators.tables",
     "regularization_path": "structlearn.estimators.path",
+    "regularization_values": "structlearn.estimators.path_values",
 }
 _ROOMS = (
     "apps",
@@ -84,6 +86,8 @@ if TYPE_CHECKING:
         TreeParser as TreeParser,
     )
     from structlearn.estimators.path import regularization_path as regularization_path
+    from structlearn.estimators.path_values import regularization_values as regularization_values
+    from structlearn.estimators.tables import make_table_transformer as make_table_transformer
 
 
 def __getattr__(name: str) -> Any:

@@ -10,3 +10,7 @@ from structlearn.problem.losses import (
 )
 
 __all__ = ["FenchelYoungLoss", "Regularizer", "Shannon", "SquaredNorm", "Tsallis", "Zero"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -26,6 +26,10 @@ from structlearn.problem.regularizers import Regularizer, Zero
 __all__ = ["StructuredLayer", "StructuredLoss"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class _Targets(NamedTuple):
     """What a loss must know of the outputs: mu for local and shared parts, local costs, and Omega(mu)."""
 

@@ -1,15 +1,20 @@
 import csv
 import io
 import re
+import shlex
+from itertools import takewhile
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from typer.testing import CliRunner
 
 import structlearn
+from html_reader import Reader
 from structlearn.apps.alignment import demonstration
 from structlearn.apps.alignment.aligner import Aligner
 from structlearn.apps.demo import HEADER, run
+from structlearn.cli import app
 
 FIGURES = ("gap", "sequences", "transitions")
 
@@ -24,7 +29,12 @@ def demo(tmp_path_factory):
 
 
 def read_certificate(words):
-    return dict(re.findall(r"(?m)^(\w+): (.+)$", words))
+    """The values of the first block of lines "name: value"."""
+    return dict(reversed(re.findall(r"(?m)^(\w+): (.+)$", words)))
+
+
+def read_page(folder, name="index.html"):
+    return Reader((folder / name).read_text(encoding="utf-8"))
 
 
 def read_table(words):
@@ -35,12 +45,15 @@ def read_table(words):
 def test_all_files_are_written(demo):
     out, _ = demo
     pictures = {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")}
-    assert {path.name for path in out.iterdir()} == {
+    files = {path.name for path in out.iterdir()} - {"index.html"}
+    assert files == {
         "history.csv",
         "model.safetensors",
-        "index.html",
+        "aligner.safetensors",
+        "alignment.html",
         *pictures,
     }
+    assert {*read_page(out).attributes("href")} == files  # the page leads to all of them
     for name in FIGURES:
         pixels = imread(out / f"{name}.png")
         assert min(pixels.shape[:2]) > 300
@@ -58,7 +71,7 @@ def test_the_table_is_aligned(demo):
 def test_the_chain_beats_the_classifier_of_single_digits(demo):
     table = read_table(demo[1])
     for error in ("digit error", "sequence error"):
-        single, chain = (float(table[name][error].rstrip("%")) for name in ("single digits", "chain"))
+        single, chain = (float(row[error].rstrip("%")) for row in table.values())
         assert chain < single / 3
     for row in table.values():
         assert float(row["gap"]) <= 1e-3
@@ -84,30 +97,46 @@ def test_the_history_is_the_chains(demo):
 
 
 def test_the_last_words_say_how_to_go_on(demo):
+    """The commands exist, with all their options."""
     out, words = demo
     lines = words.splitlines()
     assert lines[-1] == f"page: {out / 'index.html'}"
-    commands = [line.strip() for line in lines if line.startswith("  structlearn ")]
-    assert len(commands) == 2
-    assert commands[0] == f"structlearn info '{out / 'model.safetensors'}'"  # quoted: the folder has a space
+    commands = [shlex.split(line) for line in lines if line.startswith("  structlearn ")]
+    assert ["structlearn", "info", str(out / "model.safetensors")] in commands  # quoted: there is a space
+    assert len(commands) == 5
+    for _, *command in commands:
+        names = list(takewhile(lambda word: not re.search(r"[-/.A-Z]|triplets", word), command))
+        text = CliRunner().invoke(app, [*names, "--help"]).stdout
+        assert all(option in text for option in command if option.startswith("--")), command
+    shown = [text for text in read_page(out).texts if "structlearn info" in text]
+    assert shown[0].splitlines()[0] == "structlearn info model.safetensors"  # in the folder of the page
+    assert len(shown[0].splitlines()) == len(commands)
 
 
-def test_the_page_stands_alone(demo):
+def test_the_page_holds_the_figures_that_were_printed(demo):
     out, words = demo
     html = (out / "index.html").read_text(encoding="utf-8")
-    sources = re.findall(r'(?:src|href)="([^"]{20})', html)
-    assert len(sources) == len(FIGURES)
-    assert all(source.startswith("data:image/png") for source in sources)
+    reader = Reader(html)
+    pictures = [*reader.attributes("src"), *reader.attributes("srcset")]
+    assert len(pictures) == len(FIGURES) + 1
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in pictures)
     assert str(out) not in html
-    for value in (read_table(words)["chain"]["digit error"], read_certificate(words)["gap"]):
+    table, certificate = read_table(words), read_certificate(words)
+    for value in (table["whole sequences"]["digit error"], certificate["gap"]):
         assert f">{value}<" in html
+    cards = reader.definitions()
+    error = float(table["single digits"]["digit error"].rstrip("%"))
+    assert float(cards["digits wrong, read one at a time"].rstrip("%")) == pytest.approx(error, abs=0.051)
+    aer = float(certificate["supervised_aer"])
+    assert cards["link error (AER) with them"] == f"{aer:.1%}"
+    assert read_page(out, "alignment.html").definitions()["AER"] == certificate["supervised_aer"]
 
 
 def test_stdout_has_results_and_stderr_has_talk(demo, tmp_path, capsys):
     run(tmp_path, n_train=60, n_test=60)
     said = capsys.readouterr()
-    assert "Training on 60 sequences" in said.err
-    assert "Training" not in said.out
+    assert "training on 60 noisy sequences" in said.err
+    assert "training" not in said.out
 
     def timeless(words):
         lines = words.split("page:")[0].splitlines()
@@ -127,9 +156,10 @@ def test_a_file_is_no_folder(tmp_path):
 
 def test_the_aligner_learns_from_gold_links(tmp_path):
     words = io.StringIO()
-    demonstration.run(tmp_path, stream=words)
+    result = demonstration.run(tmp_path, stream=words)
     printed = read_certificate(words.getvalue())
     assert 0 < float(printed["supervised_aer"]) < float(printed["unsupervised_aer"]) < 1
+    assert float(printed["supervised_aer"]) == pytest.approx(result.supervised, abs=5e-5)
     certificate = Aligner.load(tmp_path / "aligner.safetensors").certificate_
     assert float(printed["gap"]) == pytest.approx(certificate.gap, rel=1e-5)
     assert certificate.gap <= 1e-2

@@ -8,17 +8,28 @@ import pytest
 from cli_cases import rows
 
 from structlearn import load
-from structlearn.data import write_libsvm
+from structlearn.data import pack, write_libsvm
 from structlearn.solvers.checkpoint import NAME
+from structlearn.structures.cut.graphs import grid_graph
 
-OPTIONS = ("--tol", 0, "--max-passes", 400, "--regularization", 1e-5, "--checkpoint-seconds", 0)
+OPTIONS = ("--tol", 0, "--regularization", 1e-5, "--checkpoint-seconds", 0)
 
 
 @pytest.fixture
-def data(tmp_path):
+def classify(tmp_path):
     path = tmp_path / "data.libsvm"
     write_libsvm(path, *rows(n=3000, d=12, k=8))
     return path
+
+
+@pytest.fixture
+def graph(tmp_path):
+    """Packed graphs, some of which are too wide for anything but message passing."""
+    rng = np.random.default_rng(0)
+    grid = grid_graph(6, 6).edges
+    y = [rng.integers(4, size=36) for _ in range(60)]
+    pack(tmp_path / "packed", "graph", [(np.eye(4)[one] + rng.normal(size=(36, 4)), grid) for one in y], y)
+    return tmp_path / "packed"
 
 
 def killed_when_written(process, path, *, after):
@@ -35,10 +46,12 @@ def killed_when_written(process, path, *, after):
     process.communicate()
 
 
-def test_a_process_killed_again_and_again_gives_the_same_weights(start, data, tmp_path):
-    folder, model = tmp_path / "kept", tmp_path / "model.st"
-    whole = start("train", "classify", data, "--out", tmp_path / "whole.st", *OPTIONS[:-2])
-    command = ("train", "classify", data, "--out", model, "--checkpoint", folder, "--resume", *OPTIONS)
+@pytest.mark.parametrize(("task", "passes"), [("classify", 400), ("graph", 40)])
+def test_a_process_killed_again_and_again_gives_the_same_weights(start, task, passes, tmp_path, request):
+    data, folder, model = request.getfixturevalue(task), tmp_path / "kept", tmp_path / "model.st"
+    options = ("--max-passes", passes, *OPTIONS)
+    whole = start("train", task, data, "--out", tmp_path / "whole.st", *options[:-2])
+    command = ("train", task, data, "--out", model, "--checkpoint", folder, "--resume", *options)
     for after in (0.0, 0.013):
         killed_when_written(start(*command), folder / NAME, after=after)
         assert not model.exists()

@@ -105,6 +105,17 @@ def test_pressed_again_while_training_ends(begin, data, tmp_path, pauses):
     assert set(os.listdir(tmp_path)) <= {"large.libsvm", "model.st"}
 
 
+def test_a_search_ends_with_nothing_written(begin, data, tmp_path):
+    """Also while a model is trained, which `train` would keep: it is one of many."""
+    model = tmp_path / "model.st"
+    process = begin("tune", "classify", data, "--out", model, "--regularization", "1,1e-7", "--tol", "1e-6")
+    read_until(process, "Fold 1 of 5, lambda 1:")
+    time.sleep(0.1)
+    interrupt(process)
+    ended(process, {130})
+    assert os.listdir(tmp_path) == ["large.libsvm"]
+
+
 @pytest.mark.parametrize("after", [LONG(0.0), 0.3, LONG(1.0), 2.0])
 def test_pressed_twice_while_all_is_loaded(begin, data, tmp_path, after):
     process = begin("train", "classify", data, "--out", tmp_path / "model.st", *ENDLESS)
@@ -133,7 +144,7 @@ def test_in_this_process_too(run, libsvm, tmp_path, monkeypatch):
     def stopped(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("structlearn.cli.training._save", stopped)
+    monkeypatch.setattr("structlearn.cli.training.save_trained", stopped)
     before = signal.getsignal(signal.SIGINT)
     talk = run("train", "classify", libsvm, "--out", tmp_path / "model.st", code=130).stderr
     assert talk.splitlines()[-1].startswith("Interrupted. No file is half written")

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from cli_cases import label_sets, read_tags, rows, table
 
-from structlearn import ChainClassifier, MulticlassClassifier, MultiLabelClassifier, load
+from structlearn import (
+    ChainClassifier,
+    MulticlassClassifier,
+    MultiLabelClassifier,
+    load,
+    make_table_transformer,
+)
 from structlearn.data import read_libsvm
 
 
@@ -35,7 +41,7 @@ def test_classify_csv(run, csv, tmp_path):
     out = tmp_path / "model.st"
     run("train", "classify", csv, "--out", out, "--loss", "sparsemax")
     X, y = rows()
-    same = MulticlassClassifier(loss="sparsemax", random_state=0)
+    same = MulticlassClassifier(row_transformer=make_table_transformer(), loss="sparsemax", random_state=0)
     same.fit(X, np.array(["red", "green", "blue"])[y])
     expected = written(["blue", "green", "red"], same.predict_proba(X))
     assert run("predict", out, csv, "--marginals").stdout.splitlines() == expected
@@ -58,7 +64,8 @@ def test_multilabel_csv(run, tmp_path):
     path, out = tmp_path / "sets.csv", tmp_path / "model.st"
     path.write_text(table(X, "a,b,c,d,sun,sea,sky", *on.T.tolist()))
     run("train", "multilabel", path, "--out", out, "--target", "sun,sea,sky", "--loss", "softmax")
-    same = MultiLabelClassifier(loss="softmax", random_state=0).fit(X, on)
+    same = MultiLabelClassifier(row_transformer=make_table_transformer(), loss="softmax", random_state=0)
+    same.fit(X, on)
     expected = written(["sun", "sea", "sky"], same.predict_marginals(X))
     assert run("predict", out, path, "--marginals").stdout.splitlines() == expected
 

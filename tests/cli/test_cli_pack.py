@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cli_cases import values
 
-from structlearn.data import make_matchings
+from structlearn.data import make_matchings, read_graphs, read_label_image, write_graphs, write_label_image
 from structlearn.estimators.persistence import load_bundle
 
 
@@ -29,9 +29,44 @@ def words(write):
     return write("\n".join(noun.format(a) + verb.format(b) + ", , O\n" for a, b in pairs), "words.txt")
 
 
+@pytest.fixture
+def rings(tmp_path):
+    """Rings of different sizes, with edge features and a label that is not known."""
+    rng = np.random.default_rng(0)
+    y = [rng.integers(3, size=n) for n in rng.integers(3, 6, size=12)]
+    y[3][0] = -1
+    edges = [np.stack([np.arange(one.size), np.roll(np.arange(one.size), -1)], axis=1) for one in y]
+    X = [
+        (np.eye(3)[y_] + rng.normal(size=(y_.size, 3)), e, rng.random((len(e), 2))) for y_, e in zip(y, edges)
+    ]
+    write_graphs(tmp_path / "rings.npz", X, y)
+    return tmp_path / "rings.npz"
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    """Images of two sizes with their label images."""
+    rng, place = np.random.default_rng(0), tmp_path / "pictures"
+    for name in ("images", "labels"):
+        (place / name).mkdir(parents=True)
+    for i, columns in enumerate((4, 5, 4)):
+        labels = rng.integers(2, size=(3, columns))
+        np.save(place / "images" / f"p{i}.npy", np.eye(2)[labels] + 0.5 * rng.normal(size=(3, columns, 2)))
+        write_label_image(place / "labels" / f"p{i}.png", labels)
+    return place
+
+
 @pytest.mark.parametrize(
     ("task", "data"),
-    [("classify", "libsvm"), ("tag", "tags"), ("chunk", "words"), ("match", "npz"), ("regress", "real")],
+    [
+        ("classify", "libsvm"),
+        ("tag", "tags"),
+        ("chunk", "words"),
+        ("match", "npz"),
+        ("regress", "real"),
+        ("graph", "rings"),
+        ("grid", "pictures"),
+    ],
 )
 def test_packed_data_trains_the_same_model(run, task, data, tmp_path, request):
     file, folder = request.getfixturevalue(data), tmp_path / "packed"
@@ -48,6 +83,38 @@ def test_packed_data_trains_the_same_model(run, task, data, tmp_path, request):
     assert answers[0].strip() == answers[1].strip()
     figures = values(run("evaluate", tmp_path / "b.st", folder).stdout)
     assert figures == values(run("evaluate", tmp_path / "b.st", file).stdout)
+
+
+def test_answers_for_packed_graphs_are_files_of_graphs(run, rings, tmp_path):
+    folder, model, out = tmp_path / "packed", tmp_path / "model.st", tmp_path / "out.npz"
+    run("data", "pack", "graph", rings, "--out", folder)
+    run("train", "graph", folder, "--out", model, "--tol", 0.1, "--jobs", 2)
+    run("predict", model, folder, "--out", out)
+    found, given = read_graphs(out), read_graphs(rings)
+    for name in ("nodes", "edges", "edge_features"):
+        np.testing.assert_array_equal(found.arrays[name], given.arrays[name])
+    lines = run("predict", model, rings).stdout.splitlines()
+    assert [one.tolist() for one in found.y] == [[int(label) for label in line.split()] for line in lines]
+    page = tmp_path / "page.html"
+    run("show", model, folder, "--out", page)
+    assert "<svg" in page.read_text()
+
+
+def test_images_are_packed_with_a_window(run, refused, libsvm, pictures, tmp_path):
+    folder, model, out = tmp_path / "packed", tmp_path / "model.st", tmp_path / "labels"
+    run("data", "pack", "grid", pictures, "--out", folder, "--window", 3)
+    train = ("train", "grid", folder, "--out", model, "--tol", 0.1)
+    run(*train)
+    assert load_bundle(model).estimator.n_features_in_ == 18
+    run("predict", model, folder, "--out", out)
+    run("predict", model, pictures, "--out", tmp_path / "others")
+    for i in range(3):
+        one, other = (read_label_image(place / f"p{i}.png") for place in (out, tmp_path / "others"))
+        np.testing.assert_array_equal(one, other)
+    assert "was packed with 3" in refused(*train, "--window", 5)
+    assert "has no pictures" in refused("show", model, folder, "--out", tmp_path / "page.html")
+    pack = ("data", "pack", "classify", libsvm, "--out", tmp_path / "q")
+    assert "--window does not go with the task classify" in refused(*pack, "--window", 3)
 
 
 def test_a_model_of_packed_data_within_a_limit(run, refused, libsvm, tmp_path):

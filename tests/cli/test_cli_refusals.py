@@ -20,7 +20,7 @@ from structlearn.data import write_libsvm
         (["--loss", "hing"], "Did you mean 'hinge'?"),
         (["--cost", "haming"], "Did you mean 'hamming'?"),
         (["--regularization", "-1"], "regularization must be at least 0"),
-        (["--regularization", "0"], "needs regularization > 0"),
+        (["--regularization", "0"], "needs --regularization > 0"),
         (["--tol", "nan"], "tol must be a finite number"),
         (["--max-passes", "0"], "--max-passes must be above 0"),
         (["--max-seconds", "-1"], "--max-seconds must be above 0"),
@@ -97,8 +97,8 @@ def test_misuse(run, arguments):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("nan.csv", "a,b,kind\n1,2,x\n3,nan,y\n", 'line 3: column "b" holds "nan", which is not finite'),
-        ("words.csv", "a,b,kind\n1,two,x\n", 'line 2: column "b" holds "two"'),
+        ("inf.csv", "a,b,kind\n1,2,x\n3,inf,y\n", 'line 3: column "b" holds "inf", which is not finite'),
+        ("words.csv", "a,b,kind\n" + "1,2,x\n" * 9 + "1,two,x\n", 'line 11: column "b" holds "two"'),
         ("empty.libsvm", "", "holds no examples"),
         ("bad.libsvm", "1 1:2 2:x\n", "line 1"),
         ("sets.libsvm", "1,2 1:2\n", "multi-label"),
@@ -153,6 +153,29 @@ def test_outputs_do_not_replace_inputs_or_devices(refused, model, libsvm, tmp_pa
     link.symlink_to(pipe)
     for path in (pipe, link):
         assert "device or a pipe" in refused("predict", model, libsvm, "--out", path)
+
+
+def test_a_dash_is_stdout_and_no_model_file(run, refused, model, libsvm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answers = run("predict", model, libsvm).stdout
+    assert run("predict", model, libsvm, "--out", "-").stdout == answers
+    assert "Cannot write to -" in refused("train", "classify", libsvm, "--out", "-")
+    assert not (tmp_path / "-").exists()
+
+
+def test_folders_in_the_place_of_models_and_files(refused, model, tmp_path):
+    assert "is a folder, not a model file" in refused("predict", tmp_path, tmp_path)
+    assert "or a folder that `structlearn data pack` wrote" in refused("predict", model, tmp_path)
+
+
+def test_no_threads_at_all(refused, model, libsvm):
+    for command in ("predict", "evaluate"):
+        assert "--jobs must be a positive number" in refused(command, model, libsvm, "--jobs", "0")
+
+
+def test_groups_of_commands_show_their_help(run):
+    for group in ("data", "align"):
+        assert run(group).stdout == run(group, "--help").stdout
 
 
 def test_history_is_not_the_model(refused, libsvm, tmp_path):

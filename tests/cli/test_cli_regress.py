@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cli_cases import numbers, table, values
 
-from structlearn import LinearRegressor, MulticlassClassifier, load
+from structlearn import LinearRegressor, MulticlassClassifier, load, make_table_transformer
 from structlearn.data import read_libsvm
 
 
@@ -51,7 +51,7 @@ def test_csv(run, tmp_path, target):
     else:
         path.write_text(table(y[:, None], "price,a,b,c,d", *X.T.tolist()))
     run("train", "regress", path, "--out", out, *([] if target is None else ["--target", target]))
-    same = LinearRegressor(random_state=0).fit(X, y)
+    same = LinearRegressor(row_transformer=make_table_transformer(), random_state=0).fit(X, y)
     expected = [f"{value:.10g}" for value in same.predict(X)]
     bare.write_text(table(X, "a,b,c,d"))
     for data in (path, bare):
@@ -66,9 +66,8 @@ def test_groups(run, tmp_path, groups):
     path.write_text(table(X, "a,b,c,d,price", y))
     options = ["--penalty", "group", "--groups", groups, "--regularization", "0.2"]
     run("train", "regress", path, "--out", out, *options)
-    same = LinearRegressor(penalty="group", groups=[[0, 1], [2, 3]], regularization=0.2, random_state=0).fit(
-        X, y
-    )
+    same = LinearRegressor(penalty="group", groups=[[0, 1], [2, 3]], regularization=0.2, random_state=0)
+    same.set_params(row_transformer=make_table_transformer()).fit(X, y)
     np.testing.assert_array_equal(load(out).weights_, same.weights_)
     assert run("predict", out, path).stdout.splitlines() == [f"{value:.10g}" for value in same.predict(X)]
 
@@ -110,7 +109,7 @@ def test_information(run, real, tmp_path):
 def test_targets_that_are_no_numbers(run, refused, real, csv, tmp_path):
     out, path = tmp_path / "model.st", tmp_path / "words.libsvm"
     message = refused("train", "regress", csv, "--out", out)
-    assert re.search(r'target of example 1 holds "(red|green|blue)", which is not a number', message)
+    assert re.search(r'line 2: the target column "kind" holds "(red|green|blue)", which is no', message)
     path.write_text("1.5 1:1\nmuch 1:2\n")
     said = 'the target of example 2 holds "much", which is not a number'
     assert said in refused("train", "regress", path, "--out", out)

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from cli_cases import columns, label_sets, read_tags, rows, sentences, table, values
 
-from structlearn import ChainClassifier, MulticlassClassifier, MultiLabelClassifier, load
+from structlearn import (
+    ChainClassifier,
+    MulticlassClassifier,
+    MultiLabelClassifier,
+    load,
+    make_table_transformer,
+)
 from structlearn.data import read_libsvm, write_libsvm
 
 
@@ -31,7 +37,7 @@ def test_classify_csv(run, csv, tmp_path):
     run("train", "classify", csv, "--out", out)
     X, y = rows()
     names = np.array(["red", "green", "blue"])[y]
-    same = MulticlassClassifier(random_state=0).fit(X, names)
+    same = MulticlassClassifier(row_transformer=make_table_transformer(), random_state=0).fit(X, names)
     # Columns are found by name, in any order, with others between and the target absent.
     shuffled = tmp_path / "new.csv"
     shuffled.write_text(table(X[:, ::-1], "d,c,b,a,extra", range(60)))
@@ -47,9 +53,8 @@ def test_classify_csv_whose_target_is_not_last(run, refused, tmp_path):
     path.write_text(table(y[:, None], "kind,a,b,c,d", *X.T.tolist()))
     run("train", "classify", path, "--out", out, "--target", "kind")
     assert load(out).n_features_in_ == 4
-    assert run("predict", out, path).stdout.split() == [
-        str(k) for k in MulticlassClassifier(random_state=0).fit(X, y).predict(X)
-    ]
+    same = MulticlassClassifier(row_transformer=make_table_transformer(), random_state=0).fit(X, y)
+    assert run("predict", out, path).stdout.split() == [str(k) for k in same.predict(X)]
     assert "one target column, not 'kind,a'" in refused(
         "train", "classify", path, "--out", out, "--target", "kind,a"
     )
@@ -79,7 +84,7 @@ def test_multilabel_csv(run, refused, tmp_path):
     path, out = tmp_path / "sets.csv", tmp_path / "model.st"
     path.write_text(table(X, "a,b,c,d,sun,sea,sky", *on.T.tolist()))
     run("train", "multilabel", path, "--out", out, "--target", "sun,sea,sky")
-    same = MultiLabelClassifier(random_state=0).fit(X, on)
+    same = MultiLabelClassifier(row_transformer=make_table_transformer(), random_state=0).fit(X, on)
     names = np.array(["sun", "sea", "sky"])
     expected = [",".join(names[row.astype(bool)]) for row in same.predict(X)]
     assert run("predict", out, path).stdout.splitlines() == expected

@@ -34,6 +34,8 @@ def test_a_study_that_was_killed_goes_on(run, start, tmp_path):
     assert len(after) == CELLS
     assert before.items() <= after.items()
     header, *lines = found.stdout.splitlines()
+    begun, _, _ = found.stderr.partition("Read ")
+    assert "minutes with 1 process at once; earlier runs took" in begun  # it is said before it starts
     assert header.split() == ["problem", "n", "lambda", "gap", "solver", "seconds", "next"]
     assert len([line for line in lines if line.startswith("digits")]) == 9
     assert found.stdout.endswith(f"page: {out / 'index.html'}\n")

@@ -11,8 +11,8 @@ def test_help_of_a_task_names_its_own_flags_and_no_others(run, task):
     shown = run("train", task, "--help").stdout
     assert f"train {task} DATA --out MODEL" in shown
     words = set(shown.split())
-    theirs = {f"--{flag}" for other in TASKS.values() for flag in other.task.flags}
-    own = {f"--{flag}" for flag in TASKS[task].task.flags}
+    theirs = {f"--{flag}" for other in TASKS.values() for flag in other.flags}
+    own = {f"--{flag}" for flag in TASKS[task].flags}
     without = shown[: shown.index("Examples:")]
     assert own <= words
     assert not {flag for flag in theirs - own if f"  {flag} " in without}
@@ -21,7 +21,7 @@ def test_help_of_a_task_names_its_own_flags_and_no_others(run, task):
 
 def test_help_without_a_task_has_all_of_them(run):
     shown = run("train", "--help").stdout
-    assert all(f"--{flag}" in shown for entry in TASKS.values() for flag in entry.task.flags)
+    assert all(f"--{flag}" in shown for entry in TASKS.values() for flag in entry.flags)
 
 
 @pytest.mark.parametrize(

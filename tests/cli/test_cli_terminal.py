@@ -43,7 +43,7 @@ def stderr_of(*arguments, code=2):
 
 CONLLU = "1\tthe\tthe\tDET\tDT\t_\t{head}\tdet\t_\t_\n2\tdog\tdog\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
 FILES = {
-    "a cell of a table": ("classify", "x.csv", "a,kind\n1,x\n{odd},y\n"),
+    "a cell of a table": ("classify", "x.csv", "a,kind\n" + "1,x\n" * 9 + "{odd},y\n"),
     "a column of a table": ("classify", "x.csv", "{odd},kind\nz,x\n"),
     "two columns of a table": ("classify", "x.csv", "{odd},{odd},kind\n1,1,x\n"),
     "an index of libsvm": ("classify", "x.libsvm", "1 1:1\n1 {odd}:1\n"),
@@ -178,7 +178,10 @@ def test_a_warning_is_a_sentence(run, libsvm, tmp_path, monkeypatch, method):
         ("column \"loss=3\" holds 'max_passes'", "column \"loss=3\" holds 'max_passes'"),
         ("/data/max_passes.txt, line 3", "/data/max_passes.txt, line 3"),
         ("a word's number, loss='hinge'", "a word's number, --loss hinge"),
-        ("solver_options={'step': 1}", "solver_options={'step': 1}"),
+        ("use solver_options={'step': 1}.", "use solver_options in Python."),
+        ("tol must be at least 0; got -1.", "--tol must be at least 0; got -1."),
+        ("it needs regularization > 0", "it needs --regularization > 0"),
+        ("the tol of a run", "the tol of a run"),
         ("train with hash_bits=None.", "train with no --hash-bits."),
         ("boundaries=True, not boundaries=False", "--boundaries, not no --boundaries"),
     ],
@@ -191,7 +194,12 @@ def test_every_flag_that_is_named_is_there(run):
     shown = run("train", "--help").stdout + run("align", "train", "--help").stdout
     known = set(re.findall(r"--[a-z][a-z0-9-]*", shown))
     assert {flag(name) for name in _NAMES} <= known
-    assert {flag(name) for name in OPPOSITES} == {"--non-projective", "--many-roots", "--no-intercept"}
+    assert {flag(name) for name in OPPOSITES} == {
+        "--non-projective",
+        "--many-roots",
+        "--no-intercept",
+        "--no-scale",
+    }
 
 
 @pytest.mark.filterwarnings("default")

@@ -271,6 +271,11 @@ KINDS = {
     "numbers": lambda: (rows()[0], rows()[0].sum(axis=1)),
     "chain": lambda: chains(),
     "matching": lambda: make_matchings(6, (2, 4), (2, 4), 3, random_state=0),
+    "graph": lambda: (
+        [(np.ones((3, 2)), [(0, 1), (1, 2)], np.ones((2, 1)), ["a", "b", "b"])] * 4,
+        [[0, 1, -1]] * 4,
+    ),
+    "grid": lambda: ([np.ones((2, 3, 1))] * 4, [[[0, 1, 1], [0, 0, -1]]] * 4),
 }
 
 
@@ -301,6 +306,17 @@ KINDS = {
         ("matching", "links", lambda one: one + 50),
         ("matching", "links", lambda one: one - 50),
         ("matching", "link_starts", lambda one: one[:-1]),
+        ("graph", "edges", lambda one: one + 1),
+        ("graph", "edges", lambda one: one - 1),
+        ("graph", "edges", lambda one: one * 0),
+        ("graph", "edge_starts", lambda one: one[:-1]),
+        ("graph", "edge_features", lambda one: one[:-1]),
+        ("graph", "edge_features", lambda one: one * np.nan),
+        ("graph", "types", lambda one: one + 1),
+        ("graph", "codes", lambda one: one - 1),
+        ("grid", "codes", lambda one: one + 1),
+        ("grid", "shapes", lambda one: one[:, :1].copy()),
+        ("grid", "shapes", lambda one: one[:, ::-1] + 1),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused_though_their_hashes_are_right(tmp_path, kind, name, change):

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from own_structures import ChooseTwo, CompiledChooseTwo, choose_two
 from structlearn import (
+    BinaryClassifier,
     ChainClassifier,
     MatchingClassifier,
     MulticlassClassifier,
@@ -603,3 +604,37 @@ def test_scores_of_pairs_count_sample_weights(make):
 )
 def test_representations_are_short(estimator):
     assert len(repr(estimator)) < 100
+
+
+# ---- what "auto" is on rows ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("scale", [0.5, 2.0])
+@pytest.mark.parametrize("estimator", [BinaryClassifier, MulticlassClassifier])
+def test_auto_runs_ahead_where_examples_overlap(estimator, scale, form):
+    """The mean eigenvalue of X^T X / n, over lambda: 100 divides them. Fewer rows than features: never."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    eigenvalues = np.linalg.eigvalsh(X.T @ X / len(X))
+    X *= np.sqrt(scale * 100 * 0.01 / eigenvalues.mean())
+    y = (X[:, 0] > X[:, 1]).astype(int)
+    few, labels = X[:4, ::-1], np.array([0, 1, 0, 1])
+    found = []
+    for rows, classes in ((X, y), (few, labels)):
+        model = estimator(regularization=0.01, fit_intercept=False, warm_start=True, random_state=0)
+        model.fit(form(rows), classes)
+        assert model.certificate_.converged
+        found.append(model._solution.state.lead is not None)
+    assert found == [scale > 1.0, False]
+
+
+def test_a_named_solver_is_not_replaced_where_examples_overlap():
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    for solver, options in (("bcfw", None), ("auto", {"averaging": True})):
+        model = BinaryClassifier(
+            regularization=1e-4, solver=solver, solver_options=options, warm_start=True, tol=0.1, max_passes=9
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert model.fit(X, y)._solution.state.lead is None

@@ -94,10 +94,11 @@ def test_wide_grids_are_trained_with_bounds(tmp_path):
     rng = np.random.default_rng(0)
     y = [np.sort(rng.integers(4, size=(12, 12)), axis=0) for _ in range(3)]
     X = [np.eye(4)[one] + 0.7 * rng.normal(size=(12, 12, 4)) for one in y]
-    model = GridClassifier(regularization=0.1, tol=0.1, random_state=0).fit(X, y)
+    model = GridClassifier(regularization=0.1, tol=0.05, random_state=0).fit(X, y)
     assert "message passing" in model.inference_
     assert model.certificate_.gap >= 0
-    assert model.score(X, y) > 0.9
+    alone = np.mean([x.argmax(axis=2) == one for x, one in zip(X, y)])
+    assert model.score(X, y) > alone + 0.1
     model.save(tmp_path / "grid.safetensors")
     loaded = structlearn.load(tmp_path / "grid.safetensors")
     assert loaded.inference_ == model.inference_

@@ -119,8 +119,6 @@ def test_refusals():
         GraphClassifier().fit([*X[:2], X[2][:2]], y)
     with pytest.raises(ValueError, match='No node of type "zone" has a label'):
         GraphClassifier().fit(X, [np.where(TYPES == "zone", -1, np.arange(4) // 2)] * 3)
-    with pytest.raises(ValueError, match='polytope="marginal"'):
-        GraphClassifier(polytope="local").fit(X, y)
     model = GraphClassifier(regularization=1.0).fit(X, y)
     with pytest.raises(ValueError, match="X has none"):
         model.predict([one[:2] for one in X])

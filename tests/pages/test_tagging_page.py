@@ -1,23 +1,29 @@
-"""The Python of docs/tagging.md runs from top to bottom and does what the page says; links lead somewhere."""
+"""The Python of the pages about tagging does what they say."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from blocks import ROOT, blocks
+from typer.testing import CliRunner
 
-PAGE = Path(__file__).parents[2] / "docs" / "tagging.md"
+from structlearn.cli import app
+
+PAGES = ("tagging", "tagging-features", "names", "tagging-labels", "confidence", "tagging-models", "segments")
 
 
 @pytest.fixture(scope="module")
 def names(tmp_path_factory):
-    """The page's blocks, run in their order, and the names that there are after each."""
-    found, after = {}, []
+    """The pages' blocks of Python, run in their order, and the names that there are after each."""
+    after = []
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("page"))
-        for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
-            exec(block, found)  # noqa: S102  (our own page)
-            after.append((block, dict(found)))
+        for page in PAGES:
+            found = {}
+            for block in blocks(ROOT / "docs" / f"{page}.md"):
+                if block.kind == "python":
+                    exec(block.text, found)  # noqa: S102  (our own page)
+                    after.append((block.text, dict(found)))
     return after
 
 
@@ -63,3 +69,19 @@ def test_small_models_and_segments(names):
         [["we", "saw", "Anna", "Smith"]]
     )
     assert name[:3] == (2, 4, "PER")
+
+
+def flags_of(task):
+    """The options that `structlearn train TASK --help` lists."""
+    shown = CliRunner().invoke(app, ["train", task, "--help"]).output
+    return set(re.findall(r"^\s+(--[a-z0-9-]+)", shown, re.MULTILINE))
+
+
+def test_the_table_of_options_has_what_the_shell_has_for_words():
+    page = (ROOT / "docs" / "tagging-files.md").read_text()
+    table = page.partition("## Options of train")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `--")]
+    listed = {flag for row in rows for flag in re.findall(r"--[a-z0-9-]+", row)}
+    of_words = flags_of("tag") | flags_of("chunk") | flags_of("ner")
+    assert listed <= of_words
+    assert of_words - flags_of("classify") <= listed

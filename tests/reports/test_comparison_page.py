@@ -146,7 +146,7 @@ def test_the_tables_say_what_it_took(report):
     found, page = report
     html = page.read_text(encoding="utf-8")
     took = found.reached("bcfw", 0.1)
-    assert f"<td>bcfw</td><td>{took['passes']:.0f}</td><td>{took['oracle_calls']}</td>" in html
+    assert f'<th scope="row">bcfw</th><td>{took["passes"]:.0f}</td><td>{took["oracle_calls"]}</td>' in html
     assert "<td>1.5 MB</td>" in html
 
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import time
 
 import numpy as np
 import pytest
@@ -35,6 +36,13 @@ class Deadly(MulticlassClassifier):
 
     def fit(self, X, y, **options):
         os._exit(7)
+
+
+class Asleep(MulticlassClassifier):
+    """It would take an hour."""
+
+    def fit(self, X, y, **options):
+        time.sleep(3600)
 
 
 def rows(total=150, seed=0, estimator=MulticlassClassifier):
@@ -195,11 +203,31 @@ def test_a_gap_out_of_reach_is_not_tried_again_with_more_examples(tmp_path):
     assert hopeless.status(more) == "skipped"
 
 
-def test_the_budget_has_shares_that_together_are_the_whole():
-    budget = Budget(1.0, jobs=2, spent=20.0)
-    assert budget.left == pytest.approx(100.0, abs=1.0)
-    assert budget.share(4)() == pytest.approx(25.0, abs=1.0)
-    assert budget.share(1)() == pytest.approx(100.0, abs=1.0)
+def test_the_budget_has_shares_that_together_are_the_whole(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    budget = Budget(1.0, jobs=2, spent=20.0)  # of 60 seconds 3 are kept for the report
+    assert budget.left == 94.0
+    share = budget.share(4)
+    assert share() == 23.5
+    now[0] += 10.0  # of two processes
+    assert (share(), budget.left) == (3.5, 74.0)
+    assert budget.share(1)() == 74.0
+    assert budget.end == 1047.0
+    now[0] = budget.end
+    assert budget.left == 0.0
+    assert Budget(30.0, jobs=1, spent=0.0).end == now[0] + 1770.0  # 30 seconds for the report
+
+
+def test_at_the_end_cells_under_way_are_given_up_and_measured_by_the_next_run(tmp_path):
+    plan = StudyPlan({"bcfw": ("bcfw", {})}, largest=100, gaps=(0.1,))
+    told = []
+    given_up = run_study(rows(), plan, tmp_path, endless, told.append, end=time.monotonic())
+    assert (given_up.found, told) == ([], [])
+    assert "not run" in counted(given_up)
+    asleep = run_study(rows(estimator=Asleep), plan, tmp_path, endless, told.append, time.monotonic() + 0.2)
+    assert asleep.found == []
+    assert len(run(tmp_path, plan=plan).found) == len(list(given_up.cells()))
 
 
 def test_a_process_that_dies_and_a_refusal_are_results(tmp_path):

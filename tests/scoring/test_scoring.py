@@ -11,11 +11,10 @@ from scipy import sparse
 from structlearn import MulticlassClassifier
 from structlearn.core.contract import add_pullback, gram, score, score_subset, scoring_workspace, squared_norm
 from structlearn.problem.oracle import maximize_chunk
-from structlearn.scoring import GraphScoring, JointScoring, PartScoring, RowScoring, SumScoring
+from structlearn.scoring import JointScoring, PartScoring, RowScoring, SumScoring
 from structlearn.scoring.defaults import score_all
 from structlearn.scoring.erased import erase
 from structlearn.scoring.parts.sums import Items
-from structlearn.scoring.rows import rows as rows_module
 from structlearn.scoring.rows.rows import LONGEST_GRAM, SPARSE_ENOUGH, DenseRows, SparseRows
 
 LENGTHS = np.array([1, 4, 2])
@@ -37,11 +36,13 @@ def parts(dtype=np.float64, *, intercept=False):
     return PartScoring(features(12).astype(dtype), shapes, intercept=intercept)
 
 
-def graphs(dtype=np.float64, *, intercept=True):
+def graphs(dtype=np.float64, *, intercept=True, n_nodes=1, n_edges=1):
+    """Fewer features of edges than edges: no Gram matrix."""
     sizes = np.array([3, 1, 4]), np.array([2, 0, 5])
     shapes = np.stack([sizes[0] + sizes[1], np.arange(3)], axis=1)
     X, F = features(8).astype(dtype), features(7, 2).astype(dtype)
-    return GraphScoring(X, F, *sizes, shapes, intercept=intercept)
+    nodes, edges = RowScoring(X, sizes[0], n_nodes, intercept=intercept), RowScoring(F, sizes[1], n_edges)
+    return JointScoring(nodes, edges, shapes=shapes)
 
 
 def sums(dtype=np.float64):
@@ -76,6 +77,7 @@ SCORINGS = {
     "graphs": graphs(),
     "graphs, no intercept": graphs(intercept=False),
     "graphs float32": graphs(np.float32),
+    "graphs of several states": graphs(n_nodes=3, n_edges=9),
 }
 each_scoring = pytest.mark.parametrize("scoring", SCORINGS.values(), ids=SCORINGS)
 
@@ -214,9 +216,14 @@ IN_ANY_ORDER = {
     "rows": (lambda X: RowScoring(X, LENGTHS, N_LABELS, n_shared=4, intercept=True), "rows.X"),
     "single rows": (lambda X: RowScoring(X, np.ones(7, dtype=int), 1), "rows.X"),
     "parts": (lambda X: PartScoring(X, np.array([(7, 1)])), "F"),
-    "graphs": (lambda X: GraphScoring(X, X[:3], *np.array([[7], [3]]), np.array([(10, 0)])), "X"),
+    "graphs": (lambda X: one_graph(X, X[:3]), "local.rows.X"),
     "sums": (lambda X: SumScoring(items(X), items(X)), "rows.vectors"),
 }
+
+
+def one_graph(X, F):
+    sides = [RowScoring(rows, np.array([len(rows)]), 1) for rows in (X, F)]
+    return JointScoring(*sides, shapes=np.array([(len(X) + len(F), 0)]))
 
 
 def items(vectors):
@@ -257,8 +264,7 @@ def test_dense_data_with_few_non_zeros_is_stored_as_csr(density, form):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_stored_as_csr_are_those_that_scipy_makes(dtype, monkeypatch):
-    monkeypatch.setattr(rows_module, "ROWS_AT_ONCE", 3)
+def test_rows_stored_as_csr_are_those_that_scipy_makes(dtype):
     X = sparse.random_array((10, 7), density=0.2, rng=np.random.default_rng(0)).toarray().astype(dtype)
     X[[2, 9]] = 0.0
     found, wanted = RowScoring(X, np.full(5, 2), 3).record.rows, sparse.csr_matrix(X)

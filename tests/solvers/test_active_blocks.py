@@ -157,7 +157,8 @@ def test_unused_corners_are_forgotten_and_used_ones_kept():
 def atoms_of_one_block(vertices):
     objective = problem("chain").objective
     point = ActiveSet.of_points(objective, *objective.gold)
-    point.make_room(np.zeros(len(vertices), dtype=int), np.full(objective.n_active, 50), 256)
+    objective.most_entries = np.full(objective.n_active, 50)  # whatever the vertices
+    point.make_room(objective, np.zeros(len(vertices), dtype=int), 256)
     store = point.store
     atoms = atoms_of(store, 0)
     for now, vertex in enumerate(vertices, start=1):
@@ -199,7 +200,7 @@ def test_regions_grow_and_keep_their_atoms():
     known = problem("chain with start and end")
     *_, state = states(known.objective, ActiveBlocks(), 30)
     before = np.asarray(state.blocks.point)
-    state.blocks.point.make_room(np.repeat(known.objective.active, 9), np.full(6, 40), 256)
+    state.blocks.point.make_room(known.objective, np.repeat(known.objective.active, 9), 256)
     assert (np.diff(state.blocks.point.store.atom_first) >= state.blocks.point.store.count + 9).all()
     np.testing.assert_array_equal(np.asarray(state.blocks.point), before)
     check_saved(known, state)

@@ -10,7 +10,7 @@ from brute import STRUCTURES, build, problem
 from structlearn import ChainClassifier, MulticlassClassifier, OracleError, StructuredPredictor
 from structlearn.problem.regularizers import Shannon
 from structlearn.solvers import LBFGS, ActiveBlocks, BlockFrankWolfe, FrankWolfe, Stopping, clock, solve
-from structlearn.solvers.clock import Stopwatch
+from structlearn.solvers.clock import GETTING_READY, Stopwatch
 
 SCALES = [1.0, 1e2, 1e4, 1e6, 1e8]
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -220,10 +220,11 @@ def time(monkeypatch):
     return go
 
 
-def test_compilation_does_not_count(time):
+@pytest.mark.parametrize("kind", ["numba:compile", GETTING_READY])
+def test_compilation_does_not_count(kind, time):
     watch = Stopwatch()
     time(1.0)
-    with event.trigger_event("numba:compile"):
+    with event.trigger_event(kind):
         time(10.0)
         with event.trigger_event("numba:compile"):  # one compilation starts another
             time(5.0)

@@ -9,7 +9,7 @@ from numba import njit
 
 from brute import STRUCTURES, build
 from structlearn import ChainClassifier, MulticlassClassifier
-from structlearn.core.barrier import make_cells, meet
+from structlearn.core.barrier import GONE, make_cells, meet
 from structlearn.core.threads import Team, in_order
 from structlearn.data import make_chains
 from structlearn.problem.objective import Objective
@@ -24,7 +24,7 @@ from structlearn.solvers import (
     checkpoint,
     solve,
 )
-from structlearn.solvers.bcfw import active
+from structlearn.solvers.bcfw import active, rounds
 from structlearn.solvers.bcfw.dense import DenseBlocks
 from structlearn.solvers.bcfw.exact import ExactDenseBlocks
 from structlearn.solvers.bcfw.lead import Pace
@@ -255,6 +255,25 @@ def test_threads_that_meet_have_seen_what_the_others_wrote():
     assert sum(Team(3).together([lambda k=k: _sum_after_meetings(cells, k, written) for k in range(3)])) == 0
 
 
+@pytest.mark.parametrize(("late", "complete"), [(1, True), (GONE, False)], ids=["comes", "never comes"])
+def test_threads_that_sleep_wake_up_for_the_one_that_is_late(late, complete):
+    cells = make_cells(3)
+
+    def come(k):
+        if k < 2:
+            return _meet_at(cells, k, 1)
+        time.sleep(0.05)  # far longer than others look without sleep
+        cells[k, 0] = late
+        return complete
+
+    assert Team(3).together([lambda k=k: come(k) for k in range(3)]) == [complete] * 3
+
+
+@njit(nogil=True)
+def _meet_at(cells, k, number):
+    return meet(cells, k, number)
+
+
 @njit(nogil=True)
 def _sum_after_meetings(cells, k, written):
     """How often thread k did not see what another had written before they met."""
@@ -264,6 +283,40 @@ def _sum_after_meetings(cells, k, written):
         meet(cells, k, r + 1)
         missed += written.shape[0] - written[:, r].sum()
     return missed
+
+
+def test_large_blocks_of_a_batch_are_asked_for_first():
+    order, edges, sizes = np.array([4, 0, 2, 1, 3]), np.array([0, 3, 5]), np.array([5, 2, 9, 2, 1])
+    assert active._longest_first(order, edges, sizes).tolist() == [2, 0, 4, 1, 3]
+
+
+@pytest.mark.parametrize("name", ["dense", "exact, active blocks"])
+def test_where_rounds_are_mostly_sums_one_thread_makes_all_visits(name, monkeypatch):
+    regularizer, family, solver = SOLVERS[name]
+    monkeypatch.setattr(rounds, "WEIGHTS_A_VISIT", 0)
+    one, two = (run(threaded(regularizer, family, n), solver, tol=-1, passes=12).w for n in (1, 2))
+    assert one.tobytes() == two.tobytes()
+
+
+def test_sums_over_examples_do_not_depend_on_the_number_of_threads(monkeypatch):
+    monkeypatch.setattr("structlearn.scoring.base.PARTS_AT_ONCE", 5)
+    found = []
+    for n in (1, 2, 3):
+        objective = threaded(Zero(), "chain", n)
+        assert len(objective.scoring.chunks()) > 3
+        z = np.random.default_rng(0).random(objective.point_start[-1])
+        w, cost = objective.weights_of(z)
+        found.append((objective.content_hash, w.tobytes(), cost))
+    assert found[0] == found[1] == found[2]
+
+
+def test_ranges_that_are_shared_out_are_the_whole():
+    for n, jobs, least in ((10, 3, 1), (2, 3, 1), (0, 2, 1), (10, 3, 6), (100, 2, 7)):
+        seen = []
+        Team(jobs).share_out(n, lambda first, last, seen=seen: seen.append((first, last)), least)
+        assert sorted(i for first, last in seen for i in range(first, last)) == list(range(n))
+        assert len(seen) <= jobs
+        assert len(seen) == 1 or all(last - first >= least for first, last in seen) or n < jobs
 
 
 def test_results_of_threads_come_in_order():

@@ -79,8 +79,12 @@ def relaxation(structure, g=0):
     return Relaxation(csr_array(A), np.r_[np.ones(n), np.zeros(len(A) - n)], T)
 
 
-def relaxed_maximum(known, theta):
-    return -linprog(-(theta @ known.T), A_eq=known.A, b_eq=known.b, bounds=(0, None)).fun
+def relaxed_maximum(known, theta, most=None):
+    """Over the points whose first entries, those of nodes, are at most `most`."""
+    upper = np.ones(known.A.shape[1])
+    upper[: np.size(most)] = 1.0 if most is None else most
+    bounds = np.stack([np.zeros(upper.size), upper], axis=1)
+    return -linprog(-(theta @ known.T), A_eq=known.A, b_eq=known.b, bounds=bounds).fun
 
 
 def bound_of(structure, theta):
@@ -121,6 +125,23 @@ def test_points_are_feasible_and_near_the_linear_program(kind):
             assert np.count_nonzero(point) <= structure.most_entries(structure.shapes[0])
             fractional += bool((np.abs(point - np.rint(point)) > 1e-3).any())
     assert fractional > 0 or kind == "symmetric"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nodes_that_may_not_have_all_states(kind):
+    rng, graph = np.random.default_rng(KINDS.index(kind)), GRAPHS[1]
+    for _ in range(4):
+        allowed = rng.random((5, 3)) < 0.6
+        allowed[np.arange(5), rng.integers(3, size=5)] = True
+        structure = PairwiseGraphs([graph], 3, pairs=kind, polytope="local", allowed=[allowed])
+        theta, known = rng.normal(size=structure.n_parts[0]), relaxation(structure)
+        theta[:15] *= 0.3
+        theta[:15][~allowed.ravel()] += 5.0  # tempting
+        point, best = structure.maximize(theta), relaxed_maximum(known, theta, allowed.ravel())
+        assert not point[:15][~allowed.ravel()].any()
+        assert_feasible(known, point)
+        assert best - 0.05 * abs(best) <= theta @ point <= best + 1e-8
+        assert best - 1e-8 <= bound_of(structure, theta) <= best + 0.05 * abs(best)
 
 
 def test_two_states_are_solved():

@@ -97,6 +97,8 @@ def _write_rows(made):
     write_libsvm(made / "sets.libsvm", X, sets, multilabel=True)
     names = [["red", "green", "blue"][k] for k in y]
     _write_table(made / "classes.csv", "a,b,c,d,kind", X, names)
+    holes = [["", "NA", "Rome", "Oslo"][k % 4] for k in range(len(X))]
+    _write_table(made / "people.csv", "a,b,c,d,city,kind", X, holes, names)
     _write_table(made / "numbers.csv", "a,b,c,d,size", X, np.round(X @ [1, 0, 2, 0], 3))
     _write_table(made / "sets.csv", "a,b,c,d,p,q,r", X, *(X[:, :3] > 0.2).astype(int).T)
     tables, links = make_matchings(8, (2, 4), (2, 4), 3, random_state=0)
@@ -165,6 +167,7 @@ def _write_pairs(made):
 MODELS = (
     "train classify {b}/classes.libsvm --out {b}/classify.st",
     "train classify {b}/classes.csv --out {b}/table.st --loss softmax",
+    "train classify {b}/people.csv --out {b}/people.st",
     "train multilabel {b}/sets.libsvm --out {b}/multilabel.st",
     "train regress {b}/numbers.libsvm --out {b}/regress.st",
     "train regress {b}/numbers.csv --out {b}/size.st",
@@ -185,6 +188,7 @@ MODELS = (
     "train classify {b}/classes.libsvm --out {b}/c.st --checkpoint {b}/kept-classify --max-passes 2",
     "train tag {b}/words.txt --out {b}/c.st --checkpoint {b}/kept-tag --max-passes 2",
     "train match {b}/pairs.npz --out {b}/c.st --checkpoint {b}/kept-match --max-passes 2",
+    "train classify {b}/people.csv --out {b}/people.st",
     "train multilabel {b}/sets.libsvm --out {b}/c.st --checkpoint {b}/kept-multilabel --max-passes 2",
     "train classify {b}/classes.libsvm --out {b}/c.st --checkpoint {b}/kept-lbfgs --max-passes 2 "
     "--loss softmax --solver lbfgs",

@@ -102,6 +102,7 @@ GOLD = "--gold-src {b}/gold.en --gold-tgt {b}/gold.fr --regularization 0.1 --mis
 CASES = (
     _flat("classify", "classes.libsvm", "classify.st", "data split classify {f} --parts 2 --out {w}/out"),
     _flat("classify", "classes.csv", "table.st", "predict {b}/table.st {f} --marginals --out {w}/out"),
+    _flat("classify", "people.csv", "people.st", "train regress {f} --target a --out {w}/out"),
     _flat("multilabel", "sets.libsvm", "multilabel.st"),
     Case(
         "multilabel sets.csv",
@@ -153,6 +154,7 @@ CASES = (
     _aligned("words.dict", f"align train {SIDES} {VECTORS} --dictionary {{f}} --out {{w}}/out"),
     _trained("classify.st", "classes.libsvm"),
     _trained("table.st", "classes.csv", "predict {f} {b}/classes.csv --marginals"),
+    _trained("people.st", "people.csv", "weights {f}"),
     _trained("multilabel.st", "sets.libsvm"),
     _trained("regress.st", "numbers.libsvm"),
     _trained("tag.st", "words.txt", "show {f} {b}/words.txt --out {w}/out"),

@@ -1,4 +1,4 @@
-"""The demonstration: handwritten numbers read digit by digit, and read as sequences."""
+"""The demonstration: handwritten numbers read as sequences, and words aligned; one page leads to it all."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
+from structlearn.apps.alignment import demonstration
 from structlearn.core.contract import Array
 from structlearn.core.text_width import aligned
 from structlearn.data.digits import train_test_digit_sequences
-from structlearn.estimators import ChainClassifier, MulticlassClassifier
-from structlearn.estimators.base import StructuredEstimator
+from structlearn.estimators import ChainClassifier
 from structlearn.metrics import exact_match, sequence_accuracy
-from structlearn.reports import Page, plot_history, plot_sequences, plot_transitions, save_figure
+from structlearn.reports import plot_history, plot_sequences, plot_transitions
+from structlearn.reports.plots import save_both
 from structlearn.storage.atomic import make_folder
 
-#: Both models have the same parameters. The classifier's error hardly depends on this regularization.
+#: Both models have the same parameters. The error of single digits hardly depends on this regularization.
 SHARED: dict[str, Any] = {"regularization": 0.03, "tol": 1e-3, "max_passes": 5000, "random_state": 0}
 HEADER = ("model", "digit error", "sequence error", "primal", "dual", "gap", "passes", "seconds")
 
@@ -28,10 +29,27 @@ class Reading(NamedTuple):
     """A trained model and how it read the test sequences."""
 
     name: str
-    model: StructuredEstimator
+    model: ChainClassifier
     answers: list[Array]
     digit_error: float
     sequence_error: float
+
+    def cells(self) -> tuple[str, ...]:
+        """The model's row of the table, as text."""
+        made = self.model.certificate_
+        errors = (f"{error:.2%}" for error in (self.digit_error, self.sequence_error))
+        values = (f"{value:.5f}" for value in (made.primal, made.dual, made.gap))
+        return self.name, *errors, *values, f"{made.passes:g}", f"{made.seconds:.2f}"
+
+
+class DigitData(NamedTuple):
+    """Sequences of noisy images of digits: for training, and of other images for testing."""
+
+    X: list[Array]
+    X_test: list[Array]
+    y: list[Array]
+    y_test: list[Array]
+    noise: float
 
 
 def run(
@@ -42,84 +60,74 @@ def run(
     n_test: int = 300,
     noise: float = 0.3,
 ) -> None:
-    """Train a classifier of single digits and a chain on noisy counting sequences, and show the difference.
+    """Train two readers of noisy counting sequences and a word aligner; show what they do, and how surely.
 
-    out : folder for history.csv, the figures, model.safetensors and index.html; made if it is not there
-    stream : where the table and the certificate go, instead of stdout; talk goes to stderr
+    out : folder for the pages, figures, models and tables; made if it is not there
+    stream : where tables and certificates go, instead of stdout; talk goes to stderr
     n_train, n_test : numbers of sequences
     noise : standard deviation of the noise on the pixels, which are between 0 and 1
     """
+    from structlearn.apps.demo_page import demo_page
+
     out = make_folder(out)
-    X, X_test, y, y_test = train_test_digit_sequences(
-        n_train, n_test, kind="counters", noise=noise, random_state=0
-    )
-    _say(f"Training on {n_train} sequences of noisy handwritten digits, testing on {n_test} ...")
-    single = MulticlassClassifier(**SHARED).fit(np.concatenate(X), np.concatenate(y))
-    _say("The classifier of single digits is done; now the chain ...")
-    chain = ChainClassifier(start=True, end=True, **SHARED).fit(X, y)
-    readings = [
-        _reading("single digits", single, [single.predict(images) for images in X_test], y_test),
-        _reading("chain", chain, chain.predict(X_test), y_test),
-    ]
-    print(aligned([HEADER, *map(_cells, readings)]), file=stream)
-    print(f"\n{chain.certificate_}\n", file=stream)
+    split = train_test_digit_sequences(n_train, n_test, kind="counters", noise=noise, random_state=0)
+    data = DigitData(*split, noise)
+    readings = _read_digits(data)
+    print(aligned([HEADER, *(one.cells() for one in readings)]), file=stream)
+    print(f"\n{readings[-1].model.certificate_}", file=stream)
+    words = demonstration.run(out, stream=stream)
     _say("Drawing ...")
-    _write_files(out, readings, chain, X_test, y_test)
-    _page(out, readings, n_train, n_test, noise).write(out / "index.html")
+    _write_files(out, readings, data)
+    demo_page(out, data, readings, words).write(out / "index.html")
     print(_next_steps(out), file=stream)
-
-
-def _reading(name: str, model: StructuredEstimator, answers: list[Array], y: list[Array]) -> Reading:
-    return Reading(name, model, answers, 1 - sequence_accuracy(y, answers), 1 - exact_match(y, answers))
 
 
 def _say(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-# ---- the words on the terminal ---------------------------------------------------------------------
+# ---- handwritten numbers ---------------------------------------------------------------------------
 
 
-def _cells(reading: Reading) -> tuple[str, ...]:
-    """One row of the table, as text."""
-    made = reading.model.certificate_
-    errors = (f"{error:.2%}" for error in (reading.digit_error, reading.sequence_error))
-    values = (f"{value:.5f}" for value in (made.primal, made.dual, made.gap))
-    return reading.name, *errors, *values, f"{made.passes:g}", f"{made.seconds:.2f}"
+def _read_digits(data: DigitData) -> list[Reading]:
+    """The same model twice: on single digits, which are sequences of one, and on whole sequences."""
+    _say(f"Reading digits: training on {len(data.X)} noisy sequences, testing on {len(data.X_test)} ...")
+    single = ChainClassifier(**SHARED).fit(_apart(data.X), _apart(data.y))
+    chain = ChainClassifier(start=True, end=True, **SHARED).fit(data.X, data.y)
+    ends = np.cumsum([len(one) for one in data.y_test])[:-1]
+    alone = np.split(np.concatenate(single.predict(_apart(data.X_test))), ends)
+    return [
+        _reading("single digits", single, alone, data.y_test),
+        _reading("whole sequences", chain, chain.predict(data.X_test), data.y_test),
+    ]
 
 
-def _commands(model: str) -> str:
-    info = f"structlearn info {shlex.quote(model)}"
-    return f"{info}\nstructlearn train tag YOUR_DATA.txt --out tagger.safetensors"
+def _apart(sequences: list[Array]) -> list[Array]:
+    """Each item as a sequence of its own."""
+    flat = np.concatenate(sequences)
+    return [flat[k : k + 1] for k in range(len(flat))]
 
 
-def _next_steps(out: Path) -> str:
-    commands = _commands(str(out / "model.safetensors")).replace("\n", "\n  ")
-    title = "Next, see what the model file holds, and train a chain on sequences of your own"
-    return f"{title}\n  {commands}\n\npage: {out / 'index.html'}"
+def _reading(name: str, model: ChainClassifier, answers: list[Array], y: list[Array]) -> Reading:
+    return Reading(name, model, answers, 1 - sequence_accuracy(y, answers), 1 - exact_match(y, answers))
 
 
-# ---- the files -------------------------------------------------------------------------------------
-
-
-def _write_files(
-    out: Path, readings: Sequence[Reading], chain: ChainClassifier, X: list[Array], y: list[Array]
-) -> None:
+def _write_files(out: Path, readings: Sequence[Reading], data: DigitData) -> None:
+    chain = readings[-1].model
     chain.history_.to_csv(out / "history.csv")
     chain.save(out / "model.safetensors")
-    shown = _telling(readings, y)
+    shown = _telling(readings, data.y_test)
     figures = {
         "gap": plot_history({one.name: one.model.history_ for one in readings}),
         "transitions": plot_transitions(chain.transition_coef_, chain.classes_),
         "sequences": plot_sequences(
-            [X[i] for i in shown],
-            [y[i] for i in shown],
+            [data.X_test[i] for i in shown],
+            [data.y_test[i] for i in shown],
             {one.name: [one.answers[i] for i in shown] for one in readings},
         ),
     }
     for name, figure in figures.items():
-        for kind in ("png", "svg"):
-            save_figure(figure, out / f"{name}.{kind}")
+        save_both(figure, out / name)
 
 
 def _telling(readings: Sequence[Reading], y: list[Array]) -> list[int]:
@@ -132,82 +140,24 @@ def _telling(readings: Sequence[Reading], y: list[Array]) -> list[int]:
     return (helped[:3] + failed[:2]) or list(range(min(4, len(y))))
 
 
-# ---- the page --------------------------------------------------------------------------------------
-
-_DATA = (
-    "Each example is a run of 5 to 9 handwritten digits that counts upwards, such as 7 8 9 0 1, made of "
-    "the 8 x 8 images that come with scikit-learn. Training used {n_train} such sequences and testing "
-    "{n_test}, of other images. Noise of standard deviation {noise:g} was added to the pixels (white 0, "
-    "black 1), so that a single digit is often hard to make out."
-)
-_MODELS = (
-    "Two linear models saw the same pixels. The first, a multiclass SVM, looks at one digit at a time. "
-    "The second, a chain, scores each digit in the same way and adds a learned weight for every step from "
-    "one digit to the next; it then finds the best sequence as a whole. Nobody told it how counting "
-    "works."
-)
-_TABLE = (
-    "Digit error: the share of test digits read wrongly. Sequence error: the share of test sequences with "
-    "at least one wrong digit. Passes: how often training looked at each example. Seconds: training "
-    "only."
-)
-_CERTIFICATE = (
-    "Training minimises a function of the weights, the primal value. The dual value is a proven lower "
-    "bound: no weights whatever have a smaller primal value. So the gap between the two says how far from "
-    "the optimum these weights can be at most, without anyone knowing the optimum. This is the chain's "
-    "certificate."
-)
-_GAP = (
-    "Training, from left to right. Left: the gap on a logarithmic scale, where a straight line down means "
-    "that every pass shrinks it by the same factor; training stopped once it was at most {tol:g}. Right: "
-    "the two values the gap lies between; the optimum is somewhere between a solid line and the dashed "
-    "one of the same colour. The two models minimise different functions, so compare each with itself."
-)
-_SEQUENCES = (
-    "Some test sequences, chosen because they hold mistakes (the table has the averages). Under each "
-    "image stand the true digit and what each model read; a wrong digit is white in a coloured box. Where "
-    "one image is unreadable, the chain can infer the digit from its neighbours."
-)
-_TRANSITIONS = (
-    "What the chain learned about order: the weight of going from the digit of a row to the digit of a "
-    "column. Orange is encouraged, purple discouraged. The orange stripe beside the diagonal says that "
-    "each digit is followed by the next one, and the cell at the lower left that 9 is followed by 0."
-)
-_FILES = {
-    "model.safetensors": "the trained chain, with its certificate; structlearn.load reads it",
-    "history.csv": "the curves of the chain as numbers",
-    "gap, sequences, transitions": "the figures, as .png and .svg",
-}
+# ---- how to go on ----------------------------------------------------------------------------------
 
 
-def _page(out: Path, readings: Sequence[Reading], n_train: int, n_test: int, noise: float) -> Page:
-    single, chain = readings
-    lead = (
-        f"Reading noisy digits one at a time gets {single.digit_error:.1%} of them wrong; "
-        f"reading them as sequences, {chain.digit_error:.1%}."
+def next_commands(folder: Path) -> list[str]:
+    """What to type next: look into the models, and train models of one's own."""
+    model, aligner = (
+        shlex.quote(str(folder / name)) for name in ("model.safetensors", "aligner.safetensors")
     )
-    page = Page("Handwritten numbers, read as sequences", lead)
-    page.section("What was trained")
-    page.text(_DATA.format(n_train=n_train, n_test=n_test, noise=noise)).text(_MODELS)
-    page.table(HEADER, map(_cells, readings), _TABLE)
-    page.section("How far from optimal is the model?").text(_CERTIFICATE)
-    page.definitions(dict(line.split(": ", 1) for line in str(chain.model.certificate_).splitlines()))
-    page.figure(
-        out / "gap.png",
-        _GAP.format(tol=SHARED["tol"]),
-        alt="Curves of the gap, primal and dual values during training",
-    )
-    page.section("What the models read")
-    page.figure(
-        out / "sequences.png", _SEQUENCES, alt="Images of digits with the labels that each model gave them"
-    )
-    page.section("What the chain learned")
-    page.figure(
-        out / "transitions.png", _TRANSITIONS, alt="Heat map of the weights from each digit to the next"
-    )
-    page.section("How to go on").text(
-        "In the folder of this page: look into the model file. Then train a chain on sequences of your own, "
-        "written one item a line, columns separated by blanks, the label last, with an empty line between "
-        "sequences."
-    )
-    return page.code(_commands("model.safetensors")).text("Beside this page:").definitions(_FILES)
+    return [
+        f"structlearn info {model}",
+        f"structlearn align apply {aligner} --src YOUR_TEXT.en --tgt YOUR_TEXT.fr --out links.txt",
+        "structlearn train classify YOUR_TABLE.csv --target COLUMN --out classifier.safetensors",
+        "structlearn train tag YOUR_WORDS.txt --out tagger.safetensors",
+        "structlearn compare triplets --out race",
+    ]
+
+
+def _next_steps(out: Path) -> str:
+    commands = "".join(f"  {command}\n" for command in next_commands(out))
+    title = "Next, look into a model, use one, train your own, and watch solvers race"
+    return f"\n{title}\n{commands}\npage: {out / 'index.html'}"

@@ -21,10 +21,12 @@ from structlearn.cli import word_pairs as word_pairs  # adds phrases and diction
 from structlearn.cli.alignment import align
 from structlearn.cli.calibrating import calibrate, conformalize
 from structlearn.cli.comparing import compare
+from structlearn.cli.completion import completion
 from structlearn.cli.datasets import data
 from structlearn.cli.demonstration import demo
 from structlearn.cli.errors import (
     INTERRUPTED,
+    MISUSE,
     STOPPED,
     again_soon,
     hear,
@@ -35,8 +37,10 @@ from structlearn.cli.errors import (
 from structlearn.cli.information import info
 from structlearn.cli.prediction import evaluate, predict, show
 from structlearn.cli.raw_text import tag
+from structlearn.cli.stdin import check_one_stdin
 from structlearn.cli.texts import Command
 from structlearn.cli.training import TrainCommand, train
+from structlearn.cli.tuning import TuneCommand, tune
 from structlearn.cli.warming import warm
 from structlearn.cli.weights import weights
 from structlearn.core.compilation import announced
@@ -50,6 +54,11 @@ class Commands(TyperGroup):
     def main(self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any) -> object:  # type: ignore[override]
         if not standalone_mode:
             return super().main(args, standalone_mode=False, **extra)
+        try:
+            check_one_stdin(sys.argv[1:] if args is None else args)
+        except ValueError as error:
+            say(f"Error: {error}")
+            sys.exit(MISUSE)
         try:
             code = super().main(args, standalone_mode=False, **extra)
         except Exception as error:
@@ -111,6 +120,11 @@ _COMMANDS = (
         "Example: structlearn train tag train.txt --out tagger.safetensors --regularization 0.001",
     ),
     (
+        tune,
+        "Choose lambda by cross-validation, then train.",
+        "Example: structlearn tune chunk train.txt --loss hinge,softmax --out chunker.safetensors",
+    ),
+    (
         predict,
         "Write a model's answers, one line an input.",
         "Example: structlearn predict tagger.safetensors new.txt --out labels.txt",
@@ -154,16 +168,21 @@ _COMMANDS = (
     ),
     (info, "Describe the installation or a model file.", "Example: structlearn info tagger.safetensors"),
     (warm, "Compile what tasks need, before their first use.", "Example: structlearn warm tag parse"),
+    (
+        completion,
+        "Print a script by which a shell completes commands.",
+        "Examples: source <(structlearn completion bash), in ~/.bashrc; source <(structlearn completion "
+        "zsh), in ~/.zshrc; structlearn completion fish | source, in ~/.config/fish/config.fish",
+    ),
 )
+_CLASSES = {train: TrainCommand, tune: TuneCommand}
 for _command, _summary, _example in _COMMANDS:
-    _class = TrainCommand if _command is train else Command
-    app.command(cls=_class, short_help=_summary, epilog=_example)(_command)
+    app.command(cls=_CLASSES.get(_command, Command), short_help=_summary, epilog=_example)(_command)
 app.add_typer(align, name="align", short_help="Word alignment: train, apply, project, phrases and more.")
 app.add_typer(
     data,
     name="data",
     short_help="List public data sets, download them, and say where they are.",
-    help="Public data sets, which the recipes of compare use.",
     epilog="Example: structlearn data fetch letters",
 )
 

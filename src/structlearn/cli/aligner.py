@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from structlearn.cli.align_runs import StatisticsRun
 from structlearn.cli.alignment import align
 from structlearn.cli.errors import fitting, handling_errors, say
 from structlearn.cli.groups import grouped
-from structlearn.cli.options import ModelOut, PageOut, option, switch
-from structlearn.cli.outputs import check_output, print_values, write_pieces
+from structlearn.cli.options import Json, ModelOut, PageOut, option, switch
+from structlearn.cli.outputs import certified, check_output, output_file, print_figures, write_pieces
 from structlearn.cli.pair_text import (
     MaxLength,
     Model,
@@ -20,7 +22,7 @@ from structlearn.cli.pair_text import (
     TextFiles,
     aligned_pairs,
     load_aligner,
-    output_file,
+    unknown_warned,
     warn_of_length,
 )
 
@@ -172,8 +174,9 @@ def train(
     links: LinkOptions,
     files: VectorFiles,
     words: WordOptions,
-    jobs: Annotated[int, option("N", "Threads for the statistics.", min=1)] = 1,
+    run: StatisticsRun,
     seed: Annotated[int, option("N", "Seed of all random choices.", min=0)] = 0,
+    as_json: Json = False,
 ) -> None:
     """Train an aligner on parallel text and, if given, on gold links; write it to MODEL.
 
@@ -181,27 +184,34 @@ def train(
     them; their parameters are chosen by cross-validation. Without gold links a link is drawn where both
     directions agree on it. Prints the certificate of training, and the alignment error rate (AER) of
     the cross-validation. Pairs with an empty or a long side are left out.
+
+    Text of any length trains in bounded memory with --memory. Ctrl-C ends training without a model; what
+    --checkpoint has kept is not lost.
     """
     from structlearn.apps.alignment.aligner import Aligner
 
     given = gold.given()
     links.check(given, files)
-    out_file = check_output(out, others=[*text.files(), *given, *files.given()])
+    out_file = check_output(out, others=[*text.files(), *given, *files.given(), *run.files()])
+    long_run = run.parameters()
+    earlier = run.earlier()
+    run.check_room(text.files())
     vectors = files.read()
     aligner = Aligner(
         **links.parameters(),
         map_vectors=vectors is not None and files.dictionary is None and not files.one_space,
         lowercase=not words.keep_case,
         strip_accents=words.strip_accents,
-        n_jobs=jobs,
         random_state=seed,
+        **long_run,
     )
-    _fit(aligner, text, gold, words.max_length, vectors)
+    with _naming(text):
+        _fit(aligner, text, gold, words.max_length, vectors=vectors, earlier=earlier)
     if aligner.mapped_ is not None:
         _say_mapped(aligner.mapped_, "the text")
     aligner.save(out_file)
     say(f"Wrote the model to {out}.")
-    _print_certificate(aligner)
+    print_figures(_figures(aligner).items(), as_json=as_json)
 
 
 def _say_mapped(mapped: MappedVectors, origin: str) -> None:
@@ -209,22 +219,42 @@ def _say_mapped(mapped: MappedVectors, origin: str) -> None:
     say(f"Mapped the vectors by {mapped.known} word pairs of {origin}{found}.")
 
 
+@contextmanager
+def _naming(text: TextFiles) -> Iterator[None]:
+    """Text of another form than that of an earlier model, by the name of its file."""
+    from structlearn.apps.alignment.text_form import OtherForm
+
+    try:
+        yield
+    except OtherForm as error:
+        file = text.text or (text.source if error.side == "source" else text.target)
+        raise ValueError(f"{file}: {error}") from None
+
+
 def _fit(
-    aligner: Aligner, text: TextFiles, gold: GoldFiles, max_length: int, vectors: Vectors | None
+    aligner: Aligner,
+    text: TextFiles,
+    gold: GoldFiles,
+    max_length: int,
+    *,
+    vectors: Vectors | None,
+    earlier: Aligner | None,
 ) -> None:
     from structlearn.apps.alignment.text import LengthLimit
 
     limit = LengthLimit(max_length)
-    bitext = _words(limit.kept(text.read()))
+    pairs = text.read() if earlier is None else unknown_warned(earlier, text.read())
+    bitext = _words(limit.kept(pairs))
+    more: dict[str, Any] = {"vectors": vectors, "earlier": earlier}
     with fitting():
         if gold.gold is not None:
             known = list(LengthLimit(max_length).kept(gold.read()))
             say(f"Read {len(known)} pairs with gold links from {gold.gold}.")
-            aligner.fit(list(_words(known)), _gold_links(gold.gold, known), bitext, vectors=vectors)
+            aligner.fit(list(_words(known)), _gold_links(gold.gold, known), bitext, **more)
         elif aligner.pseudo_gold:
-            aligner.fit(list(bitext), vectors=vectors)
+            aligner.fit(list(bitext), **more)
         else:
-            aligner.fit([], None, bitext, vectors=vectors)
+            aligner.fit([], None, bitext, **more)
     warn_of_length(limit, "were left out")
     if limit.empty:
         say(f"Left out {limit.empty} of {limit.total} pairs: a side is empty.")
@@ -244,7 +274,8 @@ def _gold_links(path: Path, pairs: list[FilePair]) -> list[Links]:
     return found
 
 
-def _print_certificate(aligner: Aligner) -> None:
+def _figures(aligner: Aligner) -> dict[str, object]:
+    """What was counted, the cross-validated error, and the certificate, where there are such."""
     statistics = aligner.statistics_
     values: dict[str, object] = {
         "source_words": len(statistics.source_words),
@@ -253,9 +284,7 @@ def _print_certificate(aligner: Aligner) -> None:
     }
     if aligner.aer_ is not None:
         values["cross_validated_aer"] = aligner.aer_
-    print_values(values.items())
-    if aligner.certificate_ is not None:
-        print(aligner.certificate_)
+    return values if aligner.certificate_ is None else values | certified(aligner.certificate_)
 
 
 @align.command(
@@ -307,6 +336,7 @@ def show(
     out: PageOut,
     gold: Annotated[Path | None, option("FILE", "Gold links: then the worst pairs come first.")] = None,
     max_length: MaxLength = 200,
+    as_json: Json = False,
 ) -> None:
     """Align text and write a page that draws the links; with gold links, print the alignment error rate."""
     from structlearn.apps.alignment.page import alignment_page
@@ -315,16 +345,16 @@ def show(
     out_file = check_output(out, others=[model, *text.files(), *([gold] if gold else [])])
     aligner = load_aligner(model)
     limit = LengthLimit(max_length)
-    found = list(aligned_pairs(aligner, text.read(), limit, scores=False))
-    aligned, figures = _drawn(aligner, found, gold, limit)
-    alignment_page(aligned).write(out_file)
+    found = list(aligned_pairs(aligner, text.read(), limit, scores=True))
+    aligned, figures = _drawn(found, gold, limit)
+    alignment_page(aligned, tables=aligner.confidences).write(out_file)
     warn_of_length(limit, "are not drawn")
     say(f"Wrote the page to {out}.")
-    print_values(figures.items())
+    print_figures(figures.items(), as_json=as_json)
 
 
 def _drawn(
-    aligner: Aligner, found: list[WrittenPair], gold: Path | None, limit: LengthLimit
+    found: list[WrittenPair], gold: Path | None, limit: LengthLimit
 ) -> tuple[list[AlignedPair], dict[str, object]]:
     """The pairs as the page takes them, and what is printed of them."""
     from structlearn.apps.alignment.links import read_links
@@ -337,9 +367,8 @@ def _drawn(
     if right is not None:
         figures["aer"] = alignment_scores(right, links).aer
     rows = zip(found, links, repeat(None) if right is None else right)
-    drawn = [row for row in rows if max(len(row[0].source), len(row[0].target)) <= limit.max_length]
-    tables = aligner.confidences([(one.source, one.target) for one, _, _ in drawn])
     return [
-        AlignedPair(one.source, one.target, own, known, table)
-        for (one, own, known), table in zip(drawn, tables)
+        AlignedPair(one.source, one.target, own, known, dict(zip(one.links, one.confidence)), number)
+        for number, (one, own, known) in enumerate(rows, 1)
+        if max(len(one.source), len(one.target)) <= limit.max_length
     ], figures

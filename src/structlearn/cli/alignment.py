@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from structlearn.cli.errors import handling_errors
-from structlearn.cli.options import option, switch
-from structlearn.cli.outputs import check_output, print_values
+from structlearn.cli.options import Json, option, switch
+from structlearn.cli.outputs import check_output, print_figures
 
 if TYPE_CHECKING:
     from structlearn.apps.alignment.tokenizers import Tokenizer
@@ -74,6 +74,7 @@ def clean(
             "[default: --max-length]",
         ),
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Tokenise line-aligned text, drop unfit pairs, split long ones, and print what was done.
 
@@ -96,7 +97,7 @@ def clean(
         max_ratio=max_ratio,
         split_above=split_above,
     )
-    print_values(clean_files((source, target), outputs, rules).items())
+    print_figures(clean_files((source, target), outputs, rules).items(), as_json=as_json)
 
 
 def _beside(prefix: Path, source: Path, target: Path) -> tuple[Path, Path]:
@@ -138,6 +139,7 @@ def _language(path: Path) -> str | None:
 def evaluate(
     hypothesis: Annotated[Path, option("FILE", "Predicted links; - for stdin.", "--hyp")],
     gold: Annotated[Path, option("FILE", "Gold links, sure and possible.")],
+    as_json: Json = False,
 ) -> None:
     """Print precision, recall, aer (alignment error rate), f1 and counts of links as `name: value` lines.
 
@@ -152,4 +154,4 @@ def evaluate(
     scores = alignment_scores(true, [links.possible for links in found])
     figures = {name: getattr(scores, name) for name in ("precision", "recall", "aer", "f1")}
     counts = {"links": scores.predicted, "sure": scores.sure, "pairs": len(true)}
-    print_values([*figures.items(), *counts.items()])
+    print_figures([*figures.items(), *counts.items()], as_json=as_json)

@@ -6,19 +6,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from structlearn.cli.errors import handling_errors, say
-from structlearn.cli.options import ModelOut, argument
-from structlearn.cli.outputs import check_output, print_values
+from structlearn.cli.options import Json, ModelOut, argument
+from structlearn.cli.outputs import check_output, print_figures
+from structlearn.cli.stdin import input_file
 
 if TYPE_CHECKING:
     from structlearn.estimators.calibration import Calibration
     from structlearn.estimators.persistence import Bundle
 
 Model = Annotated[Path, argument("MODEL", "A file that `train tag`, `train chunk` or `train ner` wrote.")]
-HeldOut = Annotated[Path, argument("DATA", "Examples with labels that the model was not trained on.")]
+HeldOut = Annotated[
+    Path, argument("DATA", "Labelled examples that the model was not trained on; - for stdin.")
+]
 
 
 @handling_errors()
-def calibrate(model: Model, data: HeldOut, out: ModelOut) -> None:
+def calibrate(model: Model, data: HeldOut, out: ModelOut, as_json: Json = False) -> None:
     """Choose the temperature by which probabilities of a model fit DATA best, and write the model with it.
 
     Labels stay as they are, probabilities (--marginals, --spans, --kbest) change. Figures are printed before
@@ -33,11 +36,11 @@ def calibrate(model: Model, data: HeldOut, out: ModelOut) -> None:
     _write(bundle, out_file)
     if found.after.left_out:
         say(f"Note: {found.after.left_out} sentences have labels that the model does not know or allow.")
-    print_values(_figures(found))
+    print_figures(_figures(found), as_json=as_json)
 
 
 @handling_errors()
-def conformalize(model: Model, data: HeldOut, out: ModelOut) -> None:
+def conformalize(model: Model, data: HeldOut, out: ModelOut, as_json: Json = False) -> None:
     """Write the model with what it takes to answer with sets of labellings: predict --coverage 0.9.
 
     Such a set holds the true labelling of a sentence with at least this probability, if DATA was used for
@@ -51,7 +54,7 @@ def conformalize(model: Model, data: HeldOut, out: ModelOut) -> None:
     _write(bundle, out_file)
     n = bundle.estimator.n_conformal_
     n_finite = len(bundle.estimator.conformal_scores_)
-    print_values([("sentences", n), ("highest_coverage", n_finite / (n + 1))])
+    print_figures([("sentences", n), ("highest_coverage", n_finite / (n + 1))], as_json=as_json)
 
 
 def _opened(model: Path, data: Path, *, probable: bool) -> tuple[Bundle, Any, Any]:
@@ -64,6 +67,7 @@ def _opened(model: Path, data: Path, *, probable: bool) -> tuple[Bundle, Any, An
 
     bundle, task = open_model(model)
     check_confident(bundle, task, "calibrate" if probable else "conformalize", probable=probable)
+    data = input_file(data)
     inputs = task.inputs(data, bundle, labels=True)
     if inputs.y is None:
         raise ValueError(f"{data} has no labels to compare with.")

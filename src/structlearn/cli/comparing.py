@@ -11,12 +11,14 @@ from structlearn.cli import options
 from structlearn.cli.errors import handling_errors, say
 from structlearn.cli.groups import grouped
 from structlearn.cli.options import argument, option, switch
+from structlearn.cli.outputs import print_json
 from structlearn.cli.scaling import SCALING, ScalingOptions, study
+from structlearn.cli.stdin import input_file
 from structlearn.core.wording import plain
 
 if TYPE_CHECKING:
     from structlearn.cli.task import Inputs, Training
-    from structlearn.reports.comparison import Solvers
+    from structlearn.reports.comparison import Comparison, Solvers
     from structlearn.reports.runs import Trainable
 
 
@@ -116,7 +118,8 @@ def compare(
     scaling: ScalingOptions,
     problem: ComparedProblemOptions,
     of_task: ComparedTaskOptions,
-    data: Annotated[Path | None, argument("[DATA]", "Training data of a task, plain or .gz.")] = None,
+    data: Annotated[Path | None, argument("[DATA]", "Training data of a task; - for stdin.")] = None,
+    as_json: options.Json = False,
 ) -> None:
     """Run several solvers on the same objective, and write a report with curves and tables to DIR.
 
@@ -148,6 +151,7 @@ def compare(
         theirs: dict[str, object] = {
             "DATA": data,
             "--target": of_task.target,
+            "--json": as_json,
             **{f"--{name}": flags[name] for name in flags},
         }
         _study(comparison, scaling, problem, theirs)
@@ -164,7 +168,8 @@ def compare(
         if data is None:
             raise ValueError(f"The task {what} needs DATA to train on.")
         compared = _task(what, data, given, flags, comparison, of_task.target)
-    _run(compared, comparison.out, f"Solvers on {what}", separate=comparison.separate)
+    found = _run(compared, comparison.out, f"Solvers on {what}", separate=comparison.separate)
+    _print(found, comparison.out / "index.html", as_json=as_json)
 
 
 def _study(
@@ -245,9 +250,11 @@ def _task(
     task, names = task_named(what), wanted.names()
     estimator = checked_estimator(task.estimator, **given, **task_parameters(what, flags))
     chosen_estimators(estimator, names)
-    training = task.training(data, target)
+    training = task.training(input_file(data), target)
     task.check_training(estimator, training)
     say(f"Read {training.summary} from {data}.")
+    if "row_transformer" in training.parameters:
+        estimator.set_params(row_transformer=training.parameters["row_transformer"])
     about: dict[str, object] = {"task": what, "training data": plain(f"{data}: {training.summary}")}
     error = None
     if wanted.test is not None:
@@ -262,7 +269,7 @@ def _test(what: str, training: Training, path: Path) -> TaskError:
     from structlearn.estimators.persistence import Bundle
 
     bundle = Bundle(None, training.notes, training.texts, training.arrays)
-    inputs = TASKS[what].task.inputs(path, bundle, labels=True)
+    inputs = TASKS[what].task.inputs(input_file(path), bundle, labels=True)
     if inputs.y is None:
         raise ValueError(f"{path} has no labels to compare with.")
     return TaskError(what, training.notes, inputs)
@@ -287,10 +294,8 @@ class TaskError:
 # ---- the run ---------------------------------------------------------------------------------------
 
 
-def _run(compared: ComparedProblem, out: Path, title: str, *, separate: bool) -> None:
+def _run(compared: ComparedProblem, out: Path, title: str, *, separate: bool) -> Comparison:
     from structlearn import reports
-    from structlearn.core.text_width import aligned
-    from structlearn.reports.tables import ended
     from structlearn.storage.atomic import check_writable, make_folder
 
     check_writable(make_folder(out) / "index.html")
@@ -306,8 +311,24 @@ def _run(compared: ComparedProblem, out: Path, title: str, *, separate: bool) ->
         )
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Interrupted: nothing was written.") from None
-    page = found.write(out, title=title, about=compared.about, error_name=compared.error_name)
+    found.write(out, title=title, about=compared.about, error_name=compared.error_name)
+    return found
+
+
+def _print(found: Comparison, page: Path, *, as_json: bool) -> None:
+    """Where each run ended."""
+    from structlearn.core.text_width import aligned
+    from structlearn.reports.tables import ended
+
+    if as_json:
+        ends = [
+            {"solver": run.name, **run.certificate.as_dict(), "memory": run.memory}
+            | {"error": run.errors[-1] if run.errors else None}
+            for run in found.values()
+        ]
+        print_json({"runs": ends, "page": page})
+        return
     columns = ("solver", "gap", "primal", "dual", "passes", "seconds", "error", "memory")
-    ends = [ended(run) for run in found.values()]
-    print(aligned([columns, *([end[name] for name in columns] for end in ends)]))
+    rows = [ended(run) for run in found.values()]
+    print(aligned([columns, *([row[name] for name in columns] for row in rows)]))
     print(f"\npage: {page}")

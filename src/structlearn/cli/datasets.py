@@ -8,25 +8,44 @@ from typing import Annotated
 import typer
 
 from structlearn.cli.errors import FAILURE, handling_errors, say
-from structlearn.cli.options import FolderOut, Seed, Target, TaskName, argument, option
+from structlearn.cli.options import FolderOut, Json, Seed, Target, TaskName, argument, option
+from structlearn.cli.outputs import print_json
+from structlearn.cli.registry import TASKS
+from structlearn.cli.stdin import input_file
 from structlearn.cli.texts import Command
 
-data = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+data = typer.Typer(rich_markup_mode=None)
 Name = Annotated[str, argument("NAME", "A name that list shows.")]
-Source = Annotated[Path, argument("DATA", "Training data, as train reads it.")]
+Source = Annotated[Path, argument("DATA", "Training data, as train reads it; - for stdin.")]
 DataDir = Annotated[
     Path | None,
     option("DIR", "Folder of all data sets.  [default: $STRUCTLEARN_DATA or your own]", "--data-dir"),
 ]
 
 
+@data.callback(invoke_without_command=True)
+def root(context: typer.Context) -> None:
+    """Public data sets, which the recipes of compare use."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
 @data.command("list")
 @handling_errors()
-def list_(data_dir: DataDir = None) -> None:
+def list_(data_dir: DataDir = None, as_json: Json = False) -> None:
     """Print name, size, licence, place and description of each data set, separated by tabs."""
     from structlearn.data import DATA_SETS, located
     from structlearn.reports.tables import size
 
+    if as_json:
+        print_json(
+            [
+                {"name": name, "bytes": one.n_bytes, "licence": one.licence, "what": one.what}
+                | {"where": located(name, data_dir)}
+                for name, one in DATA_SETS.items()
+            ]
+        )
+        return
     print("name\tsize\tlicence\twhere\twhat")
     for name, one in DATA_SETS.items():
         where = located(name, data_dir) or "not here"
@@ -57,7 +76,15 @@ def path(name: Name, data_dir: DataDir = None) -> None:
 
 @data.command(cls=Command)
 @handling_errors()
-def pack(task: TaskName, source: Source, out: FolderOut, target: Target = None) -> None:
+def pack(
+    task: TaskName,
+    source: Source,
+    out: FolderOut,
+    target: Target = None,
+    window: Annotated[
+        int | None, option("N", "grid: a pixel has the values of N x N pixels around it.  [default: 1]")
+    ] = None,
+) -> None:
     """Write training data as a folder that train reads in place, so that it need not fit into memory.
 
     The folder is whole or not there. Every file in it has a hash, which train checks.
@@ -65,8 +92,11 @@ def pack(task: TaskName, source: Source, out: FolderOut, target: Target = None) 
     from structlearn.cli.tasks import task_named
     from structlearn.data import pack
 
-    chosen = task_named(task)
-    read = chosen.read(source, target)
+    known = task_named(task)
+    if window is not None and "window" not in TASKS[task].flags:
+        raise ValueError(f"--window does not go with the task {task}; leave it out.")
+    chosen = known if window is None else known.with_options(window=window)
+    read = chosen.read(input_file(source), target)
     pack(out, chosen.check_packing(read), read.X, read.y, **chosen.kept(read))
     say(f"Packed {read.summary} into {out}.")
 
@@ -91,7 +121,7 @@ def split(
     chosen = task_named(task)
     if out.exists():
         raise FileExistsError(f"Cannot write {out}: it exists already.")
-    read = chosen.training(source, target)
+    read = chosen.training(input_file(source), target)
     kept = chosen.kept(read)
     split(out, chosen.check_packing(read), read.X, read.y, parts=parts, seed=seed, **kept)
     say(f"Split {read.summary} into {parts} partitions in {out}.")

@@ -14,9 +14,6 @@ def demo(
     out: Annotated[Path, option("DIR", "Folder for the results.")] = Path("structlearn-demo"),
 ) -> None:
     """Train on data that comes with the library and print what was learned, with its certificate."""
-    from structlearn.apps import demo as sequences
-    from structlearn.apps.alignment import demonstration as alignment
+    from structlearn.apps.demo import run
 
-    sequences.run(out)
-    print("\nWord alignment, English and French")
-    alignment.run(out)
+    run(out)

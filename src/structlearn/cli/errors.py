@@ -21,6 +21,7 @@ from types import FrameType
 import typer
 
 from structlearn.cli.flags import in_flags
+from structlearn.cli.stdin import by_its_name, forget_stdin
 from structlearn.core.errors import OracleError
 from structlearn.core.wording import plain
 
@@ -49,7 +50,7 @@ def tell_interruption() -> None:
 
 def say(sentence: str) -> None:
     """Talk: a line on stderr, whatever its text comes from."""
-    typer.echo(plain(sentence), err=True)
+    typer.echo(plain(by_its_name(sentence)), err=True)
 
 
 def hear(signum: int, frame: FrameType | None) -> None:
@@ -113,6 +114,8 @@ def handling_errors() -> Iterator[None]:
         raise _exit(_sentence(error), FAILURE) from error
     except (ValueError, TypeError) as error:
         raise _exit(_sentence(error), MISUSE) from error
+    finally:
+        forget_stdin()
 
 
 def _exit(sentence: str, code: int) -> typer.Exit:

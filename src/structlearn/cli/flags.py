@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 
 #: Parameters that the shell turns around: a flag for what is not the default.
-OPPOSITES = {"projective": "non_projective", "single_root": "many_roots", "fit_intercept": "no_intercept"}
+OPPOSITES = {
+    "projective": "non_projective",
+    "single_root": "many_roots",
+    "fit_intercept": "no_intercept",
+    "scale": "no_scale",
+}
 _RENAMED = {"n_jobs": "jobs", "random_state": "seed"}
 _SAME = (
     *("loss", "penalty", "groups", "solver", "regularization", "cost", "tol", "max_passes", "max_seconds"),
@@ -20,15 +25,28 @@ _SAME = (
         "l1_ratio",
         "keep_names",
     ),
-    *("keep_names", "pairs", "latent_states", "connectivity", "window"),
+    *("pairs", "latent_states", "connectivity", "window", "text", "ignore"),
 )
 _NAMES = {**{name: name for name in _SAME}, **_RENAMED, **OPPOSITES}
 
-#: Quotes and names of files are others' words; then come `name=value` and names with an underscore.
+#: Advice that is another in the shell.
+_PHRASES = {
+    f", as with row_transformer=StandardScaler({what}).": (
+        " in the file (those of a table are scaled, without --no-scale)."
+    )
+    for what in ("", "with_mean=False")
+}
+
+#: Options of solvers, which the shell does not have.
+_IN_PYTHON = re.compile(r"\bsolver_options=\{[^}]*\}")
+
+#: Quotes and names of files are others' words; then come `name=value`, names with an underscore, and names of
+#: which a bound is told.
 _WORDS = re.compile(
     r"""(?<![\w=])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
     rf"""|(?<![\w./\\-])(?P<name>{"|".join(_NAMES)})=(?P<value>'[^']*'|"[^"]*"|[\w.+-]*\w)"""
     rf"""|(?<![\w./\\-])(?P<bare>{"|".join(name for name in _NAMES if "_" in name)})(?![\w/=-]|\.\w)"""
+    rf"""|(?<![\w./\\-])(?P<bound>{"|".join(_NAMES)})(?= must be | > 0)"""
 )
 
 
@@ -43,12 +61,14 @@ def in_flags(sentence: str) -> str:
     >>> in_flags("Stopped after max_passes=5: use loss='softmax', or projective=False.")
     'Stopped after --max-passes 5: use --loss softmax, or --non-projective.'
     """
-    return _WORDS.sub(_said, sentence)
+    for words, own in _PHRASES.items():
+        sentence = sentence.replace(words, own)
+    return _WORDS.sub(_said, _IN_PYTHON.sub("solver_options in Python", sentence))
 
 
 def _said(match: re.Match[str]) -> str:
-    if match["bare"]:
-        return flag(match["bare"])
+    if match["bare"] or match["bound"]:
+        return flag(match["bare"] or match["bound"])
     if not match["name"]:
         return match[0]
     name, value = match["name"], match["value"].strip("'\"")

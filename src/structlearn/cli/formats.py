@@ -8,20 +8,21 @@ from itertools import islice
 from pathlib import Path
 
 from structlearn.data import DataError, open_text
+from structlearn.data.cells import DELIMITERS
 
 #: Sniffing reads this many lines: the first examples of a libsvm file may have no features.
 _LINES = 20
 ENTRY = re.compile(r"[0-9]+:[^,\s]+")
-_TABLES = (".csv", ".tsv")
-NAMES = {"csv": "a table with a header (CSV)", "libsvm": "a libsvm file"}
+_TABLES = (".csv", ".tsv", ".parquet")
+NAMES = {"csv": "a table with a header (CSV or Parquet)", "libsvm": "a libsvm file"}
 
 
 def training_format(path: Path, target: str | None) -> str:
     """The format of training data, "csv" or "libsvm".
 
-    1. A file named .csv or .tsv (or .csv.gz, .tsv.gz) is a table.
+    1. A file named .csv, .tsv or .parquet (or .csv.gz, .tsv.gz) is a table.
     2. Else a file with an index:value entry among its first lines is libsvm.
-    3. Else a file with a comma or a tab in its first line is a table, and any other is libsvm.
+    3. Else a file with a comma, tab or semicolon in its first line is a table, and any other is libsvm.
 
     A pipe can be read only once: it is a table if a target is named, else libsvm.
     """
@@ -47,4 +48,4 @@ def _sniffed(path: Path) -> str | None:
     first = list(islice((line for _, line in open_text(path) if line.strip()), _LINES))
     if any(ENTRY.fullmatch(token) for line in first for token in line.partition("#")[0].split()):
         return "libsvm"
-    return "csv" if first and ("," in first[0] or "\t" in first[0]) else None
+    return "csv" if first and any(one in first[0] for one in DELIMITERS) else None

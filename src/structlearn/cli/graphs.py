@@ -9,30 +9,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from structlearn.cli.label_table import table_of_labels
-from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training, pairs
+from structlearn.cli.task import Inputs, Scores, Task, Training, pairs
 from structlearn.core.contract import Array
 from structlearn.core.wording import plain
-from structlearn.data import DataError, read_graphs
+from structlearn.data import DataError, read_graphs, write_graphs
 from structlearn.data.graphs import write_arrays
 from structlearn.estimators.persistence import Bundle
 
 if TYPE_CHECKING:
     from structlearn.reports import Page
-    from structlearn.reports.labelled_nodes import NodeSummary
-
-#: Flags of both tasks that label nodes.
-NODE_FLAGS: dict[str, tuple[str, ...]] = {
-    **STRUCTURED,
-    "pairs": ("pairs",),
-    "latent-states": ("latent_states",),
-}
+    from structlearn.reports.summaries import Summary
 
 
 class LabelledNodes(Task):
     """What the tasks `graph` and `grid` share: a label for each node, or pixel."""
 
     drawn = True
-    flags: ClassVar[dict[str, tuple[str, ...]]] = NODE_FLAGS
     error_name: ClassVar[str] = "share of wrong nodes"
     #: what has a label
     counted: ClassVar[str]
@@ -79,30 +71,23 @@ class LabelledNodes(Task):
 
     def summary(
         self, bundle: Bundle, y: Sequence[Array] | None, predicted: Sequence[Array]
-    ) -> NodeSummary | None:
+    ) -> Summary | None:
         """What a page says on top, where labels are known."""
-        from structlearn.reports.labelled_nodes import NodeSummary
+        from structlearn.reports.summaries import Summary, score_row
 
         if y is None or not any((one >= 0).any() for one in y):
             return None
         values, _, table = self.evaluate(bundle, y, predicted)
-        rows = [
-            (
-                label,
-                *(f"{one.precision:.4f} {one.recall:.4f} {one.f1:.4f}".split()),
-                one.gold,
-                one.found,
-                one.right,
-            )
-            for label, one in (table.scores.items() if table else ())
-        ]
-        return NodeSummary(self.counted, f"{values['accuracy']:.2%}", int(values[self.counted]), rows)
+        rows = [score_row(label, one) for label, one in (table.scores.items() if table else ())]
+        accuracy = f"{values['accuracy']:.4f}"
+        return Summary("labels", self.counted, accuracy, int(values[self.counted]), rows)
 
 
 class GraphTask(LabelledNodes):
     """Graphs in an .npz file: see `structlearn.data.graphs` for its arrays."""
 
     estimator = "GraphClassifier"
+    packed = "graph"
     counted = "nodes"
 
     def read(self, path: Path, target: str | None) -> Training:
@@ -132,23 +117,27 @@ class GraphTask(LabelledNodes):
         if out is None or out.suffix.lower() != ".npz" or marginals:
             super().write(bundle, inputs, out, marginals=marginals)
             return
-        labels = np.concatenate(bundle.estimator.predict(inputs.X))
-        write_arrays(out, {**inputs.source.arrays, "labels": labels})
+        answers = bundle.estimator.predict(inputs.X)
+        if inputs.source is None:  # packed
+            write_graphs(out, inputs.X, answers)  # type: ignore[arg-type]
+        else:
+            write_arrays(out, {**inputs.source.arrays, "labels": np.concatenate(answers)})
 
     def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
         """Drawn graphs."""
         from structlearn.reports.graph_page import DrawnGraph, graph_page
 
-        X, y, source = self.reread(path, bundle, labels=True)
-        graphs: list[Any] = source.X
+        X, y, source = self.inputs(path, bundle, labels=True)
+        graphs: Any = X
         answers = bundle.estimator.predict(X)
+        positions = None if source is None else source.positions
         drawn = [
             DrawnGraph(
                 len(one[0]),
                 one[1],
                 labels,
                 None if y is None else y[i],
-                None if source.positions is None else source.positions[i],
+                None if positions is None else positions[i],
             )
             for i, (one, labels) in enumerate(zip(graphs, answers))
         ]

@@ -7,7 +7,7 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from structlearn.cli.graphs import NODE_FLAGS, LabelledNodes
+from structlearn.cli.graphs import LabelledNodes
 from structlearn.cli.task import Inputs, Training, pairs
 from structlearn.core.contract import Array
 from structlearn.core.wording import plain
@@ -16,6 +16,7 @@ from structlearn.data.label_images import ImageFolder, windows
 from structlearn.estimators.feature_names import Names
 from structlearn.estimators.persistence import Bundle
 from structlearn.storage.atomic import make_folder
+from structlearn.storage.packed import is_packed
 from structlearn.storage.schema import check_form, count
 
 if TYPE_CHECKING:
@@ -29,14 +30,11 @@ class GridTask(LabelledNodes):
     """Images in a folder (see `structlearn.data.label_images`); a pixel has the values around it."""
 
     estimator = "GridClassifier"
+    packed = "grid"
     counted = "pixels"
+    of_folders = True
     error_name: ClassVar[str] = "share of wrong pixels"
-    flags: ClassVar[dict[str, tuple[str, ...]]] = {
-        **NODE_FLAGS,
-        "connectivity": ("connectivity",),
-        "window": (),
-    }
-    window: int = 1
+    window: int | None = None
 
     def with_options(self, **options: Any) -> GridTask:
         """With the side of the window."""
@@ -50,8 +48,18 @@ class GridTask(LabelledNodes):
         return found
 
     def training(self, path: Path, target: str | None) -> Training:
-        """Always from a folder, which is not packed data."""
-        return self.read(path, target)
+        """From a folder of images, or of packed data, whose window is the one that it was packed with."""
+        if not is_packed(path):
+            return self.read(path, target)
+        found = super().training(path, target)
+        if self.window not in (None, found.notes.get("window")):
+            raise ValueError(f"--window goes with images; {path} was packed with {found.notes['window']}.")
+        return found._replace(texts={})
+
+    def kept(self, training: Training) -> dict[str, Any]:
+        """The names of images as well, where there are images."""
+        names = {} if training.source is None else {"names": training.source.names}
+        return {**super().kept(training), "texts": names}
 
     def read(self, path: Path, target: str | None) -> Training:
         """Read images and their label images."""
@@ -60,14 +68,21 @@ class GridTask(LabelledNodes):
         if found.y is None:
             raise DataError(f"{path} has no folder labels to learn from.")
         channels = found.X[0].shape[2]
-        X = self._features(path, found, self.window, channels)
-        notes = {"format": "images", "window": self.window, "channels": channels}
+        window = self.window or 1
+        X = self._features(path, found, window, channels)
+        notes = {"format": "images", "window": window, "channels": channels}
         n_pixels = sum(one.shape[0] * one.shape[1] for one in X)
         summary = f"{len(X)} images, {n_pixels} pixels with {X[0].shape[2]} features"
-        return Training(X, found.y, notes, {}, summary)
+        return Training(X, found.y, notes, {}, summary, source=found)
 
     def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
-        return self.reread(path, bundle, labels=labels)
+        if not is_packed(path):
+            return self.reread(path, bundle, labels=labels)
+        data = self._unpacked(path)
+        names = data.texts.get("names", [f"{i}" for i in range(len(data))])
+        if len(names) != len(data) or not all(Path(name).name == name for name in names):
+            raise DataError(f"{path} is damaged: its names are no names of {len(data)} files.")
+        return Inputs(data.X, data.y, ImageFolder(names, data.X, data.y))
 
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read images; label images where they are asked for."""
@@ -136,6 +151,8 @@ class GridTask(LabelledNodes):
         """Images beside their labels."""
         from structlearn.reports.image_page import LabelledImage, image_page
 
+        if is_packed(path):
+            raise ValueError(f"{path} is packed data, which has no pictures; show draws a folder of images.")
         X, y, source = self.inputs(path, bundle, labels=True)
         answers = bundle.estimator.predict(X)
         golds = [None] * len(answers) if y is None else y

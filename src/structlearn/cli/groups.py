@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
-from functools import wraps
+from collections.abc import Callable, Collection, Iterator, Mapping
+from copy import copy
+from dataclasses import MISSING, fields, is_dataclass, replace
+from functools import partial, wraps
 from inspect import Parameter, signature
-from typing import get_type_hints
+from itertools import product
+from types import NoneType
+from typing import Annotated, Any, get_args, get_type_hints
+
+import typer
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Show typer a command whose groups are spread out: each field is an option, in its place."""
+class Several(tuple[Any, ...]):
+    """Values that an option was given between commas, each to be tried."""
+
+
+def grouped(
+    command: Callable[..., None], several: Mapping[str, str] | None = None, without: Collection[str] = ()
+) -> Callable[..., None]:
+    """Show typer a command whose groups are spread out: each field is an option, in its place.
+
+    Those named in `several` take values between commas: more than one arrive as `Several`; what is said there
+    of an option takes the place of its help. Those in `without` are no options of this command.
+    """
     hints = get_type_hints(command, include_extras=True)
     groups = {name: kind for name, kind in hints.items() if is_dataclass(kind) and isinstance(kind, type)}
     spread: list[Parameter] = []
     for name, parameter in signature(command).parameters.items():
         if name in groups:
-            spread += _parameters(groups[name])
+            spread += [one for one in _parameters(groups[name], several or {}) if one.name not in without]
         else:
             spread.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
 
     @wraps(command)
     def called(**given: object) -> None:
         for name, kind in groups.items():
-            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            own = [field.name for field in fields(kind) if field.name not in without]
+            given[name] = kind(**{field: given.pop(field) for field in own})
         command(**given)
 
     called.__signature__ = signature(command).replace(parameters=spread)  # type: ignore[attr-defined]
@@ -31,8 +47,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _parameters(group: type) -> list[Parameter]:
+def _parameters(group: type, several: Mapping[str, str]) -> list[Parameter]:
     hints = get_type_hints(group, include_extras=True)
+    hints |= {name: _listed(hints[name], help) for name, help in several.items() if name in hints}
     return [
         Parameter(
             field.name,
@@ -42,3 +59,38 @@ def _parameters(group: type) -> list[Parameter]:
         )
         for field in fields(group)
     ]
+
+
+def _listed(annotation: Any, help: str) -> Any:
+    """The annotation of an option whose values are given between commas."""
+    kind, info = get_args(annotation)
+    (kind,) = [one for one in get_args(kind) or (kind,) if one is not NoneType]
+    info = copy(info)
+    info.help = help or info.help
+    info.metavar, info.parser = f"{info.metavar}[,{info.metavar}...]", partial(_values, kind)
+    return Annotated[Several | None, info]
+
+
+def _values(kind: type, text: str) -> Any:
+    """One value, or several."""
+    try:
+        found = [kind(one.strip()) for one in text.split(",")]
+    except ValueError:
+        whole = "whole " * (kind is int)
+        raise typer.BadParameter(f"{text!r} is not a list of {whole}numbers between commas.") from None
+    return found[0] if len(found) == 1 else Several(dict.fromkeys(found))
+
+
+def combinations(*groups: Any) -> Iterator[tuple[Any, ...]]:
+    """The groups with one value for each option: all combinations, the first group's changing last."""
+    tried = [
+        [(k, field.name, value) for value in getattr(group, field.name)]
+        for k, group in enumerate(groups)
+        for field in fields(group)
+        if isinstance(getattr(group, field.name), Several)
+    ]
+    for chosen in product(*tried):
+        yield tuple(
+            replace(group, **{name: value for own, name, value in chosen if own == k})
+            for k, group in enumerate(groups)
+        )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import structlearn
 from structlearn.cli.errors import handling_errors
-from structlearn.cli.options import argument
-from structlearn.cli.outputs import print_values
-from structlearn.core.wording import plain
+from structlearn.cli.flags import in_flags
+from structlearn.cli.options import Json, argument
+from structlearn.cli.outputs import print_figures
+from structlearn.core.wording import listed, plain
 
 _CLASSES_SHOWN = 20
 #: Largest weights, and labels whose largest weights are told.
@@ -23,9 +24,10 @@ _WEIGHTS_SHOWN, _LABELS_SHOWN = 3, 5
 @handling_errors()
 def info(
     model: Annotated[Path | None, argument("[MODEL]", "A model file.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Describe the installation or, with MODEL, a model file."""
-    print_values(_installation() if model is None else _model(model))
+    print_figures(_installation() if model is None else _model(model), as_json=as_json)
 
 
 def _installation() -> Iterator[tuple[str, object]]:
@@ -71,7 +73,8 @@ def _model(path: Path) -> Iterator[tuple[str, object]]:
         yield from _classes(header)
         yield from _forms(header)
         yield "parameters", _parameters(header)
-        yield from header["certificate"].items()
+        for name, value in header["certificate"].items():
+            yield name, in_flags(value) if name == "status" else value
     except (KeyError, AttributeError, TypeError, ValueError):
         raise damaged(path, "a value of its header is of no known kind") from None
     yield from _largest(path)
@@ -104,7 +107,8 @@ def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "format", header["version"]
     yield "structlearn", header.get("library", "unknown")
     if "row_map" in header:
-        yield "row_transformer", ", ".join(step["name"] for step in header["row_map"])
+        yield "row_transformer", _steps(header["row_map"])
+    yield from _columns(header["notes"])
     for name, inner in header.get("bundled", {}).items():
         yield f"tagger for {name}", f"{inner['estimator']} inside"
     structure = header["structure"]
@@ -116,6 +120,28 @@ def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     else:
         arguments = ", ".join(f"{name}={_brief(value)}" for name, value in structure["arguments"].items())
         yield "structure", f"{structure['name']}({arguments})"
+
+
+def _steps(steps: Sequence[Mapping[str, Any]]) -> str:
+    """The transformers of rows in their order; of columns, each with what it is for."""
+    return ", ".join(_step(one) for one in steps)
+
+
+def _step(step: Mapping[str, Any]) -> str:
+    inside = step.get("maps", {}).get("maps")
+    if inside is None:
+        return step["name"]
+    parts = zip(step["values"]["columns"], inside)
+    return f"{step['name']}({'; '.join(f'{_steps(one)} of {len(columns)}' for columns, one in parts)})"
+
+
+def _columns(notes: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """The columns of a table, by what they are."""
+    if "text" in notes:
+        text = set(notes["text"])
+        kinds = {"numbers": [one for one in notes["features"] if one not in text], "text": notes["text"]}
+        others = {"left out": notes.get("left_out", ())}
+        yield from ((name, plain(listed(columns))) for name, columns in (kinds | others).items() if columns)
 
 
 def _forms(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

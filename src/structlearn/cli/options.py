@@ -57,6 +57,7 @@ Cost = Annotated[
     ),
 ]
 NoIntercept = Annotated[bool, switch("--no-intercept", "Add no constant feature.")]
+Json = Annotated[bool, switch("--json", "Print JSON, for programs.")]
 Seed = Annotated[int, option("N", "Seed of all random choices.")]
 Jobs = Annotated[int, option("N", "Threads; -1 for all cores.")]
 Target = Annotated[

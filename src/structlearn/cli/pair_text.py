@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from structlearn.cli.errors import say
 from structlearn.cli.options import argument, option
-from structlearn.cli.outputs import check_output
 
 if TYPE_CHECKING:
     from structlearn.apps.alignment.aligner import Aligner
@@ -27,8 +26,6 @@ MaxLength = Annotated[
 ]
 #: The first so many pairs are looked at, to see whether the model knows the language.
 _LOOKED_AT = 1000
-#: Fewer words do not tell whether a text has accents.
-_ENOUGH_WORDS = 2000
 
 
 @dataclass(frozen=True)
@@ -82,11 +79,6 @@ class TextFiles:
         if self.source is not None and self.target is not None:
             return (FilePair(*pair) for pair in read_pairs(self.source, self.target, allow_empty=True))
         return read_pair_file(str(self.text), self.text_format, self.languages)
-
-
-def output_file(out: Path | None, others: Iterable[Path]) -> Path | None:
-    """Where to write, checked; None is stdout."""
-    return None if out is None or str(out) == "-" else check_output(out, others=others)
 
 
 def load_aligner(model: Path) -> Aligner:
@@ -154,6 +146,14 @@ def warn_of_length(limit: LengthLimit, done: str) -> None:
 
 def looked_at(aligner: Aligner, pairs: Iterable[FilePair]) -> Iterator[FilePair]:
     """The pairs; a warning where most words of the first ones are unknown, or written otherwise."""
+    stream = unknown_warned(aligner, pairs)
+    first = list(islice(stream, _LOOKED_AT))
+    _warn_of_accents(aligner, first)
+    return chain(first, stream)
+
+
+def unknown_warned(aligner: Aligner, pairs: Iterable[FilePair]) -> Iterator[FilePair]:
+    """The pairs; a warning where most words of the first ones are unknown."""
     stream = iter(pairs)
     first = list(islice(stream, _LOOKED_AT))
     unknown, words = aligner.unknown_words((pair.source, pair.target) for pair in first)
@@ -162,17 +162,15 @@ def looked_at(aligner: Aligner, pairs: Iterable[FilePair]) -> Iterator[FilePair]
             f"Warning: the model does not know {unknown / words:.0%} of the words; was it trained on these "
             "languages, in this order, and on text of this form?"
         )
-    _warn_of_accents(aligner, first)
     return chain(first, stream)
 
 
 def _warn_of_accents(aligner: Aligner, pairs: list[FilePair]) -> None:
     """Accents can be left out of new text, but not be put in."""
-    from structlearn.apps.alignment.text_form import has_accents
+    from structlearn.apps.alignment.text_form import lacks
 
     for side, form in zip(("source", "target"), aligner.forms_):
-        words = [word for pair in pairs for word in getattr(pair, side)]
-        if not form.strip_accents and len(words) > _ENOUGH_WORDS and not has_accents(words):
+        if lacks(form, [word for pair in pairs for word in getattr(pair, side)]) == "accents":
             say(
                 f"Warning: the {side} text has no accents, but that of the model has; words that lost theirs "
                 "are not known."

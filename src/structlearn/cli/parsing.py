@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from structlearn.apps.parsing.conllu import read_conllu
 from structlearn.apps.parsing.metrics import parsing_scores
 from structlearn.cli.flags import OPPOSITES
-from structlearn.cli.task import STRUCTURED, Inputs, Scores, Task, Training
+from structlearn.cli.folds import FoldedExamples, SentenceFile, TrainingFile
+from structlearn.cli.task import Inputs, Scores, Task, Training
 from structlearn.core.contract import Array
 from structlearn.core.wording import plain
 from structlearn.estimators.persistence import Bundle
@@ -38,11 +39,6 @@ class ParseTask(Task):
     """Ten columns a word; heads and relations are filled in, all else is kept byte for byte."""
 
     estimator = "TreeParser"
-    flags: ClassVar[dict[str, tuple[str, ...]]] = {
-        **STRUCTURED,
-        "non-projective": ("non_projective",),
-        "many-roots": ("many_roots",),
-    }
     error_name = "share of wrong heads"
     drawn = True
 
@@ -63,6 +59,10 @@ class ParseTask(Task):
         summary = f"{len(document)} sentences, {sum(map(len, document.sentences))} words"
         tokens = document.tokens(COLUMNS)
         return Training(tokens, y, {"format": "conllu"}, {}, summary, source=document)
+
+    def examples(self, source: TrainingFile, folder: Path) -> FoldedExamples:
+        """Sentences of the file."""
+        return SentenceFile(self, self.training(*source), source, 0, folder)
 
     def check_training(self, estimator: TreeParser, training: Training) -> None:
         """Two roots where there must be one, by their line."""

@@ -6,15 +6,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from structlearn.cli.errors import handling_errors, say
-from structlearn.cli.options import PageOut, argument, option, switch
-from structlearn.cli.outputs import check_output, print_json, print_values, write_pieces
+from structlearn.cli.options import Json, PageOut, argument, option, switch
+from structlearn.cli.outputs import (
+    check_output,
+    in_json,
+    print_json,
+    print_values,
+    write_output,
+    write_pieces,
+)
+from structlearn.cli.stdin import Format, input_file
 
 if TYPE_CHECKING:
     from structlearn.cli.task import Scores
     from structlearn.estimators.persistence import Bundle
 
 Model = Annotated[Path, argument("MODEL", "A file that `train` wrote.")]
-Data = Annotated[Path, argument("DATA", "Examples in the format of the training data.")]
+Data = Annotated[Path, argument("DATA", "Examples in the format of the training data; - for stdin.")]
 Jobs = Annotated[int, option("N", "Threads; -1 for all cores.")]
 
 
@@ -44,6 +52,11 @@ def predict(
         float | None,
         option("C", "tag, chunk, ner: write sets of labellings that hold the true one so often (0.9)."),
     ] = None,
+    as_json: Annotated[
+        bool,
+        switch("--json", "Write JSON, an object a line and example; with --marginals, probabilities, too."),
+    ] = False,
+    format: Format = None,
     jobs: Jobs = 1,
 ) -> None:
     """Write the model's answers, one line an input; for tag, chunk and ner, DATA with labels filled in.
@@ -68,20 +81,33 @@ def predict(
     `# sentence 0 rank 1 probability 0.8`. Both take --loss softmax. --coverage 0.9 writes, below such a line,
     all labellings of a set that holds the true one with this probability; the model must have been given to
     conformalize before.
+
+    --json writes an object a line and example: label, or labels (of a set, of tokens, nodes or pixels), heads
+    and labels of a tree, links of a matching, number of regress; with --marginals probabilities by label.
     """
     from structlearn.cli.confidence import asked_form
+    from structlearn.cli.objects import objects
     from structlearn.cli.tasks import open_model
 
     form = asked_form(marginals=marginals, kbest=kbest, spans=spans, coverage=coverage)
+    if as_json and form is not None:
+        raise ValueError(f"Give --json or {form.flag}, not both.")
     bundle, task = open_model(model)
-    out_file = out and task.check_out(out, [model, data], marginals=marginals)
+    out_file = (
+        None
+        if out is None or str(out) == "-"
+        else task.check_out(out, [model, data], marginals=marginals or as_json)
+    )
     if marginals:
         task.check_marginals(bundle)
     if form is not None:
         form.check(bundle, task)
     _set_threads(bundle, jobs)
+    data = input_file(data, format)
     inputs = task.inputs(data, bundle, labels=False)
-    if form is None:
+    if as_json:
+        write_output(map(in_json, objects(bundle, inputs.X, marginals=marginals)), out_file)
+    elif form is None:
         task.write(bundle, inputs, out_file, marginals=marginals)
     else:
         write_pieces(form.pages(bundle, inputs), out_file)
@@ -98,9 +124,8 @@ def evaluate(
             "tag, chunk, ner: count labels that training never saw as mistakes; do not refuse the file.",
         ),
     ] = False,
-    as_json: Annotated[
-        bool, switch("--json", "Print all figures as one JSON object, those of each label or type, too.")
-    ] = False,
+    as_json: Json = False,
+    format: Format = None,
     jobs: Jobs = 1,
 ) -> None:
     """Compare the model's answers with the labels of DATA and print figures as `name: value` lines.
@@ -117,6 +142,7 @@ def evaluate(
 
     bundle, task = open_model(model)
     _set_threads(bundle, jobs)
+    data = input_file(data, format)
     inputs = task.inputs(data, bundle, labels=True)
     if inputs.y is None:
         raise ValueError(f"{data} has no labels to compare with.")
@@ -142,6 +168,8 @@ def _print_scores(scores: Scores, *, as_json: bool) -> None:
 
 def _set_threads(bundle: Bundle, jobs: int) -> None:
     """So many threads for the estimator, where it has use for them."""
+    if jobs == 0:
+        raise ValueError("--jobs must be a positive number of threads, or -1 for all; got 0.")
     if hasattr(bundle.estimator, "n_jobs"):
         bundle.estimator.set_params(n_jobs=jobs)
 
@@ -152,6 +180,7 @@ def show(
     data: Data,
     out: PageOut,
     limit: Annotated[int, option("N", "How many examples are drawn at most.")] = 200,
+    format: Format = None,
 ) -> None:
     """Write a page that draws the model's answers: dependency trees (parse), tagged text (tag, chunk and
     ner), labelled graphs (graph) or images (grid).
@@ -169,5 +198,5 @@ def show(
     if not task.drawn:
         drawn = ", ".join(entry.name for entry in TASKS.values() if entry.task.drawn)
         raise ValueError(f"Models of the task {bundle.notes['task']} are not drawn; show draws {drawn}.")
-    task.page(bundle, data, limit).write(out_file)
+    task.page(bundle, input_file(data, format), limit).write(out_file)
     say(f"Wrote the page to {out}.")

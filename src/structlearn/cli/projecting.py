@@ -12,8 +12,8 @@ from structlearn.cli.alignment import align
 from structlearn.cli.errors import handling_errors
 from structlearn.cli.groups import grouped
 from structlearn.cli.options import option, switch
-from structlearn.cli.outputs import write_pieces
-from structlearn.cli.pair_text import LinkSource, MaxLength, Out, TextFiles, output_file, warn_of_length
+from structlearn.cli.outputs import output_file, write_pieces
+from structlearn.cli.pair_text import LinkSource, MaxLength, Out, TextFiles, warn_of_length
 
 if TYPE_CHECKING:
     from structlearn.apps.alignment.labelled import LabelledSentence, ProjectedSentence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from structlearn.cli.errors import handling_errors
 from structlearn.cli.options import argument, option
-from structlearn.cli.outputs import check_output, write_pieces
+from structlearn.cli.outputs import output_file, write_pieces
 from structlearn.cli.prediction import Jobs, Model
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def tag(
     from structlearn.data.pieces import text_pieces
 
     written, splits = TEXT_FORMATS.named(format), TOKENIZERS.named(tokenizer).name
-    out_file = out and check_output(out, others=[model, file])
+    out_file = output_file(out, [model, file])
     tagger = _tagger(model, jobs)
     with _opened(file) as stream:
         text = text_pieces("stdin" if file == _STDIN else str(file), stream)

@@ -6,10 +6,11 @@ task is used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from structlearn.cli.task_flags import COLUMNS, ELASTIC, NODES, SPANS, STRUCTURED, TABLES, Flags
 from structlearn.core.registry import Registry, located
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class TaskEntry:
     formats : what files it reads, in words
     reads : what the help of `train` says of its files; empty where an earlier task's says it
     figures : what the help of `evaluate` says of its figures; likewise
+    flags : its options that not every task has, and the parameters of the estimator that each sets
+    metrics : the figures that `tune` can go by, first the one that it does go by
     examples : two commands that one may begin with
     """
 
@@ -39,6 +42,8 @@ class TaskEntry:
     formats: str
     reads: str = ""
     figures: str = ""
+    flags: Flags = field(default_factory=lambda: STRUCTURED)
+    metrics: tuple[str, ...] = ("accuracy",)
     examples: tuple[str, ...] = ()
 
     @cached_property
@@ -48,8 +53,10 @@ class TaskEntry:
         return found
 
 
-_TABLES = "libsvm, CSV, tab-separated"
+_TABLES = "CSV (also ; or tab), Parquet, libsvm"
 _COLUMNS = "CoNLL columns, CoNLL-U"
+_OF_SPANS = ("f1", "precision", "recall", "accuracy", "exact_match")
+_OF_NODES = ("accuracy", "mean_iou", "exact_match", "macro_f1")
 
 TASKS: Registry[TaskEntry] = Registry(
     "task",
@@ -60,14 +67,17 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.flat:Classify",
             estimator="MulticlassClassifier",
             formats=_TABLES,
-            reads="classify reads libsvm files (label index:value ...) or tables with a header (CSV or "
-            "tab-separated, all features numbers, the target last); so does regress, whose targets are "
-            "numbers.",
+            reads="classify reads tables with a header (CSV with commas, semicolons or tabs; .parquet), the "
+            "target last, or libsvm files (label index:value ...); so does regress, whose targets are "
+            "numbers. Of a table, numbers are standardised and missing ones imputed, text is one-hot "
+            "encoded, and dates are refused: see docs/tables.md.",
             figures="classify: accuracy, and macro_precision, macro_recall and macro_f1, means over the "
             "classes.",
+            flags={**STRUCTURED, **TABLES, "penalty": ("penalty",)},
+            metrics=("accuracy", "macro_f1", "macro_precision", "macro_recall"),
             examples=(
-                "structlearn train classify train.libsvm --out model.safetensors",
-                "structlearn train classify train.csv --target class --loss softmax --out m.safetensors",
+                "structlearn train classify people.csv --target bought --out model.safetensors",
+                "structlearn train classify train.libsvm --loss softmax --out m.safetensors",
             ),
         ),
         TaskEntry(
@@ -77,10 +87,12 @@ TASKS: Registry[TaskEntry] = Registry(
             estimator="MultiLabelClassifier",
             formats=_TABLES,
             reads="multilabel reads libsvm files with label sets (0,4 index:value ...) or tables with "
-            "--target naming columns of 0 and 1. A file named .csv or .tsv is a table; any other is libsvm "
-            "if index:value entries are seen in its first lines, else a table if its first line has a comma "
-            "or a tab.",
+            "--target naming columns of 0 and 1. A file named .csv, .tsv or .parquet is a table; any other "
+            "is libsvm if index:value entries are seen in its first lines, else a table if its first line "
+            "has a comma, a tab or a semicolon.",
             figures="multilabel: exact_match (whole sets), hamming_loss and micro_f1 (single labels).",
+            flags={**STRUCTURED, **TABLES, "edges": ("edges",)},
+            metrics=("micro_f1", "exact_match", "hamming_loss"),
             examples=(
                 "structlearn train multilabel labels.csv --target red,green --out model.safetensors",
                 "structlearn train multilabel labels.csv --target red,green --edges tree --out m.safetensors",
@@ -93,6 +105,8 @@ TASKS: Registry[TaskEntry] = Registry(
             estimator="LinearRegressor",
             formats=_TABLES,
             figures="regress: r2 (share of the variance explained), rmse and mae (sizes of the errors).",
+            flags={**ELASTIC, **TABLES, "groups": ("groups",)},
+            metrics=("r2", "rmse", "mae"),
             examples=(
                 "structlearn train regress prices.csv --target price --out model.safetensors",
                 "structlearn train regress prices.csv --penalty l1 --regularization 0.1 --out m.safetensors",
@@ -109,6 +123,8 @@ TASKS: Registry[TaskEntry] = Registry(
             "columns by templates. If tag finds a column of numbers or of name=value cells, the cells are "
             "the features. They read files of CRFsuite, too (label, then feature[:value] ... between tabs).",
             figures="tag: accuracy (tokens) and exact_match (whole sequences);",
+            flags=COLUMNS,
+            metrics=("accuracy", "exact_match"),
             examples=(
                 "structlearn train tag words.conll --out tagger.safetensors",
                 "structlearn train tag en-train.conllu --label upos --out upos.safetensors",
@@ -121,6 +137,8 @@ TASKS: Registry[TaskEntry] = Registry(
             estimator="Tagger",
             formats=_COLUMNS,
             figures="chunk and ner: also precision, recall and f1 of spans, as conlleval counts them.",
+            flags=SPANS,
+            metrics=_OF_SPANS,
             examples=(
                 "structlearn train chunk train.txt --out chunker.safetensors",
                 "structlearn train chunk train.txt --penalty elasticnet --out small.safetensors",
@@ -132,6 +150,8 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.span_tagging:TagNames",
             estimator="Tagger",
             formats=_COLUMNS,
+            flags=SPANS,
+            metrics=_OF_SPANS,
             examples=(
                 "structlearn train ner names.conll --out names.safetensors",
                 "structlearn train ner names.conll --lexicon CITY=cities.txt --out names.safetensors",
@@ -147,6 +167,8 @@ TASKS: Registry[TaskEntry] = Registry(
             figures="parse: uas and las, the shares of words with the right head, and with the right head "
             "and relation; they count punctuation and leave out subtypes of relations, as the CoNLL 2018 "
             "scorer does; las_full compares whole relations, the no_punct figures leave out punctuation.",
+            flags={**STRUCTURED, "non-projective": ("non_projective",), "many-roots": ("many_roots",)},
+            metrics=("uas", "las", "las_full", "uas_no_punct", "las_no_punct"),
             examples=(
                 "structlearn train parse train.conllu --out parser.safetensors",
                 "structlearn train parse train.conllu --non-projective --jobs 2 --out parser.safetensors",
@@ -160,6 +182,7 @@ TASKS: Registry[TaskEntry] = Registry(
             formats=".npz",
             reads="match reads .npz files of NumPy: features, a row a pair of nodes; shapes, the nodes of "
             "both sides of each example; links, an example, its row and its column each.",
+            metrics=("f1", "precision", "recall"),
             examples=(
                 "structlearn train match pairs.npz --out matcher.safetensors",
                 "structlearn train match pairs.npz --cost count --regularization 0.1 --out m.safetensors",
@@ -176,6 +199,8 @@ TASKS: Registry[TaskEntry] = Registry(
             "numbers, -1 for unknown ones.",
             figures="graph and grid: accuracy (nodes, pixels), exact_match (whole graphs, images), mean_iou "
             "(right over gold or found, the mean over labels) and macro averages.",
+            flags=NODES,
+            metrics=_OF_NODES,
             examples=(
                 "structlearn train graph graphs.npz --out model.safetensors",
                 "structlearn train graph graphs.npz --pairs potts --out model.safetensors",
@@ -189,6 +214,8 @@ TASKS: Registry[TaskEntry] = Registry(
             formats="a folder of PNG, JPEG or .npy",
             reads="grid reads a folder with the folders images (.png, .jpg, .npy) and labels (.png of the "
             "same names, 8 bits, 255 for unknown labels).",
+            flags={**NODES, "connectivity": ("connectivity",), "window": ()},
+            metrics=_OF_NODES,
             examples=(
                 "structlearn train grid folder --out model.safetensors",
                 "structlearn train grid folder --window 3 --connectivity 8 --out model.safetensors",

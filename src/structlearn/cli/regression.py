@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 
 from structlearn import metrics
 from structlearn.cli.flat import FlatTask
-from structlearn.cli.task import ELASTIC, Inputs, Scores, Training
+from structlearn.cli.task import Inputs, Scores, Training
 from structlearn.core.contract import Array
 from structlearn.data import DataError
 from structlearn.data.scalars import number_problem
@@ -23,7 +23,7 @@ class Regress(FlatTask):
     estimator = "LinearRegressor"
     packed = "numbers"
     multilabel = False
-    flags: ClassVar[dict[str, tuple[str, ...]]] = {**ELASTIC, "groups": ("groups",)}
+    target_kind = "numbers"
     penalties = ("l2", "l1", "elasticnet", "group")
     error_name = "root mean squared error"
 
@@ -49,6 +49,25 @@ class Regress(FlatTask):
         """Read training data whose targets are numbers."""
         training = super().read(path, target)
         return training._replace(y=_numbers(path, training.y))
+
+    def check_training(self, estimator: Any, training: Training) -> None:
+        """A group of a table's column is one of all that is made of it."""
+        super().check_training(estimator, training)
+        transformer: Any = training.parameters.get("row_transformer")
+        if estimator.groups is None or transformer is None:
+            return
+        rows: Any = training.X
+        n = rows.shape[1]
+        if len(estimator.groups) != n:
+            raise ValueError(
+                f"groups must name the group of each of the {n} features; got {len(estimator.groups)}."
+            )
+        from structlearn.estimators.mapped import fitted_to
+        from structlearn.estimators.row_maps.stored import stored_transformer
+
+        fitted = stored_transformer(fitted_to(rows, transformer))
+        groups = [estimator.groups[one.column] for one in fitted.origins() if one.column is not None]
+        estimator.set_params(groups=groups)
 
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read data in the format of the training file; targets that are asked for must be numbers."""

@@ -32,16 +32,26 @@ class Rehearsal(NamedTuple):
     flags: Sequence[tuple[str, ...]] = ((),)
 
 
+def _scaled_or_not(flags: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Of a table: its rows are float32 where they are scaled, else float64 as most are in Python."""
+    return [*flags, *((*one, "--no-scale") for one in flags)]
+
+
 #: Dense and sparse features, and the losses that each task offers; the first is what it does by default.
 REHEARSALS: dict[str, tuple[Rehearsal, ...]] = {
-    "classify": (Rehearsal("classify", "rows.csv", _LOSSES), Rehearsal("classify", "rows.libsvm", _LOSSES)),
+    "classify": (
+        Rehearsal("classify", "rows.csv", _scaled_or_not(_LOSSES)),
+        Rehearsal("classify", "people.csv", _LOSSES),
+        Rehearsal("classify", "rows.libsvm", _LOSSES),
+    ),
     "multilabel": (
-        Rehearsal("multilabel", "sets.csv", [(*_LABELS, *loss) for loss in _LOSSES]),
+        Rehearsal("multilabel", "sets.csv", _scaled_or_not([(*_LABELS, *loss) for loss in _LOSSES])),
         Rehearsal("multilabel", "sets.libsvm", _LOSSES),
         Rehearsal("multilabel", "many.libsvm", [("--max-passes", "2")]),
     ),
-    "regress": tuple(
-        Rehearsal("regress", name, [(), ("--penalty", "l1")]) for name in ("numbers.csv", "numbers.libsvm")
+    "regress": (
+        Rehearsal("regress", "numbers.csv", _scaled_or_not([(), ("--penalty", "l1")])),
+        Rehearsal("regress", "numbers.libsvm", [(), ("--penalty", "l1")]),
     ),
     "tag": (
         Rehearsal("tag", "words.txt", (_SOFTMAX, _HINGE, _SPARSEMAX)),
@@ -128,6 +138,9 @@ def _write(name: str, folder: Path) -> None:
         else:
             sets = [np.flatnonzero(row).tolist() for row in Y] if Y.shape[1] > 1 else Y[:, 0]
             write_libsvm(path, X, sets, multilabel=Y.shape[1] > 1)
+    elif kind == "people":
+        words, labels = rng.integers(0, 12, 60).tolist(), rng.integers(0, 3, 60).tolist()
+        path.write_text("\n".join(["word,label", *(f"w{a},{b}" for a, b in zip(words, labels)), ""]))
     elif kind == "chains":
         lengths = rng.integers(2, 6, 12)
         with PackedWriter(path, "chain") as writer:

@@ -31,7 +31,7 @@ def described_tagger(task: Tag, columns: Sequence[str] = ("word",), templates: s
         clusters=task.clusters,
         vectors=task.vectors,
         usual=_usual(task),
-        context=_context(task),
+        context=context_of(task),
         span_lexicon=task.span_lexicon,
     )
 
@@ -42,7 +42,7 @@ def _usual(task: Tag) -> str:
     return "" if task.usual == NONE else task.usual or of_task or ""
 
 
-def _context(task: Tag) -> int:
+def context_of(task: Tag) -> int:
     """Sentences that are near: as many as are asked for, or the task's unless templates are given."""
     of_task = default_context(task.task) if task.templates is None else 0
     return of_task if task.context is None else task.context

@@ -85,14 +85,27 @@ def _run(names: list[str], plan: StudyPlan, out: Path, data: Path | None, minute
     from structlearn.reports.scaling.page import counted
     from structlearn.reports.scaling.study import Budget, run_study, spent_seconds
 
-    budget = Budget(minutes, plan.jobs, sum(spent_seconds(out / name) for name in names))
+    spent = sum(spent_seconds(out / name) for name in names)
+    budget = Budget(minutes, plan.jobs, spent)
+    say(_announced(len(names), plan.jobs, minutes, spent / plan.jobs / 60.0))
     for k, name in enumerate(names):
         problem = study_problem(name, data, largest=plan.largest, seed=plan.seed)
         say(f"Read {problem.total} examples of {name}: {problem.what}.")
         share = budget.share(len(names) - k)
-        results = run_study(problem, plan, out / name, share, say)
+        results = run_study(problem, plan, out / name, share, say, budget.end)
         say(f"{name}: {counted(results)}")
     _report(out, plan, minutes)
+
+
+def _announced(problems: int, jobs: int, minutes: float, spent: float) -> str:
+    """What a study will take, said before it starts."""
+    left = max(0.0, minutes - spent)
+    shared = "" if problems == 1 else f", in equal parts for {problems} problems"
+    earlier = f"; earlier runs took {spent:.3g} of them" if spent else ""
+    return (
+        f"At most {left:.3g} minutes with {jobs} {'process' if jobs == 1 else 'processes'} at once{shared}"
+        f"{earlier}. What has not run by then is left out: the same command with more --minutes goes on."
+    )
 
 
 def _report(out: Path, plan: StudyPlan, minutes: float) -> None:

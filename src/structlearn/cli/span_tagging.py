@@ -19,7 +19,6 @@ class TagSpans(Tag):
 
     spans: ClassVar[bool] = True
     error_name: ClassVar[str] = "1 - F1 of spans"
-    flags: ClassVar[dict[str, tuple[str, ...]]] = {**Tag.flags, "model": ()}
 
     def with_options(self, **options: Any) -> Tag:
         """As `tag`; with --model segments another task, whose model is one of segments."""

@@ -19,10 +19,11 @@ from structlearn.apps.text.resources import parse_lexicons
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
 from structlearn.cli.constraints import constraints_for, parse_constraints, partly, with_constraints
 from structlearn.cli.continuing import continue_model
+from structlearn.cli.folds import FoldedExamples, SentenceFile, TrainingFile
 from structlearn.cli.formats import ENTRY
-from structlearn.cli.resources import described_tagger, has_resources
+from structlearn.cli.resources import context_of, described_tagger, has_resources
 from structlearn.cli.tag_scores import check_seen, known_labels, tag_scores
-from structlearn.cli.task import ELASTIC, STRUCTURED, Inputs, Scores, Task, Training
+from structlearn.cli.task import Inputs, Scores, Task, Training
 from structlearn.cli.with_models import columns_with, taggers_with
 from structlearn.core.contract import Array
 from structlearn.core.wording import plain
@@ -52,23 +53,6 @@ if TYPE_CHECKING:
 CELLS = "cells"
 #: --templates for files of CRFsuite
 ITEMS = "crfsuite"
-_READING: dict[str, tuple[str, ...]] = dict.fromkeys(
-    [
-        *("label", "columns", "templates", "transitions", "min-count", "hash-bits", "keep-names"),
-        *(
-            "continue",
-            "with",
-            "constraints",
-            "lexicon",
-            "clusters",
-            "vectors",
-            "usual",
-            "context",
-            "span-lexicon",
-        ),
-    ],
-    (),
-)
 
 
 @dataclass(frozen=True)
@@ -79,12 +63,6 @@ class Tag(Task):
     drawn = True
     confident = True
     packed = "chain"
-    flags: ClassVar[dict[str, tuple[str, ...]]] = {
-        **STRUCTURED,
-        **ELASTIC,
-        **_READING,
-        "boundaries": ("start", "end"),
-    }
     penalties = ("l2", "elasticnet", "l1")
     #: whose defaults the templates are
     task: ClassVar[str] = "tag"
@@ -126,6 +104,12 @@ class Tag(Task):
         if not path.is_dir() or self.constraints is None:
             return found
         return with_constraints(found, parse_constraints(self.constraints))
+
+    def examples(self, source: TrainingFile, folder: Path) -> FoldedExamples:
+        """Sentences of the file, near ones together where the model looks at those."""
+        if source.path.is_dir():
+            return super().examples(source, folder)
+        return SentenceFile(self, self.training(*source), source, context_of(self), folder)
 
     def read(self, path: Path, target: str | None) -> Training:
         """Read a column file and learn its features."""

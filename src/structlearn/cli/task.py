@@ -18,6 +18,7 @@ from structlearn.estimators.persistence import Bundle
 from structlearn.problem.registry import LOSSES
 
 if TYPE_CHECKING:
+    from structlearn.cli.folds import FoldedExamples, TrainingFile
     from structlearn.reports import Page
 
 #: the format, in a model's notes, of data that never was a file
@@ -61,19 +62,11 @@ class Scores(NamedTuple):
     table: LabelTable | None = None
 
 
-#: flags of all tasks whose estimators have a loss over structures
-STRUCTURED: dict[str, tuple[str, ...]] = {name: (name,) for name in ("loss", "cost", "checkpoint", "memory")}
-#: flags of tasks that have the elastic net
-ELASTIC: dict[str, tuple[str, ...]] = {"penalty": ("penalty",), "l1-ratio": ("l1_ratio",)}
-
-
 class Task(ABC):
     """How one kind of problem reads its files, writes its answers and is judged."""
 
     #: name of the estimator's class
     estimator: ClassVar[str]
-    #: flags of this task that not every task has, and the parameters of the estimator that each sets
-    flags: ClassVar[dict[str, tuple[str, ...]]] = STRUCTURED
 
     #: which kind of packed data is this task's, if there is one
     packed: ClassVar[str | None] = None
@@ -86,6 +79,9 @@ class Task(ABC):
 
     #: whether `show` draws its answers
     drawn: ClassVar[bool] = False
+
+    #: whether its training data is a folder of files
+    of_folders: ClassVar[bool] = False
 
     #: what --penalty may be, where the task has that flag
     penalties: ClassVar[tuple[str, ...]] = ()
@@ -118,6 +114,14 @@ class Task(ABC):
         notes = dict(data.notes) or {"format": PACKED}
         parameters = notes.pop(PARAMETERS, {})
         return Training(X, y, notes, data.texts, summary, data.arrays, parameters)
+
+    def examples(self, source: TrainingFile, folder: Path) -> FoldedExamples:
+        """Training data in parts, for `tune`, which may write to a folder; ValueError for packed data."""
+        from structlearn.cli.folds import ReadExamples
+
+        if source.path.is_dir() and not self.of_folders:
+            raise ValueError(f"{source.path} is a folder; tune splits a file: give the one that was packed.")
+        return ReadExamples(self.training(*source))
 
     def trimmed(self, estimator: Any, training: Training) -> Training:
         """What is stored beside a fitted estimator, without what it has no use for."""

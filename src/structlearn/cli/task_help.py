@@ -66,14 +66,15 @@ class TaskCommand(Command):
             with formatter.section(heading):
                 formatter.write_dl(rows)
         with formatter.section("Examples"):
-            formatter.write_text("\n\b\n" + "\n".join(entry.examples))
+            own = (one.replace("structlearn train", f"structlearn {ctx.info_name}") for one in entry.examples)
+            formatter.write_text("\n\b\n" + "\n".join(own))
 
     def _sections(self, ctx: Any, entry: TaskEntry) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """Headings with the flags of this task and what they do."""
         rows: dict[str, tuple[str, str]] = {}
         for parameter in self.get_params(ctx):
             record, name = parameter.get_help_record(ctx), parameter.name or ""
-            has = name not in self.specific or self.specific[name] in entry.task.flags
+            has = name not in self.specific or self.specific[name] in entry.flags
             if record and has and parameter.param_type_name == "option":
                 told = said_for(entry.name, filled(record[1]))
                 if told:

@@ -18,16 +18,16 @@ def task_named(name: str) -> Task:
 
 def task_parameters(name: str, given: Mapping[str, object]) -> dict[str, object]:
     """Parameters that the flags which were given stand for; ValueError for a flag of another task."""
-    task = TASKS[name].task
+    entry = TASKS[name]
     parameters: dict[str, object] = {}
     for flag, value in given.items():
         if value is None or value is False:
             continue
-        if flag not in task.flags:
-            owners = ", ".join(other.name for other in TASKS.values() if flag in other.task.flags)
+        if flag not in entry.flags:
+            owners = ", ".join(other.name for other in TASKS.values() if flag in other.flags)
             raise ValueError(f"--{flag} does not go with the task {name} (it goes with {owners}).")
-        parameters.update(dict.fromkeys(task.flags[flag], value))
-    task.check_parameters(parameters)
+        parameters.update(dict.fromkeys(entry.flags[flag], value))
+    entry.task.check_parameters(parameters)
     return parameters
 
 

@@ -45,6 +45,7 @@ TEXTS: dict[str, Callable[[], str]] = {
     "{files}": lambda: " ".join(entry.reads for entry in TASKS.values() if entry.reads),
     "{tokenizers}": lambda: _entries_said("structlearn.apps.text.tokenizers:TOKENIZERS"),
     "{text_formats}": lambda: _entries_said("structlearn.apps.tagging.written:TEXT_FORMATS"),
+    "{metrics}": lambda: "; ".join(f"{entry.name}: {', '.join(entry.metrics)}" for entry in TASKS.values()),
     "{figures}": lambda: " ".join(entry.figures for entry in TASKS.values() if entry.figures),
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from structlearn.cli.errors import handling_errors
-from structlearn.cli.options import argument, option, switch
+from structlearn.cli.options import Json, argument, option
 from structlearn.cli.outputs import print_json
 from structlearn.core.text_width import aligned_lines
 from structlearn.core.wording import listed, plain, quoted
@@ -28,7 +28,7 @@ def weights(
     label: Annotated[
         str | None, option("L", "Only the weights of this label.  [default: all labels, and transitions]")
     ] = None,
-    as_json: Annotated[bool, switch("--json", "Print JSON, with names as they are.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Print the largest weights of MODEL with the names of their features: what it has learned to look at.
 

@@ -11,7 +11,7 @@ from structlearn.cli.alignment import align
 from structlearn.cli.errors import handling_errors
 from structlearn.cli.groups import grouped
 from structlearn.cli.options import option
-from structlearn.cli.outputs import write_pieces
+from structlearn.cli.outputs import output_file, write_pieces
 from structlearn.cli.pair_text import (
     LinkSource,
     MaxLength,
@@ -19,7 +19,6 @@ from structlearn.cli.pair_text import (
     Out,
     TextFiles,
     load_aligner,
-    output_file,
     warn_of_length,
 )
 from structlearn.core.registry import one_of

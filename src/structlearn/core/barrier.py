@@ -1,7 +1,8 @@
 """A barrier between threads inside compiled code: where threads meet thousands of times a second.
 
 Each thread tells in a cell of its own to which meeting it has come, and looks at the others' cells until they
-have come, too, giving its processor away in between.
+have come, too, giving its processor away in between. If that takes long, the others have no processor to run
+on: then it sleeps between two looks, and leaves them its own.
 """
 
 from __future__ import annotations
@@ -23,15 +24,23 @@ from numba.np.arrayobj import make_array
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 
-_WORDS_APART = 8  # cells on cache lines of their own: looking at one must not slow down another
+#: Numbers between what one thread writes and what another does: on lines of the cache that lie next to each
+#: other, writing to one slows down the other.
+WORDS_APART = 16
+#: Looks before a thread sleeps between them, some tenths of a millisecond, and how long it sleeps then.
+MOST_LOOKS = 1000
+SLEEP = 1 if os.name == "nt" else 50  # in what the system's call counts by
 #: The number of a meeting that never comes.
 GONE = np.iinfo(np.int64).max
 
 
-# the system's call that lets another thread run
-_there = ctypes.CDLL("kernel32").SwitchToThread if os.name == "nt" else ctypes.CDLL(None).sched_yield
-llvm.add_symbol("structlearn_give_way", ctypes.cast(_there, ctypes.c_void_p).value)
+# the system's calls that let another thread run, and that sleep
+_system = ctypes.CDLL("kernel32" if os.name == "nt" else None)
+_names = ("SwitchToThread", "Sleep") if os.name == "nt" else ("sched_yield", "usleep")
+for _name, _call in zip(("give_way", "sleep"), _names):
+    llvm.add_symbol(f"structlearn_{_name}", ctypes.cast(getattr(_system, _call), ctypes.c_void_p).value)
 give_way = types.ExternalFunction("structlearn_give_way", types.int32())
+sleep = types.ExternalFunction("structlearn_sleep", types.int32(types.uint32))
 
 
 @intrinsic
@@ -61,7 +70,7 @@ def take_next(typing_context: object, counter: types.Array) -> tuple[Signature, 
 
 def make_cells(n_threads: int) -> Array:
     """A cell for each thread that will meet."""
-    return np.zeros((n_threads, _WORDS_APART), dtype=np.int64)
+    return np.zeros((n_threads, WORDS_APART), dtype=np.int64)
 
 
 @kernel
@@ -72,8 +81,13 @@ def meet(cells: Any, k: Any, number: Any) -> Any:
     fence()
     complete = True
     for other in range(cells.shape[0]):
+        looks = 0
         while cells[other, 0] < number:
-            give_way()
+            if looks < MOST_LOOKS:
+                give_way()
+            else:
+                sleep(SLEEP)
+            looks += 1
         complete = complete and cells[other, 0] != GONE
     fence()
     return complete

@@ -19,13 +19,16 @@ from contextlib import contextmanager
 
 import numba
 from numba import types
-from numba.core import compiler
+from numba.core import compiler, event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 
 Options = dict[str, object]
+
+#: Numba's event while a kernel is compiled or read back from a cache.
+GETTING_READY = "structlearn:kernel"
 
 #: Minor versions of Numba whose private parts are as this file expects them.
 TRIED = ((0, 68),)
@@ -48,7 +51,8 @@ def dispatcher(function: Callable[..., object], **options: object) -> CPUDispatc
 def _no_collection() -> Iterator[None]:
     """Without the search for garbage, which goes through all that Numba holds, over and over.
 
-    One thread at a time: others wait for Numba's lock.
+    It is made up for at the end, not in the middle of training. One thread at a time: others wait for Numba's
+    lock.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -57,6 +61,7 @@ def _no_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+            gc.collect(0)
 
 
 class EntryDispatcher(CPUDispatcher):
@@ -67,7 +72,7 @@ class EntryDispatcher(CPUDispatcher):
         self.inner = InnerDispatcher(py_func, dict(targetoptions))
 
     def compile(self, sig: object) -> object:
-        with global_compiler_lock, _no_collection():
+        with global_compiler_lock, event.trigger_event(GETTING_READY), _no_collection():
             return super().compile(sig)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from unicodedata import combining, east_asian_width
+from unicodedata import bidirectional, combining, east_asian_width
 
 
 def text_columns(text: str) -> int:
@@ -25,3 +25,14 @@ def aligned_lines(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
 def _padded(row: Sequence[str], widths: Sequence[int], left: int) -> list[str]:
     gaps = [" " * (width - text_columns(cell)) for cell, width in zip(row, widths)]
     return [cell + gap if j < left else gap + cell for j, (cell, gap) in enumerate(zip(row, gaps))]
+
+
+def runs_right_to_left(text: str) -> bool:
+    """Whether the first letter that has a direction is of a script that is written from right to left."""
+    found = (bidirectional(c) for c in text)
+    return next((kind != "L" for kind in found if kind in ("L", "R", "AL")), False)
+
+
+def shortened(text: str, most: int) -> str:
+    """`text`, or its begin and an ellipsis, in at most `most` characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

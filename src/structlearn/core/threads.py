@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
-from typing import Protocol, TypeVar
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -70,6 +71,24 @@ class Team:
     def __init__(self, n_jobs: int) -> None:
         self.n_jobs = n_jobs
         self._pool = ThreadPoolExecutor(max(n_jobs - 1, 1))
+
+    def deal(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """What `work` returns for each item; a thread that is done takes the next one."""
+        results: list[Any] = [None] * len(items)
+        waiting = iter(enumerate(items))
+
+        def part() -> None:
+            for k, item in waiting:
+                results[k] = work(item)
+
+        if items:
+            self.together([part] * min(self.n_jobs, len(items)))
+        return results
+
+    def share_out(self, n: int, work: Callable[[int, int], object], least: int = 1) -> None:
+        """`work(first, last)` for ranges of at least so many that are 0 .. n - 1, at most one a thread."""
+        k = max(1, min(self.n_jobs, n // least))
+        self.deal(lambda some: work(*some), list(pairwise(n * j // k for j in range(k + 1))))
 
     def together(
         self, calls: Sequence[Callable[[], Result]], stop: Callable[[], object] = lambda: None

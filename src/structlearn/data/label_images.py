@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,8 +49,8 @@ class ImageFolder(NamedTuple):
     """
 
     names: list[str]
-    X: list[Array]
-    y: list[Array] | None
+    X: Sequence[Array]
+    y: Sequence[Array] | None
 
 
 def read_image_folder(folder: StrPath, *, labels: bool = True) -> ImageFolder:

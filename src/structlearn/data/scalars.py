@@ -61,3 +61,10 @@ def parse_labels(texts: Sequence[str], path: StrPath, lines: Sequence[int]) -> n
     for wrong in np.flatnonzero(~np.isfinite(numbers)).tolist():
         raise DataError.at(path, lines[wrong], f"the label {quoted(texts[wrong])} is not finite.")
     return numbers
+
+
+def class_labels(texts: Sequence[str]) -> np.ndarray:
+    """Names of classes as they are spelled: integers where that is how these are written, else strings."""
+    if all(_INTEGER.fullmatch(text) and str(int(text)) == text for text in set(texts)):
+        return np.array([int(text) for text in texts], dtype=np.int64)
+    return np.array(texts, dtype=np.str_)

@@ -1,23 +1,27 @@
-"""Comma- or tab-separated tables with a header: numeric features and a target."""
+"""Tables with a header: features that are numbers or text, and a target."""
 
 from __future__ import annotations
 
-import csv
 import os
-from array import array
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structlearn.core.wording import listed, quoted
-from structlearn.data.scalars import number_problem, parse_labels, parse_number
-from structlearn.data.text import open_text
+from structlearn.core.wording import quoted
+from structlearn.data.cells import MISSING, CellTable, open_cells
+from structlearn.data.scalars import class_labels, parse_labels
+from structlearn.data.table_choice import chosen_columns, usual_min_frequency
+from structlearn.data.table_columns import ColumnReader, Kind, TableColumn
 from structlearn.storage.errors import DataError, StrPath
 
-Rows = Iterator[tuple[int, list[str]]]
+#: What one target is: numbers or labels, as its cells are; numbers; or names of classes, as they are spelled.
+TargetKind: TypeAlias = Literal["any", "numbers", "classes"]
+_ROWS_AT_ONCE = 1024
+_SWITCHES = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,25 +30,42 @@ class Table:
 
     Attributes
     ----------
-    X : ndarray of shape (n_samples, n_features), float64
+    X : ndarray of shape (n_samples, n_features)
+        float64; or objects where a column is text: floats, NaN for missing ones, and strings or None.
     y : ndarray of shape (n_samples,), of shape (n_samples, n_targets) with 0/1 for several targets, or None
     feature_names : list of str
     target_names : list of str, empty where y is None
+    text_names : list of str
+        Features that are text.
+    others : list of str
+        Columns of the file that are no features.
+    left_out : list of str
+        Those of them that there is nothing to learn from.
+    min_frequency : int
+        From how many rows on a level of text is not rare.
+    remarks : tuple of str
+        What a user should know of it: columns that were left out, and why.
     """
 
-    X: NDArray[np.float64]
+    X: NDArray
     y: np.ndarray | None
     feature_names: list[str]
     target_names: list[str]
+    text_names: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    min_frequency: int = 1
+    remarks: tuple[str, ...] = ()
 
 
 def read_csv(path: StrPath, *, target: str | None = None, require_target: bool = True) -> Table:
-    """Read a table whose features are all numbers.
+    """Read a table whose features are all numbers, none of them missing.
 
     Parameters
     ----------
     path : str or path
-        Plain or .gz, with a header. Cells are separated by commas, or by tabs if the header has no comma.
+        Plain or .gz, with a header. Cells are separated by commas, tabs or semicolons, whichever the header
+        has most of. Between semicolons numbers may have a decimal comma.
     target : str or None
         The column to predict, the last by default. "name,name": several columns of 0 and 1 (a label set).
     require_target : bool
@@ -61,15 +82,13 @@ def read_csv(path: StrPath, *, target: str | None = None, require_target: bool =
     DataError
         Cells that are not finite numbers, ragged rows, columns that are missing or named twice.
     """
-    rows = _rows(path)
-    header = _header(path, rows)
-    targets = _targets(header, target) if target is not None or require_target else []
-    missing = [name for name in targets if name not in header]
+    cells = open_cells(path)
+    targets = _targets(cells.header, target) if target is not None or require_target else []
+    missing = [name for name in targets if name not in cells.header]
     if missing and require_target:
-        raise _missing(path, missing[0], "target column", header)
-    targets_present = [] if missing else targets
-    features = [name for name in header if name not in targets]
-    return _collect(path, rows, header, features, targets_present)
+        raise cells.missing("target column", missing[:1])
+    features = [name for name in cells.header if name not in targets]
+    return _numbers(cells, features, [] if missing else targets)
 
 
 def read_csv_features(
@@ -90,102 +109,205 @@ def read_csv_features(
     -------
     Table
     """
-    rows = _rows(path)
-    header = _header(path, rows)
-    for name in feature_names:
-        if name not in header:
-            raise _missing(path, name, "feature column", header)
-    targets = list(target_names) if set(target_names) <= set(header) else []
-    return _collect(path, rows, header, list(feature_names), targets)
+    cells = open_cells(path)
+    _check_there(cells, feature_names)
+    return _numbers(cells, list(feature_names), _if_all_there(cells, target_names))
 
 
-def _rows(path: StrPath) -> Rows:
-    """The line number and the cells of each row that is not empty; the header is the first."""
-    lines = open_text(path)
-    _, first = next(lines, (0, None))
-    if first is None:
-        raise DataError(f"{os.fspath(path)} is empty.")
-    if not first.strip():
-        raise DataError.at(path, 1, "the header is empty.")
-    delimiter = "\t" if "\t" in first and "," not in first else ","
-    text = (line + "\n" for line in chain([first], (line for _, line in lines)))
-    # strict: a quote that is never closed is an error, instead of one cell that holds the rest of the file.
-    reader = csv.reader(text, delimiter=delimiter, strict=True, skipinitialspace=True)
-    start = 1
-    try:
-        for cells in reader:
-            if cells:
-                yield start, [cell.strip() for cell in cells]
-            start = reader.line_num + 1
-    except csv.Error as error:
-        raise DataError.at(path, start, f"the row cannot be split into cells ({error}).") from error
+def read_table(
+    path: StrPath,
+    *,
+    target: str | None = None,
+    target_kind: TargetKind = "any",
+    text: str | Iterable[str] = (),
+    ignore: str | Iterable[str] = (),
+    min_frequency: int | None = None,
+) -> Table:
+    """Read a table as people have it: numbers, text and missing values.
+
+    A column is text if its cells are no numbers. Missing are empty cells, NA, N/A, NaN, null and ?. Columns
+    that are empty, the same in all rows, or text that tells rows apart (names, identifiers) are left out;
+    `remarks` says so. Dates are refused.
+
+    Parameters
+    ----------
+    path : str or path
+        As for `read_csv`; or .parquet, where pyarrow is installed.
+    target : str or None
+        As for `read_csv`.
+    target_kind : {"any", "numbers", "classes"}
+        What one target is: as its cells are; numbers; or names of classes, as they are spelled.
+    text, ignore : str or iterables of str
+        Columns to take as text, and columns to leave out: a list of names, or "name,name".
+    min_frequency : int, optional
+        A level of text that fewer rows have is rare, and a column of rare levels alone is left out. By
+        default 5, or the twentieth part of the rows if that is less.
+
+    Returns
+    -------
+    Table
+    """
+    cells = open_cells(path)
+    text, ignore = _named(cells.header, text), _named(cells.header, ignore)
+    targets = _targets(cells.header, target)
+    for role, names in (("target column", targets), ("column", text), ("column", ignore)):
+        lost = [name for name in names if name not in cells.header]
+        if lost:
+            raise cells.missing(role, lost)
+    both = [name for name in (*text, *ignore) if name in targets]
+    if both:
+        raise DataError(f"The column {quoted(both[0])} is the target; it cannot be a feature or left out.")
+    features = [name for name in cells.header if name not in targets and name not in ignore]
+    forced = cells.text.union(text)
+    kinds: dict[str, Kind] = {name: "text" for name in features if name in forced}
+    columns, answers, places = _read(cells, features, targets, kinds)
+    y = _answers(cells, places, targets, answers, target_kind)
+    least = usual_min_frequency(len(places)) if min_frequency is None else min_frequency
+    kept, remarks = chosen_columns(columns, least)
+    if not kept:
+        why = f" ({' '.join(remarks)})" if remarks else ""
+        raise DataError(f"{os.fspath(path)} has no column to learn from{why}.")
+    found = _table(cells, kept, y, targets)
+    left_out = [name for name in cells.header if name not in targets and name not in found.feature_names]
+    return replace(found, left_out=left_out, min_frequency=least, remarks=tuple(remarks))
 
 
-def _header(path: StrPath, rows: Rows) -> list[str]:
-    _, header = next(rows)
-    for place, name in enumerate(header):
-        if not name:
-            raise DataError.at(path, 1, f"column {place + 1} has no name.")
-        if name in header[:place]:
-            raise DataError.at(path, 1, f"two columns are named {quoted(name)}.")
-    return header
+def read_table_features(
+    path: StrPath,
+    feature_names: Sequence[str],
+    *,
+    text_names: Sequence[str] = (),
+    target_names: Sequence[str] = (),
+    target_kind: TargetKind = "any",
+) -> Table:
+    """Read the columns that a trained model knows, as numbers or text; `others` are ignored.
+
+    Parameters
+    ----------
+    path : str or path
+        As for `read_table`.
+    feature_names, text_names : sequences of str
+        The model's columns, in its order, and those of them that are text. All must be there.
+    target_names : sequence of str
+        Kept as y if the file has all of them; else y is None.
+    target_kind : {"any", "numbers", "classes"}
+        As for `read_table`.
+
+    Returns
+    -------
+    Table
+    """
+    cells = open_cells(path)
+    _check_there(cells, feature_names)
+    targets = _if_all_there(cells, target_names)
+    kinds: dict[str, Kind] = {name: "text" if name in set(text_names) else "number" for name in feature_names}
+    columns, answers, places = _read(cells, list(feature_names), targets, kinds)
+    return _table(cells, columns, _answers(cells, places, targets, answers, target_kind), targets)
+
+
+# ---- columns ---------------------------------------------------------------------------------------
 
 
 def _targets(header: list[str], target: str | None) -> list[str]:
     if target is None:
         return [header[-1]]
-    if target in header:
-        return [target]
-    return list(dict.fromkeys(name.strip() for name in target.split(",")))
+    return _named(header, target)
 
 
-def _missing(path: StrPath, name: str, role: str, header: list[str]) -> DataError:
-    return DataError.at(path, 1, f"the {role} {quoted(name)} is missing; the header has {listed(header)}.")
+def _named(header: list[str], names: str | Iterable[str]) -> list[str]:
+    """Names of a list, or of a text with commas between them, unless that is a name itself."""
+    if isinstance(names, str):
+        names = [names] if names in header else [name.strip() for name in names.split(",")]
+    return list(dict.fromkeys(names))
 
 
-def _collect(path: StrPath, rows: Rows, header: list[str], features: list[str], targets: list[str]) -> Table:
+def _check_there(cells: CellTable, names: Sequence[str]) -> None:
+    missing = [name for name in names if name not in cells.header]
+    if missing:
+        raise cells.missing("feature column", missing)
+
+
+def _if_all_there(cells: CellTable, names: Sequence[str]) -> list[str]:
+    return list(names) if set(names) <= set(cells.header) else []
+
+
+def _read(
+    cells: CellTable, features: list[str], targets: list[str], kinds: dict[str, Kind]
+) -> tuple[list[TableColumn], list[tuple[str, ...]], list[int]]:
+    """The features' columns, the targets' cells column by column, and the rows' places."""
     if not features:
-        raise DataError.at(path, 1, "no feature columns (cells are separated by commas, or by tabs).")
-    feature_places = [header.index(name) for name in features]
-    target_places = [header.index(name) for name in targets]
-    values = array("d")
-    lines: list[int] = []
-    answers: list[list[str]] = []
-    for line, cells in rows:
-        if len(cells) != len(header):
-            raise DataError.at(path, line, f"{len(cells)} cells, but the header has {len(header)} columns.")
-        try:
-            values.extend([parse_number(cells[place]) for place in feature_places])
-        except ValueError:
-            raise _wrong_cell(path, line, features, [cells[place] for place in feature_places]) from None
-        lines.append(line)
-        answers.append([cells[place] for place in target_places])
-    if not lines:
-        raise DataError(f"{os.fspath(path)} has a header but no rows.")
-    X = np.frombuffer(values, dtype=np.float64).reshape(len(lines), len(features)).copy()
-    for row in np.flatnonzero(~np.isfinite(X).all(axis=1)):
-        raise _wrong_cell(path, lines[row], features, [str(value) for value in X[row]])
-    return Table(X, _answers(path, lines, targets, answers), features, targets)
+        raise cells.wrong(1, "no feature columns (cells are separated by commas, tabs or semicolons).")
+    where = [cells.header.index(name) for name in features]
+    readers = [ColumnReader(name, cells, kinds.get(name)) for name in features]
+    answers: list[list[str]] = [[] for _ in targets]
+    at = [cells.header.index(name) for name in targets]
+    places: list[int] = []
+    while block := list(islice(cells.rows, _ROWS_AT_ONCE)):
+        own = [place for place, _ in block]
+        columns = list(zip(*(row for _, row in block)))
+        for reader, j in zip(readers, where):
+            reader.extend(columns[j], own)
+        for found, j in zip(answers, at):
+            found.extend(columns[j])
+        places += own
+    if not places:
+        raise DataError(f"{os.fspath(cells.path)} has a header but no rows.")
+    return [one.finished(places) for one in readers], list(map(tuple, answers)), places
+
+
+def _numbers(cells: CellTable, features: list[str], targets: list[str]) -> Table:
+    """A table of numbers alone."""
+    columns, answers, places = _read(cells, features, targets, dict.fromkeys(features, "strict"))
+    return _table(cells, columns, _answers(cells, places, targets, answers, "any"), targets)
+
+
+def _table(cells: CellTable, columns: list[TableColumn], y: np.ndarray | None, targets: list[str]) -> Table:
+    names, text = [one.name for one in columns], [one.name for one in columns if one.is_text]
+    if not text:
+        X = np.column_stack([one.values for one in columns])
+    else:
+        X = np.empty((len(columns[0].values), len(columns)), dtype=object)
+        for j, one in enumerate(columns):
+            X[:, j] = one.values
+    return Table(X, y, names, targets, text, [name for name in cells.header if name not in names])
+
+
+# ---- targets ---------------------------------------------------------------------------------------
 
 
 def _answers(
-    path: StrPath, lines: list[int], targets: list[str], answers: list[list[str]]
+    cells: CellTable, places: list[int], targets: list[str], answers: list[tuple[str, ...]], kind: TargetKind
 ) -> np.ndarray | None:
     if not targets:
         return None
-    if len(targets) == 1:
-        for line, (cell,) in zip(lines, answers):
-            if not cell:
-                raise DataError.at(path, line, f"the target column {quoted(targets[0])} is empty.")
-        return parse_labels([cell for (cell,) in answers], path, lines)
-    for line, cells in zip(lines, answers):
-        for name, cell in zip(targets, cells):
-            if number_problem(cell) or parse_number(cell) not in (0, 1):
-                message = f"the target column {quoted(name)} holds {quoted(cell)}; expected 0 or 1."
-                raise DataError.at(path, line, message)
-    return np.array([[parse_number(cell) for cell in cells] for cells in answers]).astype(np.int64)
+    if len(targets) > 1:
+        return np.column_stack([_switches(cells, places, *one) for one in zip(targets, answers)])
+    (name,), (column,) = targets, answers
+    for place, cell in zip(places, column):
+        if cell in MISSING and (kind != "any" or not cell):
+            said = f" ({quoted(cell)})" if cell else ""
+            message = f"the target column {quoted(name)} is empty{said}; remove the row, or fill it in."
+            raise cells.wrong(place, message)
+    if kind == "classes":
+        return class_labels(column)
+    if kind == "numbers":
+        return _target_numbers(cells, places, name, column)
+    return parse_labels([cells.spelled(cell) for cell in column], cells.path, places)
 
 
-def _wrong_cell(path: StrPath, line: int, names: list[str], cells: list[str]) -> DataError:
-    name, problem = next((n, p) for n, cell in zip(names, cells) if (p := number_problem(cell)))
-    return DataError.at(path, line, f"column {quoted(name)} {problem}.")
+def _target_numbers(cells: CellTable, places: list[int], name: str, column: Sequence[str]) -> np.ndarray:
+    for place, cell in zip(places, column):
+        problem = cells.problem(cell)
+        if problem is not None:
+            raise cells.wrong(place, f"the target column {quoted(name)} {problem}.")
+    return np.array([cells.number(cell) for cell in column])
+
+
+def _switches(cells: CellTable, places: list[int], name: str, column: Sequence[str]) -> np.ndarray:
+    """Zeros and ones, of cells that are 0, 1, false or true."""
+    found = [_SWITCHES.get(cell.lower()) for cell in column]
+    for place, cell, value in zip(places, column, found):
+        if value is None:
+            message = f"the target column {quoted(name)} holds {quoted(cell)}; expected 0 or 1."
+            raise cells.wrong(place, message)
+    return np.array(found, dtype=np.int64)

@@ -13,6 +13,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory, parse_size
+from structlearn.estimators.advice import advised
 from structlearn.estimators.choices import (
     ON_STRUCTURES,
     Auto,
@@ -32,7 +33,7 @@ from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle
 from structlearn.problem.penalties import Penalty
 from structlearn.problem.registry import LOSSES, STRUCTURES, losses_of
-from structlearn.scoring import Scoring
+from structlearn.scoring import RowScoring, Scoring
 from structlearn.solvers.checkpoint import Checkpoint
 from structlearn.solvers.progress import Watchable, watched
 from structlearn.solvers.solution import Certificate, History, Row, Solution
@@ -84,7 +85,7 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         "perceptron" runs the averaged structured perceptron.
     solver : str or solver object
         "auto" picks "stochastic-extragradient" (or, where solver_options are theirs alone, "bcfw" for the
-        hinge and "sdca" for smooth losses). docs/choosing.md has all names, and when to use which.
+        hinge and "sdca" for smooth losses). docs/solvers.md has all names, and when to use which.
     regularization : float
         lambda in P(w) = lambda/2 ||w||^2 + mean loss. Not used by the perceptron.
     tol : float
@@ -149,11 +150,16 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
 
     def _train(self, problem: TrainingProblem[S]) -> tuple[Objective, Solution]:
         """Minimise the objective of `problem`; set what every fitted estimator has."""
-        solver, stopping = self._checked_parameters()
+        self._checked_parameters()
+        solver, stopping = self._checked_parameters(self._auto_for(problem))
         objective = self._objective(problem)
         warm = self._warm(objective) if self.warm_start else None
         seed = drawn_seed(self.random_state)
         return objective, self._minimise(objective, problem.structure, solver, stopping, seed, warm)
+
+    def _auto_for(self, problem: TrainingProblem[S]) -> Auto:
+        """What solver="auto" stands for on this data."""
+        return self._auto
 
     def _warm(self, objective: Objective) -> Solution | None:
         """What `warm_start` goes on from, if there is something."""
@@ -204,13 +210,20 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
                 checkpoint=make_checkpoint(self.checkpoint),
             )
         adopt(solution.w)
-        certificate = self.certificate_ = solution.certificate
+        certificate = self.certificate_ = self._advised(solution.certificate, objective)
         self.history_ = solution.history
         if self.warm_start:
             self._solution = solution
         if not certificate.converged and certificate.passes >= self.max_passes:
             warn_of_convergence(certificate.status, stacklevel=4)
         return solution
+
+    def _advised(self, certificate: Certificate, objective: Any) -> Certificate:
+        """With the cause in its status, where training has not converged and columns are unscaled."""
+        scoring = getattr(objective, "scoring", None)
+        if certificate.converged or not isinstance(scoring, RowScoring):
+            return certificate
+        return advised(certificate, scoring.X, self, constant=scoring.intercept)
 
     def check_parameters(self) -> None:
         """Refuse parameters that `fit` would refuse, without data: ValueError or TypeError."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import TrainingProblem
-from structlearn.estimators.choices import ON_ROWS, Auto, check_number
+from structlearn.estimators.choices import check_number
 from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import canonical_examples
 from structlearn.estimators.rows import ClassEstimator, one_row_each
@@ -39,10 +39,11 @@ class BinaryClassifier(ClassEstimator[Cube]):
     margin : float
         m of the hinge.
     solver : str
-        For the hinge "auto" is "coordinate-ascent", which maximises the dual over one example's
-        coefficient, a box, at a time; also "bcfw", "projected-gradient" (on the whole dual), "subgradient",
-        "stochastic-subgradient", "fw". For smooth losses it is "lbfgs"; also "sdca", "gradient"
-        (solver_options step: "backtracking", "constant", "diminishing"), "proximal".
+        For the hinge "auto" maximises the dual over one example's coefficient, a box, at a time ("bcfw",
+        "coordinate-ascent") or, where examples overlap, is the "stochastic-extragradient"; also
+        "projected-gradient" (on the whole dual), "subgradient", "stochastic-subgradient", "fw". For smooth
+        losses it is "lbfgs"; also "sdca", "gradient" (solver_options step: "backtracking", "constant",
+        "diminishing"), "proximal".
 
     Attributes
     ----------
@@ -74,7 +75,6 @@ class BinaryClassifier(ClassEstimator[Cube]):
         {"classes_": label_array, "n_features_in_": count}, ("Cube",), n_labels=lambda classes: 1
     )
     _outputs: ClassVar[str] = BINARY
-    _auto: ClassVar[Auto] = ON_ROWS
 
     def fit(self, X: Table, y: Outputs, sample_weight: ArrayLike | None = None) -> BinaryClassifier:
         """Train on X of shape (n, d), dense or CSR, and n labels of two classes."""

@@ -26,6 +26,7 @@ ON_STRUCTURES: Auto = {
     "smooth": ("stochastic-extragradient", "sdca"),
 }
 ON_ROWS: Auto = {"hinge": ("bcfw",), "smooth": ("lbfgs",)}
+ON_OVERLAPPING_ROWS: Auto = {**ON_ROWS, "hinge": ("stochastic-extragradient", "bcfw")}
 ON_CLUSTERS: Auto = {"hinge": ("bcfw",), "smooth": ("sdca",)}
 
 #: Weights of labels, by class or by name, or the name of a rule for them.

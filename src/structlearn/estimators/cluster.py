@@ -26,6 +26,7 @@ from structlearn.distributed import (
 from structlearn.distributed.dask_engine import DaskEngine
 from structlearn.estimators.base import S, StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import ON_CLUSTERS, make_checkpoint
+from structlearn.estimators.frames import is_table
 from structlearn.estimators.inputs import Tables, check_weights, stack_examples
 from structlearn.estimators.mapped import MappedRows, fitted_to
 from structlearn.estimators.scikit import (
@@ -152,6 +153,8 @@ def _same_map(estimator: StructuredEstimator[S], X: Table | Tables | Partitions)
         yield
         return
     estimator._check_row_transformer()
+    if is_table(X):
+        raise ValueError("A cluster trains on rows of numbers; tables are trained in one place.")
     if isinstance(X, Partitions):
         if not is_frozen(given):
             raise ValueError(

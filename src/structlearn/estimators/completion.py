@@ -93,6 +93,10 @@ def no_gold(n_examples: int) -> SparseVertices:
     return SparseVertices(none, none[:0], np.empty(0))
 
 
+class NoWarmStart(ValueError):
+    """Training that always begins anew was asked to go on from somewhere."""
+
+
 def check_partial(estimator: StructuredEstimator[Any], what: str) -> None:
     """ValueError for parameters that do not go with `what`, such as partly labelled sequences."""
     if estimator.loss not in ("hinge", "softmax"):
@@ -100,7 +104,7 @@ def check_partial(estimator: StructuredEstimator[Any], what: str) -> None:
             f"loss={estimator.loss!r} needs all labels; train on {what} with loss='hinge' or 'softmax'."
         )
     if estimator.checkpoint is not None or estimator.warm_start:
-        raise ValueError(f"checkpoint and warm_start do not go with {what}.")
+        raise NoWarmStart(f"checkpoint and warm_start do not go with {what}.")
 
 
 def fit_completions(

@@ -14,7 +14,14 @@ from structlearn.core.memory import Memory
 from structlearn.estimators.base import StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.forms import StoredForm, count, label_array, number
-from structlearn.estimators.graphs import Examples, Images, read_examples, squared_contrasts
+from structlearn.estimators.graphs import (
+    Examples,
+    Images,
+    check_edge_features,
+    graph_scoring,
+    read_examples,
+    squared_contrasts,
+)
 from structlearn.estimators.grids import edge_lengths
 from structlearn.estimators.inputs import (
     as_list,
@@ -26,7 +33,7 @@ from structlearn.estimators.inputs import (
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import Rows, balanced_weights, check_is_fitted
 from structlearn.metrics import Outputs, sequence_accuracy
-from structlearn.scoring import GraphScoring
+from structlearn.scoring import JointScoring
 from structlearn.structures.cut.cut import Cuts
 
 #: The share of edges between like labels whose learned score may be positive before we warn.
@@ -111,8 +118,9 @@ class CutSegmenter(MappedRows, StructuredEstimator[Cuts]):
         self.n_features_in_ = examples.nodes.shape[1]
         self.contrast_ = self._mean_contrast(examples)
         structure, memory = Cuts(examples.graphs), Memory(self.memory)
-        scoring = self._scoring(examples, self._fit_rows(examples.nodes, memory), structure)
-        self._n_edge_features = scoring.F.shape[1]
+        nodes = self._fit_rows(examples.nodes, memory)
+        scoring = self._scoring(examples, nodes, structure, memory)
+        self._n_edge_features = scoring.pairs.X.shape[1]
         ends = np.cumsum(examples.n_nodes)[:-1]
         gold = structure.encode_many(np.split(codes, ends), scoring.shapes)
         options = class_costs(self.cost, self.class_weight, self.classes_, lambda: balanced_weights(codes, 2))
@@ -152,17 +160,21 @@ class CutSegmenter(MappedRows, StructuredEstimator[Cuts]):
         rows = np.stack(columns, axis=1) / lengths[:, None]
         return rows.astype(examples.nodes.dtype)
 
-    def _scoring(self, examples: Examples, nodes: Rows, structure: Cuts) -> GraphScoring:
-        """That of nodes, whose features may be mapped, and of edges, whose features never are."""
-        shapes = np.stack([structure.n_parts[examples.which], examples.which], axis=1)
-        rows = self._edge_rows(examples).astype(nodes.dtype, copy=False)
-        sizes = examples.n_nodes, examples.n_edges
-        return GraphScoring(nodes, rows, *sizes, shapes, intercept=self.fit_intercept)
+    def _scoring(
+        self, examples: Examples, nodes: Rows, structure: Cuts, memory: Memory | None = None
+    ) -> JointScoring:
+        """That of nodes, whose features may be mapped, and of edges, whose features never are.
 
-    def _warn_of_positive_edges(self, scoring: GraphScoring, ends: Array, codes: Array) -> None:
+        The latter with the other sign: a positive weight of an edge feature raises the price of a cut.
+        """
+        rows = -self._edge_rows(examples).astype(nodes.dtype, copy=False)
+        shapes = np.stack([structure.n_parts[examples.which], examples.which], axis=1)
+        return graph_scoring(examples, nodes, rows, shapes, intercept=self.fit_intercept, memory=memory)
+
+    def _warn_of_positive_edges(self, scoring: JointScoring, ends: Array, codes: Array) -> None:
         like = codes[ends[:, 0]] == codes[ends[:, 1]]
         bound = Cuts.threshold if self.loss == "sparsemax" else 0.0
-        positive = int(np.sum(-(scoring.F[like] @ self.edge_coef_) > bound))
+        positive = int(np.sum(scoring.pairs.X[like] @ self.edge_coef_ > bound))
         if positive > _TOLERATED * like.sum():
             warnings.warn(
                 f"{positive} of {like.sum()} training edges between like labels have a learned score above "
@@ -200,17 +212,13 @@ class CutSegmenter(MappedRows, StructuredEstimator[Cuts]):
         """The share of pixels or nodes labelled right."""
         return sequence_accuracy(y, self.predict(X), sample_weight)
 
-    def _read(self, X: Images) -> tuple[Examples, Cuts, GraphScoring]:
+    def _read(self, X: Images) -> tuple[Examples, Cuts, JointScoring]:
         check_is_fitted(self, "weights_")
         examples = read_examples(X, self.connectivity)
         nodes = self._map_rows(examples.nodes)
         structure = Cuts(examples.graphs)
         scoring = self._scoring(examples, nodes, structure)
-        if scoring.F.shape[1] != self._n_edge_features:
-            raise ValueError(
-                f"X has {scoring.F.shape[1]} edge features, but the model was trained with "
-                f"{self._n_edge_features}."
-            )
+        check_edge_features(scoring, self._n_edge_features)
         return examples, structure, scoring
 
     # ---- weights by name ---------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,12 +21,20 @@ CONSTANT = "(constant)"
 
 def numbered(prefix: str, first: int = 0) -> Names:
     """Names that are numbers: x0, x1 ..."""
-    return lambda places: [f"{prefix}{first + place}" for place in places.tolist()]
+    return partial(_numbered, prefix, first)
+
+
+def _numbered(prefix: str, first: int, places: Array) -> list[str]:
+    return [f"{prefix}{first + place}" for place in places.tolist()]
 
 
 def listed_names(names: Sequence[str]) -> Names:
     """Names of a list."""
-    return lambda places: [str(names[place]) for place in places.tolist()]
+    return partial(_listed, names)
+
+
+def _listed(names: Sequence[str], places: Array) -> list[str]:
+    return [str(names[place]) for place in places.tolist()]
 
 
 def looked_up(names: Mapping[int, str], others: Names) -> Names:
@@ -42,12 +51,31 @@ def looked_up(names: Mapping[int, str], others: Names) -> Names:
 def own_names(estimator: Any) -> Names:
     """What an estimator itself knows: names of tokens' features, those of a data frame, or x0, x1 ..."""
     if hasattr(estimator, "row_transformer_"):
-        return numbered("mapped")
+        return mapped_names(estimator)
     if isinstance(getattr(estimator, "features_", None), TokenFeatures):
         return token_feature_names(estimator.features_)
+    return input_names(estimator)
+
+
+def input_names(estimator: Any) -> Names:
+    """Those of a data frame's columns, those that an application gives (`_input_names`), or x0, x1 ..."""
     if getattr(estimator, "feature_names_in_", None) is not None:
         return listed_names(estimator.feature_names_in_)
-    return numbered("x")
+    own: Names | None = getattr(estimator, "_input_names", None)
+    return own or numbered("x")
+
+
+def mapped_names(estimator: Any, inputs: Sequence[str] | None = None) -> Names:
+    """What a transformer makes of the names of its columns; mapped0, mapped1 ... where it has no say."""
+    from structlearn.estimators.row_maps.stored import stored_transformer
+
+    try:
+        transformer = stored_transformer(estimator.row_transformer_)
+    except ValueError:  # one that no file can hold
+        return numbered("mapped")
+    if inputs is None:
+        inputs = input_names(estimator)(np.arange(transformer.n_features_in_))
+    return listed_names(transformer.names([str(one) for one in inputs]))
 
 
 def token_feature_names(features: TokenFeatures) -> Names:

@@ -31,6 +31,11 @@ def label_array(value: object) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == 1 and value.size > 0
 
 
+def column_names(value: object) -> bool:
+    """an array of names"""
+    return label_array(value) and all(isinstance(one, str) for one in value.tolist())  # type: ignore[attr-defined]
+
+
 def labels_if_any(value: object) -> bool:
     """an array of labels, or nothing"""
     return value is None or label_array(value)
@@ -93,12 +98,17 @@ def check_parameters(kind: type[Storable], parameters: Mapping[str, object]) -> 
         raise ValueError(f"parameters.loss is none of {kind.__name__}")
 
 
-def check_fitted(kind: type[Storable], fitted: Mapping[str, object]) -> None:
+def check_fitted(kind: type[Storable], fitted: Mapping[str, Any]) -> None:
     """ValueError for what `fit` would not have set."""
     for name in fitted:
         if not name.isidentifier() or name.startswith("__") or hasattr(kind, name):
             raise ValueError(f"fitted.{ascii(name)[1:-1]} is nothing that fit sets")
     check_form(fitted, kind._stored.fitted, "fitted")
+    names = fitted.get("feature_names_in_")
+    if names is not None:
+        check_form(names, column_names, "fitted.feature_names_in_")
+        if len(names) != fitted["n_features_in_"]:
+            raise ValueError(f"fitted.feature_names_in_ must be {fitted['n_features_in_']} names")
 
 
 def check_structure(

@@ -27,7 +27,13 @@ from structlearn.estimators.graph_states import (
     types_at,
     weights_of_nodes,
 )
-from structlearn.estimators.graphs import Examples, Images, read_examples
+from structlearn.estimators.graphs import (
+    Examples,
+    Images,
+    check_edge_features,
+    graph_scoring,
+    read_examples,
+)
 from structlearn.estimators.inputs import as_list, check_weights, for_no_examples
 from structlearn.estimators.layout import Pieces, gold_and_cost
 from structlearn.estimators.mapped import MappedRows
@@ -35,7 +41,8 @@ from structlearn.estimators.networks import Attributes, Network, network_arrays,
 from structlearn.estimators.partial import balanced_known
 from structlearn.estimators.scikit import Rows, check_is_fitted
 from structlearn.metrics import Outputs, sequence_accuracy
-from structlearn.scoring import JointScoring, RowScoring
+from structlearn.scoring import JointScoring
+from structlearn.storage.packed_graphs import PackedGraphs
 from structlearn.structures.graph.pairwise import MOST_ENTRIES, QUICK_ENTRIES, PairwiseGraphs
 from structlearn.structures.graph.tables import pair_table
 
@@ -159,7 +166,8 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         weight = check_weights(sample_weight, len(examples.which))
         self.n_features_in_ = examples.nodes.shape[1]
         structure, memory = self._structure_of(examples, self.polytope), Memory(self.memory)
-        scoring = self._scoring(examples, self._fit_rows(examples.nodes, memory), structure)
+        nodes = self._fit_rows(examples.nodes, memory)
+        scoring = self._scoring(examples, nodes, structure, memory)
         self._n_edge_features = scoring.pairs.X.shape[1]
         known = codes[codes >= 0]
         options = class_costs(
@@ -171,7 +179,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
             gold, cost = gold_and_cost(structure, Pieces(codes, examples.n_nodes), scoring, memory, **options)
             self._train(TrainingProblem(structure, scoring, gold, cost, weight, memory=memory))
         else:
-            laid = labels.lay_out(structure, scoring, options)._replace(sample_weight=weight, memory=memory)
+            laid = labels.lay_out(structure, scoring, options, memory)._replace(sample_weight=weight)
             fit_open_nodes(self, laid, labels, examples.nodes)
         self.inference_ = structure.method
         self.structure_ = None  # type: ignore[assignment]
@@ -197,6 +205,8 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         return [each[i] for i in first]
 
     def _examples(self, X: Images) -> Examples:
+        if isinstance(X, PackedGraphs):
+            return read_examples(X, 4)
         return read_examples([self._as_tuple(one, i) for i, one in enumerate(as_list(X, "X"))], 4)
 
     def _as_tuple(self, one: object, i: int) -> tuple[ArrayLike, ...]:
@@ -228,13 +238,14 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
             allowed=self._allowed(examples),
         )
 
-    def _scoring(self, examples: Examples, nodes: Rows, structure: PairwiseGraphs) -> JointScoring:
+    def _scoring(
+        self, examples: Examples, nodes: Rows, structure: PairwiseGraphs, memory: Memory | None = None
+    ) -> JointScoring:
         """That of nodes, whose features may be mapped, and of edges, whose features never are."""
-        local = RowScoring(nodes, examples.n_nodes, structure.n_states, intercept=self.fit_intercept)
-        rows = self._edge_rows(examples)
-        pairs = RowScoring(rows, examples.n_edges, structure.table.n_parts)
         shapes = np.stack([structure.n_parts[examples.which], examples.which], axis=1)
-        return JointScoring(local, pairs, shapes=shapes)
+        sizes = structure.n_states, structure.table.n_parts
+        rows, intercept = self._edge_rows(examples), self.fit_intercept
+        return graph_scoring(examples, nodes, rows, shapes, sizes, intercept=intercept, memory=memory)
 
     # ---- prediction --------------------------------------------------------------------------------
 
@@ -292,11 +303,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         nodes = self._map_rows(examples.nodes)
         structure = self._structure_of(examples)
         scoring = self._scoring(examples, nodes, structure)
-        given = scoring.pairs.X.shape[1]
-        if given != self._n_edge_features:
-            raise ValueError(
-                f"X has {given} edge features, but the model was trained with {self._n_edge_features}."
-            )
+        check_edge_features(scoring, self._n_edge_features)
         return examples, structure, scoring
 
     def _nodes(self, parts: Array, shape: tuple[int, ...]) -> Array:

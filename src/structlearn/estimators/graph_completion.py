@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.memory import Memory
 from structlearn.core.wording import quoted
 from structlearn.estimators.allowed import placed, shift_of
 from structlearn.estimators.base import TrainingProblem
@@ -59,7 +60,7 @@ class NodeLabels(NamedTuple):
         return Choices(np.arange(len(self.states)), table, self.lengths)
 
     def lay_out(
-        self, structure: PairwiseGraphs, scoring: Scoring, options: Mapping[str, Any]
+        self, structure: PairwiseGraphs, scoring: Scoring, options: Mapping[str, Any], memory: Memory
     ) -> TrainingProblem[PairwiseGraphs]:
         """The training problem with its costs; gold vertices are still to be found."""
         by_class = cost_table(options.get("weights"), len(self.classes))
@@ -68,9 +69,9 @@ class NodeLabels(NamedTuple):
             costs /= np.repeat(self.lengths, self.lengths)[:, None]
         if options.get("nodes") is not None:
             costs *= np.concatenate(options["nodes"])[:, None]
-        cost = np.zeros(scoring.start[-1])
+        cost = memory.zeros(scoring.start[-1])
         cost[placed(costs.shape, scoring, self.lengths)] = costs
-        return TrainingProblem(structure, scoring, no_gold(len(self.lengths)), cost)
+        return TrainingProblem(structure, scoring, no_gold(len(self.lengths)), cost, memory=memory)
 
 
 def fit_open_nodes(

@@ -12,20 +12,31 @@ from structlearn.core.contract import Array
 from structlearn.core.wording import quoted
 from structlearn.estimators.choices import label_weights
 from structlearn.estimators.graphs import Examples
-from structlearn.estimators.inputs import as_list, check_same_length, check_two_classes, label_arrays
+from structlearn.estimators.inputs import (
+    Coded,
+    as_list,
+    check_same_length,
+    check_two_classes,
+    label_arrays,
+)
 from structlearn.metrics import Outputs
+from structlearn.storage.packed_graphs import is_known
 from structlearn.structures.rows import node_weights as checked_node_weights
 
 #: How many states each class has: one number for all, or a mapping from labels (others have one).
 LatentStates: TypeAlias = int | Mapping[str, int] | Mapping[int, int] | None
-#: What stands for a label that is not known, beside None.
-UNKNOWN = -1
 
 
 def labels_of(examples: Examples, y: Outputs) -> tuple[Array, Array]:
     """Classes, and the labels of all nodes, end to end, as positions in them: -1 where not known."""
+    if isinstance(y, Coded):
+        check_same_length(examples.shapes, y.lengths)
+        if not np.array_equal(y.lengths, examples.n_nodes):
+            raise ValueError("The packed labels are those of other graphs: each node has one.")
+        check_two_classes(y.classes)
+        return y.classes, y.codes
     flat = [one.ravel() for one in shaped_outputs(examples, y)]
-    known = [_known(one) for one in flat]
+    known = [is_known(one) for one in flat]
     labelled = [_plain(one[there]) for one, there in zip(flat, known) if there.any()]
     if not labelled:
         raise ValueError("y has no label at all (-1 and None stand for unknown ones); label some nodes.")
@@ -51,13 +62,6 @@ def shaped_outputs(examples: Examples, y: Outputs) -> list[Array]:
     return outputs
 
 
-def _known(labels: Array) -> Array:
-    """Which labels are not -1 or None."""
-    if labels.dtype == object:
-        return np.array([one is not None and not _is_unknown(one) for one in labels], dtype=bool)
-    return labels != UNKNOWN if labels.dtype.kind in "if" else np.ones(labels.shape, dtype=bool)
-
-
 def _plain(labels: Array) -> Array:
     """Labels that stood beside None, as an array of their own kind."""
     if labels.dtype != object:
@@ -67,15 +71,11 @@ def _plain(labels: Array) -> Array:
     return np.array(labels.tolist())
 
 
-def _is_unknown(label: object) -> bool:
-    return isinstance(label, int | float | np.number) and label == UNKNOWN
-
-
 def known_pairs(y: Outputs, predicted: Sequence[Array]) -> tuple[list[Array], list[Array]]:
     """The labels that are known, and what was predicted there."""
     given = [np.asarray(one) for one in as_list(y, "y")]
     check_same_length(predicted, given)
-    there = [_known(one.ravel()).reshape(one.shape) for one in given]
+    there = [is_known(one.ravel()).reshape(one.shape) for one in given]
     fits = [mask if one.shape == mask.shape else slice(None) for one, mask in zip(predicted, there)]
     return [one[mask] for one, mask in zip(given, there)], [one[fit] for one, fit in zip(predicted, fits)]
 

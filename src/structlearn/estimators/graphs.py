@@ -10,8 +10,12 @@ from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.core.memory import Memory
 from structlearn.estimators.grids import grid, n_axes
-from structlearn.estimators.inputs import as_list, stack_examples
+from structlearn.estimators.inputs import ROWS_AT_ONCE, LaidOut, as_list, stack_examples
+from structlearn.estimators.scikit import Rows
+from structlearn.scoring import JointScoring, RowScoring
+from structlearn.storage.packed_graphs import PackedGraphs
 from structlearn.structures.cut.graphs import Graph, make_graph
 
 #: An image, or the nodes, the edges, and perhaps the edges' features, of a graph.
@@ -67,14 +71,21 @@ class Examples(NamedTuple):
 
 
 def read_examples(X: Images, connectivity: int) -> Examples:
-    """A list of images, (rows, columns, d) arrays, and of graphs, tuples (nodes, edges[, edge features])."""
+    """A list of images, (rows, columns, d) arrays, and of graphs, tuples (nodes, edges[, edge features]).
+
+    Packed ones are not copied.
+    """
     grids: dict[tuple[int, ...], Graph] = {}
     noun = "Graph" if all(isinstance(x, tuple) for x in as_list(X, "X")) else "Image"
     read = [_read_one(x, connectivity, grids, f"{noun} {i}") for i, x in enumerate(X)]
-    nodes, _ = stack_examples([one.features for one in read], ndim=2, noun=noun)
+    if isinstance(X, LaidOut):
+        nodes, _ = stack_examples(X, ndim=X.shapes.shape[1] + 1, noun=noun)
+        given = _finite(X.edge_features, nodes.dtype) if isinstance(X, PackedGraphs) else None
+    else:
+        nodes, _ = stack_examples([one.features for one in read], ndim=2, noun=noun)
+        given = _stack_edge_features([one.edge_features for one in read], nodes.dtype, noun)
     graphs, which = _distinct(read)
     types = _all_types([one.types for one in read])
-    given = _stack_edge_features([one.edge_features for one in read], nodes.dtype, noun)
     return Examples(nodes, graphs, which, given, [one.shape for one in read], types)
 
 
@@ -112,7 +123,8 @@ def _read_graph(x: tuple[ArrayLike, ...], name: str) -> Example:
         raise ValueError(f"{name}: {error}") from None
     features = None
     if len(x) > 2 and x[2] is not None:
-        features = np.asarray(x[2], dtype=np.float64)
+        features = np.asarray(x[2])
+        features = features.astype(features.dtype if features.dtype.kind == "f" else np.float64, copy=False)
         if features.ndim != 2 or len(features) != len(graph.edges) or not features.shape[1]:
             raise ValueError(
                 f"{name} has {len(graph.edges)} edges but edge features of shape {features.shape}; give one "
@@ -158,10 +170,40 @@ def _stack_edge_features(given: Sequence[Array | None], dtype: DTypeLike, noun: 
     odd = np.flatnonzero(np.array(widths) != widths[0])
     if odd.size:
         raise ValueError(f"{noun} {odd[0]} has {widths[odd[0]]} edge features but {noun} 0 has {widths[0]}.")
-    stacked = np.concatenate([one for one in given if one is not None])
-    if not np.isfinite(stacked).all():
+    return _finite(np.concatenate([one for one in given if one is not None]), dtype)
+
+
+def _finite(rows: Array | None, dtype: DTypeLike) -> Array | None:
+    if rows is None:
+        return None
+    if not all(np.isfinite(rows[a : a + ROWS_AT_ONCE]).all() for a in range(0, len(rows), ROWS_AT_ONCE)):
         raise ValueError("Edge features must be finite; got NaN or infinity.")
-    return stacked.astype(dtype)
+    return rows.astype(dtype, copy=False)
+
+
+def graph_scoring(
+    examples: Examples,
+    nodes: Rows,
+    edges: Array,
+    shapes: Array,
+    sizes: tuple[int, int] = (1, 1),
+    *,
+    intercept: bool,
+    memory: Memory | None = None,
+) -> JointScoring:
+    """The scoring of nodes and of edges, by their rows of features.
+
+    shapes : (n_examples, 2), as the structure counts them. sizes : parts of a node and of an edge
+    """
+    local = RowScoring(nodes, examples.n_nodes, sizes[0], intercept=intercept, memory=memory)
+    pairs = RowScoring(edges, examples.n_edges, sizes[1], memory=memory)
+    return JointScoring(local, pairs, shapes=shapes)
+
+
+def check_edge_features(scoring: JointScoring, expected: int) -> None:
+    given = scoring.pairs.X.shape[1]
+    if given != expected:
+        raise ValueError(f"X has {given} edge features, but the model was trained with {expected}.")
 
 
 def squared_contrasts(examples: Examples) -> Array:

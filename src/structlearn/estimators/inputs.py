@@ -45,9 +45,9 @@ def check_weights(sample_weight: ArrayLike | None, n_examples: int) -> Array | N
     return weight
 
 
-def summed_duplicates(X: Rows) -> Rows:
+def summed_duplicates(X: Any) -> Any:
     """`X` itself, or a copy in which repeated entries of a sparse matrix are added up."""
-    if not isinstance(X, np.ndarray):
+    if sparse.issparse(X):
         check_csr(X)
         if not X.has_canonical_format:
             X = X.copy()

@@ -12,8 +12,18 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
+from structlearn.estimators.frames import is_table, rows_between
 from structlearn.estimators.inputs import check_feature_count
-from structlearn.estimators.scikit import Rows, cloned, is_frozen, needs_outputs
+from structlearn.estimators.scikit import (
+    Rows,
+    checked_examples,
+    checked_rows,
+    checked_table,
+    checked_table_again,
+    cloned,
+    is_frozen,
+    needs_outputs,
+)
 
 #: Rows that are mapped at a time, so that nothing but the result is of the size of all.
 ROWS_AT_ONCE = 1024
@@ -48,7 +58,9 @@ class MappedRows(FittedRows):
     row_transformer : transformer of scikit-learn, optional
         T of theta = <w, T(x)>, such as `Nystroem()` for a kernel, or a pipeline. `fit` fits a clone of it to
         all training rows (of all sequences, sets, matchings) and keeps that as `row_transformer_`; all other
-        methods apply it. T(x) is kept as float32. Docs: docs/nonlinear.md.
+        methods apply it. T(x) is kept as float32. Estimators of single rows give a data frame to it as it is,
+        with text and missing values, where it takes some (`make_table_transformer()`, a ColumnTransformer).
+        Docs: docs/nonlinear.md, docs/tables.md.
     """
 
     row_transformer: Transformer | None = None
@@ -78,6 +90,19 @@ class MappedRows(FittedRows):
                 "features alone; use one that does not need y."
             )
 
+    def _checked_inputs(self, *data: Any, **options: Any) -> Any:
+        """X, or X and y, as `fit` takes them: rows of numbers, or a table for the transformer."""
+        self._check_row_transformer()
+        if takes_table(self.row_transformer, data[0]):
+            return checked_table(self, *data, y_numeric=options.get("y_numeric", False))
+        return checked_examples(self, *data, **options)
+
+    def _checked_rows(self, X: Any, **options: Any) -> Any:
+        """X as a fitted estimator takes it."""
+        if takes_table(getattr(self, "row_transformer_", None), X):
+            return checked_table_again(self, X)
+        return checked_rows(self, X, **options)
+
     def _fit_rows(self, rows: Rows, memory: Memory) -> Rows:
         """Fit the transformer to all training rows; the rows as the problem has them."""
         self._check_row_transformer()
@@ -106,6 +131,20 @@ class MappedRows(FittedRows):
                 f"row_transformer_ gave {mapped.shape[1]} features; in training it gave {self._n_mapped}."
             )
         return mapped
+
+
+def takes_table(transformer: Any, X: Any) -> bool:
+    """Whether a transformer is to get X as it is: those that are known to take numbers only are not."""
+    if transformer is None or sparse.issparse(X):
+        return False
+    if hasattr(transformer, "of_tables"):
+        return bool(transformer.of_tables)
+    if hasattr(transformer, "steps"):
+        return bool(transformer.steps) and takes_table(transformer.steps[0][1], X)
+    from structlearn.estimators.row_maps.base import entry_of
+
+    entry = entry_of(getattr(transformer, "estimator", transformer))
+    return is_table(X) if entry is None else entry.kind.of_tables
 
 
 def _alike(fitted: Any, other: Any, n_features: int) -> bool:
@@ -148,12 +187,12 @@ def transformed(transformer: Transformer, rows: Rows, memory: Memory) -> Rows:
     return mapped
 
 
-def _parts(transformer: Transformer, rows: Rows) -> Iterator[Array | sparse.csr_matrix]:
+def _parts(transformer: Transformer, rows: Any) -> Iterator[Array | sparse.csr_matrix]:
     """Range after range, mapped and checked."""
     name, width = type(transformer).__name__, None
-    rows = rows if isinstance(rows, np.ndarray) else rows.tocsr()
+    rows = rows.tocsr() if sparse.issparse(rows) else rows
     for a in range(0, rows.shape[0], ROWS_AT_ONCE):
-        given = rows[a : a + ROWS_AT_ONCE].copy()  # theirs to change
+        given = rows_between(rows, a, a + ROWS_AT_ONCE)  # theirs to change
         found = transformer.transform(given)
         part = sparse.csr_matrix(found) if sparse.issparse(found) else np.asarray(found)
         if part.ndim != 2 or part.dtype.kind not in "biuf":

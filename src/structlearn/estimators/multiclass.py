@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import TrainingProblem
-from structlearn.estimators.choices import ON_ROWS, Auto, cost_options, one_of
+from structlearn.estimators.choices import cost_options, one_of
 from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.inputs import canonical_examples
 from structlearn.estimators.layout import gold_and_cost
@@ -62,7 +62,6 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
         {"classes_": label_array, "n_features_in_": count}, ("Simplex",)
     )
     _outputs: ClassVar[str] = CLASSES
-    _auto: ClassVar[Auto] = ON_ROWS
 
     _packed = "classes"
 

@@ -15,10 +15,11 @@ from structlearn.core.memory import Memory
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.forms import StoredForm, count, label_array
+from structlearn.estimators.frames import column_names, is_frame
 from structlearn.estimators.inputs import as_list, canonical_examples, check_weights, summed_duplicates
 from structlearn.estimators.layout import gold_and_cost
 from structlearn.estimators.rows import FlatEstimator, one_row_each
-from structlearn.estimators.scikit import Table, checked_examples
+from structlearn.estimators.scikit import Table
 from structlearn.metrics import subset_accuracy
 from structlearn.structures import Cube, LabelGraph
 
@@ -71,9 +72,10 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         """Train on X of shape (n, d), dense or CSR.
 
         y is a 0/1 matrix of shape (n, K), a list of sets (lists, tuples) of labels, or a vector of labels,
-        one per example; `predict` answers in the same form.
+        one per example; `predict` answers in the same form. The columns of a data frame are the labels'
+        names, `classes_`; `predict` then answers with an array, as scikit-learn's estimators do.
         """
-        rows = summed_duplicates(checked_examples(self, X, accept_sparse="csr", order="C"))
+        rows = summed_duplicates(self._checked_inputs(X, accept_sparse="csr", order="C"))
         on = self._read_labels(y)
         if len(on) != rows.shape[0]:
             raise ValueError(
@@ -106,7 +108,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
             raise ValueError(
                 "y of shape (n, K) must hold 0 and 1 only; got other values (continuous or NaN?)."
             )
-        self.classes_ = np.arange(found.shape[1])
+        self.classes_ = np.array(column_names(y)) if is_frame(y) else np.arange(found.shape[1])
         return found.astype(np.int64)
 
     def _make_structure(self, on: Array) -> Cube | LabelGraph:

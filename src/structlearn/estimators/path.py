@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import inf, isnan, sqrt
 from typing import Any, TypeVar
 
@@ -12,13 +12,17 @@ from sklearn.base import clone
 
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import check_number
+from structlearn.estimators.completion import NoWarmStart
 from structlearn.estimators.inputs import Tables
 from structlearn.estimators.mapped import MappedRows
+from structlearn.estimators.regressor import LinearRegressor
 from structlearn.estimators.scikit import Table
 from structlearn.metrics import Outputs
 from structlearn.solvers import Solution
 
 E = TypeVar("E", bound=StructuredEstimator[Any])
+#: What is trained by lambda.
+Regularized = TypeVar("Regularized", bound=StructuredEstimator[Any] | LinearRegressor)
 
 
 def regularization_path(
@@ -65,36 +69,68 @@ def regularization_path(
     values = np.sort([check_number("regularizations", float(one), strict=True) for one in regularizations])
     if not values.size:
         raise ValueError("regularizations is empty; give at least one value of lambda.")
-    tol, rest = estimator.tol, iter(values[::-1].tolist())
-    if gap is not None:
-        if getattr(estimator, "penalty", "l2") != "l2":
-            raise ValueError("gap is for penalty='l2'; give all regularizations instead.")
-        tol = min(tol, check_number("gap", gap, strict=True) / 2)
+    if gap is None:
+        return list(models_along(estimator, X, y, values[::-1].tolist(), sample_weight))
+    if getattr(estimator, "penalty", "l2") != "l2":
+        raise ValueError("gap is for penalty='l2'; give all regularizations instead.")
+    tol = min(estimator.tol, check_number("gap", gap, strict=True) / 2)
     models: list[E] = []
-    value = next(rest)
-    while value is not None:
-        model = clone(estimator).set_params(warm_start=True, regularization=value, tol=tol)
-        if models:
-            _go_on(model, models[-1])
-        models.append(model.fit(X, y, sample_weight))
-        for finished in models[-2:-1]:
-            _finish(finished, estimator.warm_start)
-        value = next(rest, None) if gap is None else _next_value(model, float(values[0]), gap)
-    _finish(models[-1], estimator.warm_start)
+    chosen = _chosen(models, values.tolist(), gap)
+    for model in models_along(clone(estimator).set_params(tol=tol), X, y, chosen, sample_weight):
+        models.append(model)
     return models
 
 
-def _go_on(model: StructuredEstimator[Any], last: StructuredEstimator[Any]) -> None:
+def models_along(
+    estimator: Regularized,
+    X: Table | Tables,
+    y: Outputs,
+    regularizations: Iterable[float],
+    sample_weight: ArrayLike | None = None,
+) -> Iterator[Regularized]:
+    """Fitted copies of `estimator`, one for each lambda as it is asked for, each started from the one before.
+
+    Where labels are known in part, which knows no warm start, each is trained by itself.
+    """
+    last: Regularized | None = None
+    warm = True
+    for value in regularizations:
+        model = clone(estimator).set_params(warm_start=warm, regularization=value)
+        if last is not None and warm:
+            _go_on(model, last)
+        try:
+            model.fit(X, y, sample_weight)
+        except NoWarmStart:
+            warm = False
+            model = model.set_params(warm_start=False).fit(X, y, sample_weight)
+        if last is not None:
+            _finish(last, estimator.warm_start)
+        yield model
+        last = model
+    if last is not None:
+        _finish(last, estimator.warm_start)
+
+
+def _go_on(model: Any, last: Any) -> None:
     """Start where the last model ended: at its solution, over the same features."""
-    model._solution = last._solution
+    for name in ("weights_", "certificate_") if isinstance(last, LinearRegressor) else ("_solution",):
+        setattr(model, name, getattr(last, name))
     if isinstance(last, MappedRows) and hasattr(last, "row_transformer_"):
         model.row_transformer_ = last.row_transformer_
 
 
-def _finish(model: StructuredEstimator[Any], warm_start: bool) -> None:
+def _finish(model: Any, warm_start: bool) -> None:
     """Without what only the next model needed."""
-    del model._solution
+    vars(model).pop("_solution", None)
     model.set_params(warm_start=warm_start)
+
+
+def _chosen(models: list[E], ends: list[float], gap: float) -> Iterator[float]:
+    """The largest lambda, then where each model so far is no longer within `gap`, down to the smallest."""
+    value: float | None = ends[-1]
+    while value is not None:
+        yield value
+        value = _next_value(models[-1], ends[0], gap)
 
 
 def _next_value(model: StructuredEstimator[Any], smallest: float, gap: float) -> float | None:

@@ -33,6 +33,7 @@ _OWN = {
     "history_",
     "_solution",
     "_start",
+    "_input_names",
     "row_transformer_",
     "_n_mapped",
     "features_",

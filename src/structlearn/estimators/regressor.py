@@ -15,6 +15,7 @@ from scipy import sparse
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.threads import blas_threads
+from structlearn.estimators.advice import advised
 from structlearn.estimators.choices import check_number, check_run, one_of
 from structlearn.estimators.design import CentredData, Design, centred, quadratic_forms, times
 from structlearn.estimators.forms import StoredForm, check_shape, count, number, numbers
@@ -27,8 +28,6 @@ from structlearn.estimators.scikit import (
     Rows,
     Table,
     check_is_fitted,
-    checked_examples,
-    checked_rows,
     drawn_seed,
     warn_of_convergence,
 )
@@ -159,7 +158,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         for name in OF_POSTERIOR:
             self.__dict__.pop(name, None)
         layout = {"accept_sparse": "csr"} if solver == "direct" else {"accept_sparse": "csc", "order": "F"}
-        rows, targets = checked_examples(self, X, y, y_numeric=True, **layout)
+        rows, targets = self._checked_inputs(X, y, y_numeric=True, **layout)
         if sparse.issparse(rows) and not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
@@ -225,13 +224,15 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         row = Row(0, float(passes), passes, seconds, bounds.primal, bounds.dual, bounds.gap)
         text, converged = status(found, tol, self.max_passes), bool(bounds.gap <= tol)
         self.weights_, self.history_ = found.w, History([row])
-        self.certificate_ = Certificate(
+        certificate = self.certificate_ = Certificate(
             *row[4:], row.passes, passes, seconds, text, converged=converged, rounding=bounds.rounding
         )
+        if not converged:
+            certificate = self.certificate_ = advised(certificate, data.A.X, self, constant=False)
         with watched(Stopping(self.tol), verbose=self.verbose, callback=self.callback) as callback:
             callback(row)
         if not converged and (bounds.bounded or passes >= self.max_passes):
-            warn_of_convergence(text, stacklevel=4)
+            warn_of_convergence(certificate.status, stacklevel=4)
 
     def _fit_iterative(self, data: CentredData, solver: str) -> None:
         from structlearn.solvers.first_order.coordinate_descent import CoordinateDescent
@@ -250,6 +251,8 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
             solution = solve(objective, chosen, stopping, callback=callback, warm=warm, watch=watch)
         self.weights_, self.history_ = solution.w, solution.history
         certificate = self.certificate_ = solution.certificate
+        if not certificate.converged:
+            certificate = self.certificate_ = advised(certificate, data.A.X, self, constant=False)
         if self.penalty == "l2":
             with blas_threads(1):
                 used = self._ridge(data, self.regularization).trace
@@ -376,7 +379,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
 
     def _checked(self, X: Table) -> Rows:
         check_is_fitted(self, "weights_")
-        return self._map_rows(checked_rows(self, X, order=None))
+        return self._map_rows(self._checked_rows(X, order=None))
 
     def _check_posterior(self, name: str) -> None:
         if not hasattr(self, "posterior_covariance_"):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.estimators.base import StructuredEstimator
+from structlearn.estimators.base import StructuredEstimator, TrainingProblem
+from structlearn.estimators.choices import ON_OVERLAPPING_ROWS, ON_ROWS, Auto
 from structlearn.estimators.inputs import check_two_classes, check_weights, coded, summed_duplicates
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import (
@@ -18,11 +19,10 @@ from structlearn.estimators.scikit import (
     Table,
     check_classes,
     check_is_fitted,
-    checked_examples,
-    checked_rows,
     sample_weights,
 )
 from structlearn.metrics import Outputs
+from structlearn.problem.registry import LOSSES
 from structlearn.scoring import RowScoring
 from structlearn.structures import Chain, ConditionedChain, Cube, LabelGraph, Segments, Simplex
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 L = TypeVar("L", bound=Simplex | Cube | LabelGraph | Chain | ConditionedChain | Segments)
 C = TypeVar("C", bound=Simplex | Cube)
+#: Curvature of features, over lambda, from which on examples overlap; chosen in docs/solvers.md.
+OVERLAP = 100.0
 
 
 class RowEstimator(MappedRows, StructuredEstimator[L]):
@@ -95,7 +97,7 @@ class FlatEstimator(RowEstimator[L]):
 
     def _scoring(self, X: Table) -> RowScoring:
         check_is_fitted(self, "weights_")
-        rows = checked_rows(self, X)
+        rows = self._checked_rows(X)
         return self._row_scoring(rows, one_row_each(rows))
 
     def _scores(self, X: Table) -> Array:
@@ -112,6 +114,13 @@ class FlatEstimator(RowEstimator[L]):
 class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
     """One class an example."""
 
+    _auto: ClassVar[Auto] = ON_ROWS
+
+    def _auto_for(self, problem: TrainingProblem[C]) -> Auto:
+        """Where examples overlap, what is best for one alone is soon undone by the others."""
+        asked = self.solver == "auto" and LOSSES[self.loss].family == "hinge"
+        return ON_OVERLAPPING_ROWS if asked and rows_overlap(problem, self.regularization) else self._auto
+
     def _read(
         self,
         X: Table,
@@ -121,7 +130,7 @@ class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
         classes: Array | None = None,
     ) -> tuple[Rows, Array, Array | None]:
         """Checked and mapped rows, labels as positions in `classes_`, and weights times those of classes."""
-        X, labels = checked_examples(self, X, y, accept_sparse="csr", order="C")
+        X, labels = self._checked_inputs(X, y, accept_sparse="csr", order="C")
         rows = summed_duplicates(X)
         check_classes(labels)
         weight = check_weights(sample_weight, rows.shape[0])
@@ -131,6 +140,22 @@ class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
             by_class = sample_weights(self.class_weight, labels)
             weight = by_class if weight is None else weight * by_class
         return self._fit_rows(rows, memory), codes, weight
+
+
+def rows_overlap(problem: TrainingProblem[C], regularization: float) -> bool:
+    """Whether examples of one row are more than its features, whose mean curvature is far above lambda.
+
+    That curvature, the mean of the eigenvalues of sum_i p_i x_i x_i^T, is the mean of ||x_i||^2 over their
+    number. Of examples that are alike one is counted, with the weight of all.
+    """
+    scoring, active = problem.scoring, problem.active
+    assert isinstance(scoring, RowScoring)  # noqa: S101
+    active = np.arange(scoring.n_examples) if active is None else active
+    if not (regularization > 0 and active.size > scoring.X.shape[1]):
+        return False
+    weight = np.ones(active.size) if problem.sample_weight is None else problem.sample_weight[active]
+    squares = float(weight @ scoring.record.gram[active])
+    return squares > OVERLAP * regularization * scoring.X.shape[1] * float(weight.sum())
 
 
 def one_row_each(rows: Rows) -> Array:

@@ -36,6 +36,8 @@ __all__ = [
     "check_is_fitted",
     "checked_examples",
     "checked_rows",
+    "checked_table",
+    "checked_table_again",
     "cloned",
     "cluster_centres",
     "drawn_seed",
@@ -74,6 +76,27 @@ def checked_rows(estimator: object, X: Table, *, order: str | None = "C") -> Row
     return checked_examples(estimator, X, accept_sparse="csr", order=order, reset=False)
 
 
+def checked_table_again(estimator: Any, X: Any) -> Any:
+    """A table for a fitted estimator: as many columns as in training, of the same names."""
+    if type(X) is np.ndarray and X.ndim == 2 and not hasattr(estimator, "feature_names_in_"):
+        return X  # the number of its columns is compared where it is mapped
+    return _checked_columns(estimator, X, reset=False)
+
+
+def _checked_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
+    from sklearn.utils.validation import validate_data
+
+    if not hasattr(X, "columns"):
+        X = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
+    if len(X.shape) != 2:
+        raise ValueError(f"Expected 2D array, rows of a table; got an array with {len(X.shape)} axes.")
+    if 0 in X.shape:
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s); both must be at least 1."
+        )
+    return validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
 def _is_fine(estimator: Any, X: Any, order: str | None) -> bool:
     if hasattr(estimator, "feature_names_in_"):
         return False
@@ -95,6 +118,16 @@ def checked_examples(estimator: object, *data: object, **options: object) -> Any
     from sklearn.utils.validation import validate_data
 
     return validate_data(estimator, *data, dtype=FLOATS, **options)
+
+
+def checked_table(estimator: Any, X: Any, *y: Any, y_numeric: bool) -> Any:
+    """A table as it is, or table and y, for `fit`."""
+    X = _checked_columns(estimator, X, reset=True)
+    if not y:
+        return X
+    from sklearn.utils.validation import check_X_y
+
+    return X, check_X_y(np.zeros((X.shape[0], 1)), *y, y_numeric=y_numeric, estimator=estimator)[1]
 
 
 def check_classes(y: Array) -> None:

@@ -216,13 +216,14 @@ class Objective:
     @cached_property
     def gold_map(self) -> Array:
         """sum_i p_i Phi_i^T mu_i."""
-        out = np.zeros(self.n_weights)
-        shared = self.scoring.shared(out)
-        for first, last in self.scoring.chunks():
+
+        def one(first: int, last: int, out: Array) -> None:
             local, shared_sum = self._spread(self.gold, first, last)
             self.scoring.pullback(local, first, last, out)
+            shared = self.scoring.shared(out)
             shared += shared_sum
-        return out
+
+        return self.oracle.added_up(one)
 
     @cached_property
     def gold_cost(self) -> float:
@@ -376,13 +377,14 @@ class Objective:
 
     def weights_from(self, spread: Callable[[int, int, Array, Array], None]) -> tuple[Array, float]:
         """The same where `spread(first, last, local, shared)` does to a dual point as `pull_shared` does."""
-        start, cost = self.scoring.start, -self.gold_cost
-        pulled = self.gold_map.copy()
-        shared = self.scoring.shared(pulled)
-        for first, last in self.scoring.chunks():
+        start, costs = self.scoring.start, dict[int, float]()
+
+        def one(first: int, last: int, out: Array) -> None:
             local = np.empty(start[last] - start[first])
-            spread(first, last, local, shared)
-            cost += float(local @ self.cost[start[first] : start[last]])
-            self.scoring.pullback(-local, first, last, pulled)
+            spread(first, last, local, self.scoring.shared(out))
+            costs[first] = float(local @ self.cost[start[first] : start[last]])
+            self.scoring.pullback(-local, first, last, out)
+
+        pulled = self.gold_map + self.oracle.added_up(one)
         pulled /= self.regularization
-        return pulled, cost
+        return pulled, sum((costs[first] for first, _ in self.scoring.chunks()), -self.gold_cost)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from structlearn.core.contract import Array, Record, max_value, maximize, omega,
 from structlearn.core.erased import Erased
 from structlearn.core.kernels import kernel
 from structlearn.core.threads import Team, blas_threads, in_order
-from structlearn.scoring.base import Scoring
+from structlearn.scoring.base import PARTS_AT_ONCE, Scoring
 from structlearn.structures.base import Structure
 from structlearn.structures.erased import ErasedStructure, erase
 
@@ -132,7 +132,7 @@ class Oracle:
             found = self.run(loss_chunk, self.layout, gold, weight, *chunk, theta, shared)
             return Losses(*found)
 
-        return sum(self._all_chunks(one, PARTS_DEALT), Losses())
+        return sum(self.all_chunks(one, PARTS_DEALT), Losses())
 
     def maximizers(
         self,
@@ -166,7 +166,7 @@ class Oracle:
         def one(chunk: Range) -> tuple[int, int, Found]:
             return *chunk, reader(self._maximizers(w, shift, ones, self.no_gold, *chunk).vertices)
 
-        return self._all_chunks(one)
+        return self.all_chunks(one)
 
     def predict(self, w: Array, shift: Array | None = None) -> Iterator[tuple[int, Array]]:
         """(i, local parts of argmax_z <Phi_i w + shift_i, z>) for every example."""
@@ -193,27 +193,37 @@ class Oracle:
         with blas_threads(1), in_order(1 if alone else self.n_jobs) as run:
             yield from run(function, chunks)
 
+    def added_up(self, add: Callable[[int, int, Array], None]) -> Array:
+        """What `add(first, last, out)` adds to weights for ranges of examples, by all threads.
+
+        Each range has a sum of its own, unless there are more weights than parts in a range: so the order of
+        additions is the same for any number of threads.
+        """
+        n_weights = self.scoring.n_weights
+        out = np.zeros(n_weights)
+        if n_weights > PARTS_AT_ONCE:
+            for chunk in self.scoring.chunks():
+                add(*chunk, out)
+            return out
+
+        def one(chunk: Range) -> Array:
+            own = np.zeros(n_weights)
+            add(*chunk, own)
+            return own
+
+        for own in self.each_chunk(one):
+            out += own
+        return out
+
     @cached_property
     def team(self) -> Team:
         """Threads that stay: as many as may work for this structure."""
         return Team(self.n_jobs if self.structure.compiled else 1)
 
-    def _all_chunks(
-        self, function: Callable[[Range], Found], parts_at_once: int | None = None
-    ) -> list[Found]:
-        """`function` of each range of examples, all kept; ranges are dealt out to the threads in turn."""
-        chunks = self.scoring.chunks(parts_at_once)
-        results: list[Any] = [None] * len(chunks)
-        n = min(self.team.n_jobs, len(chunks))
-        if not chunks:
-            return results
-
-        def part(k: int) -> None:
-            results[k::n] = [function(chunk) for chunk in chunks[k::n]]
-
+    def all_chunks(self, function: Callable[[Range], Found], parts_at_once: int | None = None) -> list[Found]:
+        """`function` of each range of examples, all kept."""
         with blas_threads(1):
-            self.team.together([partial(part, k) for k in range(n)])
-        return results
+            return self.team.deal(function, self.scoring.chunks(parts_at_once))
 
 
 @kernel

@@ -10,7 +10,7 @@ from structlearn.reports.comparison import EFFORTS, GAPS, Comparison
 from structlearn.reports.comparison_plots import comparison_figures
 from structlearn.reports.machine import machine
 from structlearn.reports.page import Page, embedded
-from structlearn.reports.plots import MEASURES, save_figure
+from structlearn.reports.plots import MEASURES, save_both
 from structlearn.reports.runs import Run
 from structlearn.reports.tables import brief, ended
 from structlearn.storage.atomic import make_folder
@@ -31,10 +31,9 @@ def write_report(
     comparison.to_csv(out / "curves.csv")
     comparison.table_to_csv(out / "table.csv")
     figures = []
-    for name, figure in comparison_figures(comparison, error_name):
-        save_figure(figure, out / f"{name}.png")
-        save_figure(figure, out / f"{name}.svg")
-        figures.append((embedded(out / f"{name}.svg"), _ALT[name]))
+    for name, figure, narrow in comparison_figures(comparison, error_name):
+        save_both(figure, out / name)
+        figures.append((embedded(out / f"{name}.svg"), _ALT[name], embedded(narrow)))
     page = Page(
         title,
         f"{len(comparison)} solvers on the same objective, from the same start, with the same seed and "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,7 +19,7 @@ from structlearn.reports.plots import (
     explain_lines,
     log_scale,
     look_of,
-    new_figure,
+    panels,
     smallest_step,
 )
 from structlearn.reports.runs import Run
@@ -27,38 +28,47 @@ from structlearn.reports.runs import Run
 Curve = Callable[[Run], Array]
 
 
-def comparison_figures(comparison: Comparison, error_name: str) -> Iterator[tuple[str, Figure]]:
-    """Named figures: the gap, the values, and, where there is a test, its error."""
-    yield (
-        "gap",
-        _by_measure(comparison, lambda run: run.history.gap, "gap = primal - dual", tol=comparison.tol),
+def comparison_figures(comparison: Comparison, error_name: str) -> Iterator[tuple[str, Figure, Figure]]:
+    """Named figures, each also for narrow screens: the gap, the values and, if there is a test, its error."""
+    gap = partial(
+        _by_measure, comparison, lambda run: run.history.gap, "gap = primal - dual", tol=comparison.tol
     )
-    yield "values", _values(comparison)
-    if comparison.tested:
-        yield "error", _by_measure(comparison, lambda run: np.array(run.errors), error_name, log=False)
+    error = partial(_by_measure, comparison, lambda run: np.array(run.errors), error_name, log=False)
+    draws = {"gap": gap, "values": partial(_values, comparison)} | (
+        {"error": error} if comparison.tested else {}
+    )
+    for name, draw in draws.items():
+        yield name, draw(), draw(stacked=True)
 
 
 def _by_measure(
-    comparison: Comparison, curve: Curve, label: str, *, log: bool = True, tol: float = 0.0
+    comparison: Comparison,
+    curve: Curve,
+    label: str,
+    *,
+    log: bool = True,
+    tol: float = 0.0,
+    stacked: bool = False,
 ) -> Figure:
-    """One curve a solver against passes, oracle calls and seconds, side by side."""
-    figure = new_figure(13, 4.6)
-    panels = figure.subplots(1, len(MEASURES), sharey=True)
-    for axes, measure in zip(panels, MEASURES, strict=True):
+    """One curve a solver against passes, oracle calls and seconds, side by side or below each other."""
+    row = panels(1, len(MEASURES), 4.6, stacked=stacked, width=13)[0]
+    for axes, measure in zip(row, MEASURES, strict=True):
+        if axes is not row[0]:
+            axes.sharey(row[0])
         lines = _draw(axes, comparison, measure, curve)
         if log:
             log_scale(axes, [curve(run) for run in comparison.values()])
         if tol > 0:
             axes.axhline(tol, color="0.5", linewidth=0.8, linestyle=":")
-    panels[0].set_ylabel(label)
-    explain_lines(figure, dict(zip(comparison, lines)))
-    return figure
+        named = stacked or axes is row[0]
+        axes.set_ylabel(label if named else "")
+        axes.tick_params(labelleft=named)
+    return explain_lines(row[0].figure, dict(zip(comparison, lines)), stacked=stacked)
 
 
-def _values(comparison: Comparison) -> Figure:
-    """Left: how far the primal values are above the best bound. Right: the values and all bounds."""
-    figure = new_figure(13, 4.6)
-    above, values = figure.subplots(1, 2)
+def _values(comparison: Comparison, *, stacked: bool = False) -> Figure:
+    """First how far the primal values are above the best bound, then the values and all bounds."""
+    above, values = panels(1, 2, 4.6, stacked=stacked, width=13)[0]
     best = comparison.best_dual
     lines = _draw(above, comparison, "passes", lambda run: run.history.primal - best)
     log_scale(above, [run.history.primal - best for run in comparison.values()])
@@ -66,8 +76,7 @@ def _values(comparison: Comparison) -> Figure:
     _draw(values, comparison, "passes", lambda run: run.history.primal)
     _draw(values, comparison, "passes", lambda run: run.history.dual, linestyle="--")
     values.set_ylabel("objective")
-    explain_lines(figure, dict(zip(comparison, lines)), values)
-    return figure
+    return explain_lines(above.figure, dict(zip(comparison, lines)), values, stacked=stacked)
 
 
 def _draw(

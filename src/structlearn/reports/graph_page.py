@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.reports.labelled_nodes import NodeSummary, hues, lead, n_wrong, note, worst_first
+from structlearn.reports.labelled_nodes import hues_of, n_wrong, note, worst_first
 from structlearn.reports.page import Page
+from structlearn.reports.summaries import Summary, lead
 
 #: Larger graphs are not drawn.
 MOST_NODES = 1000
@@ -51,19 +52,18 @@ def graph_page(
     *,
     title: str = "Labelled graphs",
     limit: int = 200,
-    summary: NodeSummary | None = None,
+    summary: Summary | None = None,
 ) -> Page:
     """A page that draws graphs, those with most wrong nodes first; `html()` or `write(path)` it."""
     shares = [n_wrong(one.labels, one.gold) / one.n_nodes for one in graphs]
-    colours = hues([one.labels for one in graphs] + [one.gold for one in graphs if one.gold is not None])
+    colours = hues_of([one.labels for one in graphs] + [one.gold for one in graphs if one.gold is not None])
     shown = worst_first(shares, graphs, limit)
     return Page(
         title,
-        lead(len(graphs), len(shown), "graphs", judged=summary is not None),
+        lead(len(graphs), len(shown), "graph", judged=summary is not None),
         "graphs.html",
         summary=summary,
-        legend=list(colours.items()),
-        judged=summary is not None,
+        legend=[(hue, label) for label, hue in colours.items()],
         drawings=[_drawing(number, one, colours) for number, one in shown],
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import colorsys
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,9 +10,12 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.data.label_images import png_bytes
-from structlearn.reports.labelled_nodes import NodeSummary, hues, lead, n_wrong, note, worst_first
-from structlearn.reports.page import Page
+from structlearn.reports.labelled_nodes import hues_of, n_wrong, note, worst_first
+from structlearn.reports.page import Page, data_address
+from structlearn.reports.summaries import Summary, lead
 
+#: Longer sides are shown smaller: so a page stays of a size that browsers like.
+MOST_PIXELS = 800
 _RIGHT, _WRONG, _UNKNOWN = (236, 239, 242), (194, 91, 0), (150, 160, 170)
 
 
@@ -43,30 +45,41 @@ def image_page(
     *,
     title: str = "Labelled images",
     limit: int = 200,
-    summary: NodeSummary | None = None,
+    summary: Summary | None = None,
 ) -> Page:
     """A page of images and their labels, those with most wrong pixels first; `html()` or `write(path)` it."""
     shares = [n_wrong(one.labels, one.gold) / one.labels.size for one in images]
-    colours = hues([one.labels for one in images] + [one.gold for one in images if one.gold is not None])
+    colours = hues_of([one.labels for one in images] + [one.gold for one in images if one.gold is not None])
     shown = worst_first(shares, images, limit)
     return Page(
         title,
-        lead(len(images), len(shown), "images", judged=summary is not None),
+        lead(len(images), len(shown), "image", judged=summary is not None),
         "images.html",
         summary=summary,
-        legend=list(colours.items()),
+        legend=[(hue, label) for label, hue in colours.items()],
         rows=[_row(number, one, colours) for number, one in shown],
     )
 
 
 def _row(number: int, one: LabelledImage, colours: Mapping[int, int]) -> _Row:
-    panels = [_Panel("image", _embedded(_shown(one.pixels)))]
+    step = -(-max(one.labels.shape) // MOST_PIXELS)
+    told = [note(one.labels, one.gold, "pixels"), f"shown at a scale of 1 to {step}" if step > 1 else ""]
+    panels = _panels(one, colours, step)
+    return _Row(number, one.name, ", ".join(filter(None, told)), panels)
+
+
+def _panels(one: LabelledImage, colours: Mapping[int, int], step: int) -> list[_Panel]:
+    """The pictures beside each other, of every `step`th pixel."""
+    pictures = {"image": _shown(one.pixels)}
     if one.gold is not None:
-        panels.append(_Panel("gold labels", _embedded(_coloured(one.gold, colours))))
-    panels.append(_Panel("predicted labels", _embedded(_coloured(one.labels, colours))))
+        pictures["gold labels"] = _coloured(one.gold, colours)
+    pictures["predicted labels"] = _coloured(one.labels, colours)
     if one.gold is not None:
-        panels.append(_Panel("mistakes", _embedded(_mistakes(one.labels, one.gold))))
-    return _Row(number, one.name, note(one.labels, one.gold, "pixels"), panels)
+        pictures["mistakes"] = _mistakes(one.labels, one.gold)
+    return [
+        _Panel(name, data_address("image/png", png_bytes(pixels[::step, ::step])))
+        for name, pixels in pictures.items()
+    ]
 
 
 def _shown(pixels: Array) -> Array:
@@ -92,8 +105,3 @@ def _rgb(hue: int) -> tuple[int, ...]:
 def _mistakes(labels: Array, gold: Array) -> Array:
     kinds = np.where(gold < 0, 2, (labels != gold).astype(int))
     return np.array([_RIGHT, _WRONG, _UNKNOWN], dtype=np.uint8)[kinds]
-
-
-def _embedded(pixels: Array) -> str:
-    """The address under which a page holds the picture inside itself."""
-    return f"data:image/png;base64,{b64encode(png_bytes(pixels)).decode('ascii')}"

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from structlearn.reports.templates import render
 from structlearn.storage.atomic import atomic_write
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from structlearn.solvers import Certificate
+
+#: A file, or a figure.
+Image: TypeAlias = "str | Path | Figure"
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 
 
@@ -57,20 +66,39 @@ class Page:
         """Names and what they stand for."""
         return self._add("definitions", terms=terms)
 
-    def figure(self, image: str | Path, caption: str, *, alt: str) -> Page:
-        """A picture from a PNG or SVG file, stored inside the page.
+    def figure(self, image: Image, caption: str, *, alt: str, narrow: Image | None = None) -> Page:
+        """A plot, stored inside the page.
 
         Parameters
         ----------
-        image : str or Path
-            The file, read now.
+        image : str, Path or matplotlib Figure
+            A PNG or SVG file, read now; or a figure.
         caption : str
             How to read the picture.
         alt : str
             What it shows, for those who cannot see it.
+        narrow : str, Path or matplotlib Figure, optional
+            What narrow screens show instead.
 
         """
-        return self._add("figure", picture=embedded(image), alt=alt, caption=caption)
+        small = "" if narrow is None else embedded(narrow)
+        return self._add("figure", picture=embedded(image), alt=alt, caption=caption, narrow=small)
+
+    def part(self, heading: str) -> Page:
+        """A heading inside a section."""
+        return self._add("part", heading=heading)
+
+    def certificate(self, found: Certificate) -> Page:
+        """How far from optimal weights are, line by line as it is printed."""
+        return self.definitions(dict(line.split(": ", 1) for line in str(found).splitlines()))
+
+    def cards(self, figures: Mapping[str, object]) -> Page:
+        """Key figures, by name."""
+        return self._add("cards", figures=figures)
+
+    def links(self, files: Mapping[str, object]) -> Page:
+        """Files beside the page, and what they hold."""
+        return self._add("links", files=files)
 
     def html(self) -> str:
         """The whole page."""
@@ -86,10 +114,23 @@ class Page:
         return self
 
 
-def embedded(image: str | Path) -> str:
+def embedded(image: Image) -> str:
     """The address under which a page holds a picture inside itself."""
+    if not isinstance(image, str | Path):
+        return data_address("image/svg+xml", _drawn(image))
     image = Path(image)
     kind = _KINDS.get(image.suffix.lower())
     if kind is None:
         raise ValueError(f"A page can hold {' and '.join(_KINDS)} pictures; got {image.name}.")
-    return f"data:{kind};base64,{b64encode(image.read_bytes()).decode('ascii')}"
+    return data_address(kind, image.read_bytes())
+
+
+def data_address(kind: str, data: bytes) -> str:
+    """The address that holds data itself."""
+    return f"data:{kind};base64,{b64encode(data).decode('ascii')}"
+
+
+def _drawn(figure: Figure) -> bytes:
+    stream = BytesIO()
+    figure.savefig(stream, format="svg")
+    return stream.getvalue()

@@ -16,6 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from structlearn.core.contract import Array
+from structlearn.core.text_width import shortened
 from structlearn.solvers import History
 from structlearn.storage.atomic import atomic_write
 
@@ -24,8 +25,11 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v")
 WRONG = "#D55E00"
 DPI = 150
+#: The width of figures for narrow screens, in inches.
+NARROW = 5.2
 #: Up to so many classes, each cell of a table shows its number; up to so many, each class has its tick.
 MOST_NUMBERS, MOST_TICKS = 12, 60
+_LONGEST_NAME = 50
 Labels = Sequence[object] | Array
 #: What progress can be measured in, and how the axis is named.
 MEASURES = {
@@ -42,11 +46,31 @@ def save_figure(figure: Figure, path: str | Path) -> None:
         figure.savefig(aside, format=path.suffix.removeprefix(".") or "png", dpi=DPI)
 
 
+def save_both(figure: Figure, path: Path) -> None:
+    """Write a figure as .png and as .svg."""
+    for kind in (".png", ".svg"):
+        save_figure(figure, path.with_name(path.name + kind))
+
+
 def new_figure(width: float, height: float) -> Figure:
     """A white figure of so many inches, with a canvas of its own."""
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     return figure
+
+
+def panels(
+    rows: int, columns: int, height: float, *, stacked: bool = False, width: float = 10, share: bool = False
+) -> Array:
+    """Axes of a new figure, (rows, columns): side by side, or all below each other, for narrow screens.
+
+    height : of a row, in inches
+    width : of all columns that are side by side
+    share : whether all have the same scales
+    """
+    shape = (rows * columns, 1) if stacked else (rows, columns)
+    figure = new_figure(NARROW, (height - 0.6) * shape[0]) if stacked else new_figure(width, height * rows)
+    return figure.subplots(*shape, squeeze=False, sharex=share, sharey=share).reshape(rows, columns)
 
 
 def _finished(figure: Figure, path: str | Path | None) -> Figure:
@@ -65,7 +89,11 @@ def _plain(texts: Iterable[Text]) -> None:
 
 
 def plot_history(
-    histories: History | Mapping[str, History], path: str | Path | None = None, x: str = "passes"
+    histories: History | Mapping[str, History],
+    path: str | Path | None = None,
+    x: str = "passes",
+    *,
+    stacked: bool = False,
 ) -> Figure:
     """The gap on a logarithmic scale and, beside it, the primal values with the dual bounds below them.
 
@@ -77,6 +105,8 @@ def plot_history(
         Where to write the figure.
     x : {"passes", "seconds", "oracle_calls"}
         What progress is measured in.
+    stacked : bool
+        Whether the axes are below each other, for narrow screens.
 
     Returns
     -------
@@ -89,8 +119,7 @@ def plot_history(
     named = histories if isinstance(histories, Mapping) else {"": histories}
     if not named:
         raise ValueError("There is no history to plot.")
-    figure = new_figure(10, 4.2 if len(named) == 1 else 4.6)
-    gaps, values = figure.subplots(1, 2)
+    gaps, values = panels(1, 2, 4.2 if len(named) == 1 else 4.6, stacked=stacked)[0]
     lines = [_draw_run(gaps, values, history, x, number) for number, history in enumerate(named.values())]
     log_scale(gaps, [history.gap for history in named.values()])
     gaps.set(title="Duality gap", xlabel=MEASURES[x], ylabel="gap = primal - dual")
@@ -99,11 +128,13 @@ def plot_history(
     values.set_xscale("symlog", linthresh=smallest_step(named.values(), x))
     add_grid(gaps)
     add_grid(values)
-    explain_lines(figure, dict(zip(named, lines)) if isinstance(histories, Mapping) else {}, values)
-    return _finished(figure, path)
+    known = dict(zip(named, lines)) if isinstance(histories, Mapping) else {}
+    return _finished(explain_lines(gaps.figure, known, values, stacked=stacked), path)
 
 
-def explain_lines(figure: Figure, runs: Mapping[str, Line2D], values: Axes | None = None) -> None:
+def explain_lines(
+    figure: Figure, runs: Mapping[str, Line2D], values: Axes | None = None, *, stacked: bool = False
+) -> Figure:
     """Name the runs below the figure, and the two kinds of lines in the axes `values`."""
     if values is not None:
         kinds = [Line2D([], [], color="0.3", linestyle=style) for style in ("-", "--")]
@@ -111,9 +142,14 @@ def explain_lines(figure: Figure, runs: Mapping[str, Line2D], values: Axes | Non
             kinds, ["primal (what is minimised)", "dual (a bound on its minimum)"], edgecolor="none"
         )
     if runs:
-        place = {"loc": "outside lower center", "ncols": min(len(runs), 4), "frameon": False}
-        legend = figure.legend(runs.values(), map(str, runs), **place)
+        place = {
+            "loc": "outside lower center",
+            "ncols": min(len(runs), 2 if stacked else 4),
+            "frameon": False,
+        }
+        legend = figure.legend(runs.values(), (shortened(str(name), _LONGEST_NAME) for name in runs), **place)
         _plain(legend.get_texts())
+    return figure
 
 
 def log_scale(axes: Axes, curves: Iterable[Array]) -> None:
@@ -187,7 +223,7 @@ def plot_sequences(
     if any(side * side != images.shape[1] for images in X):
         raise ValueError(f"Images must be square and of one size; got {X[0].shape[1]} pixels.")
     longest = max(len(images) for images in X)
-    figure = new_figure(2 + 0.62 * longest, len(X) * (0.75 + 0.26 * (1 + len(predictions))) + 0.5)
+    figure = new_figure(1.5 + 0.56 * longest, len(X) * (0.68 + 0.24 * (1 + len(predictions))) + 0.5)
     figure.suptitle("What each model reads (boxed: wrong)")
     grid = figure.subplots(len(X), 1, squeeze=False)[:, 0]
     for i, axes in enumerate(grid):
@@ -244,7 +280,7 @@ def plot_transitions(transition_coef: Array, classes: Labels, path: str | Path |
     k = len(classes)
     if weights.shape != (k, k):
         raise ValueError(f"{k} classes have a {k} x {k} table of transitions; got the shape {weights.shape}.")
-    size = float(np.clip(0.5 * k, 4, 14))
+    size = float(np.clip(0.44 * k, 4, 14))
     figure = new_figure(size + 1.8, size + 0.8)
     axes = figure.subplots()
     limit = float(np.abs(weights).max(initial=0)) or 1.0

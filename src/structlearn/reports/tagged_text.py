@@ -6,10 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from structlearn.reports.page import Page
+from structlearn.reports.summaries import Summary, hues, lead
 from structlearn.reports.templates import render
 
 #: The tag of what is outside of all spans.
 OUTSIDE = "O"
+#: Words that a page shows at most of one sequence, and of all together: so it stays below some 10 MB.
+MOST_WORDS, MOST_WORDS_OF_ALL = 1000, 50_000
 
 
 class Why(NamedTuple):
@@ -28,21 +31,6 @@ class TaggedText(NamedTuple):
     tags: Sequence[str]
     gold: Sequence[str] | None = None
     why: Sequence[Why | None] = ()
-
-
-class Summary(NamedTuple):
-    """How right all sequences are.
-
-    counted : "spans" or "labels"
-    rows : name, precision, recall, F1, and numbers of gold, found and right ones
-    confusions : gold and predicted label, how often, and the share of all mistakes
-    """
-
-    counted: str
-    accuracy: str
-    n_tokens: int
-    rows: Sequence[Sequence[object]]
-    confusions: Sequence[Sequence[object]]
 
 
 class _Box(NamedTuple):
@@ -69,24 +57,37 @@ def tagged_page(
     summary : shown on top
     every : all sentences, whose tags have colours, where not all are shown
     """
-    shown = list(sentences)
-    every = shown if every is None else every
+    given = list(sentences)
+    shown = list(_within_bounds(given))
+    every = given if every is None else every
     judged = any(one.gold is not None for one in shown)
-    hues = _hues(tag for one in every for tag in (*one.tags, *(one.gold or ())))
-    order = "the worst first" if judged else "in their order"
-    some = len(every) > len(shown)
-    lead = f"{len(shown)} of {len(every)} are shown" if some else f"{len(shown)} sequences"
-    boxed = [list(_boxes(one, hues)) for one in shown]
+    colours = _hues(tag for one in every for tag in (*one.tags, *(one.gold or ())))
+    boxed = [(list(_boxes(_cut(one), colours)), len(one.words) - MOST_WORDS) for one in shown]
     return Page(
         title,
-        f"{lead}, {order}.",
+        lead(len(every), len(shown), "sequence", judged=judged),
         "tagged.html",
         judged=judged,
         summary=summary,
-        legend=[pair for pair in hues.items() if pair[0] != OUTSIDE],
+        legend=[(hue, kind) for kind, hue in colours.items() if kind != OUTSIDE],
         explained=any(why for one in shown for why in one.why),
-        sentences=list(zip(numbers or range(1, len(shown) + 1), boxed)),
+        sentences=[(number, *one) for number, one in zip(numbers or range(1, len(shown) + 1), boxed)],
     )
+
+
+def _within_bounds(sentences: Iterable[TaggedText]) -> Iterator[TaggedText]:
+    """The first of them, until there are words enough."""
+    n_words = 0
+    for one in sentences:
+        if n_words >= MOST_WORDS_OF_ALL:
+            return
+        n_words += min(len(one.words), MOST_WORDS)
+        yield one
+
+
+def _cut(one: TaggedText) -> TaggedText:
+    gold = None if one.gold is None else one.gold[:MOST_WORDS]
+    return TaggedText(one.words[:MOST_WORDS], one.tags[:MOST_WORDS], gold, one.why[:MOST_WORDS])
 
 
 def draw_tagged(one: TaggedText) -> str:
@@ -94,14 +95,14 @@ def draw_tagged(one: TaggedText) -> str:
     return render("tagged_text.html", boxes=_boxes(one, _hues(one.tags)))
 
 
-def _boxes(one: TaggedText, hues: Mapping[str, int]) -> Iterator[_Box]:
-    """Words of one span together, or single words; `hues` are colours by kind of tag."""
+def _boxes(one: TaggedText, colours: Mapping[str, int]) -> Iterator[_Box]:
+    """Words of one span together, or single words; `colours` are hues by kind of tag."""
     start = 0
     while start < len(one.words):
         end = start + 1
         while end < len(one.words) and _continues(one, end):
             end += 1
-        yield _box(one, start, end, hues)
+        yield _box(one, start, end, colours)
         start = end
 
 
@@ -112,7 +113,7 @@ def _continues(one: TaggedText, k: int) -> bool:
     return one.gold is None or (one.gold[k] == one.tags[k] and one.gold[k - 1] == one.tags[k - 1])
 
 
-def _box(one: TaggedText, start: int, end: int, hues: Mapping[str, int]) -> _Box:
+def _box(one: TaggedText, start: int, end: int, colours: Mapping[str, int]) -> _Box:
     words = " ".join(map(str, one.words[start:end]))
     tag = str(one.tags[start])
     right = tag if one.gold is None else str(one.gold[start])
@@ -122,7 +123,7 @@ def _box(one: TaggedText, start: int, end: int, hues: Mapping[str, int]) -> _Box
         return _Box(words, whys=whys)
     name = _kind(tag) if end > start + 1 else tag
     shown = name if right == tag else f"{name} [{right}]"
-    return _Box(words, shown, right != tag, hues.get(_kind(tag), 0), whys)
+    return _Box(words, shown, right != tag, colours.get(_kind(tag), 0), whys)
 
 
 def _kind(tag: str) -> str:
@@ -132,5 +133,4 @@ def _kind(tag: str) -> str:
 
 
 def _hues(tags: Iterable[str]) -> dict[str, int]:
-    kinds = sorted({_kind(tag) for tag in tags})
-    return {kind: round(360 * k / len(kinds)) for k, kind in enumerate(kinds)}
+    return hues({_kind(tag) for tag in tags})

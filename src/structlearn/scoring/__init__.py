@@ -3,17 +3,19 @@
 from structlearn.scoring.arcs.arcs import ArcScoring
 from structlearn.scoring.base import Scoring
 from structlearn.scoring.joint import JointScoring
-from structlearn.scoring.parts.graphs import GraphScoring
 from structlearn.scoring.parts.parts import PartScoring
 from structlearn.scoring.parts.sums import SumScoring
 from structlearn.scoring.rows.rows import RowScoring
 
 __all__ = [
     "ArcScoring",
-    "GraphScoring",
     "JointScoring",
     "PartScoring",
     "RowScoring",
     "Scoring",
     "SumScoring",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

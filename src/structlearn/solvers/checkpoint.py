@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from structlearn.core.memory import Memory
 from structlearn.problem.problem import Problem
 from structlearn.solvers.states import load_state, open_state, save_state
 from structlearn.storage.atomic import make_folder
@@ -55,13 +56,17 @@ class Checkpoint:
 
     def open(self, objective: Problem, solver: object, tol: float) -> Keeper:
         """What keeps the checkpoint of a run, and the folder from others until it is closed."""
+        return self.open_as(digest(objective, solver, tol), objective.memory)
+
+    def open_as(self, digest: str, memory: Memory | None = None) -> Keeper:
+        """As `open`, of a run of any kind, by a hash of all that shapes it."""
         lock = self._lock()
         try:
             if lock.held:  # nobody else is writing: these are of a run that was killed while it wrote
                 for fragment in Path(self.folder).glob(f".{NAME}.*.part"):
                     with suppress(OSError):
                         fragment.unlink()
-            return Keeper(self, objective, digest(objective, solver, tol), lock)
+            return Keeper(self, digest, memory, lock)
         except BaseException:
             lock.release()
             raise
@@ -69,7 +74,7 @@ class Checkpoint:
     def open_shared(self, objective: Problem, solver: object, tol: float) -> Keeper:
         """As `open`, for one who writes on behalf of a run with a lock of its own, and may be replaced."""
         make_folder(self.folder)
-        return Keeper(self, objective, digest(objective, solver, tol))
+        return Keeper(self, digest(objective, solver, tol), objective.memory)
 
     def check(self) -> None:
         """Refuse what cannot work: OSError; BlockingIOError for a folder that another run writes to."""
@@ -90,11 +95,11 @@ class Keeper:
     """Writes and reads the checkpoint of one run; use as a context."""
 
     def __init__(
-        self, checkpoint: Checkpoint, objective: Problem, digest: str, lock: FolderLock | None = None
+        self, checkpoint: Checkpoint, digest: str, memory: Memory | None, lock: FolderLock | None = None
     ) -> None:
         self.checkpoint = checkpoint
         self.lock = lock
-        self.memory = objective.memory
+        self.memory = memory
         self.digest = digest
         self.last = time.perf_counter()
         self.took = 0.0
@@ -143,11 +148,12 @@ def digest(objective: Problem, solver: object, tol: float) -> str:
     """A hash of the data and of all that shapes the iterates; budgets and the seed are not in it."""
     found = hashlib.blake2b(digest_size=16)
     for value in (solver, tol, *objective.content):
-        _update(found, value)
+        add_to_hash(found, value)
     return found.hexdigest()
 
 
-def _update(found: hashlib.blake2b, value: object) -> None:
+def add_to_hash(found: hashlib.blake2b, value: object) -> None:
+    """Add an array, a tuple, or what `repr` tells of a value."""
     if isinstance(value, np.ndarray):
         found.update(f"{value.dtype} {value.shape}".encode())
         for piece in pieces(np.ascontiguousarray(value)):
@@ -155,6 +161,6 @@ def _update(found: hashlib.blake2b, value: object) -> None:
     elif isinstance(value, tuple):
         found.update(type(value).__name__.encode())
         for one in value:
-            _update(found, one)
+            add_to_hash(found, one)
     else:
         found.update(_ADDRESS.sub("", repr(value)).encode())

@@ -1,4 +1,4 @@
-"""A stopwatch for training: seconds by the clock, without those in which kernels were compiled."""
+"""A stopwatch for training: seconds by the clock, without those in which kernels were compiled or loaded."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import time
 
 from numba.core import event
 
+from structlearn.core.dispatchers import GETTING_READY
+
 
 class _Compilations(event.Listener):
-    """Seconds that this process has spent compiling; a compilation may start others."""
+    """Seconds that this process has spent getting kernels; a compilation may start others."""
 
     def __init__(self) -> None:
         self.total = 0.0
@@ -31,7 +33,8 @@ class _Compilations(event.Listener):
 
 
 _COMPILATIONS = _Compilations()
-event.register("numba:compile", _COMPILATIONS)
+for _kind in ("numba:compile", GETTING_READY):
+    event.register(_kind, _COMPILATIONS)
 
 
 class Stopwatch:

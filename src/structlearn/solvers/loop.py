@@ -17,7 +17,7 @@ from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.clock import Stopwatch
 from structlearn.solvers.needs import check_needs
 from structlearn.solvers.refutation import refutation
-from structlearn.solvers.solution import Certificate, DualPoint, History, Row, Solution
+from structlearn.solvers.solution import INTERRUPTED, Certificate, DualPoint, History, Row, Solution
 from structlearn.solvers.solver import Candidate, Kind, Progress, Solver, State
 from structlearn.solvers.states import check_saved, check_weights, refusing
 
@@ -161,16 +161,16 @@ class _Run(Generic[Kind, State]):
         return state
 
     def passes(self, state: State) -> float:
-        return self.solver.progress(state).oracle_calls / self.objective.n_active
+        return state.oracle_calls / self.objective.n_active
 
     def due(self, state: State) -> bool:
         """Evaluate at whole passes: at the first, later every tenth of the way, and when near tol."""
-        progress = self.solver.progress(state)
         passes = self.passes(state)
-        if progress.pending or (passes < int(self.next_check) + 1 and not _is_whole(passes)):
+        if passes < int(self.next_check) + 1 and not _is_whole(passes):
             return False
+        progress = self.solver.progress(state)
         near = progress.estimate <= 3 * self.stopping.tol
-        return passes >= self.next_check or (near and _is_whole(passes))
+        return not progress.pending and (passes >= self.next_check or (near and _is_whole(passes)))
 
     def certify(self, state: State) -> None:
         """Evaluate the state, add a row to the history, and show it to the callback."""
@@ -251,7 +251,7 @@ class _Run(Generic[Kind, State]):
         return best._replace(rounding=best.rounding - best.gap)
 
     def _row(self, state: State, best: Best) -> Row:
-        oracle_calls = self.solver.progress(state).oracle_calls
+        oracle_calls = state.oracle_calls
         bound, gap = (best.bound, best.gap) if self.solver.certifies else (best.dual.value, best.primal)
         seconds = self.clock.seconds
         return Row(len(self.history), self.passes(state), oracle_calls, seconds, best.primal, bound, gap)
@@ -301,7 +301,7 @@ class _Run(Generic[Kind, State]):
             self.history.lower(last.dual)
         finished = self.solver.progress(state).finished
         if self.interrupted:
-            status = f"Interrupted with gap {last.gap:.3g}: this is the best model so far."
+            status = f"{INTERRUPTED} with gap {last.gap:.3g}: this is the best model so far."
         else:
             status = self.reason(state) or f"Stopped with gap {last.gap:.3g}: raise max_passes or tol."
         converged = last.gap <= self.stopping.tol if self.solver.certifies else bool(finished)

@@ -6,12 +6,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from math import log
+from math import isfinite, log
 from typing import TYPE_CHECKING
 
 from structlearn.core.compilation import announced
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.progress import Progress
 
     from structlearn.core.contract import Array
@@ -92,39 +93,72 @@ def counted(task: str, total: int) -> Iterator[Callable[[], object]]:
 
 
 class _Bar:
-    """How much of the way from the first gap to tol is done, on a logarithmic scale."""
+    """How much of the way from the first gap to tol is done, on a logarithmic scale.
+
+    Between two evaluations, which get rarer, it goes on as fast as between the last two, at most half of the
+    way that is left.
+    """
 
     def __init__(self, stopping: Stopping) -> None:
         self.stopping = stopping
         self.first = 0.0
+        self.done = 0.0
+        self.speed = 0.0
+        self.told = time.perf_counter()
         self.bar: Progress | None = None
 
     def update(self, row: Row) -> None:
-        self.first = max(self.first, row.gap)
+        if isfinite(row.gap):
+            self.first = max(self.first, row.gap)
+        done, now = self._done(row), time.perf_counter()
+        self.speed = max(done - self.done, 0.0) / max(now - self.told, 1e-9)
+        self.done, self.told = done, now
         if row.seconds < SECONDS_WITHOUT_BAR:
             return
         if self.bar is None:
-            self.bar = _open_bar("training", 1.0, of_gap=True)
-        gap, passes = f"{row.gap:.2g}", f"{row.passes:.0f}"
-        self.bar.update(self.bar.task_ids[0], completed=self._done(row), gap=gap, passes=passes)
+            self.bar = _open_bar("training", 1.0, says=_said(row), moves=self.reached)
+        self.bar.update(self.bar.task_ids[0], completed=done, says=_said(row))
+
+    def reached(self) -> float:
+        """How much is done by now."""
+        ahead = self.speed * (time.perf_counter() - self.told)
+        return self.done + min(ahead, (1.0 - self.done) / 2)
 
     def _done(self, row: Row) -> float:
-        tol = max(self.stopping.tol, 1e-12)
-        by_gap = log(self.first / max(row.gap, tol)) / log(self.first / tol) if self.first > tol else 1.0
-        return max(by_gap, row.passes / self.stopping.max_passes)
+        tol, by_gap = max(self.stopping.tol, 1e-12), 0.0
+        if isfinite(row.gap):
+            by_gap = log(self.first / max(row.gap, tol)) / log(self.first / tol) if self.first > tol else 1.0
+        return min(max(by_gap, row.passes / self.stopping.max_passes), 1.0)
 
 
-def _open_bar(task: str, total: float, *, of_gap: bool = False) -> Progress:
-    """A bar that ends with the gap and the passes of a run, or with how many steps are done."""
+def _said(row: Row) -> str:
+    """The gap, where the solver knows one, and the passes."""
+    gap = f"gap {row.gap:.2g}, " if isfinite(row.gap) else ""
+    return f"{gap}pass {row.passes:.0f}"
+
+
+def _open_bar(
+    task: str, total: float, *, says: str = "", moves: Callable[[], float] | None = None
+) -> Progress:
+    """A bar that ends with what a run `says`, or with how many steps are done.
+
+    Where it `moves` by itself, that is asked whenever it is drawn.
+    """
     from rich import progress as rich
     from rich.console import Console
 
+    class Moving(rich.Progress):
+        def get_renderables(self) -> Iterator[RenderableType]:
+            if moves is not None:
+                for one in self.tasks:
+                    one.completed = moves()
+            yield from super().get_renderables()
+
     ends: tuple[rich.ProgressColumn, ...] = rich.MofNCompleteColumn(), rich.TimeRemainingColumn()
-    if of_gap:
-        gap = rich.TextColumn("gap {task.fields[gap]}, pass {task.fields[passes]}")
-        ends = gap, rich.TimeElapsedColumn()
+    if says:
+        ends = rich.TextColumn("{task.fields[says]}"), rich.TimeElapsedColumn()
     columns = rich.TextColumn(task), rich.BarColumn(), *ends
-    bar = rich.Progress(*columns, console=Console(stderr=True), transient=True)
+    bar = Moving(*columns, console=Console(stderr=True), transient=True)
+    bar.add_task(task, total=total, says=says)
     bar.start()
-    bar.add_task(task, total=total, gap="", passes="")
     return bar

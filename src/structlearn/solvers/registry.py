@@ -96,7 +96,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
     [
         SolverEntry(
             *("bcfw", "structlearn.solvers.options:block_frank_wolfe", (HINGE,)),
-            default="the hinge on rows, and on clusters",
+            default="the hinge on clusters, and on rows that do not overlap",
             when="one of several classes; clusters; options of its own",
             step="one oracle call an example, then steps among the vertices seen so far; exact step lengths",
             options={**_BLOCKS, **_ACTIVE_SETS},
@@ -115,7 +115,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
         SolverEntry(
             *("stochastic-extragradient", "structlearn.solvers:StochasticExtragradient", (HINGE, SMOOTH)),
             short="seg",
-            default="structures",
+            default="structures, and the hinge on rows that overlap",
             when="nearly always: fewer passes than bcfw and sdca, far fewer at a small `regularization`; "
             "[more](extragradient.md)",
             step="as bcfw and sdca, at weights that follow those of z and are extrapolated",

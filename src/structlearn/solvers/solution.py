@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from structlearn.problem.objective import Objective
 
 
+#: How the status of a run that Ctrl-C ended begins.
+INTERRUPTED = "Interrupted"
+
+
 class Row(NamedTuple):
     """One evaluation of the certificate during training."""
 
@@ -143,6 +147,11 @@ class Certificate:
     converged: bool = True
     rounding: float = 0.0
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the run."""
+        return self.status.startswith(INTERRUPTED)
+
     def as_dict(self) -> dict[str, float | str]:
         return asdict(self)
 
@@ -150,9 +159,10 @@ class Certificate:
         return "\n".join(f"{name}: {_plain(value)}" for name, value in self.as_dict().items())
 
     def _repr_html_(self) -> str:
-        """A table, for notebooks."""
+        """A table, for notebooks, in their colours."""
+        left = 'style="text-align: left; white-space: normal"'
         rows = (
-            f"<tr><th>{name}</th><td>{escape(_plain(value))}</td></tr>"
+            f'<tr><th scope="row" {left}>{name}</th><td {left}>{escape(_plain(value))}</td></tr>'
             for name, value in self.as_dict().items()
         )
         return f"<table>{''.join(rows)}</table>"

@@ -148,7 +148,10 @@ def _read_header(path: Path) -> dict:
         for name, entry in header["arrays"].items():
             check_form(entry, _ENTRY, f"the array {name!a}")
     except FileNotFoundError:
-        raise DataError(f"{path} is no packed data: it has no {HEADER}.") from None
+        raise DataError(
+            f"{path} is no packed data: it has no {HEADER}; give a file, or a folder that `structlearn data "
+            "pack` wrote."
+        ) from None
     except ValueError as error:
         raise DataError(f"{path / HEADER} is damaged: {error}.") from None
     if header.pop("sha256") != _hash_of_header(header) or not header["arrays"]:

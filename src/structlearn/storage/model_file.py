@@ -23,10 +23,12 @@ from structlearn.storage.tensors import TensorEntry, TensorFile, write_tensors
 FORMAT = "structlearn-model"
 #: Since 2, arrays may be written compactly (see `compact`); since 3, all of a file is hashed; since 4, rows
 #: of features may be mapped; since 5, features may have names; since 6, probabilities may be calibrated;
-#: since 7, models may be inside a model; since 8, tokens may have arrays beside them. A file without any of
-#: these is written as 3, for versions that read no more.
-VERSION = 8
-_WITHOUT_ARRAYS = 7
+#: since 7, models may be inside a model; since 8, tokens may have arrays beside them; since 9, rows may be
+#: those of a table. A file without any of these is written as 3, for versions that read no more.
+VERSION = 9
+_WITHOUT_TABLES, _WITHOUT_ARRAYS = 8, 7
+#: Transformers that version 9 has brought.
+_OF_TABLES = {"ColumnTransformer", "FunctionTransformer", "OneHotEncoder", "SimpleImputer"}
 _WITHOUT_MODELS, _WITHOUT_TEMPERATURE, _WITHOUT_NAMES, _WITHOUT_MAP = 6, 5, 4, 3
 #: How deep models may lie in models.
 _DEEPEST = 4
@@ -75,8 +77,10 @@ def write_model(path: str | Path, header: Mapping[str, object], tensors: Mapping
 
 
 def _least_version(header: Mapping[str, Any]) -> int:
-    if header["notes"].get("arrays") or header.get("features", {}).get("n_arrays"):
+    if any(step["name"] in _OF_TABLES for step in header.get("row_map", ())):
         return VERSION
+    if header["notes"].get("arrays") or header.get("features", {}).get("n_arrays"):
+        return _WITHOUT_TABLES
     if "bundled" in header:
         return _WITHOUT_ARRAYS
     if "temperature_" in header["fitted"]:
@@ -97,6 +101,8 @@ class ModelFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        if self.path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder, not a model file.")
         if not self.path.is_file():
             raise FileNotFoundError(f"Model file {path} does not exist.")
         self._file = TensorFile(self.path, noun="structlearn model")

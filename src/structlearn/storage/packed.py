@@ -1,6 +1,6 @@
 """Packed training data: a folder of arrays that training reads in place, however large (see `folder`).
 
-Five kinds. The features are `features`, or `data`, `indices` and `indptr` of a CSR matrix:
+Seven kinds. The features are `features`, or `data`, `indices` and `indptr` of a CSR matrix:
 
     classes     a row an example       codes (n,): positions in the header's classes
     sets        a row an example       codes, end to end; starts (n + 1,)
@@ -8,31 +8,36 @@ Five kinds. The features are `features`, or `data`, `indices` and `indptr` of a 
     chain       a row a position       starts (n + 1,): first rows; codes: a label a row
     matching    a row a pair of nodes  starts (n + 1,): first rows; shapes (n, 2); links (k, 2), row and
                                        column; link_starts (n + 1,)
+    graph       a row a node           starts (n + 1,); codes: -1 where it is not known; edges (E, 2), nodes
+                                       counted in each graph; edge_starts (n + 1,); perhaps edge_features
+                                       (E, k), and types: positions in the header's types
+    grid        a row a pixel          starts (n + 1,); shapes (n, 2) or, of volumes, (n, 3); codes, as above
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from structlearn.core.wording import plain
 from structlearn.storage.errors import DataError
-from structlearn.storage.folder import read_folder
+from structlearn.storage.folder import HEADER, read_folder
+from structlearn.storage.lazy_list import LazyList
 from structlearn.storage.packed_checks import check_packed
+from structlearn.storage.packed_graphs import PackedGraphs, PackedNodeLabels
 
 FORMAT = "structlearn-packed"
 VERSION = 1
 #: what the names of arrays begin with that are kept for an application
 KEPT = "kept-"
-KINDS = ("classes", "sets", "numbers", "chain", "matching")
+KINDS = ("classes", "sets", "numbers", "chain", "matching", "graph", "grid")
 
-Item = TypeVar("Item")
 #: Rows of features.
 Matrix: TypeAlias = "np.ndarray | sparse.csr_matrix"
 
@@ -44,8 +49,8 @@ class Packed:
     Attributes
     ----------
     kind : one of `KINDS`
-    X : ndarray or CSR matrix of mapped arrays, or `PackedExamples`
-    y : ndarray, list of tuples, or `PackedLabels`, `PackedLinks`
+    X : ndarray or CSR matrix of mapped arrays, or `PackedExamples`, `PackedGraphs`
+    y : ndarray, list of tuples, or `PackedLabels`, `PackedLinks`, `PackedNodeLabels`
     notes, texts, arrays : what an application keeps beside them
     classes : ndarray of all labels, sorted; empty where there are none
     """
@@ -62,31 +67,13 @@ class Packed:
         return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
 
 
-class _Lazy(Sequence[Item]):
-    """A list whose items are made when they are asked for."""
-
-    @overload
-    def __getitem__(self, key: int) -> Item: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[Item]: ...
-    def __getitem__(self, key: int | slice) -> Item | list[Item]:
-        if isinstance(key, slice):
-            return [self._item(i) for i in range(*key.indices(len(self)))]
-        if not -len(self) <= key < len(self):
-            raise IndexError(key)
-        return self._item(key % len(self))
-
-    def _item(self, i: int) -> Item:
-        raise NotImplementedError
-
-
-class PackedExamples(_Lazy[Matrix]):
+class PackedExamples(LazyList[Matrix]):
     """Feature arrays of examples with several rows each: `rows` are all of them, in one matrix.
 
     Attributes
     ----------
     rows : ndarray or CSR matrix of shape (n_rows, d)
-    shapes : ndarray of shape (n, 1) for sequences, (n, 2) for pairs of sides
+    shapes : ndarray of shape (n, 1) for sequences, (n, 2) for pairs of sides and images, (n, 3) for volumes
     """
 
     def __init__(self, rows: Matrix, starts: np.ndarray, shapes: np.ndarray) -> None:
@@ -100,7 +87,7 @@ class PackedExamples(_Lazy[Matrix]):
         return rows if self.shapes.shape[1] == 1 else rows.reshape(*self.shapes[i], -1)
 
 
-class PackedLabels(_Lazy[np.ndarray]):
+class PackedLabels(LazyList[np.ndarray]):
     """Label sequences, as positions in the sorted `classes`.
 
     Attributes
@@ -124,7 +111,7 @@ class PackedLabels(_Lazy[np.ndarray]):
         return self.classes[self.codes[self.starts[i] : self.starts[i + 1]]]
 
 
-class PackedLinks(_Lazy[np.ndarray]):
+class PackedLinks(LazyList[np.ndarray]):
     """Matchings: (m, n) tables of 0 and 1 or, where they were packed as such, vectors of column numbers."""
 
     def __init__(self, links: np.ndarray, starts: np.ndarray, shapes: np.ndarray, *, vectors: bool) -> None:
@@ -142,6 +129,11 @@ class PackedLinks(_Lazy[np.ndarray]):
         table = np.zeros(self.shapes[i], dtype=np.int64)
         table[row, column] = 1
         return table
+
+
+def is_packed(path: str | Path) -> bool:
+    """Whether a folder claims to be packed data."""
+    return (Path(path) / HEADER).is_file()
 
 
 def open_packed(path: str | Path, *, verify: bool = True) -> Packed:
@@ -188,6 +180,22 @@ def _contents(header: dict, arrays: Mapping[str, np.ndarray]) -> tuple[Any, Any]
     if kind == "chain":
         y = PackedLabels(arrays["codes"], starts, classes)
         return PackedExamples(rows, starts, y.lengths[:, None]), y
+    if kind == "graph":
+        graphs = _graphs(rows, header, arrays)
+        return graphs, PackedNodeLabels(arrays["codes"], starts, classes, graphs.shapes)
     shapes = arrays["shapes"]
+    if kind == "grid":
+        labels = PackedNodeLabels(arrays["codes"], starts, classes, shapes)
+        return PackedExamples(rows, starts, shapes), labels
     links = PackedLinks(arrays["links"], arrays["link_starts"], shapes, vectors=header["vectors"])
     return PackedExamples(rows, starts, shapes), links
+
+
+def _graphs(rows: np.ndarray, header: dict, arrays: Mapping[str, np.ndarray]) -> PackedGraphs:
+    names = header.get("types")
+    return PackedGraphs(
+        *(rows, arrays["starts"], arrays["edges"], arrays["edge_starts"]),
+        edge_features=arrays.get("edge_features"),
+        types=arrays.get("types"),
+        type_names=None if names is None else np.array(names),
+    )

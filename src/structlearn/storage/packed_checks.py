@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from structlearn.storage.packed_graphs import UNKNOWN, check_edges
 from structlearn.storage.schema import check_form, count
 
 #: Rows that are looked at at once.
@@ -19,12 +20,13 @@ def _label(value: object) -> bool:
 
 
 _HEADER = {
-    "kind": Literal["classes", "sets", "numbers", "chain", "matching"],
+    "kind": Literal["classes", "sets", "numbers", "chain", "matching", "graph", "grid"],
     "n_features": count,
     "classes": [_label],
     "vectors": bool,
     "notes": dict[str, object],
     "texts": dict[str, list[str]],
+    "types?": [_label],
 }
 
 
@@ -49,8 +51,15 @@ def check_packed(header: dict, arrays: Mapping[str, np.ndarray], *, contents: bo
     elif kind == "chain":
         found.check_codes(n_rows, n_classes)
         found.check_starts("starts", len(found["starts"]) - 1, n_rows)
-    else:
+    elif kind == "matching":
         found.check_matchings(n_rows)
+    else:
+        found.check_codes(n_rows, n_classes, least=UNKNOWN)
+        found.check_starts("starts", len(found["starts"]) - 1, n_rows)
+        if kind == "grid":
+            found.check_images(n_rows)
+        else:
+            found.check_graphs(n_rows, header.get("types"))
 
 
 class _Arrays:
@@ -75,8 +84,8 @@ class _Arrays:
         if starts[0] != 0 or starts[-1] != end or (starts[1:] < starts[:-1]).any():
             raise ValueError(f"{name} do not rise from 0 to {end}")
 
-    def check_range(self, name: str, end: int) -> None:
-        if any(piece.min() < 0 or piece.max() >= end for piece in self._pieces(name)):
+    def check_range(self, name: str, end: int, least: int = 0) -> None:
+        if any(piece.min() < least or piece.max() >= end for piece in self._pieces(name)):
             raise ValueError(f"{name} are out of range")
 
     def check_finite(self, name: str) -> None:
@@ -88,9 +97,9 @@ class _Arrays:
         values = self[name]
         return (values[at : at + _ROWS] for at in range(0, len(values) if self.contents else 0, _ROWS))
 
-    def check_codes(self, size: int, n_classes: int) -> None:
+    def check_codes(self, size: int, n_classes: int, least: int = 0) -> None:
         self.check("codes", "i", size)
-        self.check_range("codes", n_classes)
+        self.check_range("codes", n_classes, least)
 
     def check_features(self, n_features: int) -> int:
         """The rows of features; how many there are."""
@@ -114,10 +123,36 @@ class _Arrays:
         self.check_starts("starts", n, n_rows)
         self.check_starts("link_starts", n, n_links)
         shapes, links = self["shapes"], self["links"]
-        if n and (shapes.min() < 0 or shapes.max() > n_rows):
-            raise ValueError("shapes are out of range")
-        if (shapes.prod(axis=1) != np.diff(self["starts"])).any():
-            raise ValueError("shapes do not fit starts")
+        self.check_products(n_rows)
         sides = np.repeat(shapes, np.diff(self["link_starts"]), axis=0)
         if self.contents and ((links < 0) | (links >= sides)).any():
             raise ValueError("links are out of range")
+
+    def check_products(self, n_rows: int) -> None:
+        """Shapes of as many rows as examples have."""
+        shapes = self["shapes"]
+        if len(shapes) and (shapes.min() < 0 or shapes.max() > n_rows):
+            raise ValueError("shapes are out of range")
+        if (shapes.prod(axis=1) != np.diff(self["starts"])).any():
+            raise ValueError("shapes do not fit starts")
+
+    def check_images(self, n_rows: int) -> None:
+        axes = 3 if self["shapes"].ndim == 2 and self["shapes"].shape[1] == 3 else 2
+        self.check("shapes", "i", len(self["starts"]) - 1, axes)
+        self.check_products(n_rows)
+
+    def check_graphs(self, n_rows: int, types: list | None) -> None:
+        n, n_edges = len(self["starts"]) - 1, len(self["edges"])
+        self.check("edges", "i", n_edges, 2)
+        self.check_starts("edge_starts", n, n_edges)
+        if "edge_features" in self.arrays:
+            self.check("edge_features", "f", n_edges, self["edge_features"].shape[-1])
+            self.check_finite("edge_features")
+        if (types is not None) != ("types" in self.arrays):
+            raise ValueError("types and their names go together")
+        if types is not None:
+            self.check("types", "i", n_rows)
+            self.check_range("types", len(types))
+        if self.contents:
+            sizes = np.repeat(np.diff(self["starts"]), np.diff(self["edge_starts"]))
+            check_edges(self["edges"], sizes, "the data")

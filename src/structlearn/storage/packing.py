@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +13,7 @@ from scipy import sparse
 from structlearn.storage.errors import DataError
 from structlearn.storage.folder import FolderWriter
 from structlearn.storage.packed import FORMAT, KEPT, KINDS, VERSION, Matrix
+from structlearn.storage.packed_graphs import UNKNOWN, graph_batch, is_known
 
 
 class PackedWriter:
@@ -22,7 +23,7 @@ class PackedWriter:
     ----------
     path : path
         Folder to make.
-    kind : {"classes", "sets", "numbers", "chain", "matching"}
+    kind : {"classes", "sets", "numbers", "chain", "matching", "graph", "grid"}
     notes, texts, arrays : what to keep beside the data: JSON, and lists of strings and arrays by name
     classes : all labels, where some may not occur
 
@@ -51,6 +52,8 @@ class PackedWriter:
         self._folder = FolderWriter(path)
         known = [] if classes is None else np.asarray(classes).tolist()
         self._codes: dict[Any, int] = {label: code for code, label in enumerate(known)}
+        self._types: dict[Any, int] = {}
+        self._has: tuple[bool, bool] | None = None
         self._ends: dict[str, int] = {}
         self._n_features: int | None = None
         self._sparse = self._vectors = False
@@ -109,6 +112,45 @@ class PackedWriter:
         self._folder.append("links", np.concatenate(links).astype(np.int32))
         self._starts("link_starts", np.array([len(one) for one in links]))
 
+    def _append_graph(self, X: Sequence[tuple], y: Sequence[ArrayLike]) -> None:
+        """Nodes and edges of all graphs, end to end; edge features are of the type of the node features."""
+        found = graph_batch(X)
+        self._nodes(found.nodes, found.n_nodes, y)
+        self._folder.append("edges", found.edges)
+        self._starts("edge_starts", found.n_edges)
+        has = found.edge_features is not None, found.types is not None
+        if self._has not in (None, has):
+            raise ValueError("Edge features and node types are given in all batches, or in none.")
+        self._has = has
+        if found.edge_features is not None:
+            self._finite("edge_features", found.edge_features.astype(_kind(found.nodes), copy=False))
+        if found.types is not None:
+            self._folder.append("types", _numbered(found.types, self._types))
+
+    def _append_grid(self, X: Sequence[np.ndarray], y: Sequence[ArrayLike]) -> None:
+        images = [np.asarray(one) for one in X]
+        shapes = np.array([one.shape[:-1] for one in images], dtype=np.int64)
+        self._nodes(
+            np.concatenate([one.reshape(-1, one.shape[-1]) for one in images]), shapes.prod(axis=1), y
+        )
+        self._folder.append("shapes", shapes)
+
+    def _nodes(self, rows: np.ndarray, lengths: np.ndarray, y: Sequence[ArrayLike]) -> None:
+        """Features and labels of nodes, of which some may not be known."""
+        labels = [np.asarray(one).ravel() for one in y]
+        odd = np.flatnonzero(lengths != [one.size for one in labels])
+        if odd.size:
+            i = odd[0]
+            raise ValueError(f"Example {i} of a batch has {lengths[i]} nodes but {labels[i].size} labels.")
+        self._rows(rows)
+        self._starts("starts", lengths)
+        known = [is_known(one) for one in labels]
+        codes = np.full(len(rows), UNKNOWN, dtype=np.int32)
+        there = [label for one, mask in zip(labels, known) for label in one[mask].tolist()]
+        _check_one_kind(there)
+        codes[np.concatenate(known)] = self._coded(np.array(there))
+        self._folder.append("codes", codes)
+
     # ---- columns -----------------------------------------------------------------------------------
 
     def _rows(self, X: Matrix) -> None:
@@ -117,7 +159,7 @@ class PackedWriter:
             self._n_features, self._sparse = X.shape[1], sparse.issparse(X)
         if X.shape[1] != self._n_features or sparse.issparse(X) != self._sparse:
             raise ValueError("All batches have the same number of features, and are all dense or all sparse.")
-        kind = np.float32 if X.dtype == np.float32 else np.float64
+        kind = _kind(X)
         if not self._sparse:
             self._finite("features", np.asarray(X).astype(kind, copy=False))
             return
@@ -143,20 +185,18 @@ class PackedWriter:
 
     def _coded(self, labels: np.ndarray) -> np.ndarray:
         """Labels by the order in which they were first seen; `_finish` sorts them."""
-        classes, inverse = np.unique(labels, return_inverse=True)
-        numbers = [self._codes.setdefault(label, len(self._codes)) for label in classes.tolist()]
-        return np.array(numbers, dtype=np.int32)[inverse]
+        return _numbered(labels, self._codes)
 
     def _finish(self) -> None:
         if self._n_features is None:
             raise DataError("There is nothing to pack: no example was given.")
-        if len({isinstance(label, str) for label in self._codes}) > 1:
-            raise DataError("Labels are strings or numbers, not both.")
+        _check_one_kind(self._codes)
+        _check_one_kind(self._types)
         classes = sorted(self._codes)
         if classes:
             place = np.empty(len(classes), dtype=np.int32)
             place[[self._codes[label] for label in classes]] = np.arange(len(classes))
-            self._folder.rewrite("codes", lambda codes: place[codes])
+            self._folder.rewrite("codes", lambda codes: np.where(codes < 0, codes, place[codes]))
         for name, array in self._kept.items():
             self._folder.append(f"{KEPT}{name}", array)
         self._folder.finish(
@@ -167,6 +207,7 @@ class PackedWriter:
                 "n_features": self._n_features,
                 "classes": classes,
                 "vectors": self._vectors,
+                **({"types": list(self._types)} if self._types else {}),
                 **self.header,
             }
         )
@@ -195,6 +236,23 @@ def _stacked(X: Sequence[Matrix]) -> Matrix:
     if any(sparse.issparse(one) for one in X):
         return sparse.vstack([sparse.csr_matrix(one) for one in X], format="csr")
     return np.concatenate([np.asarray(one) for one in X])
+
+
+def _kind(X: Matrix) -> type[np.floating]:
+    """float32 stays, everything else becomes float64."""
+    return np.float32 if X.dtype == np.float32 else np.float64
+
+
+def _numbered(labels: np.ndarray, numbers: dict[Any, int]) -> np.ndarray:
+    """Numbers of labels; those that are new get the next ones."""
+    found, inverse = np.unique(labels, return_inverse=True)
+    own = [numbers.setdefault(label, len(numbers)) for label in found.tolist()]
+    return np.array(own, dtype=np.int32)[inverse]
+
+
+def _check_one_kind(labels: Iterable[object]) -> None:
+    if len({isinstance(label, str) for label in labels}) > 1:
+        raise DataError("Labels are strings or numbers, not both.")
 
 
 def _links(matching: np.ndarray) -> np.ndarray:

@@ -31,3 +31,7 @@ __all__ = [
     "Structure",
     "as_structure",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -57,6 +57,7 @@ def test_features_are_what_their_names_say(rule):
     a = tables.agreement()
     np.testing.assert_allclose(x["constant"], STRONG)
     np.testing.assert_allclose(x["agreement"], STRONG * a, rtol=1e-5)
+    np.testing.assert_allclose(x["mean"], STRONG * (tables.forward + tables.reverse) / 2, rtol=1e-5)
     np.testing.assert_allclose(x["larger"], np.maximum(tables.forward, tables.reverse), rtol=1e-5)
     np.testing.assert_allclose(x["forward_null"], np.tile(tables.forward_null, (4, 1)), rtol=1e-5)
     np.testing.assert_allclose(x["backward_null"].T, np.tile(tables.reverse_null, (4, 1)), rtol=1e-5)
@@ -72,10 +73,10 @@ def test_features_are_what_their_names_say(rule):
     assert x["likeness"][1, 1] == pytest.approx(1 / 6)  # "o" of house and maison, or "s"
 
 
-def test_without_gold_links_are_where_both_directions_agree(rule, pairs):
+def test_without_gold_links_are_where_the_mean_is_above_a_half(rule, pairs):
     bitext = rule.statistics_.encode(pairs)
     tables = by_pair(bitext, rule.statistics_.posteriors(bitext))
-    assert rule.predict(pairs) == [table_links(one.agreement() > 0.5) for one in tables]
+    assert rule.predict(pairs) == [table_links(one.mean() > 0.5) for one in tables]
     assert rule.certificate_ is None
     scores = rule.predict_scores(pairs[:3])
     assert min(value for one in scores for value in one.values()) > 0.4
@@ -215,6 +216,13 @@ def test_vectors_add_cosines(rule, pairs, links, tmp_path):
     for i, j in np.ndindex(cosine.shape):
         others = [0, *np.delete(cosine[i], j), *np.delete(cosine[:, j], i)]
         assert features[i, j, k + 1] == (cosine[i, j] > max(others))
+    around = [
+        unit_rows(
+            np.stack([side[max(0, i - 3) : i].sum(0) + side[i + 1 : i + 4].sum(0) for i in range(len(side))])
+        )
+        for side in (vectors[0].of(source), vectors[1].of(target))
+    ]
+    np.testing.assert_allclose(features[:, :, k + 2], around[0] @ around[1].T, atol=1e-5)
     found.save(tmp_path / "m.st")
     assert Aligner.load(tmp_path / "m.st").predict(pairs) == found.predict(pairs)
     other = WordVectors(vectors[1].words, vectors[1].matrix[:, :3])
@@ -315,7 +323,9 @@ def entry(name, place, value):
             lambda header, tensors: tensors.update({"gold.pair.rows": np.array([10**8] * 3)}),
             "gold links say of the pair",
         ),
-        (table("forward.jumps", np.ones(40)), "forward.jumps must have 41 entries"),
+        (table("forward.jumps", np.ones(40)), "a table of jumps must have 41 entries a row"),
+        (table("reverse.visits", np.ones(1)), "visits do not fit its jumps"),
+        (entry("reverse.classes", 0, 10**6), "classes of words do not fit its jumps"),
         (table("lexicon.together", np.zeros((2, 2))), "lexicon.together must have"),
         (table("source.words", np.frombuffer(b'["a", 3]', dtype=np.uint8)), "words of the source"),
         (lambda header, tensors: tensors.pop("statistics.target.counts"), "it lacks the table target.counts"),
@@ -372,9 +382,10 @@ def test_context_of_copies():
     """The house the garden, la maison la porte."""
     source, target = (SpelledWords(np.array(w), np.array([0, 4]), None) for w in ([0, 1, 0, 2], [0, 1, 0, 3]))
     a = np.random.default_rng(0).random((4, 4))
-    out = np.empty((16, 5))
-    fill_context(source._replace(spellings=0), target._replace(spellings=0), a.ravel(), out)
-    x = out.reshape(4, 4, 5)
+    out = np.empty((16, 8))
+    mean = np.random.default_rng(1).random((4, 4))
+    fill_context(source._replace(spellings=0), target._replace(spellings=0), a.ravel(), mean.ravel(), out)
+    x = out.reshape(4, 4, 8)
     support = np.zeros((4, 4))
     for i, j, k, l in np.ndindex(4, 4, 4, 4):
         if k != i and l != j:
@@ -384,20 +395,32 @@ def test_context_of_copies():
     assert x[1, 0, 2] == pytest.approx(support[1, 0] - support[1, 2])  # the other "la"
     assert x[1, 1, 1] == x[1, 1, 2] == 0
     np.testing.assert_allclose(x[..., 3], np.minimum(a.sum(axis=1, keepdims=True) - a, 2))
+    repeated = np.ones((4, 4), dtype=bool)
+    repeated[np.ix_([1, 3], [1, 3])] = False
+    np.testing.assert_array_equal(x[..., 5], repeated)
+    np.testing.assert_array_equal(x[..., 7], np.where(repeated, mean, 0))
+    assert x[0, 0, 6] == x[2, 2, 6] == x[0, 1, 6] == 1  # the first copies, the second ones
+    assert x[0, 2, 6] == x[2, 0, 6] == x[2, 1, 6] == 0
 
 
 def test_files_of_before_have_fewer_features(aligner, pairs, tmp_path):
-    """A model without what gold links say of words predicts by the features that it has."""
+    """A model of before the mean, of gold words and of jumps by classes predicts by what it has."""
     aligner.save(tmp_path / "model.st")
     n = len(feature_names())
 
     def older(header, tensors):
-        header["fitted"]["feature_names_"] = feature_names()
-        tensors["weights"] = tensors["weights"][:n]
+        header["fitted"]["feature_names_"] = feature_names()[: n - 1]
+        tensors["weights"] = tensors["weights"][: n - 1]
+        for name in ("statistics.forward", "statistics.reverse"):
+            tensors[f"{name}.jumps"] = tensors[f"{name}.jumps"][-2].copy()
+            del tensors[f"{name}.visits"], tensors[f"{name}.classes"]
         for name in [name for name in tensors if name.startswith("gold.")]:
             del tensors[name]
 
     rewrite(tmp_path / "model.st", older)
     found = Aligner.load(tmp_path / "model.st")
     assert found.features(pairs[:1]).F.shape[1] == n
+    np.testing.assert_array_equal(found.weights_, [*aligner.weights_[: n - 1], 0.0])
+    weights = found.statistics_.forward.jumps.weights
+    np.testing.assert_array_equal(weights, np.tile(aligner.statistics_.forward.jumps.weights[-2], (2, 1)))
     assert len(found.predict(pairs[:3])) == 3

@@ -11,10 +11,12 @@ from structlearn.apps.alignment.confidence import (
     USUAL,
     Cells,
     fit_coefficients,
+    loosened,
     probabilities,
     without_own_words,
 )
 from structlearn.apps.alignment.corpus import load_corpus
+from structlearn.apps.alignment.links import Links
 
 N_TRAIN = 120
 
@@ -141,3 +143,24 @@ def test_coefficients_are_in_the_file(rule, pairs, links, tmp_path):
     rewrite(path, lambda header, _: header["fitted"].update(confidence_={"seen": "much"}))
     with pytest.raises(ValueError, match="is damaged"):
         Aligner.load(path)
+
+
+def test_pairs_lose_words_and_keep_the_links_of_the_others():
+    """Every link that is left joins the words that it joined before."""
+    pairs = [([f"e{k}.{i}" for i in range(9)], [f"f{k}.{j}" for j in range(7)]) for k in range(30)]
+    links = [Links.of([(i, i) for i in range(7)], [(8, 0)]) for _ in pairs]
+    tables = [np.arange(63.0).reshape(9, 7) + 100 * k for k in range(30)]
+    found = loosened(pairs, links, tables)
+    at = 0
+    for k, (pair, one) in enumerate(zip(found.pairs, found.links)):
+        names = {(pair[0][i], pair[1][j]) for i, j in one.sure}
+        left = {i for i in range(7) if f"e{k}.{i}" in pair[0] and f"f{k}.{i}" in pair[1]}
+        assert names == {(f"e{k}.{i}", f"f{k}.{i}") for i in left}
+        assert len(one.possible - one.sure) == (f"e{k}.8" in pair[0] and f"f{k}.0" in pair[1])
+        for e in pair[0]:
+            for f in pair[1]:
+                assert found.surplus[at] == tables[k][int(e.split(".")[1]), int(f.split(".")[1])]
+                at += 1
+    assert at == found.surplus.size
+    kept = sum(len(pair[0]) for pair in found.pairs) / (30 * 9)
+    assert 0.6 < kept < 0.9

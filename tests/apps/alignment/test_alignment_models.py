@@ -1,14 +1,26 @@
 """Model 1, the HMM and the M-step against enumeration and formulas in plain Python."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
 
 from structlearn.apps.alignment.bitext import Bitext
+from structlearn.apps.alignment.cooccurrence import build_lexicon
 from structlearn.apps.alignment.expectation import DirectionRecord, expect
-from structlearn.apps.alignment.jumps import JumpCounts, by_distance, reestimate_jumps, uniform_jumps
-from structlearn.apps.alignment.lexicon import N_MISSING, build_lexicon
+from structlearn.apps.alignment.jumps import (
+    WIDEST,
+    JumpCounts,
+    Jumps,
+    carried,
+    no_counts,
+    reestimate_jumps,
+    shared_jumps,
+    uniform_jumps,
+    without_jumps,
+)
+from structlearn.apps.alignment.lexicon import N_MISSING, locate
 from structlearn.apps.alignment.relations import N_FREQUENCY, N_LIKENESS, lifts, relate
 from structlearn.apps.alignment.translation import Priors, reestimate, reestimate_null
 
@@ -17,14 +29,24 @@ NULL = -1
 
 
 def random_pair(m, n, seed):
-    """A pair of m and n different words with random tables; the entry of cell (i, j) is i * n + j."""
+    """A pair of m and n different words with random tables; the entry of cell (i, j) is i * n + j.
+
+    Each direction has four classes of jumps: two of words, one of other words, one of the beginning.
+    """
     rng = np.random.default_rng(seed)
     bitext = Bitext.from_pairs([([f"e{i}" for i in range(m)], [f"f{j}" for j in range(n)])])
     records = [
-        DirectionRecord(rng.random(m * n + N_MISSING).astype(np.float32), rng.random(k + 1), P0, np.empty(0))
-        for k in (n, m)
+        DirectionRecord(
+            rng.random(m * n + N_MISSING).astype(np.float32), rng.random(k + 1), P0, random_jumps(given, rng)
+        )
+        for k, given in ((n, m), (m, n))
     ]
-    return bitext, np.arange(m * n, dtype=np.int32), records, rng.random(41) + 0.05
+    return bitext, np.arange(m * n, dtype=np.int32), records
+
+
+def random_jumps(n_words, rng):
+    weights, visits = rng.random((4, 2 * WIDEST + 1)) + 0.05, rng.random(4) + 0.05
+    return Jumps(weights, visits, rng.integers(0, 3, size=n_words + 1).astype(np.int32))
 
 
 def model1_probability(emission, null, alignment):
@@ -33,16 +55,22 @@ def model1_probability(emission, null, alignment):
     return np.prod(factors)
 
 
-def hmm_probability(weight, emission, null, alignment):
-    """weight(d) of each distance; the end is position S."""
+def hmm_probability(jumps, given, emission, null, alignment):
+    """Of an alignment by the words that are given; the end is position S."""
     S = emission.shape[1]
+
+    def weight(previous, i):
+        of = jumps.classes[given[previous]] if previous >= 0 else 3
+        to = jumps.visits[jumps.classes[given[i]]] if i < S else 1.0
+        return jumps.weights[of, WIDEST + i - previous] * to
+
     value, previous = 1.0, -1
     for l, i in enumerate([*alignment, S]):
         if i == NULL:
             value *= P0 * null[l]
         else:
-            Z = sum(weight(k - previous) for k in range(S + 1))
-            value *= (1 - P0) * weight(i - previous) / Z * (emission[l, i] if i < S else 1.0)
+            Z = sum(weight(previous, k) for k in range(S + 1))
+            value *= (1 - P0) * weight(previous, i) / Z * (emission[l, i] if i < S else 1.0)
             previous = i
     return value
 
@@ -65,21 +93,16 @@ def enumerate_posteriors(probability, emission, null):
 @pytest.mark.parametrize(("m", "n"), [(3, 4), (4, 3), (1, 2), (2, 1)])
 @pytest.mark.parametrize("hmm", [False, True])
 def test_posteriors_equal_enumeration(m, n, hmm):
-    bitext, entry, records, weights = random_pair(m, n, seed=m)
-    probability = model1_probability
-    if hmm:
-        jump = by_distance(weights, bitext.longest + 1)
-        records = [record._replace(jump=jump) for record in records]
-
-        def probability(*args):
-            return hmm_probability(lambda d: weights[20 + d], *args)
-
+    bitext, entry, records = random_pair(m, n, seed=m)
+    if not hmm:
+        records = [record._replace(jumps=without_jumps(record.jumps)) for record in records]
     forward, reverse = expect(bitext.record, entry, records[0], records[1], 0, 1)
     tables = [record.translation[:-N_MISSING].astype(np.float64).reshape(m, n) for record in records]
-    for found, emission, record, words in (
-        (forward, tables[0].T, records[0], bitext.target.tokens),
-        (reverse, tables[1], records[1], bitext.source.tokens),
+    for found, emission, record, words, given in (
+        (forward, tables[0].T, records[0], bitext.target.tokens, bitext.source.tokens),
+        (reverse, tables[1], records[1], bitext.source.tokens, bitext.target.tokens),
     ):
+        probability = partial(hmm_probability, record.jumps, given) if hmm else model1_probability
         links, nulls, log_likelihood = enumerate_posteriors(probability, emission, record.null[words])
         shaped = found.link.reshape(m, n)
         np.testing.assert_allclose(shaped.T if found is forward else shaped, links, atol=1e-6)
@@ -88,35 +111,67 @@ def test_posteriors_equal_enumeration(m, n, hmm):
 
 
 def test_expected_jumps_are_derivatives_of_the_log_likelihood():
-    """d log p / d log w[d] = taken[d] - w[d] chance[d]."""
-    bitext, entry, records, weights = random_pair(3, 4, seed=5)
-    jump = by_distance(weights, bitext.longest + 1)
+    """d log p / d log w = taken - w chance, for the weights of distances and for visits."""
+    bitext, entry, records = random_pair(3, 4, seed=5)
 
-    def run(jump):
-        record = records[0]._replace(jump=jump)
-        return expect(bitext.record, entry, record, record._replace(null=records[1].null), 0, 1)[0]
+    def run(**changed):
+        record = records[0]._replace(jumps=records[0].jumps._replace(**changed))
+        return expect(bitext.record, entry, record, records[1], 0, 1)[0]
 
-    found = run(jump)
-    gradient = found.jumps.taken - jump * np.cumsum(found.jumps.chance)[:-1]
-    step = 1e-5
-    for d in range(jump.size):
-        sides = [jump.copy(), jump.copy()]
-        sides[0][d] *= np.exp(step)
-        sides[1][d] *= np.exp(-step)
-        slope = (run(sides[0]).log_likelihood - run(sides[1]).log_likelihood) / (2 * step)
-        assert gradient[d] == pytest.approx(slope, abs=1e-6)
+    found, jumps = run().jumps, records[0].jumps
+    for name, value, taken, chance in (
+        ("weights", jumps.weights, found.taken, found.chance),
+        ("visits", jumps.visits, found.visits, found.visit_chance),
+    ):
+        gradient, step = taken - value * chance, 1e-5
+        assert np.abs(gradient).max() > 0.05
+        for place in np.ndindex(value.shape):
+            up, down = value.copy(), value.copy()
+            up[place] *= np.exp(step)
+            down[place] *= np.exp(-step)
+            slope = (run(**{name: up}).log_likelihood - run(**{name: down}).log_likelihood) / (2 * step)
+            assert gradient[place] == pytest.approx(slope, abs=1e-6)
 
 
 def test_jumps_that_are_always_possible_get_their_frequencies():
-    reach = 5
-    taken = np.array([0, 0, 0, 0, 1, 2, 6, 1, 0, 0, 0.0])
-    chance = np.zeros(2 * reach + 2)
-    chance[0] = taken.sum()
-    weights = uniform_jumps()
-    for _ in range(200):
-        chance[0] = taken.sum() / by_distance(weights, reach).sum()
-        weights = reestimate_jumps(weights, JumpCounts(1e6 * taken, 1e6 * chance))
-    np.testing.assert_allclose(by_distance(weights, reach), taken / 6, atol=1e-3)
+    """Of each class if there is much of it, and those of all where there is little."""
+    rng = np.random.default_rng(0)
+    true = rng.dirichlet(np.ones(2 * WIDEST + 1), size=3)
+    taken = np.array([1e7, 1e7, 0.1])[:, None] * true
+    jumps = uniform_jumps(np.array([9, 0]), 1)
+    for _ in range(300):
+        share = taken.sum(axis=1) / jumps.weights.sum(axis=1)
+        chance = np.repeat(share[:, None], 2 * WIDEST + 1, axis=1)
+        jumps = reestimate_jumps(jumps, JumpCounts(taken, chance, np.zeros(3), np.zeros(3)), 10.0, 0.0)
+    found = jumps.weights / jumps.weights.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found[:2], true[:2], atol=1e-3)
+    np.testing.assert_allclose(found[2], true[:2].mean(axis=0), atol=2e-2)
+    alike = reestimate_jumps(jumps, JumpCounts(taken, chance, np.zeros(3), np.zeros(3)), 0.0, 0.0)
+    assert np.ptp(alike.weights, axis=0).max() == 0.0
+
+
+def test_words_that_generate_nothing_are_seldom_visited():
+    jumps = shared_jumps(np.ones(2 * WIDEST + 1), 1)._replace(visits=np.ones(2))
+    counts = no_counts(jumps)
+    counts.visits[:], counts.visit_chance[:] = [1000.0, 3000.0], [2000.0, 2000.0]
+    strong, weak = (reestimate_jumps(jumps, counts, 0.0, strength).visits for strength in (1e9, 1e-9))
+    np.testing.assert_allclose(strong, 1.0, atol=1e-4)
+    np.testing.assert_allclose(weak, [0.5, 1.5], rtol=1e-6)
+
+
+def test_frequent_words_have_jumps_of_their_own():
+    jumps = uniform_jumps(np.array([3, 9, 1, 7, 0]), 2)
+    assert jumps.classes.tolist() == [2, 0, 2, 1, 2]
+    assert jumps.weights.shape == (4, 2 * WIDEST + 1)
+
+
+def test_jumps_are_carried_to_more_words():
+    """By the word, whatever its class: one that was not there before is like the other words."""
+    old = random_jumps(3, np.random.default_rng(0))._replace(classes=np.array([0, 2, 1, 2], dtype=np.int32))
+    new = carried(old, uniform_jumps(np.array([5, 8, 1, 9, 2, 0]), 4))
+    assert new.classes.tolist() == [2, 1, 4, 0, 3, 4]
+    np.testing.assert_array_equal(new.visits, old.visits[[2, 2, 0, 2, 2, 3]])
+    np.testing.assert_array_equal(new.weights[2], old.weights[0])
 
 
 PAIRS = [
@@ -129,8 +184,8 @@ PAIRS = [
 @pytest.fixture(scope="module")
 def related():
     bitext = Bitext.from_pairs(PAIRS)
-    lexicon, entry = build_lexicon(bitext)
-    return bitext, lexicon, relate(bitext, lexicon, entry)
+    lexicon = build_lexicon(bitext)
+    return bitext, lexicon, relate(bitext, lexicon, [(bitext, locate(lexicon, bitext))])
 
 
 def words_of(bitext, lexicon):

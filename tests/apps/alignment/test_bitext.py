@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from structlearn.apps.alignment.bitext import Bitext
-from structlearn.apps.alignment.lexicon import build_lexicon, find_entries
+from structlearn.apps.alignment.cooccurrence import build_lexicon
+from structlearn.apps.alignment.lexicon import find_entries, locate
 from structlearn.apps.alignment.text import read_pairs
+from structlearn.core.threads import in_order
 
 PAIRS = [
     (["the", "house", "is", "the", "house"], ["la", "maison", "est", "la", "maison"]),
@@ -64,7 +66,9 @@ def test_files_of_unequal_length_are_refused(tmp_path):
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_lexicon_counts_sentence_pairs(n_jobs):
     bitext = Bitext.from_pairs(PAIRS)
-    lexicon, entry = build_lexicon(bitext, n_jobs=n_jobs)
+    with in_order(n_jobs) as run:
+        lexicon = build_lexicon(bitext, run)
+        entry = locate(lexicon, bitext, run)
     together = Counter((e, f) for source, target in PAIRS for e in set(source) for f in set(target))
     either = Counter(word for pair in PAIRS for side in pair for word in set(side))
     found = zip(lexicon.source(), lexicon.target, lexicon.together, lexicon.dice())
@@ -80,7 +84,8 @@ def test_lexicon_counts_sentence_pairs(n_jobs):
 
 def test_entries_name_the_words_of_their_cells():
     bitext = Bitext.from_pairs(PAIRS)
-    lexicon, entry = build_lexicon(bitext)
+    lexicon = build_lexicon(bitext)
+    entry = locate(lexicon, bitext)
     cells = [(e, f) for source, target in PAIRS for e in source for f in target]
     source, target = lexicon.source()[entry], lexicon.target[entry]
     named = [(bitext.source_words.words[e], bitext.target_words.words[f]) for e, f in zip(source, target)]
@@ -89,7 +94,7 @@ def test_entries_name_the_words_of_their_cells():
 
 def test_pairs_that_are_not_stored_have_places_of_their_own():
     bitext = Bitext.from_pairs(PAIRS)
-    lexicon, _ = build_lexicon(bitext)
+    lexicon = build_lexicon(bitext)
     new = Bitext.encode([(["a", "new"], ["livre", "neuf"])], bitext.source_words, bitext.target_words)
     K = lexicon.target.size
     assert find_entries(lexicon, new.record, 0, 1).tolist() == [K, K + 2, K + 1, K + 3]

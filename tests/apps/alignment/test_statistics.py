@@ -32,7 +32,7 @@ def statistics(bitext):
 
 
 def test_objective_never_decreases(bitext):
-    recipe = EMSettings(model1=6, hmm=6, agreement=False, priors=Priors(0.0, 0.0, 0.0, 0.0, 0.0))
+    recipe = EMSettings(model1=6, hmm=6, agreement=False, priors=Priors(*[0.0] * 7))
     history = AlignmentStatistics.train(bitext, recipe).history
     for model in ("model1", "hmm"):
         values = np.array([(row.forward, row.reverse) for row in history if row.model == model])

@@ -20,14 +20,14 @@ def drawn(sentences, **options):
 
 
 def cells(html, name):
-    row = re.findall(rf"<tr><td>{name}</td>(.*?)</tr>", html)[0]
+    row = re.findall(rf"<tr><th scope=.row.>{name}</th>(.*?)</tr>", html)[0]
     return re.findall(r"<td>(.*?)</td>", row)
 
 
 def test_the_worst_by_spans_comes_first_with_scores_and_confusions_of_all():
     html = drawn([GOOD, LONG, TWO], limit=2)
     assert re.findall(r"Sequence (\d)", html) == ["3", "2"]
-    assert "2 of 3 are shown, the worst first" in html
+    assert "2 of 3 sequences are shown, the worst first" in html
     assert cells(html, "all") == ["0.3333", "0.3333", "0.3333", "3", "3", "1"]
     assert cells(html, "LOC") == ["0.5000", "0.5000", "0.5000", "2", "2", "1"]
     assert "Accuracy 0.3333: the share of 9 tokens" in html

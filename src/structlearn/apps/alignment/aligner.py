@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from structlearn.apps.alignment.bitext import Bitext, Vocabulary, checked_pair
+from structlearn.apps.alignment.bitext import Vocabulary
 from structlearn.apps.alignment.confidence import USUAL, CalibratedLinks, Cells, held_out_weights
 from structlearn.apps.alignment.features import STRONG, EdgeFeatures, edge_features, feature_names
 from structlearn.apps.alignment.gold_words import GoldWords, count_gold_words, gold_surplus, no_gold_words
@@ -32,7 +33,7 @@ from structlearn.apps.alignment.learning import (
 from structlearn.apps.alignment.links import Aligned, Link, Links, table_links
 from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.storage import read_aligner, write_aligner
-from structlearn.apps.alignment.text_form import Forms, FormWriter, form_of_words, forms_of_text
+from structlearn.apps.alignment.text_statistics import TextStatistics
 from structlearn.apps.alignment.uses import AlignerUses
 from structlearn.apps.alignment.vectors import (
     MappedVectors,
@@ -50,17 +51,18 @@ from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
 from structlearn.problem.oracle import Oracle
 from structlearn.problem.regularizers import Zero
 from structlearn.scoring import PartScoring
+from structlearn.solvers.checkpoint import Checkpoint
 from structlearn.solvers.solution import Certificate, History
 from structlearn.structures import Matching
 
 #: Pairs whose features are held at once.
 BATCH = 500
-#: With two posteriors above 1/4 a word has at most three links: this many never bind the unsupervised rule.
-_UNBOUND = 3
+#: No word has so many links: the unsupervised rule is bound by nothing.
+_UNBOUND = 1000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
+class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     """Word aligner, trained on raw bitext and, if there are any, on gold links.
 
     Parameters
@@ -88,6 +90,11 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
         Parts of the cross-validation.
     tol, max_passes : float
         Training ends at this duality gap, or, with a warning, after so many passes.
+    memory : int or str, optional
+        Most memory that the statistics shall take, such as "1GB": the text then goes to working files in
+        the folder for temporary files, and rare pairs of words that do not fit are passed over.
+    checkpoint : path or `structlearn.solvers.Checkpoint`, optional
+        Where the statistics are kept after each iteration, to go on from.
     n_jobs : int
         Threads for the statistics.
     random_state : int, RandomState or None
@@ -128,6 +135,8 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
     folds: int = 5
     tol: float = 1e-2
     max_passes: float = 1000
+    memory: int | str | None = None
+    checkpoint: str | PathLike[str] | Checkpoint | None = None
     n_jobs: int = 1
     random_state: int | np.random.RandomState | None = None
 
@@ -139,6 +148,7 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
         *,
         statistics: AlignmentStatistics | None = None,
         vectors: Vectors | None = None,
+        earlier: Aligner | None = None,
     ) -> Aligner:
         """Train.
 
@@ -152,15 +162,19 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
         statistics : AlignmentStatistics, optional
             Those of an earlier fit, used as they are.
         vectors : pair of WordVectors, optional
-            Of both sides, in one space unless `map_vectors`: their cosines are two more features. The model
-            keeps the vectors of the words that its statistics know.
+            Of both sides, in one space unless `map_vectors`: the cosines of two words, and of what is around
+            them, are four more features. The model keeps the vectors of the words that its statistics know.
+        earlier : Aligner, optional
+            A model of earlier text that this text continues: its counts go on, and its text's form holds.
+            Of its gold links nothing is kept.
 
         """
         if links is not None and len(links) != len(pairs):
             raise ValueError(f"{len(pairs)} pairs but links of {len(links)} were given.")
         self._check(vectors)
-        text = self._find_forms(pairs, bitext or (), statistics)
-        self.statistics_ = statistics or self._statistics(chain(pairs, text))
+        text = self._find_forms(pairs, bitext or (), statistics, earlier)
+        before = None if earlier is None else earlier.statistics_
+        self.statistics_ = statistics or self._statistics(chain(pairs, text), before)
         self.mapped_: MappedVectors | None = None
         self.vectors_ = None if vectors is None else self._known(vectors)
         self._take_rule()
@@ -174,7 +188,7 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
         features = self._taught(pairs, features, surplus)
         gold = gold_of(features, known, self.structure_)
         setting = self._learn(gold)
-        if links is not None and len(pairs) > 1:
+        if links is not None and surplus is not None and len(pairs) > 1:
             held_out = held_out_weights(gold, setting, self.folds, **self._shared())
             self._calibrate(pairs, features, links, held_out, surplus)
         return self
@@ -191,28 +205,6 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
             one_of("pseudo_gold", self.pseudo_gold, ["nearest"])
             if vectors is None:
                 raise ValueError("pseudo_gold='nearest' takes links from word vectors; give vectors.")
-
-    def _find_forms(
-        self, pairs: Sequence[Words], bitext: Iterable[Words], statistics: AlignmentStatistics | None
-    ) -> Iterable[Words]:
-        """See how the text is written; returns the bitext."""
-        asked = {"lowercase": self.lowercase, "strip_accents": self.strip_accents}
-        if statistics is None:
-            forms, bitext = forms_of_text(bitext, pairs, **asked)
-            self._set_forms(forms)
-        else:
-            words = statistics.source_words, statistics.target_words
-            self._set_forms((form_of_words(words[0], **asked), form_of_words(words[1], **asked)))
-        return bitext
-
-    def _set_forms(self, forms: Forms) -> None:
-        self.forms_ = forms
-        self._writers = FormWriter(forms[0]), FormWriter(forms[1])
-
-    def _statistics(self, pairs: Iterable[Words]) -> AlignmentStatistics:
-        both = (pair for pair in map(checked_pair, pairs) if len(pair[0]) and len(pair[1]))
-        bitext = Bitext.from_pairs(map(self._written, both))
-        return AlignmentStatistics.train(bitext, n_jobs=self.n_jobs).prune(self.min_probability)
 
     def _known(self, vectors: Vectors) -> Vectors:
         """The vectors of words that the statistics know, in one space."""
@@ -242,11 +234,11 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
             ) from None
 
     def _take_rule(self) -> None:
-        """The unsupervised aligner, agreement > 1/2, as weights."""
+        """The unsupervised aligner, mean > 1/2, as weights."""
         self.feature_names_ = feature_names(vectors=self.vectors_ is not None)
         self.weights_ = np.zeros(len(self.feature_names_))
         self.weights_[self.feature_names_.index("constant")] = -0.5 / STRONG
-        self.weights_[self.feature_names_.index("agreement")] = 1.0 / STRONG
+        self.weights_[self.feature_names_.index("mean")] = 1.0 / STRONG
         self.structure_ = Matching(capacities=(self.fertility or _UNBOUND,) * 2)
         self.slope_ = 1.0
         self.confidence_ = USUAL
@@ -257,11 +249,11 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
         self.aer_: float | None = None
 
     def _pseudo_links(self, pairs: Sequence[Words], features: EdgeFeatures) -> list[Links]:
-        """Those of nearest vectors; or above 1/2 as sure, and with a tenth of the agreement as possible."""
+        """Those of nearest vectors; or those of the rule as sure, with a mean above a tenth as possible."""
         if self.pseudo_gold == "nearest" and self.vectors_ is not None:
             vectors = self.vectors_
             return [Links.of(table_links(nearest_links(self._written(pair), vectors))) for pair in pairs]
-        tables = features.bitext.tables(features.agreement)
+        tables = features.bitext.tables(features.mean)
         return [Links.of(table_links(table > 0.5), table_links(table > 0.1)) for table in tables]
 
     def _taught(self, pairs: Sequence[Words], features: EdgeFeatures, surplus: Array | None) -> EdgeFeatures:
@@ -362,14 +354,6 @@ class Aligner(CalibratedLinks, AlignerUses, BaseEstimator):
     def _features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures:
         written = [self._written(pair) for pair in pairs]
         return edge_features(self.statistics_, written, self.vectors_, self.gold_words_, surplus)
-
-    def _written(self, pair: Words) -> tuple[list[str], list[str]]:
-        """The words as the statistics have them."""
-        source, target = checked_pair(pair)
-        try:
-            return self._writers[0].words(source), self._writers[1].words(target)
-        except TypeError:
-            raise ValueError('A word is a string, such as "house"; a pair has something else.') from None
 
     # ---- files --------------------------------------------------------------------------------------
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from structlearn.apps.alignment.numbering import SHARED, Lookup, Numbering
 from structlearn.core.contract import Array
 
 P = TypeVar("P", bound=Sequence[Iterable[str]])
 
 
 class Vocabulary:
-    """The words of one side, most frequent first; a word never seen has the number `len(vocabulary)`."""
+    """The words of one side, most frequent first, but before them those of earlier text if there is any.
+
+    A word never seen has the number `len(vocabulary)`.
+    """
 
     def __init__(self, words: Sequence[str], counts: Array) -> None:
         """`counts` says how often each word was seen."""
@@ -30,18 +32,27 @@ class Vocabulary:
 
     @cached_property
     def _number(self) -> dict[str, int]:
-        return {word: k for k, word in enumerate(self.words)}
+        return self._lookup((word, k) for k, word in enumerate(self.words))
+
+    def _lookup(self, numbers: Iterable[tuple[str, int]]) -> Lookup:
+        found = Lookup(numbers)
+        found.unknown = len(self.words)
+        return found
+
+    @cached_property
+    def is_word(self) -> Array:
+        """Whether each number is of one word, not shared by many; of shape (n_words,)."""
+        return np.array([not word.endswith(SHARED) for word in self.words], dtype=bool)
 
     def without(self, words: Set[str]) -> Vocabulary:
         """The same vocabulary, but some of its words count as never seen; all numbers stay."""
         other = Vocabulary(self.words, self.counts)
-        other.__dict__["_number"] = {word: k for word, k in self._number.items() if word not in words}
+        other.__dict__["_number"] = self._lookup(one for one in self._number.items() if one[0] not in words)
         return other
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """The number of each word."""
-        number, unknown = self._number, len(self.words)
-        return [number.get(token, unknown) for token in tokens]
+        return list(map(self._number.__getitem__, tokens))
 
 
 class Corpus(NamedTuple):
@@ -79,16 +90,23 @@ class Bitext:
     def __len__(self) -> int:
         return len(self.source.start) - 1
 
+    in_memory = True
+    most_entries = None
+    n_windows = 1
+
+    @property
+    def n_cells(self) -> int:
+        return int(self.cell_start[-1])
+
+    def windows(self, step: int = 1) -> Iterable[Bitext]:
+        """All of it."""
+        return [self]
+
     @cached_property
     def cell_start(self) -> Array:
         """Where the cells of each pair begin, of shape (n_pairs + 1,)."""
         cells = self.source.lengths * self.target.lengths
         return np.concatenate([[0], np.cumsum(cells, dtype=np.int64)])
-
-    @property
-    def longest(self) -> int:
-        """Most words in a sentence of either side."""
-        return int(max(self.source.lengths.max(initial=0), self.target.lengths.max(initial=0)))
 
     def cells(self, table: Array, first: int, last: int) -> Array:
         """The part of a table over all cells that belongs to the pairs first <= s < last."""
@@ -106,10 +124,21 @@ class Bitext:
         return Text(self.source, self.target, self.cell_start)
 
     @classmethod
-    def from_pairs(cls, pairs: Iterable[tuple[Iterable[str], Iterable[str]]]) -> Bitext:
-        """Number the words of an iterable of (source words, target words); it is read once, as a stream."""
-        sides = _add_all(pairs, _Side(), _Side())
-        (source, source_words), (target, target_words) = (side.finish() for side in sides)
+    def from_pairs(
+        cls,
+        pairs: Iterable[tuple[Iterable[str], Iterable[str]]],
+        known: tuple[Vocabulary, Vocabulary] | None = None,
+    ) -> Bitext:
+        """Number the words of an iterable of (source words, target words); it is read once, as a stream.
+
+        Words of earlier text that are `known` keep their numbers, and their counts go on.
+        """
+        known = known or (Vocabulary([], np.empty(0)), Vocabulary([], np.empty(0)))
+        numbers = [Numbering(one.words) for one in known]
+        sides = _add_all(pairs, *(_Side(own.encode) for own in numbers))
+        (source, source_words), (target, target_words) = (
+            _ranked(side.corpus(), own, one) for side, own, one in zip(sides, numbers, known)
+        )
         return cls(source, target, source_words, target_words)
 
     @classmethod
@@ -125,12 +154,33 @@ class Bitext:
         return cls(source, target, source_words, target_words)
 
 
+class TrainingText(Protocol):
+    """Text to train on: in memory, or on disk and read window by window, again in each pass.
+
+    in_memory : whether all of it is one window
+    most_entries : how many pairs of words may be stored of it; None for all
+    """
+
+    @property
+    def source_words(self) -> Vocabulary: ...
+    @property
+    def target_words(self) -> Vocabulary: ...
+    @property
+    def n_cells(self) -> int: ...
+    @property
+    def n_windows(self) -> int: ...
+    @property
+    def in_memory(self) -> bool: ...
+    @property
+    def most_entries(self) -> int | None: ...
+    def windows(self, step: int = 1, /) -> Iterable[Bitext]: ...
+
+
 class _Side:
     """One side while it is read: two growing arrays, no object a sentence."""
 
-    def __init__(self, encode: Callable[[Iterable[str]], Iterable[int]] | None = None) -> None:
-        self._number: dict[str, int] = defaultdict(count().__next__)
-        self._encode = encode or (lambda sentence: map(self._number.__getitem__, sentence))
+    def __init__(self, encode: Callable[[Iterable[str]], Iterable[int]]) -> None:
+        self._encode = encode
         self._tokens = array("i")
         self._ends = array("q", [0])
 
@@ -141,16 +191,23 @@ class _Side:
     def corpus(self) -> Corpus:
         return Corpus(np.array(self._tokens, dtype=np.int32), np.array(self._ends, dtype=np.int64))
 
-    def finish(self) -> tuple[Corpus, Vocabulary]:
-        """Corpus and vocabulary, renumbered so that frequent words come first."""
-        first = self.corpus()
-        counts = np.bincount(first.tokens, minlength=len(self._number))
-        order = np.argsort(-counts, kind="stable")
-        rank = np.empty(order.size, dtype=np.int32)
-        rank[order] = np.arange(order.size, dtype=np.int32)
-        words = list(self._number)
-        vocabulary = Vocabulary([words[k] for k in order], counts[order])
-        return Corpus(rank[first.tokens], first.start), vocabulary
+
+def _ranked(corpus: Corpus, numbers: Numbering, known: Vocabulary) -> tuple[Corpus, Vocabulary]:
+    """Corpus and vocabulary, renumbered so that frequent words come first."""
+    counts = np.bincount(corpus.tokens, minlength=len(numbers))
+    vocabulary, rank = by_frequency(numbers, counts, known)
+    return Corpus(rank[corpus.tokens], corpus.start), vocabulary
+
+
+def by_frequency(numbers: Numbering, counts: Array, known: Vocabulary) -> tuple[Vocabulary, Array]:
+    """The vocabulary, frequent words first but behind those that are known; and the new number of each."""
+    n = len(known)
+    order = np.concatenate([np.arange(n), n + np.argsort(-counts[n:], kind="stable")])
+    rank = np.empty(order.size, dtype=np.int32)
+    rank[order] = np.arange(order.size, dtype=np.int32)
+    words, total = list(numbers), counts[order]
+    total[:n] += known.counts
+    return Vocabulary([words[k] for k in order], total), rank
 
 
 def _add_all(

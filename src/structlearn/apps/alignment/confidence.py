@@ -31,15 +31,17 @@ from structlearn.structures import Matching
 
 EVIDENCE = (
     *("constant", "agreement", "score", "unknown", "both_unknown", "unknown_share", "unknown_share_squared"),
-    *("rare", "seen", "covered"),
+    *("rare", "seen", "covered", "mean"),
 )
 #: Coefficients without gold links, in this order.
-USUAL = np.array([0.12, 0.62, 0.0, -0.75, -1.26, 2.01, -1.79, -1.89, -0.07, 1.20])
+USUAL = np.array([-0.30, -0.05, 0.0, -0.43, -1.33, 2.12, -1.72, -1.40, -0.02, 1.19, 0.72])
 #: How strongly coefficients are held where they are usually; log odds are of the order of 1.
 _HELD = 1.0
-#: Log odds of agreements and scores are cut here.
+#: Log odds of agreements, means and scores are cut here.
 _MOST = 7.0
 _STEPS = 30
+#: Gold pairs lose up to this share of their words, to be as free as translations may be.
+_LOST = 0.5
 
 
 class Cells(NamedTuple):
@@ -90,6 +92,8 @@ def evidence(features: EdgeFeatures, lexicon: Lexicon, theta: Array, cells: Cell
     found[:, 7] = (found[:, 3] == 0) / (1 + dice * (seen_e + seen_f) / 2)
     found[:, 8] = np.log1p(np.minimum(seen_e, seen_f))
     found[:, 9] = _covered(features, cells)[cells.pair]
+    mean = np.clip(features.mean[cells.number], 1e-6, 1 - 1e-6)
+    found[:, 10] = np.clip(np.log(mean / (1 - mean)), -_MOST, _MOST)
     return found
 
 
@@ -149,6 +153,43 @@ def _own_words(words: Vocabulary, sentences: Sequence[Sequence[str]]) -> set[str
     return own
 
 
+class LoosePairs(NamedTuple):
+    """Pairs that have lost words, with the links and the surplus that are left."""
+
+    pairs: list[Words]
+    links: list[Links]
+    surplus: Array
+
+
+def loosened(pairs: Sequence[Words], links: Sequence[Links], surplus: Sequence[Array]) -> LoosePairs:
+    """Each pair without a share of its words, which is chosen at random up to `_LOST`, on both sides."""
+    rng = np.random.default_rng(0)
+    found = LoosePairs([], [], np.empty(0))
+    tables = [found.surplus]
+    for pair, known, table in zip(pairs, links, surplus):
+        share = rng.uniform(0.0, _LOST)
+        rows, columns = (_kept(len(side), share, rng) for side in pair)
+        found.pairs.append(([pair[0][i] for i in rows], [pair[1][j] for j in columns]))
+        found.links.append(_links_between(known, rows, columns))
+        tables.append(table[np.ix_(rows, columns)].ravel())
+    return found._replace(surplus=np.concatenate(tables))
+
+
+def _kept(n: int, share: float, rng: np.random.Generator) -> Array:
+    kept = np.flatnonzero(rng.random(n) >= share)
+    return kept if kept.size else np.zeros(1, dtype=np.int64)
+
+
+def _links_between(links: Links, rows: Array, columns: Array) -> Links:
+    """The links of the words that are kept, by their new places."""
+    at = {int(i): k for k, i in enumerate(rows)}, {int(j): k for k, j in enumerate(columns)}
+    sure, possible = (
+        [(at[0][i], at[1][j]) for i, j in some if i in at[0] and j in at[1]]
+        for some in (links.sure, links.possible)
+    )
+    return Links.of(sure, possible)
+
+
 #: Places of gold pairs, and weights of a model that has not seen them.
 HeldOut = list[tuple[Array, Array]]
 
@@ -203,17 +244,21 @@ class CalibratedLinks:
         features: EdgeFeatures,
         links: Sequence[Links],
         held_out: HeldOut,
-        surplus: Array | None,
+        surplus: Array,
     ) -> None:
         """Confidences by the links of models that have not seen the pairs, which have told the surplus.
 
-        The pairs count twice: as they are, and without what the statistics know of words that occur in one
-        of them only, as text will come that is no part of the bitext.
+        The pairs count three times: as they are; without what the statistics know of words that occur in one
+        of them only, as text will come that is no part of the bitext; and without some of their words, as
+        translations will come that are freer than those with gold links.
         """
         forgetful = copy(self)
         forgetful.statistics_ = without_own_words(self.statistics_, [self._written(pair) for pair in pairs])
+        freer = loosened(pairs, links, features.bitext.tables(surplus))
         found = [
-            self._judged(one, links, held_out) for one in (features, forgetful._features(pairs, surplus))
+            self._judged(features, links, held_out),
+            self._judged(forgetful._features(pairs, surplus), links, held_out),
+            self._judged(self._features(freer.pairs, freer.surplus), freer.links, held_out),
         ]
         rows, right = (np.concatenate(column) for column in zip(*found))
         self.confidence_ = fit_coefficients(rows, right)

@@ -1,7 +1,8 @@
 """Features of an edge's surroundings: support by the links near it, and by other copies of its words.
 
 A word that stands twice in a sentence has the same translations in both places: which copy is meant shows in
-the links around it. Only edges that either direction thinks possible are looked at; others have zeros.
+the links around it, and in the order of the copies. Only edges that either direction thinks possible are
+looked at for support; others have zeros.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import numpy as np
 
 from structlearn.core.kernels import kernel
 
-CONTEXT = ("support", "copy_margin", "copy_support", "rest_of_row", "rest_of_column")
+CONTEXT = (
+    *("support", "copy_margin", "copy_support", "rest_of_row", "rest_of_column"),
+    *("repeated", "repeated_in_order", "repeated_mean"),
+)
 
 #: How far around an edge links are looked at.
 REACH = 3
@@ -21,8 +25,8 @@ POSSIBLE = 1e-3
 
 
 @kernel
-def fill_context(source: Any, target: Any, agreement: Any, out: Any) -> None:
-    """out[e] <- the context of edge e, for all edges of a batch; `agreement` is that of all of its cells."""
+def fill_context(source: Any, target: Any, agreement: Any, mean: Any, out: Any) -> None:
+    """out[e] <- the context of edge e, for all edges of a batch, by its cells' agreements and means."""
     at = 0
     for pair in range(source.start.size - 1):
         f, g = source.start[pair], target.start[pair]
@@ -32,6 +36,8 @@ def fill_context(source: Any, target: Any, agreement: Any, out: Any) -> None:
         a = agreement[at : at + m * n].reshape(m, n)
         near = np.zeros((m, n))
         rows, columns = np.zeros(m), np.zeros(n)
+        e, h = source.words[f : f + m], target.words[g : g + n]
+        before = _copies(e), _copies(h)
         for i in range(m):
             for j in range(n):
                 rows[i] += a[i, j]
@@ -44,9 +50,24 @@ def fill_context(source: Any, target: Any, agreement: Any, out: Any) -> None:
                 x[:5] = 0.0
                 if a[i, j] > POSSIBLE:
                     x[0] = near[i, j]
-                    _of_copies(source.words[f : f + m], target.words[g : g + n], a, near, i, j, x)
+                    _of_copies(e, h, a, near, i, j, x)
                 x[3], x[4] = min(rows[i] - a[i, j], 2.0), min(columns[j] - a[i, j], 2.0)
+                repeated = max(before[0][i, 1], before[1][j, 1]) > 1
+                x[5], x[6] = repeated, repeated and before[0][i, 0] == before[1][j, 0]
+                x[7] = mean[at + i * n + j] if repeated else 0.0
         at += m * n
+
+
+@kernel
+def _copies(words: Any) -> Any:
+    """Of each word, how many copies stand before it, and how many there are."""
+    copies = np.zeros((words.size, 2), dtype=np.int64)
+    for i in range(words.size):
+        for k in range(words.size):
+            if words[k] == words[i]:
+                copies[i, 0] += k < i
+                copies[i, 1] += 1
+    return copies
 
 
 @kernel

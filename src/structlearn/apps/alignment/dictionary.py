@@ -47,7 +47,7 @@ def word_list(
         one.translation[:-N_MISSING].astype(np.float64) for one in (statistics.forward, statistics.reverse)
     )
     score = np.sqrt(forward * backward)
-    kept = np.flatnonzero((score >= min_score) & (lexicon.together >= min_count))
+    kept = np.flatnonzero((score >= min_score) & (lexicon.together >= min_count) & statistics.are_words())
     source = lexicon.source()[kept]
     order = np.lexsort((-score[kept], source))
     order = order[_place_in_group(source[order]) < top]

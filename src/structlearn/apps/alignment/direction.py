@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from structlearn.apps.alignment.expectation import DirectionRecord, Expected
-from structlearn.apps.alignment.jumps import by_distance, jump_penalty, reestimate_jumps, uniform_jumps
+from structlearn.apps.alignment.jumps import (
+    Jumps,
+    carried,
+    jump_penalty,
+    reestimate_jumps,
+    shared_jumps,
+    uniform_jumps,
+    without_jumps,
+)
 from structlearn.apps.alignment.lexicon import N_MISSING, Lexicon
 from structlearn.apps.alignment.relations import Relations
 from structlearn.apps.alignment.translation import Priors, reestimate, reestimate_null
@@ -24,7 +32,7 @@ class Direction:
 
     translation : t(generated | generating) of each entry of the lexicon
     null : probability of each word given NULL, the word never seen last
-    jumps : weight of each distance
+    jumps : how likely each distance is, by the generating word
     p0 : probability that a word is from NULL
     log_prior : what the priors add to the log-likelihood to make the objective of training
     """
@@ -32,7 +40,7 @@ class Direction:
     from_source: bool
     translation: Array  # (K + N_MISSING,)
     null: Array  # (n_words + 1,)
-    jumps: Array  # (2 WIDEST + 1,)
+    jumps: Jumps
     p0: float
     log_prior: float = 0.0
 
@@ -41,13 +49,17 @@ class Direction:
         """Where training starts."""
         n_words = len(lexicon.target_pairs if from_source else lexicon.source_pairs)
         translation = np.full(len(lexicon.target) + N_MISSING, 1 / n_words, dtype=np.float32)
-        jumps = uniform_jumps()
+        jumps = uniform_jumps(lexicon.source_pairs if from_source else lexicon.target_pairs)
         return cls(from_source, translation, np.full(n_words, 1 / n_words), jumps, p0, jump_penalty(jumps))
 
-    def record(self, reach: int) -> DirectionRecord:
-        """Compiled form for jumps of up to `reach`; Model 1 if it is 0."""
-        jump = by_distance(self.jumps, reach) if reach else np.empty(0)
-        return DirectionRecord(self.translation, self.null, self.p0, jump)
+    def with_jumps(self, other: Direction) -> Direction:
+        """With the jumps of another, whose words have the first numbers."""
+        return replace(self, jumps=carried(other.jumps, self.jumps), log_prior=other.log_prior)
+
+    def record(self, hmm: bool = True) -> DirectionRecord:
+        """Compiled form, of Model 1 if it is not for the HMM."""
+        jumps = self.jumps if hmm else without_jumps(self.jumps)
+        return DirectionRecord(self.translation, self.null, self.p0, jumps)
 
     def updated(
         self, lexicon: Lexicon, relations: Relations, expected: Expected, priors: Priors
@@ -56,7 +68,9 @@ class Direction:
         reestimate(lexicon, relations, expected.link, self.from_source, priors, self.translation)
         generated = relations.target if self.from_source else relations.source
         null = reestimate_null(expected.null[:-1], generated, priors.null)
-        jumps = reestimate_jumps(self.jumps, expected.jumps) if expected.jumps.taken.size else self.jumps
+        jumps = self.jumps
+        if expected.jumps.taken.size:
+            jumps = reestimate_jumps(jumps, expected.jumps, priors.jumps, priors.visits)
         return replace(self, null=null, jumps=jumps, log_prior=jump_penalty(jumps))
 
     def finished(self) -> Direction:
@@ -75,10 +89,15 @@ class Direction:
         return replace(self, translation=table)
 
     def to_arrays(self) -> dict[str, Array]:
-        tables = {name: getattr(self, name) for name in ("translation", "null", "jumps")}
-        return {**tables, "p0": np.array([self.p0])}
+        tables = {"translation": self.translation, "null": self.null, "p0": np.array([self.p0])}
+        jumps = {"jumps": self.jumps.weights, "visits": self.jumps.visits, "classes": self.jumps.classes}
+        return tables | jumps
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Array], from_source: bool) -> Direction:
-        p0 = float(arrays["p0"][0])
-        return cls(from_source, arrays["translation"], arrays["null"], arrays["jumps"], p0)
+    def from_arrays(cls, arrays: Mapping[str, Array], from_source: bool, n_words: int) -> Direction:
+        """The inverse, for `n_words` generating words; in older files all words jump alike."""
+        if arrays["jumps"].ndim == 1:
+            jumps = shared_jumps(arrays["jumps"], n_words)
+        else:
+            jumps = Jumps(arrays["jumps"], arrays["visits"], arrays["classes"])
+        return cls(from_source, arrays["translation"], arrays["null"], jumps, float(arrays["p0"][0]))

@@ -1,17 +1,17 @@
-"""Pictures of one aligned sentence pair, as SVG: words joined by lines, and the grid of all word pairs.
+"""Pictures of one aligned sentence pair: words joined by lines, and the grid of all word pairs.
 
-Each kind of link has a colour, and a line and a mark of its own, so that nothing depends on the colour.
+Here is where everything goes; templates draw it. Each kind of link has a colour, and a line and a mark of
+its own, so that nothing depends on the colour.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from html import escape
-from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from structlearn.apps.alignment.links import Link, Links
-from structlearn.core.text_width import text_columns
+from structlearn.core.text_width import shortened
+from structlearn.reports.word_rows import LONGEST_WORD, word_centres, word_width
 
 #: Kinds of links, in the order in which they are drawn over each other, and what they are called.
 KINDS = {
@@ -22,19 +22,32 @@ KINDS = {
     "spurious": "predicted, but not possible",
     "plain": "predicted",
 }
-
-_CHARACTER = 8.5  # the width of a character of the monospaced 14px font
-_GAP = 14
-_TOP, _BOTTOM, _DEPTH = 16, 124, 140
-_CELL = 28
-_MARKS = {
-    "right": '<rect x="-7" y="-7" width="14" height="14" rx="2"',
-    "possible": '<circle r="7"',
-    "missed": '<rect x="-7" y="-7" width="14" height="14"',
-    "spurious": '<path d="M-6 -6 L6 6 M-6 6 L6 -6"',
-    "unused": '<circle r="4"',
+_SQUARE = "M-7 -7H7V7H-7Z"
+#: The marks of kinds of links in a grid, as paths around (0, 0).
+MARKS = {
+    "right": _SQUARE,
+    "possible": "M-7 0A7 7 0 1 0 7 0A7 7 0 1 0 -7 0",
+    "missed": _SQUARE,
+    "spurious": "M-6 -6L6 6M-6 6L6 -6",
+    "unused": "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0",
+    "plain": _SQUARE,
 }
-_MARKS["plain"] = _MARKS["right"]
+_GAP = 14
+_TOP, _BOTTOM, _DEPTH = 16, 124, 142
+_CELL = 28
+#: Shades of smaller confidences are not seen.
+_LEAST_SHADE = 0.005
+
+
+class Sentences(NamedTuple):
+    """The words of a pair."""
+
+    source: Sequence[str]
+    target: Sequence[str]
+
+    def linked(self, link: Link) -> str:
+        """The two words of a link."""
+        return f"{self.source[link[0]]} – {self.target[link[1]]}"
 
 
 class Drawn(NamedTuple):
@@ -44,16 +57,52 @@ class Drawn(NamedTuple):
     kind: str
     confidence: float | None
 
-    def title(self, source: Sequence[str], target: Sequence[str]) -> str:
+    def title(self, words: Sentences) -> str:
         """What a pointer at the link is told."""
         share = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
-        words = f"{source[self.link[0]]} – {target[self.link[1]]}"
-        return f"<title>{escape(words)}: {KINDS[self.kind]}{share}</title>"
+        return f"{words.linked(self.link)}: {KINDS[self.kind]}{share}"
 
-    def attributes(self, role: str) -> str:
-        """Class and position, for the style and for the script that lights up a word's links."""
-        i, j = self.link
-        return f'{_kind_class(role, self.kind)} data-s="{i}" data-t="{j}"'
+
+class _Word(NamedTuple):
+    """A word at its place; side "s" or "t"."""
+
+    side: str
+    place: int
+    text: str
+    x: float
+    y: float
+
+
+class _Mark(NamedTuple):
+    """A link at its place: a line, or a mark in the grid."""
+
+    source: int
+    target: int
+    kind: str
+    title: str
+    path: str
+    x: float = 0.0
+    y: float = 0.0
+
+
+class _Shade(NamedTuple):
+    x: float
+    y: float
+    opacity: float
+    percent: int
+    side: int = _CELL
+
+
+class Drawing(NamedTuple):
+    """A picture of a pair; `rules` and `shades` are the grid's."""
+
+    width: int
+    height: int
+    label: str
+    words: Sequence[_Word]
+    links: Sequence[_Mark]
+    rules: str = ""
+    shades: Sequence[_Shade] = ()
 
 
 def classified(
@@ -74,130 +123,81 @@ def classified(
     return [Drawn(link, kind, confidence.get(link)) for kind in sets for link in sorted(sets[kind])]
 
 
-def mark(kind: str, place: str, *, attributes: str = "", inside: str = "") -> str:
-    """The mark of a kind of link, at a place (see `_moved`)."""
-    opened = _MARKS[kind]
-    tag = opened[1:].split()[0]
-    return f"<g{place}>{opened} {attributes or _kind_class('mark', kind)}>{inside}</{tag}></g>"
-
-
-def swatch(kind: str) -> str:
-    """A line and a mark, for the legend."""
-    line = f'<path {_kind_class("line", kind)} d="M2 10 H34"/>'
-    return f'<svg width="58" height="20" aria-hidden="true">{line}{mark(kind, _moved(48, 10))}</svg>'
-
-
-def _kind_class(role: str, kind: str) -> str:
-    return f'class="{role} {kind}"'
-
-
 # ---- words and lines --------------------------------------------------------------------------------
 
 
-def draw_lines(source: Sequence[str], target: Sequence[str], links: Sequence[Drawn]) -> str:
+def draw_lines(words: Sentences, links: Sequence[Drawn]) -> Drawing:
     """The two sentences, one above the other, and a line for each link."""
-    above, below = _centres(source), _centres(target)
-    width = max(above[-1], below[-1])
-    above, below = (_shifted(side[:-1], (width - side[-1]) / 2) for side in (above, below))
-    parts = [
-        *(_line(source, target, one, above[one.link[0]], below[one.link[1]]) for one in links),
-        *_row("s", source, above, _TOP),
-        *_row("t", target, below, _BOTTOM + 12),
-    ]
-    return _svg("links", width, _DEPTH, "The two sentences with lines between linked words.", parts)
+    (above, first), (below, second) = (word_centres(side, _GAP) for side in words)
+    width = max(first, second)
+    above = [x + (width - first) / 2 for x in above]
+    below = [x + (width - second) / 2 for x in below]
+    return Drawing(
+        round(width) + 2,
+        _DEPTH,
+        f"Links: {', '.join(words.linked(one.link) for one in links if one.kind != 'unused') or 'none'}",
+        [*_row("s", words.source, above, _TOP), *_row("t", words.target, below, _BOTTOM + 12)],
+        [_line(words, one, above[one.link[0]], below[one.link[1]]) for one in links],
+    )
 
 
-def _centres(words: Sequence[str]) -> list[float]:
-    """Where the middle of each word is, and where the row ends."""
-    widths = [_CHARACTER * text_columns(word) + _GAP for word in words]
-    ends = list(accumulate(widths, initial=0.0))
-    return [*((a + b) / 2 for a, b in pairwise(ends)), ends[-1]]
+def _row(side: str, words: Sequence[str], centres: Sequence[float], y: float) -> Iterator[_Word]:
+    for k, (word, x) in enumerate(zip(words, centres)):
+        yield _Word(side, k, shortened(word, LONGEST_WORD), round(x, 1), y)
 
 
-def _shifted(values: list[float], by: float) -> list[float]:
-    return [value + by for value in values]
-
-
-def _line(source: Sequence[str], target: Sequence[str], one: Drawn, start: float, end: float) -> str:
+def _line(words: Sentences, one: Drawn, start: float, end: float) -> _Mark:
     top, bottom = _TOP + 6, _BOTTOM - 4
     middle = (top + bottom) / 2
-    curve = f"M{start:.1f} {top} C{start:.1f} {middle} {end:.1f} {middle} {end:.1f} {bottom}"
-    return f'<path {one.attributes("line")} d="{curve}">{one.title(source, target)}</path>'
-
-
-def _row(side: str, words: Sequence[str], centres: Sequence[float], y: float) -> Iterator[str]:
-    for k, (word, x) in enumerate(zip(words, centres)):
-        yield (
-            f'<text class="word" data-{side}="{k}" x="{x:.1f}" y="{y}" text-anchor="middle">'
-            f"{escape(word)}</text>"
-        )
+    curve = f"M{start:.1f} {top}C{start:.1f} {middle} {end:.1f} {middle} {end:.1f} {bottom}"
+    return _Mark(*one.link, one.kind, one.title(words), curve)
 
 
 # ---- the grid ---------------------------------------------------------------------------------------
 
 
-def draw_grid(
-    source: Sequence[str],
-    target: Sequence[str],
-    links: Sequence[Drawn],
-    confidence: Mapping[Link, float],
-) -> str:
+def draw_grid(words: Sentences, links: Sequence[Drawn], confidence: Mapping[Link, float]) -> Drawing:
     """The table of all word pairs: source words down, target words across, confidences as shades."""
-    left, top = (_CHARACTER * max(map(text_columns, words)) + 10 for words in (source, target))
-    width, height = left + _CELL * len(target), top + _CELL * len(source)
+    left, top = (max(map(word_width, side)) + 10 for side in words)
+    width, height = left + _CELL * len(words.target), top + _CELL * len(words.source)
     corner = left, top
-    parts = [
-        *_rules(corner, width, height),
-        *(_shade(link, share, corner) for link, share in confidence.items() if share >= 0.005),
-        *_names(source, target, corner),
-        *(_cell(source, target, one, corner) for one in links),
-    ]
-    return _svg("grid", width, height, "The grid of all word pairs, with a mark for each link.", parts)
+    return Drawing(
+        round(width) + 2,
+        round(height) + 2,
+        "The same links in the grid of all word pairs.",
+        [*_names(words, corner)],
+        [_cell(words, one, corner) for one in links],
+        "".join(_rules(corner, width, height)),
+        [_shade(link, share, corner) for link, share in confidence.items() if share >= _LEAST_SHADE],
+    )
 
 
 def _middle(link: Link, corner: tuple[float, float]) -> tuple[float, float]:
-    return corner[0] + _CELL * (link[1] + 0.5), corner[1] + _CELL * (link[0] + 0.5)
+    return round(corner[0] + _CELL * (link[1] + 0.5), 1), round(corner[1] + _CELL * (link[0] + 0.5), 1)
 
 
 def _rules(corner: tuple[float, float], width: float, height: float) -> Iterator[str]:
     left, top = corner
-    columns = round((width - left) / _CELL)
-    rows = round((height - top) / _CELL)
-    across = "".join(f"M{left:.1f} {top + _CELL * k:.1f} H{width:.1f}" for k in range(rows + 1))
-    down = "".join(f"M{left + _CELL * k:.1f} {top:.1f} V{height:.1f}" for k in range(columns + 1))
-    yield f'<path class="rule" d="{across}{down}"/>'
+    for k in range(round((height - top) / _CELL) + 1):
+        yield f"M{left:.1f} {top + _CELL * k:.1f}H{width:.1f}"
+    for k in range(round((width - left) / _CELL) + 1):
+        yield f"M{left + _CELL * k:.1f} {top:.1f}V{height:.1f}"
 
 
-def _names(source: Sequence[str], target: Sequence[str], corner: tuple[float, float]) -> Iterator[str]:
-    left, top = corner
-    for i, word in enumerate(source):
-        y = top + _CELL * (i + 0.5) + 5
-        place = f'x="{left - 6:.1f}" y="{y:.1f}" text-anchor="end"'
-        yield f'<text class="word" data-s="{i}" {place}>{escape(word)}</text>'
-    for j, word in enumerate(target):
-        x = left + _CELL * (j + 0.5) + 5
-        place = f'transform="translate({x:.1f} {top - 6:.1f}) rotate(-90)"'
-        yield f'<text class="word" data-t="{j}" {place}>{escape(word)}</text>'
+def _names(words: Sentences, corner: tuple[float, float]) -> Iterator[_Word]:
+    for i, word in enumerate(words.source):
+        y = _middle((i, 0), corner)[1] + 5
+        yield _Word("s", i, shortened(word, LONGEST_WORD), round(corner[0] - 6, 1), y)
+    for j, word in enumerate(words.target):
+        x = _middle((0, j), corner)[0] + 5
+        yield _Word("t", j, shortened(word, LONGEST_WORD), x, round(corner[1] - 6, 1))
 
 
-def _shade(link: Link, share: float, corner: tuple[float, float]) -> str:
-    x, y = _middle(link, corner)
-    square = f'x="{x - _CELL / 2:.1f}" y="{y - _CELL / 2:.1f}" width="{_CELL}" height="{_CELL}"'
-    text = f'<text class="share" x="{x:.1f}" y="{y + 13:.1f}">{100 * share:.0f}</text>'
-    return f'<rect class="shade" {square} fill-opacity="{0.2 * min(share, 1.0):.3f}"/>{text}'
+def _shade(link: Link, share: float, corner: tuple[float, float]) -> _Shade:
+    return _Shade(*_middle(link, corner), round(0.2 * min(share, 1.0), 3), round(100 * share))
 
 
-def _cell(source: Sequence[str], target: Sequence[str], one: Drawn, corner: tuple[float, float]) -> str:
+def _cell(words: Sentences, one: Drawn, corner: tuple[float, float]) -> _Mark:
     x, y = _middle(one.link, corner)
     raised = y if one.confidence is None else y - 3.5
-    title = one.title(source, target)
-    return mark(one.kind, _moved(x, raised), attributes=one.attributes("mark"), inside=title)
-
-
-def _moved(x: float, y: float) -> str:
-    return f' transform="translate({x:.1f} {y:.1f})"'
-
-
-def _svg(name: str, width: float, height: float, label: str, parts: Sequence[str]) -> str:
-    size = f'width="{width + 2:.0f}" height="{height + 2:.0f}"'
-    return f'<svg class="{name}" {size} role="img" aria-label="{label}">{"".join(parts)}</svg>'
+    return _Mark(*one.link, one.kind, one.title(words), MARKS[one.kind], x, raised)

@@ -11,19 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.apps.alignment.bitext import Corpus, Text
-from structlearn.apps.alignment.hmm import GeneratedWords, hmm_posteriors, make_room, words_in
-from structlearn.apps.alignment.jumps import JumpCounts
+from structlearn.apps.alignment.hmm import GeneratedWords, hmm_posteriors, make_room, square, words_in
+from structlearn.apps.alignment.jumps import JumpCounts, Jumps, count_jumps, fill_transitions, no_counts
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 
 
 class DirectionRecord(NamedTuple):
-    """One direction, compiled: without jump weights it is Model 1, with them the HMM."""
+    """One direction, compiled: without classes of jumps it is Model 1, with them the HMM."""
 
     translation: Array  # float32, (K + N_MISSING,)
     null: Array  # (n_words + 1,)
     p0: float
-    jump: Array  # (2 reach + 1,) or (0,)
+    jumps: Jumps
 
 
 class Expected(NamedTuple):
@@ -61,7 +61,7 @@ def _expect_one(
     begin = generated.start[first]
     link = np.empty(entry.size, dtype=np.float32)
     null = np.empty(generated.start[last] - begin, dtype=np.float32)
-    jumps = JumpCounts(np.zeros(direction.jump.size), np.zeros(direction.jump.size + 1))
+    jumps, counts = direction.jumps, no_counts(direction.jumps)
     room = make_room(_longest(generated, first, last), _longest(generating, first, last))
     log_likelihood = 0.0
     for s in range(first, last):
@@ -76,15 +76,18 @@ def _expect_one(
             words.null[l] = direction.null[generated.tokens[a + l]]
             for i in range(S):
                 words.emission[l, i] = direction.translation[entry[cell + l * down + i * right]]
-        if direction.jump.size == 0:
+        if jumps.visits.size == 0:
             log_likelihood += _model1_posteriors(words)
         else:
-            log_likelihood += hmm_posteriors(words, direction.jump, room, jumps)
+            given = generating.tokens[generating.start[s] : generating.start[s + 1]]
+            fill_transitions(jumps, given, direction.p0, square(room.transition, S), room.Z)
+            log_likelihood += hmm_posteriors(words, room)
+            count_jumps(jumps, given, square(room.taken, S), room.Z, counts)
         for l in range(L):
             null[a - begin + l] = words.null_posterior[l]
             for i in range(S):
                 link[cell + l * down + i * right] = words.posterior[l, i]
-    return Expected(link, null, jumps, log_likelihood)
+    return Expected(link, null, counts, log_likelihood)
 
 
 @kernel

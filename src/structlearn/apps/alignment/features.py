@@ -1,11 +1,12 @@
 """Features of the edges of a sentence pair: what speaks for linking source word i to target word j.
 
-    agreement = sqrt(forward backward)        of the posteriors of the two directions
+    agreement = sqrt(forward backward),    mean = (forward + backward) / 2   of the two directions' posteriors
 
-Nearly all is made of the agreement: of the edge itself, of its rivals in row and column, of its neighbours.
+A mean above 1/2 is the unsupervised rule: the log odds of the two directions sum to more than 0. Nearly all
+else is made of the agreement: of the edge itself, of its rivals in row and column, of its neighbours.
 Computed a batch of pairs at a time, in compiled code; nothing is kept for a whole corpus. Features are of the
-order of 1, but the constant and the agreement are `STRONG`: the penalty on weights hardly holds these two,
-so that what is learned stays near the rule agreement > 1/2 unless the gold links speak against it.
+order of 1, but the constant, the agreement and the mean are `STRONG`: the penalty on weights hardly holds
+them, so that what is learned stays near the rule unless the gold links speak against it.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from structlearn.apps.alignment.context import CONTEXT, fill_context
 from structlearn.apps.alignment.gold_words import GOLD, GoldWords, fill_gold_words
 from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.strings import LONGEST, MARK, Spellings, common_prefix, likeness, spell
-from structlearn.apps.alignment.vectors import Vectors, Words
+from structlearn.apps.alignment.vectors import Vectors, Words, in_context
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 
-#: Scale of the constant and of the agreement.
+#: Scale of the constant, of the agreement and of the mean.
 STRONG = 5.0
 
 FEATURES = (
@@ -35,9 +36,11 @@ FEATURES = (
     "forward_null", "backward_null",
     "previous", "next", "around", "both_around", "beside", "above", "agreement_beside", "free_around",
     "distance", "same", "same_long", "likeness", "marks_differ", "mark_and_word",
+    "mean",
 )  # fmt: skip
 
-COSINES = ("cosine", "cosine_best_in_both")
+#: Of the two words' vectors, and of the means of those around them.
+COSINES = ("cosine", "cosine_best_in_both", "context_cosine", "context_cosine_best_in_both")
 
 
 class SpelledWords(NamedTuple):
@@ -54,6 +57,7 @@ class EdgeFeatures(NamedTuple):
     bitext: Bitext
     F: Array  # (n_cells, n_features)
     agreement: Array  # (n_cells,)
+    mean: Array  # (n_cells,)
 
 
 def feature_names(*, vectors: bool = False, taught: bool = False) -> list[str]:
@@ -79,18 +83,19 @@ def edge_features(
     target = _spelled([pair[1] for pair in pairs], bitext.target.start)
     fill_features(source, target, statistics.posteriors(bitext), statistics.pair_statistics(bitext), F)
     if vectors is not None:
-        source_rows, target_rows = (
-            side.rows(word for pair in pairs for word in pair[k]) for k, side in enumerate(vectors)
+        U, V = (side.of([word for pair in pairs for word in pair[k]]) for k, side in enumerate(vectors))
+        starts = source.start, target.start
+        fill_cosines(U, V, *starts, F[:, names.index(COSINES[0]) :])
+        fill_cosines(
+            in_context(U, starts[0]), in_context(V, starts[1]), *starts, F[:, names.index(COSINES[2]) :]
         )
-        starts, matrices = (source.start, target.start), (vectors[0].matrix, vectors[1].matrix)
-        fill_cosines((source_rows, target_rows), starts, matrices, F[:, len(FEATURES) :])
-    agreement = F[:, FEATURES.index("agreement")] / STRONG
+    agreement, mean = (F[:, FEATURES.index(name)] / STRONG for name in ("agreement", "mean"))
     if gold is not None:
         context, told = F[:, names.index(CONTEXT[0]) :], F[:, names.index(GOLD[0]) :]
-        fill_context(source, target, agreement, context)
+        fill_context(source, target, agreement, mean, context)
         fill_gold_words(gold, statistics.lexicon, bitext, surplus, told)
         told[:, 1] = told[:, 0] * F[:, FEATURES.index("free")]
-    return EdgeFeatures(bitext, F, agreement)
+    return EdgeFeatures(bitext, F, agreement, mean)
 
 
 def _spelled(sentences: Sequence[Sequence[str]], start: Array) -> SpelledWords:
@@ -137,17 +142,16 @@ def fill_features(source: Any, target: Any, posteriors: Any, found: Any, out: An
                 _of_neighbours(agreement, i, j, free, x[17:25])
                 x[25] = abs((i + 0.5) / m - (j + 0.5) / n)
                 _of_strings(source, f + i, target, g + j, letters, x[26:31])
+                x[31] = STRONG * (p + q) / 2.0
         at = end
 
 
 @kernel
-def fill_cosines(rows: Any, starts: Any, matrices: Any, out: Any) -> None:
+def fill_cosines(U: Any, V: Any, source_start: Any, target_start: Any, out: Any) -> None:
     """out[e] <- the cosine of edge e, and whether it is the best of its row and column.
 
-    All are pairs, source and target: `rows` of the unit vectors in `matrices`, -1 for words that have none
-    (cosine 0), and where sentences start.
+    U, V : unit vectors of the source and target words of a batch, zeros (cosine 0) for those without
     """
-    (source, target), (source_start, target_start), (U, V) = rows, starts, matrices
     at = 0
     for pair in range(source_start.size - 1):
         f, g = source_start[pair], target_start[pair]
@@ -155,10 +159,8 @@ def fill_cosines(rows: Any, starts: Any, matrices: Any, out: Any) -> None:
         cosine = np.zeros((m, n))
         for i in range(m):
             for j in range(n):
-                if source[f + i] >= 0 and target[g + j] >= 0:
-                    u, v = U[source[f + i]], V[target[g + j]]
-                    for k in range(u.size):
-                        cosine[i, j] += u[k] * v[k]
+                for k in range(U.shape[1]):
+                    cosine[i, j] += U[f + i, k] * V[g + j, k]
         rivals = _rivals(cosine)
         for i in range(m):
             for j in range(n):

@@ -1,4 +1,12 @@
-"""Jumps of the HMM alignment model: a weight for each distance between one generating word and the next."""
+"""Jumps of the HMM alignment model: from one generating word to the next.
+
+    p(jump from place r to place i) = w[c(r), i - r] v[c(i)] / Z,     c the class of the word at a place
+
+w are weights of distances: some words generate several words in a row, after others comes the next one (He
+2007). v says how readily a word is jumped to: some words generate nothing. Each of the most frequent words is
+a class of its own, all others share one, and the beginning of a sentence has one. What is learned of a class
+is held to what all classes share by imaginary jumps, so that it counts where there is much text.
+"""
 
 from __future__ import annotations
 
@@ -7,51 +15,147 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.kernels import kernel
 
 #: Distances beyond this share one weight a side.
 WIDEST = 20
 #: Imaginary jumps of each distance: no weight falls to zero.
 PSEUDO_JUMPS = 0.5
+#: So many frequent words have jumps of their own.
+OWN_JUMPS = 2000
+
+
+class Jumps(NamedTuple):
+    """Weights by class: the last is the beginning of a sentence, the one before it that of all other words.
+
+    Without any class the model is Model 1, which has no jumps.
+    """
+
+    weights: Array  # (C, 2 WIDEST + 1)
+    visits: Array  # (C,)
+    classes: Array  # int32, (n_words + 1,): of each generating word, the word never seen last
 
 
 class JumpCounts(NamedTuple):
-    """What one pass expects, by distance: `taken[reach + d]` for -reach <= d <= reach.
+    """What one pass expects: `taken` jumps, and `chance`, the derivative of sum log Z by each weight."""
 
-    `taken` is the expected number of jumps of distance d. `chance` sums 1 / Z over the expected departures
-    from which d was possible; it is kept as differences, so that a range of distances takes two additions.
-    """
-
-    taken: Array
+    taken: Array  # (C, 2 WIDEST + 1)
     chance: Array
+    visits: Array  # (C,)
+    visit_chance: Array
 
 
-def uniform_jumps() -> Array:
-    """Equal weights, of shape (2 WIDEST + 1,)."""
-    return np.ones(2 * WIDEST + 1)
+def uniform_jumps(pairs: Array, n_own: int = OWN_JUMPS) -> Jumps:
+    """Equal weights; `pairs`, of shape (n_words + 1,), says in how many sentence pairs each word occurs."""
+    own = np.argsort(-pairs[:-1], kind="stable")[:n_own]
+    classes = np.full(pairs.size, own.size, dtype=np.int32)
+    classes[own] = np.arange(own.size, dtype=np.int32)
+    return Jumps(np.ones((own.size + 2, 2 * WIDEST + 1)), np.ones(own.size + 2), classes)
 
 
-def by_distance(weights: Array, reach: int) -> Array:
-    """The weight of every distance -reach <= d <= reach."""
-    return weights[_bucket(reach)]
+def shared_jumps(weights: Array, n_words: int) -> Jumps:
+    """The weights of distances that all words share."""
+    return Jumps(np.stack([weights, weights]), np.ones(2), np.zeros(n_words + 1, dtype=np.int32))
 
 
-def reestimate_jumps(weights: Array, counts: JumpCounts) -> Array:
-    """Weights w that increase sum_d taken[d] log w[d] - sum_departures log Z(w), the jumps' part of EM.
+def carried(old: Jumps, new: Jumps) -> Jumps:
+    """The new classes with the weights of an older text, whose words have the first numbers.
 
-    With log Z <= log Z0 + (Z - Z0) / Z0 the bound is maximal at w[d] = taken[d] / chance[d].
+    Words that it did not have are like its other words.
     """
-    bucket = _bucket(len(counts.taken) // 2)
-    imaginary = PSEUDO_JUMPS * weights.size / weights.sum()
-    taken = np.bincount(bucket, counts.taken, weights.size) + PSEUDO_JUMPS
-    chance = np.bincount(bucket, np.cumsum(counts.chance)[:-1], weights.size) + imaginary
-    new = taken / chance
+    words = np.minimum(np.arange(new.classes.size), old.classes.size - 1)
+    rows = np.empty(new.visits.size, dtype=np.int64)
+    rows[new.classes] = old.classes[words]
+    rows[-2:] = old.classes[-1], old.visits.size - 1
+    return new._replace(weights=old.weights[rows], visits=old.visits[rows])
+
+
+def without_jumps(jumps: Jumps) -> Jumps:
+    """Model 1."""
+    return jumps._replace(weights=jumps.weights[:0], visits=jumps.visits[:0])
+
+
+@kernel
+def no_counts(jumps: Jumps) -> JumpCounts:
+    """Nothing is expected yet."""
+    shape = jumps.weights.shape
+    return JumpCounts(np.zeros(shape), np.zeros(shape), np.zeros(shape[0]), np.zeros(shape[0]))
+
+
+@kernel
+def fill_transitions(jumps: Jumps, words: Array, p0: float, out: Array, Z: Array) -> None:
+    """out[r, i] <- (1 - p0) p(jump from r - 1 to i), the end last, and Z of each place.
+
+    words : the S generating words
+    out : (S + 1, S + 1)
+    """
+    S = words.size
+    for r in range(S + 1):
+        weights = jumps.weights[jumps.classes[words[r - 1]] if r > 0 else -1]
+        total = 0.0
+        for i in range(S + 1):
+            visit = jumps.visits[jumps.classes[words[i]]] if i < S else 1.0
+            out[r, i] = weights[_place(i - r + 1)] * visit
+            total += out[r, i]
+        Z[r] = total
+        for i in range(S + 1):
+            out[r, i] *= (1.0 - p0) / total
+
+
+@kernel
+def count_jumps(jumps: Jumps, words: Array, taken: Array, Z: Array, counts: JumpCounts) -> None:
+    """Add the jumps that one pair expects, `taken` of shape (S + 1, S + 1), to the counts."""
+    S = words.size
+    for r in range(S + 1):
+        c = jumps.classes[words[r - 1]] if r > 0 else jumps.visits.size - 1
+        share = 0.0
+        for i in range(S + 1):
+            share += taken[r, i] / Z[r]
+        for i in range(S + 1):
+            d = _place(i - r + 1)
+            counts.taken[c, d] += taken[r, i]
+            if i == S:
+                counts.chance[c, d] += share
+            else:
+                to = jumps.classes[words[i]]
+                counts.chance[c, d] += share * jumps.visits[to]
+                counts.visits[to] += taken[r, i]
+                counts.visit_chance[to] += share * jumps.weights[c, d]
+
+
+@kernel
+def _place(distance: int) -> int:
+    return min(max(distance, -WIDEST), WIDEST) + WIDEST
+
+
+def reestimate_jumps(jumps: Jumps, counts: JumpCounts, strength: float, visit_strength: float) -> Jumps:
+    """Jumps that increase sum taken log w - sum over departures of log Z, the jumps' part of EM.
+
+    With log Z <= log Z0 + (Z - Z0) / Z0 the bound is maximal at w = taken / chance. The strengths are
+    imaginary jumps and visits of each class, as all do; with a strength of 0 all classes are alike.
+    """
+    shared = _shared_weights(jumps, counts)
+    weights = np.tile(shared, (len(jumps.weights), 1))
+    if strength > 0.0:
+        taken = counts.taken + strength * shared / shared.sum()
+        weights = taken / (counts.chance + strength / shared.sum())
+        weights /= weights.max(axis=1, keepdims=True)
+    if visit_strength == 0.0:
+        return jumps._replace(weights=weights)
+    typical = counts.visits.sum() / max(counts.visit_chance.sum(), 1e-300)
+    visits = (counts.visits / typical + visit_strength) / (
+        counts.visit_chance + visit_strength / jumps.visits
+    )
+    return jumps._replace(weights=weights, visits=visits)
+
+
+def _shared_weights(jumps: Jumps, counts: JumpCounts) -> Array:
+    imaginary = PSEUDO_JUMPS * jumps.weights.size / jumps.weights.sum()
+    new = (counts.taken.sum(axis=0) + PSEUDO_JUMPS) / (counts.chance.sum(axis=0) + imaginary)
     return new / new.max()
 
 
-def jump_penalty(weights: Array) -> float:
+def jump_penalty(jumps: Jumps) -> float:
     """Log-probability of the imaginary jumps, each from a place where every distance is possible."""
+    weights = jumps.weights.mean(axis=0)
     return float(PSEUDO_JUMPS * np.log(weights / weights.sum()).sum())
-
-
-def _bucket(reach: int) -> Array:
-    return np.clip(np.arange(-reach, reach + 1), -WIDEST, WIDEST) + WIDEST

@@ -7,22 +7,18 @@ K + 1 [the source word was never seen] + 2 [the target word was never seen].
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from structlearn.apps.alignment.bitext import Bitext, Corpus, Text
+from structlearn.apps.alignment.bitext import Bitext, Text
+from structlearn.apps.alignment.occurrences import Occurrences, even_parts, occurrences
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
-from structlearn.core.threads import in_order
+from structlearn.core.threads import Map
 
 #: Places at the end of a table over entries.
 N_MISSING = 4
-#: Into how many parts the words are cut.
-N_PARTS = 64
 
 
 class Lexicon(NamedTuple):
@@ -86,167 +82,41 @@ def find_entries(lexicon: Lexicon, text: Text, first: int, last: int) -> Array:
     return entry
 
 
-def build_lexicon(
-    bitext: Bitext, *, n_jobs: int = 1, advance: Callable[[], object] = lambda: None
-) -> tuple[Lexicon, Array]:
-    """The lexicon of a bitext, and the entry of each of its cells.
+def locate(lexicon: Lexicon, bitext: Bitext, run: Map = map) -> Array:
+    """Entry of every cell of a bitext in the words of the lexicon, all of them known.
 
-    Source word by source word: visit the sentences it occurs in, mark the target words met. This takes time
-    O(cells) and no sort of all cells. `advance` is called 2 `N_PARTS` times at most.
+    Source word by source word: mark where its target words are, then visit the sentences that it occurs in.
+    This takes time O(cells) and that of reading the entries of its words; `find_entries` searches instead.
     """
-    n_source, n_target = len(bitext.source_words), len(bitext.target_words)
-    where = _occurrences(bitext.source, n_source)
-    parts = _even_parts(where.start)
-    sizes = np.zeros(n_source + 2, dtype=np.int64)
+    where = occurrences(bitext.source, lexicon.source_pairs.size - 1)
+    entry = np.empty(bitext.cell_start[-1], dtype=np.int32)
 
-    def count(part: tuple[int, int]) -> None:
-        _count_rows(where, bitext.target, sizes, _workspace(n_target), part)
+    def fill(part: tuple[int, int]) -> None:
+        at = np.full(lexicon.target_pairs.size - 1, lexicon.target.size, dtype=np.int32)
+        _locate_rows(lexicon, where, bitext.record, entry, at, part)
 
-    with in_order(n_jobs) as run:
-        for _ in run(count, parts):
-            advance()
-        start = np.cumsum(sizes)
-        tables = (np.empty(start[-1], np.int32), np.empty(start[-1], np.int32))
-        entry = np.empty(bitext.cell_start[-1], dtype=np.int32)
-        pairs = _pairs_with(bitext.source, n_source), _pairs_with(bitext.target, n_target)
-        lexicon = Lexicon(start, *tables, *pairs)
-
-        def fill(part: tuple[int, int]) -> None:
-            _fill_rows(where, bitext.record, lexicon, entry, _workspace(n_target), part)
-
-        for _ in run(fill, parts):
-            advance()
-    return lexicon, entry
-
-
-class Occurrences(NamedTuple):
-    """Where words occur: word e at the tokens `token[start[e] : start[e + 1]]`, of those sentences."""
-
-    start: Array
-    token: Array
-    sentence: Array
-
-
-def _occurrences(corpus: Corpus, n_words: int) -> Occurrences:
-    """By a sort that counts: that of the sparse matrix of tokens by sentence and word."""
-    size = len(corpus.start) - 1, n_words
-    by_word = csr_array((np.arange(corpus.tokens.size), corpus.tokens, corpus.start), shape=size).tocsc()
-    sentence = by_word.indices.astype(np.int32, copy=False)
-    return Occurrences(by_word.indptr.astype(np.int64, copy=False), by_word.data, sentence)
-
-
-def _even_parts(start: Array) -> list[tuple[int, int]]:
-    """Ranges of words that occur about equally often."""
-    cuts = np.searchsorted(start, np.linspace(0, start[-1], N_PARTS + 1)[1:-1])
-    edges = np.unique(np.concatenate([[0], cuts, [len(start) - 1]]))
-    return [(int(a), int(b)) for a, b in pairwise(edges)]
+    for _ in run(fill, even_parts(where.start)):
+        pass
+    return entry
 
 
 @kernel
-def _meet(where: Occurrences, target: Corpus, e: int, last: Array, met: Array, count: Array) -> int:
-    """List in `met` the target words that source word e occurs with, and count their sentences."""
-    n_met = 0
-    previous = -1
-    for o in range(where.start[e], where.start[e + 1]):
-        s = where.sentence[o]
-        if s == previous:
+def _locate_rows(
+    lexicon: Lexicon, where: Occurrences, text: Text, entry: Array, at: Array, part: tuple[int, int]
+) -> None:
+    """Entries of the cells of a part of the source words; `at` has the place of what is not stored."""
+    target, missing = text.target, lexicon.target.size
+    for e in range(part[0], part[1]):
+        if where.start[e] == where.start[e + 1]:
             continue
-        previous = s
-        for f in target.tokens[target.start[s] : target.start[s + 1]]:
-            if last[f] < 0:
-                met[n_met] = f
-                count[f] = 0
-                n_met += 1
-            if last[f] != s:
-                count[f] += 1
-                last[f] = s
-    for f in met[:n_met]:
-        last[f] = -1
-    return n_met
-
-
-def _workspace(n_target: int) -> tuple[Array, Array, Array]:
-    """The last sentence with each target word (-1), and room for `_meet` to list and count words."""
-    last = np.full(n_target, -1, dtype=np.int32)
-    return last, np.empty(n_target, dtype=np.int32), np.empty(n_target, dtype=np.int32)
-
-
-@kernel
-def _count_rows(
-    where: Occurrences,
-    target: Corpus,
-    sizes: Array,
-    room: tuple[Array, Array, Array],
-    part: tuple[int, int],
-) -> None:
-    """sizes[e + 1] = number of entries of source word e."""
-    last, met, count = room
-    for e in range(part[0], part[1]):
-        sizes[e + 1] = _meet(where, target, e, last, met, count)
-
-
-@kernel
-def _fill_rows(
-    where: Occurrences,
-    text: Text,
-    lexicon: Lexicon,
-    entry: Array,
-    room: tuple[Array, Array, Array],
-    part: tuple[int, int],
-) -> None:
-    """Entries of a part of the source words, and the entry of each of their cells."""
-    target, start = text.target, lexicon.start
-    last, met, count = room
-    for e in range(part[0], part[1]):
-        n_met = _meet(where, target, e, last, met, count)
-        _sort(met, n_met)
-        for k in range(n_met):
-            f = met[k]
-            lexicon.target[start[e] + k] = f
-            lexicon.together[start[e] + k] = count[f]
-            count[f] = k
+        row = lexicon.target[lexicon.start[e] : lexicon.start[e + 1]]
+        for k in range(row.size):
+            at[row[k]] = lexicon.start[e] + k
         for o in range(where.start[e], where.start[e + 1]):
             s = where.sentence[o]
             n = target.start[s + 1] - target.start[s]
             cell = text.cell_start[s] + (where.token[o] - text.source.start[s]) * n
             for j in range(n):
-                entry[cell + j] = start[e] + count[target.tokens[target.start[s] + j]]
-
-
-@kernel
-def _sort(values: Array, n: int) -> None:
-    """The first n in increasing order: Shell's sort by Ciura's gaps, which compiles in no time."""
-    gap = 701
-    while gap < n:
-        gap = gap * 9 // 4
-    while gap > 0:
-        for k in range(gap, n):
-            value, j = values[k], k
-            while j >= gap and values[j - gap] > value:
-                values[j] = values[j - gap]
-                j -= gap
-            values[j] = value
-        gap = _next_gap(gap)
-
-
-@kernel
-def _next_gap(gap: int) -> int:
-    """701, 301, 132, 57, 23, 10, 4, 1, and before these 4/9 of the last."""
-    if gap > 701:
-        return max(gap * 4 // 9, 701)
-    for smaller in (301, 132, 57, 23, 10, 4, 1):
-        if smaller < gap:
-            return smaller
-    return 0
-
-
-@kernel
-def _pairs_with(corpus: Corpus, n_words: int) -> Array:
-    """In how many sentences each word occurs."""
-    last = np.zeros(n_words, dtype=np.int32)  # one more than the sentence
-    pairs = np.zeros(n_words + 1, dtype=np.int32)
-    for s in range(corpus.start.size - 1):
-        for word in corpus.tokens[corpus.start[s] : corpus.start[s + 1]]:
-            pairs[word] += last[word] != s + 1
-            last[word] = s + 1
-    return pairs
+                entry[cell + j] = at[target.tokens[target.start[s] + j]]
+        for f in row:
+            at[f] = missing

@@ -1,134 +1,176 @@
-"""The page of an alignment: for each sentence pair its links, right and wrong, the worst pairs first."""
+"""The page of an alignment: an overview, a few pairs that work, and then all others, the worst first."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
 from typing import NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.apps.alignment.drawing import KINDS, Drawn, classified, draw_grid, draw_lines, swatch
-from structlearn.apps.alignment.links import Link, Links
-from structlearn.apps.alignment.metrics import AlignmentScores, alignment_scores
+from structlearn.apps.alignment.drawing import (
+    KINDS,
+    MARKS,
+    Drawing,
+    Drawn,
+    Sentences,
+    classified,
+    draw_grid,
+    draw_lines,
+)
+from structlearn.apps.alignment.links import Link
+from structlearn.apps.alignment.overview import (
+    AlignedPair,
+    JudgedPair,
+    confidence_bars,
+    judge,
+    key_figures,
+    shares_of,
+)
 from structlearn.reports import Page
+from structlearn.reports.summaries import counted
 
+__all__ = ["AlignedPair", "alignment_page"]
 
-class AlignedPair(NamedTuple):
-    """A sentence pair with predicted links and, where known, gold links and confidences.
-
-    Parameters
-    ----------
-    source, target : sequence of str
-        The words.
-    predicted : collection of (source, target)
-        Predicted links, from 0.
-    gold : Links, optional
-        What is right.
-    confidence : array of shape (len(source), len(target)), optional
-        How sure the aligner is of each link, between 0 and 1.
-    number : int, optional
-        What the pair is called, such as its line in a file; by default its place, from 1.
-
-    """
-
-    source: Sequence[str]
-    target: Sequence[str]
-    predicted: Collection[Link]
-    gold: Links | None = None
-    confidence: ArrayLike | None = None
-    number: int | None = None
+#: From pairs of sentences to tables of confidences.
+Tables = Callable[[list[tuple[Sequence[str], Sequence[str]]]], Iterable[ArrayLike]]
+#: So many of the best pairs come first, where there are at least so many in all.
+EXAMPLES, LEAST_PAIRS = 3, 12
+#: Longer sentences have no grid.
+MOST_WORDS_IN_GRID = 80
 
 
 class _Entry(NamedTuple):
     """A pair as the page shows it; without drawings where a side is empty."""
 
     number: int
-    scores: AlignmentScores | None
-    links: int
-    lines: str
-    grid: str
+    note: str
+    lines: Drawing | None
+    grid: Drawing | None
     #: word pairs by what is wrong with them
     faults: dict[str, list[str]]
 
 
-def alignment_page(pairs: Iterable[AlignedPair], *, title: str = "Word alignment", limit: int = 200) -> Page:
+class _Group(NamedTuple):
+    heading: str
+    about: str
+    pairs: Sequence[_Entry]
+
+
+def alignment_page(
+    pairs: Iterable[AlignedPair],
+    *,
+    title: str = "Word alignment",
+    limit: int = 200,
+    tables: Tables | None = None,
+) -> Page:
     """A page that shows aligned sentence pairs; `html()` or `write(path)` it.
 
     Parameters
     ----------
     pairs : iterable of AlignedPair
-        Those with gold links come first, by their alignment error rate, the worst at the top.
+        Of many, the best come first: those with the least alignment error rate, or without gold links with
+        the surest links. Then all others: by their alignment error rate, the worst at the top; those without
+        gold links in their order.
     title : str
         The heading.
     limit : int
         How many pairs are shown at most; the figures at the top are of all.
+    tables : callable, optional
+        Gives confidences of all word pairs for the pairs that are shown, instead of their own.
 
     """
-    numbered = [
-        pair._replace(number=place) if pair.number is None else pair for place, pair in enumerate(pairs, 1)
-    ]
-    judged = [(pair.gold, pair.predicted) for pair in numbered if pair.gold is not None]
-    scored = [(pair, _scores(pair)) for pair in numbered]
-    shown = sorted(scored, key=lambda one: _badness(one[1]))[:limit]
+    every = [judge(pair, place) for place, pair in enumerate(pairs, 1)]
+    judged = any(one.scores is not None for one in every)
+    best = _best(every, judged=judged)[:limit]
+    left = [one for k, one in enumerate(every) if k not in best]
+    others = sorted(left, key=_badness)[: limit - len(best)]
+    groups = [("The best pairs", _why_best(judged), [every[k] for k in best])] if best else []
+    order = "the worst first" if judged else "in their order"
+    groups.append(("All other pairs" if best else "Pairs", f"They are shown {order}.", others))
     return Page(
         title,
-        _lead(len(numbered), limit, bool(judged)),
+        _lead(len(every), len(best) + len(others)),
         "alignment.html",
-        scores=alignment_scores(*zip(*judged)) if judged else None,
-        judged=f"{len(judged)} of {len(numbered)}",
-        possible=sum(len(gold.possible) for gold, _ in judged),
-        legend=[(swatch(kind), KINDS[kind]) for kind in KINDS if (kind == "plain") != bool(judged)],
-        confident=any(pair.confidence is not None for pair in numbered),
-        pairs=[_entry(pair, scores) for pair, scores in shown],
+        figures=key_figures(every),
+        judged=judged,
+        bars=confidence_bars(every),
+        legend=[(kind, KINDS[kind]) for kind in KINDS if (kind == "plain") != judged],
+        marks=MARKS,
+        groups=[_Group(heading, about, _entries(some, tables)) for heading, about, some in groups],
     )
 
 
-def _scores(pair: AlignedPair) -> AlignmentScores | None:
-    return None if pair.gold is None else alignment_scores([pair.gold], [pair.predicted])
+def _lead(n: int, shown: int) -> str:
+    if n > shown:
+        return f"The overview is of {n:,} sentence pairs, of which {shown:,} are shown."
+    return f"{counted(n, 'sentence pair')}."
 
 
-def _badness(scores: AlignmentScores | None) -> tuple[float, int]:
+# ---- which come first -------------------------------------------------------------------------------
+
+
+def _best(every: Sequence[JudgedPair], *, judged: bool) -> list[int]:
+    """Numbers of the best of many; of those with few links it says little that they are right."""
+    if len(every) < LEAST_PAIRS:
+        return []
+    least = median(len(one.pair.predicted) for one in every)
+    rich = [k for k, one in enumerate(every) if len(one.pair.predicted) >= least]
+    known = [(merit, k) for k in rich if (merit := _merit(every[k], judged=judged)) is not None]
+    return [k for _, k in sorted(known, key=lambda pair: -pair[0])[:EXAMPLES]]
+
+
+def _merit(one: JudgedPair, *, judged: bool) -> float | None:
+    if judged:
+        return None if one.scores is None else -one.scores.aer
+    return sum(one.shares.values()) / len(one.shares) if one.shares else None
+
+
+def _why_best(judged: bool) -> str:
+    what = "the least error (AER)" if judged else "links that the aligner is surest of"
+    return f"Among pairs with no fewer links than the median pair, these have {what}."
+
+
+def _badness(one: JudgedPair) -> tuple[float, int]:
     """Sorts the worst first; among equals, the one with more links."""
-    return (1.0, 0) if scores is None else (-scores.aer, -scores.predicted)
+    return (1.0, 0) if one.scores is None else (-one.scores.aer, -one.scores.predicted)
 
 
-def _lead(n: int, limit: int, judged: bool) -> str:
-    order = "worst first" if judged else "in their order"
-    if n > limit:
-        return f"{limit} of {n} sentence pairs are shown, {order}."
-    return f"{n} sentence pairs, {order}."
+# ---- one pair ---------------------------------------------------------------------------------------
 
 
-def _entry(pair: AlignedPair, scores: AlignmentScores | None) -> _Entry:
-    confidence = _shares(pair)
-    links = classified(pair.predicted, pair.gold, confidence)
-    _check(pair, links)
-    lines = grid = ""
-    if pair.source and pair.target:
-        lines = draw_lines(pair.source, pair.target, links)
-        grid = draw_grid(pair.source, pair.target, links, confidence)
-    faults = {kind.title(): _word_pairs(pair, links, kind) for kind in ("missed", "spurious")}
-    return _Entry(pair.number or 0, scores, len(pair.predicted), lines, grid, faults)
+def _entries(some: Sequence[JudgedPair], tables: Tables | None) -> list[_Entry]:
+    if tables is None:
+        return [_entry(one, one.pair.confidence) for one in some]
+    return [_entry(*both) for both in zip(some, tables([(one.pair.source, one.pair.target) for one in some]))]
 
 
-def _shares(pair: AlignedPair) -> dict[Link, float]:
-    if pair.confidence is None:
-        return {}
-    table = np.asarray(pair.confidence, dtype=np.float64)
-    if table.shape != (len(pair.source), len(pair.target)):
-        raise ValueError(
-            f"Confidences of shape {table.shape} do not fit {len(pair.source)} by {len(pair.target)} words."
-        )
-    return {(int(i), int(j)): float(table[i, j]) for i, j in np.ndindex(table.shape)}
+def _entry(one: JudgedPair, confidence: ArrayLike | Mapping[Link, float] | None) -> _Entry:
+    pair = one.pair._replace(confidence=confidence)
+    words, shares = Sentences(pair.source, pair.target), shares_of(pair)
+    links = classified(pair.predicted, pair.gold, shares)
+    drawn = bool(pair.source and pair.target)
+    short = max(map(len, words)) <= MOST_WORDS_IN_GRID
+    faults = {kind.title(): _word_pairs(words, links, kind) for kind in ("missed", "spurious")}
+    return _Entry(
+        pair.number or 0,
+        _note(one, short=short),
+        draw_lines(words, links) if drawn else None,
+        draw_grid(words, links, shares) if drawn and short else None,
+        faults,
+    )
 
 
-def _check(pair: AlignedPair, links: Iterable[Drawn]) -> None:
-    m, n = len(pair.source), len(pair.target)
-    for (i, j), _, _ in links:
-        if not (0 <= i < m and 0 <= j < n):
-            raise ValueError(f"Pair {pair.number} has a link ({i}, {j}) but only {m} and {n} words.")
+def _note(one: JudgedPair, *, short: bool) -> str:
+    links = counted(len(one.pair.predicted), "link")
+    scores = one.scores
+    figures = (
+        links
+        if scores is None
+        else f"AER {scores.aer:.3f} · precision {scores.precision:.3f} · recall {scores.recall:.3f} · {links}"
+    )
+    return figures if short else f"{figures} · too long for a grid"
 
 
-def _word_pairs(pair: AlignedPair, links: Sequence[Drawn], kind: str) -> list[str]:
-    return [f"{pair.source[one.link[0]]} – {pair.target[one.link[1]]}" for one in links if one.kind == kind]
+def _word_pairs(words: Sentences, links: Sequence[Drawn], kind: str) -> list[str]:
+    return [words.linked(one.link) for one in links if one.kind == kind]

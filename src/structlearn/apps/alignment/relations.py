@@ -7,19 +7,21 @@ text with everything else; nothing is assumed of a language.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from structlearn.apps.alignment.bitext import Bitext, Corpus
+from structlearn.apps.alignment.bitext import Bitext, TrainingText, Vocabulary
 from structlearn.apps.alignment.lexicon import Lexicon
+from structlearn.apps.alignment.numbering import BEGINNING
 from structlearn.apps.alignment.strings import LONGEST, MARK, WORD, Spellings, common_prefix, likeness, spell
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 
-#: Letters of a word's beginning.
-BEGINNING = 4
+if TYPE_CHECKING:
+    from structlearn.apps.alignment.continuing import EarlierText
+
 #: Classes of likeness: 10 for words by the tenths that they share, 10 for those that are the same, short, or
 #: no words.
 N_LIKENESS = 20
@@ -43,34 +45,43 @@ class Relations(NamedTuple):
     cells : how often the two words occur in one pair, counted in cells
     chance : expected links of each kind if every word were linked to all words of its sentence alike, for
         links that target words choose and for those that source words choose
-    beginnings : number of the pair of beginnings
+    known : links of each kind in earlier text
     source, target : the words
     """
 
     kind: Array  # int16, (K,)
     cells: Array  # float32, (K,)
     chance: Array  # (2, n_kinds)
-    beginnings: Array  # int32, (K,)
+    known: Array  # (n_kinds,)
     source: Occurring
     target: Occurring
 
 
-def relate(bitext: Bitext, lexicon: Lexicon, entry: Array) -> Relations:
-    """The relations of the entries of a lexicon, which is of this bitext."""
-    words = bitext.source_words.words, bitext.target_words.words
-    source, target = (occurring(*side) for side in zip(words, (bitext.source, bitext.target)))
+def relate(
+    text: TrainingText,
+    lexicon: Lexicon,
+    windows: Iterable[tuple[Bitext, Array]],
+    earlier: EarlierText | None = None,
+) -> Relations:
+    """The relations of the entries of a lexicon, which is of this text; the entry of each cell by windows."""
+    sides = text.source_words, text.target_words
+    source, target = (occurring(side) for side in sides)
     classes = frequency_classes(source.counts), frequency_classes(target.counts)
-    kind = entry_kinds(lexicon, spell(words[0]), spell(words[1]), *classes)
-    cells, chance = _count_cells(bitext.record, entry, kind)
-    pairs = source.beginning[lexicon.source()].astype(np.int64) * len(words[1])
-    numbers = np.unique(pairs + target.beginning[lexicon.target], return_inverse=True)[1]
-    return Relations(kind, cells, chance, numbers.astype(np.int32), source, target)
+    kind = entry_kinds(lexicon, spell(sides[0].words), spell(sides[1].words), *classes)
+    cells = np.zeros(kind.size, dtype=np.float32) if earlier is None else earlier.cells.copy()
+    chance = np.zeros((2, N_LIKENESS * N_FREQUENCY * N_FREQUENCY))
+    for window, entry in windows:
+        _count_cells(window.record, entry, kind, cells, chance)
+    known = np.zeros(chance.shape[1])
+    if earlier is not None:
+        known = count_kinds(kind, earlier.links, known.size)
+    return Relations(kind, cells, chance, known, source, target)
 
 
-def occurring(words: Sequence[str], corpus: Corpus) -> Occurring:
+def occurring(words: Vocabulary) -> Occurring:
     """How words occur in the sentences of one side."""
-    counts = np.bincount(corpus.tokens, minlength=len(words)).astype(np.float64)
-    beginning = _beginnings(words)
+    counts = words.counts.astype(np.float64)
+    beginning = _beginnings(words.words)
     alike = np.bincount(beginning, counts)[beginning]
     return Occurring(counts, beginning, counts / counts.sum(), counts / np.maximum(alike, 1.0))
 
@@ -120,19 +131,26 @@ def likeness_class(a: Any, i: int, b: Any, j: int, row: Array) -> int:
 
 
 @kernel
-def _count_cells(text: Any, entry: Array, kind: Array) -> tuple[Array, Array]:
-    """The number of cells of each entry, and the links of each kind by chance, both ways."""
-    cells = np.zeros(kind.size, dtype=np.float32)
-    chance = np.zeros((2, N_LIKENESS * N_FREQUENCY * N_FREQUENCY))
+def _count_cells(text: Any, entry: Array, kind: Array, cells: Array, chance: Array) -> None:
+    """Add the number of cells of each entry, and the links of each kind by chance, both ways."""
     for s in range(text.cell_start.size - 1):
         m = text.source.start[s + 1] - text.source.start[s]
         n = text.target.start[s + 1] - text.target.start[s]
         for cell in range(text.cell_start[s], text.cell_start[s + 1]):
             k = entry[cell]
-            cells[k] += 1.0
-            chance[0, kind[k]] += 1.0 / m
-            chance[1, kind[k]] += 1.0 / n
-    return cells, chance
+            if k < kind.size:
+                cells[k] += 1.0
+                chance[0, kind[k]] += 1.0 / m
+                chance[1, kind[k]] += 1.0 / n
+
+
+@kernel
+def count_kinds(kind: Array, counts: Array, n_kinds: int) -> Array:
+    """Links of each kind; as `np.bincount`, which copies both arrays."""
+    found = np.zeros(n_kinds)
+    for k in range(kind.size):
+        found[kind[k]] += counts[k]
+    return found
 
 
 def lifts(counts: Array, chance: Array) -> Array:

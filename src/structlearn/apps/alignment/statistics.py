@@ -5,20 +5,26 @@ A pair of m source and n target words has m * n cells, and every table over a pa
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.apps.alignment.bitext import Bitext, Vocabulary
+from structlearn.apps.alignment.bitext import Bitext, TrainingText, Vocabulary
+from structlearn.apps.alignment.continuing import EarlierText
+from structlearn.apps.alignment.cooccurrence import build_lexicon
 from structlearn.apps.alignment.direction import Direction
 from structlearn.apps.alignment.expectation import expect
-from structlearn.apps.alignment.lexicon import N_MISSING, N_PARTS, Lexicon, build_lexicon, find_entries
-from structlearn.apps.alignment.training import BELIEFS, EMIteration, EMSettings, chunks, train
+from structlearn.apps.alignment.lexicon import N_MISSING, Lexicon, find_entries
+from structlearn.apps.alignment.occurrences import N_PARTS
+from structlearn.apps.alignment.training import BELIEFS, CHUNK, EMIteration, EMSettings, chunks, stages, train
 from structlearn.core.contract import Array
 from structlearn.core.threads import in_order
+from structlearn.solvers.checkpoint import Checkpoint, Keeper, add_to_hash
 from structlearn.solvers.progress import counted
 
 
@@ -35,8 +41,12 @@ class Posteriors(NamedTuple):
     reverse_null: Array  # (m,) or (n_source_tokens,)
 
     def agreement(self) -> Array:
-        """Geometric mean of both directions; a link where it exceeds 0.5 is the unsupervised aligner."""
+        """Geometric mean of both directions."""
         return np.sqrt(self.forward * self.reverse)
+
+    def mean(self) -> Array:
+        """Mean of both directions; a link where it exceeds 0.5 is the unsupervised aligner."""
+        return (self.forward + self.reverse) / 2
 
 
 class PairStatistics(NamedTuple):
@@ -63,21 +73,43 @@ class AlignmentStatistics:
 
     @classmethod
     def train(
-        cls, bitext: Bitext, settings: EMSettings | None = None, *, n_jobs: int = 1
+        cls,
+        text: TrainingText,
+        settings: EMSettings | None = None,
+        *,
+        n_jobs: int = 1,
+        earlier: AlignmentStatistics | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> AlignmentStatistics:
-        """Statistics of a bitext; the same for every `n_jobs`."""
-        if bitext.cell_start[-1] == 0:
+        """Statistics of a text; the same for every `n_jobs`.
+
+        Parameters
+        ----------
+        text : TrainingText
+        settings : EMSettings, optional
+        n_jobs : int
+        earlier : AlignmentStatistics, optional
+            Of earlier text, which counts as though it were read again. The first words of `text` are its
+            words.
+        checkpoint : Checkpoint, optional
+            Where iterations are kept, to go on from.
+
+        """
+        if text.n_cells == 0:
             raise ValueError("The bitext has no pair with words on both sides; give at least one.")
         settings = settings or EMSettings()
-        with counted("word pairs", 2 * N_PARTS) as advance:
-            lexicon, entry = build_lexicon(bitext, n_jobs=n_jobs, advance=advance)
-        n_steps = (settings.model1 + settings.hmm) * len(chunks(bitext))
-        with counted("alignment models", n_steps) as advance:
+        old = None if earlier is None else earlier.lexicon
+        with counted("word pairs", 2 * N_PARTS * text.n_windows) as advance, in_order(n_jobs) as run:
+            lexicon = build_lexicon(text, run, advance=advance, earlier=old)
+        known = None if earlier is None else EarlierText.of(earlier, lexicon)
+        n_steps = sum(text.n_cells // stage.step // CHUNK + 1 for stage in stages(settings, text))  # about
+        kept = _kept(checkpoint, text, settings, earlier)
+        with kept as keeper, counted("alignment models", n_steps) as advance:
             forward, reverse, history = train(
-                bitext, lexicon, entry, settings, n_jobs=n_jobs, advance=advance
+                text, lexicon, settings, n_jobs=n_jobs, advance=advance, earlier=known, keeper=keeper
             )
-        words = bitext.source_words, bitext.target_words
-        return cls(*words, lexicon, forward.finished(), reverse.finished(), history)
+        words = text.source_words, text.target_words
+        return cls(*words, lexicon, forward.finished(), reverse.finished(), list(history))
 
     def encode(self, pairs: Iterable[tuple[Iterable[str], Iterable[str]]]) -> Bitext:
         """Pairs of (source words, target words) in the numbers of this vocabulary."""
@@ -85,7 +117,7 @@ class AlignmentStatistics:
 
     def posteriors(self, bitext: Bitext, *, n_jobs: int = 1) -> Posteriors:
         """Posteriors of the HMM over all pairs."""
-        records = self.forward.record(bitext.longest + 1), self.reverse.record(bitext.longest + 1)
+        records = self.forward.record(), self.reverse.record()
 
         def work(part: tuple[int, int]) -> tuple[Array, ...]:
             entry = find_entries(self.lexicon, bitext.record, *part)
@@ -126,9 +158,14 @@ class AlignmentStatistics:
         lexicon = self.lexicon
         tables = self.forward.translation[:-N_MISSING], self.reverse.translation[:-N_MISSING]
         counted = lexicon.together / (lexicon.together + BELIEFS.translation)
-        sure = np.flatnonzero((np.minimum(*tables) > least * counted) & (lexicon.together >= often))
+        sure = (np.minimum(*tables) > least * counted) & (lexicon.together >= often) & self.are_words()
         source, target = self.source_words.words, self.target_words.words
         return [(source[e], target[f]) for e, f in zip(lexicon.source()[sure], lexicon.target[sure])]
+
+    def are_words(self) -> Array:
+        """Whether an entry is of two words, not of numbers that many words share; of shape (K,)."""
+        lexicon = self.lexicon
+        return self.source_words.is_word[lexicon.source()] & self.target_words.is_word[lexicon.target]
 
     def to_arrays(self) -> dict[str, Array]:
         """Everything but the history, as named arrays."""
@@ -151,9 +188,29 @@ class AlignmentStatistics:
             Vocabulary(json.loads(bytes(side["words"])), side["counts"])
             for side in (rooms["source"], rooms["target"])
         )
-        forward = Direction.from_arrays(rooms["forward"], True)
-        reverse = Direction.from_arrays(rooms["reverse"], False)
+        forward = Direction.from_arrays(rooms["forward"], True, len(source))
+        reverse = Direction.from_arrays(rooms["reverse"], False, len(target))
         return cls(source, target, Lexicon(**rooms["lexicon"]), forward, reverse)
+
+
+def _kept(
+    checkpoint: Checkpoint | None,
+    text: TrainingText,
+    settings: EMSettings,
+    earlier: AlignmentStatistics | None,
+) -> AbstractContextManager[Keeper | None]:
+    """The keeper of a run, which knows it by all that shapes the statistics."""
+    if checkpoint is None:
+        return nullcontext()
+    found = hashlib.blake2b(digest_size=16)
+    add_to_hash(found, (repr(settings), text.most_entries))
+    for side in (text.source_words, text.target_words):
+        add_to_hash(found, (json.dumps(side.words), side.counts))
+    for window in text.windows():
+        add_to_hash(found, window.record)
+    if earlier is not None:
+        add_to_hash(found, tuple(earlier.to_arrays().values()))
+    return checkpoint.open_as(found.hexdigest())
 
 
 def by_pair(bitext: Bitext, posteriors: Posteriors) -> Iterator[Posteriors]:

@@ -33,6 +33,7 @@ def write_aligner(aligner: Aligner, path: str | Path) -> None:
     parameters = aligner.get_params(deep=False)
     seed = parameters["random_state"]
     parameters["random_state"] = seed if isinstance(seed, int) else None
+    del parameters["checkpoint"]  # of that run alone
     header = {
         "estimator": "Aligner",
         "parameters": parameters,
@@ -60,7 +61,7 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
     file = ModelFile(path)
     header = file.header
     if header["estimator"] != "Aligner":
-        raise ValueError(f"{path} holds a {header['estimator'][:40]}, not an Aligner; use structlearn.load.")
+        raise ValueError(f"{path} holds a {header['estimator'][:40]}, not an Aligner.")
     with refusing(file.path):
         aligner = _made(kind, header)
         weights, history = file.load("weights"), file.load("history")
@@ -80,18 +81,20 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
         aligner.history_ = history_of(history)
         if header["certificate"]:
             aligner.certificate_ = read_certificate(header["certificate"])
-    if aligner.feature_names_ != feature_names(vectors=aligner.vectors_ is not None, taught=bool(told)):
-        raise ValueError(f"{path} has other features than this version of structlearn; train it again.")
     if weights.size != len(aligner.feature_names_):
         raise damaged(path, f"it has {weights.size} weights of {len(aligner.feature_names_)} features")
-    aligner.weights_ = weights
+    named = dict(zip(aligner.feature_names_, weights))
+    aligner.feature_names_ = feature_names(vectors=aligner.vectors_ is not None, taught=bool(told))
+    if not named.keys() <= set(aligner.feature_names_):
+        raise ValueError(f"{path} has other features than this version of structlearn; train it again.")
+    aligner.weights_ = np.array([named.get(name, 0.0) for name in aligner.feature_names_])
     return aligner
 
 
 def _made(kind: type[Aligner], header: dict) -> Aligner:
     """The aligner with the parameters of a header, whose forms are checked."""
     hints = get_type_hints(kind)
-    forms = {f"{name}?": hints[name] for name in kind._get_param_names()}
+    forms = {f"{name}?": hints[name] for name in kind._get_param_names() if name != "checkpoint"}
     if not {f"{name}?" for name in header["parameters"]} <= forms.keys():
         raise ValueError("parameters are none of an Aligner")
     check_form(header["parameters"], forms, "parameters")
@@ -141,7 +144,6 @@ def _check_statistics(arrays: dict[str, np.ndarray]) -> None:
         "reverse.translation": n_entries + N_MISSING,
         "forward.null": sides["target"] + 1,
         "reverse.null": sides["source"] + 1,
-        **{f"{name}.jumps": 2 * WIDEST + 1 for name in ("forward", "reverse")},
         **{f"{name}.p0": 1 for name in ("forward", "reverse")},
     }
     for name, size in expected.items():
@@ -150,9 +152,31 @@ def _check_statistics(arrays: dict[str, np.ndarray]) -> None:
         kind = "iu" if name.startswith("lexicon.") else "f"
         if arrays[name].dtype.kind not in kind:
             raise ValueError(f"the table {name} holds the wrong kind of numbers")
+    for name, side in (("forward", "source"), ("reverse", "target")):
+        _check_jumps(arrays, name, sides[side])
     _check_lexicon(arrays["lexicon.start"], arrays["lexicon.target"], sides["target"])
     for side in _SIDES:
         _check_words(arrays, side, sides[side])
+
+
+def _check_jumps(arrays: dict[str, np.ndarray], direction: str, n_words: int) -> None:
+    """Weights of distances, by classes of words; in older files they are one row, without classes."""
+    weights, visits, classes = (arrays.get(f"{direction}.{name}") for name in ("jumps", "visits", "classes"))
+    if weights is None or weights.dtype != np.float64 or weights.shape[-1:] != (2 * WIDEST + 1,):
+        raise ValueError(f"a table of jumps must have {2 * WIDEST + 1} entries a row")
+    if weights.ndim == 1:
+        return
+    n_classes = weights.shape[0] if weights.ndim == 2 else 0
+    if n_classes < 2 or not _is_table(visits, np.float64, n_classes):
+        raise ValueError("its visits do not fit its jumps")
+    if classes is None or not _is_table(classes, np.int32, n_words + 1):
+        raise ValueError("its classes of words do not fit its words")
+    if not 0 <= classes.min() <= classes.max() < n_classes:
+        raise ValueError("its classes of words do not fit its jumps")
+
+
+def _is_table(array: np.ndarray | None, dtype: type, size: int) -> bool:
+    return array is not None and array.dtype == dtype and array.shape == (size,)
 
 
 def _check_lexicon(start: np.ndarray, target: np.ndarray, n_words: int) -> None:

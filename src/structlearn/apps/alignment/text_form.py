@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -22,6 +22,8 @@ from structlearn.storage.schema import check_form
 _STRAY = 1e-3
 #: The form is seen in the first so many pairs of a text.
 _LOOKED_AT = 20_000
+#: Fewer words do not tell whether a text has accents.
+_ENOUGH_WORDS = 2000
 #: Words that are remembered as they are written.
 _REMEMBERED = 1 << 18
 #: Characters that stand for each other; each group has a name.
@@ -146,6 +148,40 @@ def forms_of_text(
     seen = head or list(map(checked_pair, islice(pairs, _LOOKED_AT)))
     source, target = (Counter(word for pair in seen for word in _strings(pair[k])) for k in (0, 1))
     return (TextForm.of(source, **asked), TextForm.of(target, **asked)), chain(head, stream)
+
+
+class OtherForm(ValueError):
+    """Text lacks what that of a model has; it cannot be put back.
+
+    side : "source" or "target"
+    """
+
+    def __init__(self, side: str, lacking: str) -> None:
+        self.side = side
+        super().__init__(
+            f"The {side} text has no {lacking}, but that of the continued model has: give text that is "
+            "written in the same way, or train without that model."
+        )
+
+
+def in_forms(forms: Forms, text: Iterable[Words]) -> Iterator[Words]:
+    """The text, if its first pairs may be of these forms; OtherForm if not."""
+    stream = iter(text)
+    head = list(map(checked_pair, islice(stream, _LOOKED_AT)))
+    for k, side in enumerate(("source", "target")):
+        lacking = lacks(forms[k], [word for pair in head for word in _strings(pair[k])])
+        if lacking:
+            raise OtherForm(side, lacking)
+    return chain(head, stream)
+
+
+def lacks(form: TextForm, words: Sequence[str]) -> str | None:
+    """What text of this form has, and these words lack; None if there is nothing or they are too few."""
+    if len(words) <= _ENOUGH_WORDS:
+        return None
+    if not form.strip_accents and not has_accents(words):
+        return "accents"
+    return "upper case" if not form.lowercase and all(word == word.lower() for word in words) else None
 
 
 def _strings(words: Iterable[str]) -> Iterator[str]:

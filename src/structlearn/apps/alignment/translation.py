@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.apps.alignment.lexicon import Lexicon
-from structlearn.apps.alignment.relations import Occurring, Relations, frequency_classes, lifts
+from structlearn.apps.alignment.relations import Occurring, Relations, count_kinds, frequency_classes, lifts
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 
@@ -35,6 +35,8 @@ class Priors(NamedTuple):
     null : of the words that NULL generates
     unseen : least translation probability; above 0, a word that lost all its translations is aligned by its
         place
+    jumps, visits : of the jumps from a frequent word, and of those to it, as all words have; 0 if all words
+        are alike
     """
 
     translation: float = 5.0
@@ -42,6 +44,8 @@ class Priors(NamedTuple):
     discount: float = 0.4
     null: float = 100.0
     unseen: float = 1e-6
+    jumps: float = 500.0
+    visits: float = 300.0
 
 
 def reestimate(
@@ -54,9 +58,10 @@ def reestimate(
     if priors.translation == 0.0:
         _most_likely(lexicon, counts, from_source, priors.unseen, out)
         return
-    by_kind = np.bincount(relations.kind, counts[: relations.kind.size], relations.chance.shape[1])
+    by_kind = count_kinds(relations.kind, counts, relations.known.size) - relations.known
     lift = lifts(by_kind, relations.chance[0 if from_source else 1])
-    _smoothed(lexicon, relations, counts, from_source, lift, priors, out)
+    by_beginning = np.argsort(relations.source.beginning, kind="stable")
+    _smoothed(lexicon, relations, by_beginning, counts, from_source, lift, priors, out)
 
 
 @kernel
@@ -76,37 +81,51 @@ def _most_likely(lexicon: Lexicon, counts: Array, from_source: bool, least: floa
 def _smoothed(
     lexicon: Lexicon,
     relations: Relations,
+    by_beginning: Array,
     counts: Array,
     from_source: bool,
     lift: Array,
     priors: Priors,
     out: Array,
 ) -> None:
-    """The formula above."""
+    """The formula above, for source words with one beginning after the other."""
     source, target = relations.source, relations.target
     given, made = (source, target) if from_source else (target, source)
     total = np.zeros(given.counts.size)
-    alike, all_alike = np.zeros(relations.beginnings.max() + 1), np.zeros(given.beginning.max() + 1)
+    all_alike = np.zeros(given.beginning.max() + 1)
     for e in range(lexicon.start.size - 1):
         for k in range(lexicon.start[e], lexicon.start[e + 1]):
             g = e if from_source else lexicon.target[k]
             total[g] += counts[k]
-            alike[relations.beginnings[k]] += counts[k]
             all_alike[given.beginning[g]] += counts[k]
+    alike = np.zeros(target.beginning.max() + 1)  # links of this source beginning, by target beginning
     kappa, kappa_2 = priors.translation, priors.beginnings
-    for e in range(lexicon.start.size - 1):
-        for k in range(lexicon.start[e], lexicon.start[e + 1]):
-            f = lexicon.target[k]
-            g, h = (e, f) if from_source else (f, e)
-            c = counts[k]
-            q = made.share[h] / made.within[h] * lift[relations.kind[k]]
-            C, T = alike[relations.beginnings[k]] - c, all_alike[given.beginning[g]] - c
-            q = made.within[h] * (max(C, 0.0) + kappa_2 * q) / (max(T, 0.0) + kappa_2)
-            elsewhere = c * (1.0 - 1.0 / relations.cells[k])
-            if elsewhere > 0.0:
-                elsewhere *= elsewhere / (elsewhere + priors.discount)
-            t = (elsewhere + kappa * q) / (total[g] * (1.0 - 1.0 / given.counts[g]) + kappa)
-            out[k] = max(t, priors.unseen)
+    first = 0
+    while first < by_beginning.size:
+        last = first
+        beginning = source.beginning[by_beginning[first]]
+        while last < by_beginning.size and source.beginning[by_beginning[last]] == beginning:
+            e = by_beginning[last]
+            for k in range(lexicon.start[e], lexicon.start[e + 1]):
+                alike[target.beginning[lexicon.target[k]]] += counts[k]
+            last += 1
+        for e in by_beginning[first:last]:
+            for k in range(lexicon.start[e], lexicon.start[e + 1]):
+                f = lexicon.target[k]
+                g, h = (e, f) if from_source else (f, e)
+                c = counts[k]
+                q = made.share[h] / made.within[h] * lift[relations.kind[k]]
+                C, T = alike[target.beginning[f]] - c, all_alike[given.beginning[g]] - c
+                q = made.within[h] * (max(C, 0.0) + kappa_2 * q) / (max(T, 0.0) + kappa_2)
+                elsewhere = c * (1.0 - 1.0 / relations.cells[k])
+                if elsewhere > 0.0:
+                    elsewhere *= elsewhere / (elsewhere + priors.discount)
+                t = (elsewhere + kappa * q) / (total[g] * (1.0 - 1.0 / given.counts[g]) + kappa)
+                out[k] = max(t, priors.unseen)
+        for e in by_beginning[first:last]:
+            for k in range(lexicon.start[e], lexicon.start[e + 1]):
+                alike[target.beginning[lexicon.target[k]]] = 0.0
+        first = last
 
 
 def reestimate_null(counts: Array, words: Occurring, strength: float) -> Array:

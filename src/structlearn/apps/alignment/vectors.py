@@ -46,8 +46,26 @@ _HELD_OUT = 10
 #: Vectors of a smaller share of the words, or of the word pairs, are a mistake.
 _LEAST_COVERED = 0.01
 
+#: Words on either side that are a word's context.
+_AROUND = 3
+
 #: Word vectors of both sides, in one space unless said otherwise.
 Vectors = tuple[WordVectors, WordVectors]
+
+
+def in_context(vectors: Array, start: Array) -> Array:
+    """The direction of the mean of the vectors around each word, up to `_AROUND` on either side.
+
+    vectors : of all words of some sentences, zeros for those without
+    start : sentence s is start[s] : start[s + 1]
+    """
+    place, sentence = np.arange(len(vectors)), np.repeat(np.arange(len(start) - 1), np.diff(start))
+    first = np.maximum(start[sentence], place - _AROUND)
+    last = np.minimum(start[sentence + 1], place + _AROUND + 1)
+    sums = np.concatenate([np.zeros((1, vectors.shape[1])), np.cumsum(vectors, axis=0, dtype=np.float64)])
+    around = (sums[last] - sums[first] - vectors).astype(np.float32)
+    around[np.abs(around).max(axis=1, initial=0.0) < 1e-6] = 0.0  # rounding errors have no direction
+    return unit_rows(around)
 
 
 def orthogonal_map(X: Array, Y: Array) -> Array:

@@ -1,17 +1,18 @@
-"""A dependency tree as SVG: the words in a row, an arc over them from each head to its dependent.
+"""A dependency tree: the words in a row, an arc over them from each head to its dependent.
 
-Each kind of arc has a colour and a line of its own, so that nothing depends on the colour.
+Here is where everything goes; a template draws it. Each kind of arc has a colour and a line of its own, so
+that nothing depends on the colour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from html import escape
-from itertools import accumulate, pairwise
+from collections.abc import Mapping, Sequence
+from math import inf
 from typing import NamedTuple
 
 from structlearn.apps.parsing.metrics import LabelledTree
-from structlearn.core.text_width import text_columns
+from structlearn.core.text_width import shortened, text_columns
+from structlearn.reports.word_rows import LONGEST_WORD, word_centres
 
 #: Kinds of arcs, in the order in which they are drawn over each other, and what they are called.
 KINDS = {
@@ -22,11 +23,11 @@ KINDS = {
     "plain": "predicted",
 }
 
-_CHARACTER = 8.5  # the width of a character of the monospaced 14px font
-_SMALL = 6.2  # and of the 10px one
+_SMALL = 6.2  # the width of a character of the 10px font
 _GAP = 18
 _STEP = 24  # from one level of arcs to the next
 _APART = 6  # between the arcs that meet at a word
+_MARGIN = 4
 
 
 class Arc(NamedTuple):
@@ -57,24 +58,52 @@ def arcs_of(
     return sorted(found, key=lambda arc: list(KINDS).index(arc.kind))
 
 
-def draw_tree(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) -> str:
+class _DrawnArc(NamedTuple):
+    """An arc at its place: the line, its tip, and where its label stands."""
+
+    kind: str
+    title: str
+    path: str
+    tip: str
+    label: str
+    x: float
+    y: float
+
+
+class _Word(NamedTuple):
+    text: str
+    tag: str
+    x: float
+
+
+class TreeDrawing(NamedTuple):
+    """The picture of a tree; `foot` is where arcs end and words begin."""
+
+    width: int
+    height: int
+    foot: int
+    label: str
+    arcs: Sequence[_DrawnArc]
+    words: Sequence[_Word]
+
+
+def draw_tree(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) -> TreeDrawing:
     """The sentence with its arcs above and its tags below."""
     centres, width = _centres(words, tags, arcs)
     levels = _levels([arc for arc in arcs if arc.head])
-    top = _STEP * (max(levels.values(), default=1) + 1) + 16
+    foot = _STEP * (max(levels.values(), default=1) + 1) + 16
     feet = _feet(arcs, centres)
-    parts = [*(_drawn(arc, words, levels, feet, top) for arc in arcs)]
-    for word, tag, x in zip(words, tags, centres):
-        parts.append(f'<text x="{x:.1f}" y="{top + 18}">{escape(word)}</text>')
-        parts.append(f'<text class="tag" x="{x:.1f}" y="{top + 34}">{escape(tag)}</text>')
-    size = f'width="{width:.0f}" height="{top + 42}"'
-    return f'<svg {size} role="img" aria-label="Dependency tree of the sentence.">{"".join(parts)}</svg>'
-
-
-def swatch(kind: str) -> str:
-    """A line, for the legend."""
-    line = f'<g class="arc {kind}"><path d="M2 10 H40"/></g>'
-    return f'<svg width="42" height="20" aria-hidden="true">{line}</svg>'
+    return TreeDrawing(
+        round(width),
+        foot + 42,
+        foot,
+        f"Tree: {', '.join(_said(arc, words) for arc in arcs if arc.kind != 'missed')}",
+        [_drawn(arc, words, levels, feet, foot) for arc in arcs],
+        [
+            _Word(shortened(word, LONGEST_WORD), shortened(tag, LONGEST_WORD), round(x, 1))
+            for word, tag, x in zip(words, tags, centres)
+        ],
+    )
 
 
 def _centres(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) -> tuple[list[float], float]:
@@ -84,13 +113,14 @@ def _centres(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) -> 
         for word in {arc.head, arc.word} - {0}:
             n_arcs[word - 1] += 1
             if abs(arc.head - arc.word) == 1 or not arc.head:
-                labels[word - 1] = max(labels[word - 1], _SMALL * text_columns(arc.label))
-    widths = [
-        max(_CHARACTER * text_columns(word), _SMALL * text_columns(tag), _APART * n + label) + _GAP
-        for word, tag, n, label in zip(words, tags, n_arcs, labels)
+                shown = shortened(arc.label, LONGEST_WORD)
+                labels[word - 1] = max(labels[word - 1], _SMALL * text_columns(shown))
+    least = [
+        max(_SMALL * text_columns(shortened(tag, LONGEST_WORD)), _APART * n + label)
+        for tag, n, label in zip(tags, n_arcs, labels)
     ]
-    ends = list(accumulate(widths, initial=4.0))
-    return [(a + b) / 2 for a, b in pairwise(ends)], ends[-1] + 4
+    centres, width = word_centres(words, _GAP, least)
+    return [x + _MARGIN for x in centres], width + 2 * _MARGIN
 
 
 def _levels(arcs: Sequence[Arc]) -> dict[tuple[int, int], int]:
@@ -104,25 +134,20 @@ def _levels(arcs: Sequence[Arc]) -> dict[tuple[int, int], int]:
 
 
 def _feet(arcs: Sequence[Arc], centres: Sequence[float]) -> dict[tuple[Arc, int], float]:
-    """Where each arc stands at each of its words: side by side, by where the other end is, outer ones out."""
+    """Where each arc stands at each of its words: side by side, longer ones inside, so that none cross."""
     feet = {}
     for word, x in enumerate(centres, 1):
-        meeting = [arc for arc in arcs if word in (arc.head, arc.word)]
-        left = [a for a in meeting if _other(a, word) < word]
-        right = [a for a in meeting if _other(a, word) > word]
-        left.sort(key=lambda a: _other(a, word), reverse=True)
-        right.sort(key=lambda a: _other(a, word), reverse=True)
-        in_order = [*reversed(left), *right]
-        for place, arc in enumerate(in_order):
-            feet[arc, word] = x + _APART * (place - (len(in_order) - 1) / 2)
+        meeting = [(_other(arc, word, centres), arc) for arc in arcs if word in (arc.head, arc.word)]
+        # From left to right: those that go left, near and far, and those that go right, far and near.
+        meeting.sort(key=lambda pair: (pair[0] > x, -pair[0]))
+        for place, (_, arc) in enumerate(meeting):
+            feet[arc, word] = x + _APART * (place - (len(meeting) - 1) / 2)
     return feet
 
 
-def _other(arc: Arc, word: int) -> float:
-    """The other end; the root is above the word itself, a little to the left."""
-    if not arc.head:
-        return word - 0.5
-    return arc.word if arc.head == word else arc.head
+def _other(arc: Arc, word: int, centres: Sequence[float]) -> float:
+    """Where the other end is; the root is farther than all."""
+    return -inf if not arc.head else centres[(arc.word if arc.head == word else arc.head) - 1]
 
 
 def _drawn(
@@ -131,7 +156,7 @@ def _drawn(
     levels: Mapping[tuple[int, int], int],
     feet: Mapping[tuple[Arc, int], float],
     top: float,
-) -> str:
+) -> _DrawnArc:
     end = feet[arc, arc.word]
     if not arc.head:
         high = 8.0
@@ -146,13 +171,12 @@ def _drawn(
         )
         x = (start + end) / 2
     tip = f"M{end - 3.5:.1f} {top - 6} L{end + 3.5:.1f} {top - 6} L{end:.1f} {top + 2} Z"
-    return "".join(_group(arc, words, path, tip, x, high + 3.5))
-
-
-def _group(arc: Arc, words: Sequence[str], path: str, tip: str, x: float, y: float) -> Iterator[str]:
-    head = words[arc.head - 1] if arc.head else "root"
     share = "" if arc.confidence is None else f", confidence {arc.confidence:.2f}"
-    title = f"{head} → {words[arc.word - 1]}, {arc.label}: {KINDS[arc.kind]}{share}"
-    yield f'<g class="arc {arc.kind}"><title>{escape(title)}</title><path d="{path}"/>'
-    yield f'<path class="tip" d="{tip}"/>'
-    yield f'<text class="label" x="{x:.1f}" y="{y:.1f}">{escape(arc.label)}</text></g>'
+    title = f"{_said(arc, words)}: {KINDS[arc.kind]}{share}"
+    label = shortened(arc.label, LONGEST_WORD)
+    return _DrawnArc(arc.kind, title, path, tip, label, round(x, 1), round(high + 3.5, 1))
+
+
+def _said(arc: Arc, words: Sequence[str]) -> str:
+    """An arc in words."""
+    return f"{words[arc.head - 1] if arc.head else 'root'} → {words[arc.word - 1]}, {arc.label}"

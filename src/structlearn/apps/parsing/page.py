@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from structlearn.apps.parsing.drawing import KINDS, arcs_of, draw_tree, swatch
+from structlearn.apps.parsing.drawing import KINDS, TreeDrawing, arcs_of, draw_tree
 from structlearn.apps.parsing.metrics import ParsingScores, parsing_scores
 from structlearn.core.contract import Array
 from structlearn.reports import Page
+from structlearn.reports.summaries import lead
 
 #: Heads and labels of the words of a sentence.
 HeadsAndLabels = tuple[Sequence[int] | Array, Sequence[str] | Array]
+#: Longer sentences are not drawn.
+MOST_WORDS = 200
 
 
 class ParsedSentence(NamedTuple):
@@ -38,20 +41,15 @@ def tree_page(
     numbered = list(enumerate(sentences, 1))
     judged = [one for _, one in numbered if one.gold is not None]
     shown = sorted(numbered, key=lambda pair: _badness(pair[1]))[:limit]
+    counted = lead(len(numbered), len(shown), "sentence", judged=bool(judged))
     return Page(
         title,
-        _lead(len(numbered), limit, bool(judged)),
+        f"{counted} Point at an arc to see what it is.",
         "trees.html",
         scores=_scores(judged) if judged else None,
-        legend=[(swatch(kind), KINDS[kind]) for kind in KINDS if (kind == "plain") != bool(judged)],
+        legend=[(kind, KINDS[kind]) for kind in KINDS if (kind == "plain") != bool(judged)],
         sentences=[(number, _note(one), _drawing(one)) for number, one in shown],
     )
-
-
-def _lead(n: int, limit: int, judged: bool) -> str:
-    order = "the worst first" if judged else "in their order"
-    shown = f"{limit} of {n} sentences are shown" if n > limit else f"{n} sentences"
-    return f"{shown}, {order}. Point at an arc to see what it is."
 
 
 def _scores(judged: Sequence[ParsedSentence]) -> ParsingScores:
@@ -70,8 +68,14 @@ def _badness(one: ParsedSentence) -> tuple[int, float]:
 
 
 def _note(one: ParsedSentence) -> str:
-    return f"{_wrong(one)} of {len(one.words)} heads wrong" if one.gold is not None else ""
+    told = [
+        f"{_wrong(one)} of {len(one.words)} heads wrong" if one.gold is not None else "",
+        f"{len(one.words)} words: too long to be drawn" if len(one.words) > MOST_WORDS else "",
+    ]
+    return ", ".join(filter(None, told))
 
 
-def _drawing(one: ParsedSentence) -> str:
+def _drawing(one: ParsedSentence) -> TreeDrawing | None:
+    if len(one.words) > MOST_WORDS:
+        return None
     return draw_tree(one.words, one.tags, arcs_of(one.predicted, one.gold, one.confidence))

@@ -6,3 +6,7 @@ from structlearn.apps.text import default_templates
 from structlearn.estimators.spans import spans
 
 __all__ = ["SpanScores", "Tagger", "default_templates", "span_scores", "spans"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,7 +11,8 @@ from structlearn.estimators.explaining import Explanation
 from structlearn.estimators.spans import spans
 from structlearn.metrics import LabelScores, label_scores
 from structlearn.reports.page import Page
-from structlearn.reports.tagged_text import Summary, TaggedText, Why, tagged_page
+from structlearn.reports.summaries import Summary, score_row
+from structlearn.reports.tagged_text import TaggedText, Why, tagged_page
 
 #: From numbers of sentences to explanations of their tokens.
 Explain = Callable[[Sequence[int]], Iterable[list[Explanation]]]
@@ -86,9 +87,10 @@ def _summary(sentences: Sequence[TaggedText], *, of_spans: bool) -> Summary:
         rows = [(str(label), one) for label, one in scores.items()]
     return Summary(
         "spans" if of_spans else "labels",
+        "tokens",
         f"{accuracy:.4f}",
         len(pairs),
-        [_cells(name, one) for name, one in rows],
+        [score_row(name, one) for name, one in rows],
         [(a, b, n, f"{n / confused.total():.1%}") for (a, b), n in islice(_most(confused), _MOST_CONFUSIONS)],
     )
 
@@ -96,8 +98,3 @@ def _summary(sentences: Sequence[TaggedText], *, of_spans: bool) -> Summary:
 def _most(confused: Counter[tuple[str, str]]) -> Iterator[tuple[tuple[str, str], int]]:
     """The most frequent first, in alphabetical order where they are as frequent."""
     return iter(sorted(confused.items(), key=lambda pair: (-pair[1], pair[0])))
-
-
-def _cells(name: str, one: LabelScores) -> list[object]:
-    shares = [f"{share:.4f}" for share in (one.precision, one.recall, one.f1)]
-    return [name, *shares, one.gold, one.found, one.right]

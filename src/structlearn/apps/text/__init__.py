@@ -21,3 +21,7 @@ __all__ = [
     "default_usual",
     "parse_templates",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

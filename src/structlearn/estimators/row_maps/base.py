@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -19,12 +19,22 @@ Values: TypeAlias = dict[str, Any]
 Kind = TypeVar("Kind", bound="type[RowMap]")
 
 
+class Origin(NamedTuple):
+    """What an output of a map is made of: a column (None: several), and what its name adds to that one's."""
+
+    column: int | None
+    suffix: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class RowMap(ABC):
     """A fitted map of rows. Its fields are all that a model file holds of it; their hints are their forms.
 
     `check` and `n_inputs` are asked first of what was read: only then do the others hold.
     """
+
+    #: whether it takes rows that are not all numbers: with text, or with missing values
+    of_tables: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
@@ -48,6 +58,10 @@ class RowMap(ABC):
     @abstractmethod
     def transform(self, X: Rows) -> Rows:
         """X of shape (n, n_inputs) as (n, n_outputs), in the arithmetic of scikit-learn's `transform`."""
+
+    def origins(self) -> list[Origin]:
+        """What each output is made of."""
+        return [Origin(None, f"mapped{k}") for k in range(self.n_outputs)]
 
     def values(self) -> Values:
         """The fields by name."""
@@ -102,6 +116,16 @@ def product(X: Rows, Y: Array | sparse.csr_matrix) -> Array:
     """X Y, laid out."""
     found = X @ Y
     return found if isinstance(found, np.ndarray) else found.toarray()
+
+
+def as_numbers(X: Rows) -> Rows:
+    """Rows as floats, NaN where something is missing; ValueError for text."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind == "f":
+        return X
+    try:
+        return X.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"A column of numbers holds something else ({error}).") from None
 
 
 def check_matrix(name: str, value: object, shape: tuple[int | None, int | None]) -> None:

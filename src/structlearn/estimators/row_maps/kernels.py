@@ -8,8 +8,7 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import fft, sparse
-from scipy.spatial.distance import cdist
+from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.registry import either
@@ -131,6 +130,8 @@ class HashedProducts(RowMap):
         return self.size
 
     def transform(self, X: Rows) -> Rows:
+        from scipy import fft
+
         waves: Array | float = 1.0
         for places, signs in zip(self.places, self.signs):
             by_feature = signs.astype(np.float64)
@@ -164,6 +165,8 @@ def _rbf(X: Rows, Y: Rows, gamma: float) -> Array:
 
 
 def _laplacian(X: Rows, Y: Rows, gamma: float) -> Array:
+    from scipy.spatial.distance import cdist
+
     dense = [one if isinstance(one, np.ndarray) else one.toarray() for one in (X, Y)]
     return np.exp(-gamma * cdist(*dense, metric="cityblock"))
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.estimators.row_maps.base import RowMap, check_vector, kept
+from structlearn.estimators.row_maps.base import Origin, RowMap, as_numbers, check_vector, kept
 from structlearn.estimators.scikit import Rows
 
 
@@ -43,6 +43,9 @@ class Standardised(RowMap):
     def n_outputs(self) -> int:
         return self.n_features
 
+    def origins(self) -> list[Origin]:
+        return [Origin(j) for j in range(self.n_inputs)]
+
     def transform(self, X: Rows) -> Rows:
         if not isinstance(X, np.ndarray):
             if self.mean is not None:
@@ -50,6 +53,7 @@ class Standardised(RowMap):
             if self.scale is None:
                 return X
             return (X @ sparse.diags_array(1 / self.scale)).tocsr().astype(X.dtype, copy=False)
+        X = as_numbers(X)
         X = X if self.mean is None else X - self.mean.astype(X.dtype)
         return X if self.scale is None else X / self.scale.astype(X.dtype)
 
@@ -82,9 +86,13 @@ class Ranged(RowMap):
     def n_outputs(self) -> int:
         return self.scale.size
 
+    def origins(self) -> list[Origin]:
+        return [Origin(j) for j in range(self.n_inputs)]
+
     def transform(self, X: Rows) -> Rows:
         if not isinstance(X, np.ndarray):
             raise ValueError("MinMaxScaler takes dense rows only; these are sparse.")
+        X = as_numbers(X)
         scaled = (X * self.scale).astype(X.dtype, copy=False)
         scaled = (scaled + self.shift).astype(X.dtype, copy=False)
         return np.clip(scaled, self.least, self.most) if self.clip else scaled

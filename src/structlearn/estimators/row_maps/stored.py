@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import pairwise
-from typing import Any, Self, get_type_hints
+from typing import Any, NamedTuple, Self, get_type_hints
 
 import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.registry import either, located
-from structlearn.estimators.row_maps.base import ROW_MAPS, RowMap, Values, entry_of, not_kept
+from structlearn.estimators.frames import frame_array, is_frame
+from structlearn.estimators.row_maps.base import ROW_MAPS, Origin, RowMap, Values, entry_of, not_kept
 from structlearn.estimators.scikit import Rows
 from structlearn.estimators.stored import from_json, to_json
 from structlearn.storage.schema import check_form, count
 
-#: A map in the header of a model file: its name, values that are no arrays, and the shapes of sparse ones.
-STEP = {"name": str, "values": dict[str, object], "sparse": dict[str, object]}
+#: A map in the header of a model file: its name, values that are no arrays, the shapes of sparse ones, and
+#: the steps of the transformers inside it.
+STEP = {"name": str, "values": dict[str, object], "sparse": dict[str, object], "maps?": dict[str, list[list]]}
+#: How deep transformers may lie in transformers.
+_DEEPEST = 4
 _PARTS = ("data", "indices", "indptr")
 
 
@@ -46,8 +50,30 @@ class StoredTransformer:
         """Nothing: it is fitted."""
         return self
 
-    def transform(self, X: Rows) -> Rows:
-        """X of shape (n, n_features_in_) as (n, n_outputs)."""
+    @property
+    def of_tables(self) -> bool:
+        """Whether rows may have text and missing values."""
+        return self.maps[0].of_tables
+
+    def origins(self, inputs: Sequence[Origin] | None = None) -> list[Origin]:
+        """What each output is made of, where the inputs are made of these."""
+        found = [Origin(j) for j in range(self.n_features_in_)] if inputs is None else list(inputs)
+        for one in self.maps:
+            found = [
+                end
+                if end.column is None
+                else Origin(found[end.column].column, found[end.column].suffix + end.suffix)
+                for end in one.origins()
+            ]
+        return found
+
+    def names(self, inputs: Sequence[str]) -> list[str]:
+        """What the outputs are called, where the inputs have these names."""
+        return [suffix if j is None else f"{inputs[j]}{suffix}" for j, suffix in self.origins()]
+
+    def transform(self, X: Any) -> Rows:
+        """X of shape (n, n_features_in_), rows of numbers or a table, as (n, n_outputs)."""
+        X = frame_array(X) if is_frame(X) else X
         for one in self.maps:
             X = one.transform(X)
         return X
@@ -98,24 +124,34 @@ def _maps(fitted: Any) -> Iterator[RowMap]:
         raise not_kept(type(fitted).__name__, f"{either(ROW_MAPS)}, or a pipeline of these")
 
 
-def written(transformer: StoredTransformer) -> tuple[list[dict[str, object]], dict[str, Array]]:
+def written(
+    transformer: StoredTransformer, prefix: str = ""
+) -> tuple[list[dict[str, object]], dict[str, Array]]:
     """The steps as the header has them (see `STEP`), and all arrays by name."""
     names = {entry.kind: name for name, entry in ROW_MAPS.items()}
     steps: list[dict[str, object]] = []
     arrays: dict[str, Array] = {}
     for k, one in enumerate(transformer.maps):
-        plain: Values = {}
-        shapes: Values = {}
+        step: dict[str, Values] = {"values": {}, "sparse": {}}
         for name, value in one.values().items():
+            where = f"{prefix}{k}:{name}"
             if isinstance(value, np.ndarray):
-                arrays[f"{k}:{name}"] = value
+                arrays[where] = value
             elif sparse.issparse(value):
-                shapes[name] = list(value.shape)
-                arrays |= {f"{k}:{name}:{part}": getattr(value, part) for part in _PARTS}
+                step["sparse"][name] = list(value.shape)
+                arrays |= {f"{where}:{part}": getattr(value, part) for part in _PARTS}
+            elif _are_transformers(value):
+                inside = [written(inner, f"{where}:{i}:") for i, inner in enumerate(value)]
+                step.setdefault("maps", {})[name] = [inner for inner, _ in inside]
+                arrays |= {key: array for _, own in inside for key, array in own.items()}
             else:
-                plain[name] = to_json(value)
-        steps.append({"name": names[type(one)], "values": plain, "sparse": shapes})
+                step["values"][name] = to_json(value)
+        steps.append({"name": names[type(one)], **step})
     return steps, arrays
+
+
+def _are_transformers(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(one, StoredTransformer) for one in value)
 
 
 # ---- reading ---------------------------------------------------------------------------------------
@@ -126,30 +162,42 @@ def read(steps: Sequence[Mapping[str, Any]], load: Callable[[str], Array], names
 
     ValueError for what it never gives.
     """
-    names = set(names)
+    transformer = _Reader(load, set(names)).transformer(steps, "", 0)
+    transformer.check()
+    return transformer
 
-    def fetch(name: str) -> Array:
-        if name not in names:
+
+class _Reader(NamedTuple):
+    """The arrays of a file, and their names."""
+
+    load: Callable[[str], Array]
+    names: set[str]
+
+    def fetch(self, name: str) -> Array:
+        if name not in self.names:
             raise ValueError(f"its row map lacks {name!a}")
-        return load(name)
+        return self.load(name)
 
-    found = []
-    for k, step in enumerate(steps):
+    def transformer(self, steps: Sequence[Any], prefix: str, depth: int) -> StoredTransformer:
+        """One transformer, not checked as a whole."""
+        if depth > _DEEPEST:
+            raise ValueError(f"row maps lie more than {_DEEPEST} deep in it")
+        return StoredTransformer(self._map(step, f"{prefix}{k}:", depth) for k, step in enumerate(steps))
+
+    def _map(self, step: Any, prefix: str, depth: int) -> RowMap:
         check_form(step, STEP, "row_map")
         if step["name"] not in ROW_MAPS:
             raise ValueError(f"it has a row map {step['name']!a}, which is unknown")
-        values = {name: from_json(value) for name, value in step["values"].items()}
-        values |= {
-            name: _sparse(shape, [fetch(f"{k}:{name}:{part}") for part in _PARTS])
-            for name, shape in step["sparse"].items()
-        }
         kind = ROW_MAPS[step["name"]].kind
-        arrays = [one.name for one in fields(kind) if f"{k}:{one.name}" in names]
-        values |= {name: fetch(f"{k}:{name}") for name in arrays}
-        found.append(_made(kind, values))
-    transformer = StoredTransformer(found)
-    transformer.check()
-    return transformer
+        values = {name: from_json(value) for name, value in step["values"].items()}
+        for name, shape in step["sparse"].items():
+            values[name] = _sparse(shape, [self.fetch(f"{prefix}{name}:{part}") for part in _PARTS])
+        for name, inside in step.get("maps", {}).items():
+            places = enumerate(inside)
+            made = (self.transformer(one, f"{prefix}{name}:{i}:", depth + 1) for i, one in places)
+            values[name] = tuple(made)
+        arrays = [one.name for one in fields(kind) if f"{prefix}{one.name}" in self.names]
+        return _made(kind, values | {name: self.fetch(f"{prefix}{name}") for name in arrays})
 
 
 def _made(kind: type[RowMap], values: Values) -> RowMap:

@@ -9,6 +9,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Generic, NamedTuple, TypeVar
 
+import numpy as np
+
 from structlearn.core.processes import ctrl_c_kept_back, end_with_parent
 from structlearn.reports.scaling.measure import CellJob, Measured, measure
 
@@ -37,8 +39,13 @@ class _Under(NamedTuple):
     end: float
 
 
-def measured_apart(jobs: Iterable[tuple[Key, CellJob]], at_once: int) -> Iterator[Answer[Key]]:
-    """The answers, in the order in which they come; a job is taken from `jobs` when there is room for it."""
+def measured_apart(
+    jobs: Iterable[tuple[Key, CellJob]], at_once: int, end: float = np.inf
+) -> Iterator[Answer[Key]]:
+    """The answers, in the order in which they come; a job is taken from `jobs` when there is room for it.
+
+    What is under way at `end`, by `time.monotonic`, is ended without an answer.
+    """
     methods = multiprocessing.get_all_start_methods()
     # A server that has imported all this starts a process in milliseconds, by forking before anything ran.
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
@@ -50,9 +57,9 @@ def measured_apart(jobs: Iterable[tuple[Key, CellJob]], at_once: int) -> Iterato
             while len(under) < at_once and (job := next(waiting, None)) is not None:
                 receiver, one = _start(context, *job)
                 under[receiver] = one
-            if not under:
+            if not under or time.monotonic() >= end:
                 return
-            late = min(one.end for one in under.values()) - time.monotonic()
+            late = min(end, *(one.end for one in under.values())) - time.monotonic()
             ready = set(wait(list(under), timeout=max(0.0, late)))
             ended = [one for one in under if one in ready or under[one].end <= time.monotonic()]
             for receiver in ended:

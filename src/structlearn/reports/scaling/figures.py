@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
-from structlearn.reports.plots import MARKERS, add_grid, new_figure
+from structlearn.reports.plots import MARKERS, add_grid, panels
 from structlearn.reports.scaling.analysis import growth, winner, without_winner
 from structlearn.reports.scaling.grid import PER_EXAMPLE, Cell, known_lambdas
 from structlearn.reports.scaling.results import Results
@@ -27,10 +27,10 @@ COLOURS = (
 _SHOWN = ("0.01", PER_EXAMPLE)
 
 
-def study_figures(results: Results) -> Iterator[tuple[str, Figure]]:
-    """Named figures of one problem."""
-    yield "time", time_figure(results)
-    yield "winners", winner_figure(results)
+def study_figures(results: Results) -> Iterator[tuple[str, Figure, Figure]]:
+    """Names of figures of one problem, the figures, and the same ones for narrow screens."""
+    for name, draw in (("time", time_figure), ("winners", winner_figure)):
+        yield name, draw(results), draw(results, stacked=True)
 
 
 def colour_of(results: Results, solver: str) -> str:
@@ -41,22 +41,24 @@ def colour_of(results: Results, solver: str) -> str:
 # ---- seconds against n ------------------------------------------------------------------------------
 
 
-def time_figure(results: Results) -> Figure:
+def time_figure(results: Results, *, stacked: bool = False) -> Figure:
     """Seconds to each gap against n, with the exponents of fitted lines; a row for each lambda shown."""
     shown = [lam for lam in _SHOWN if lam in results.lambdas]
-    figure = new_figure(13, 3.9 * len(shown) + 0.7)
-    panels = figure.subplots(len(shown), len(results.gaps), sharex=True, sharey=True, squeeze=False)
-    for row, lam in zip(panels, shown, strict=True):
+    grid = panels(len(shown), len(results.gaps), 4.2, stacked=stacked, width=13, share=True)
+    for row, lam in zip(grid, shown, strict=True):
         for axes, gap in zip(row, results.gaps, strict=True):
             for solver in results.solvers:
                 _draw_times(axes, results, solver, lam, gap)
             axes.set_title(f"to gap {gap:g}, lambda = {lam}", fontsize=10)
             _explain_exponents(axes, results, lam, gap)
-        row[0].set_ylabel("CPU seconds")
-    for axes in panels[-1]:
+        for axes in row if stacked else row[:1]:
+            axes.set_ylabel("CPU seconds")
+    for axes in grid.ravel() if stacked else grid[-1]:
         axes.set_xlabel("examples n")
-    _scale(list(panels.ravel()), results)
-    _name_solvers(figure, results)
+        axes.tick_params(labelbottom=True)
+    _scale(list(grid.ravel()), results)
+    figure: Figure = grid[0, 0].figure
+    _name_solvers(figure, results, columns=3 if stacked else 5)
     return figure
 
 
@@ -110,10 +112,10 @@ def _scale(panels: Sequence[Axes], results: Results) -> None:
         add_grid(axes)
 
 
-def _name_solvers(figure: Figure, results: Results) -> None:
+def _name_solvers(figure: Figure, results: Results, columns: int) -> None:
     handles = [Line2D([], [], **_look(results, solver)) for solver in results.solvers]
     legend = figure.legend(
-        handles, results.solvers, loc="outside lower center", ncols=min(len(handles), 5), frameon=False
+        handles, results.solvers, loc="outside lower center", ncols=min(len(handles), columns), frameon=False
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
@@ -122,16 +124,19 @@ def _name_solvers(figure: Figure, results: Results) -> None:
 # ---- the winner over n and lambda -------------------------------------------------------------------
 
 
-def winner_figure(results: Results) -> Figure:
+def winner_figure(results: Results, *, stacked: bool = False) -> Figure:
     """A map for each gap: in the place of a number of examples and a lambda, the quickest solver's colour."""
-    width = 3 * (0.85 * len(results.sizes)) + 1.6
-    figure = new_figure(max(width, 9), 0.62 * len(results.lambdas) + 1.3)
-    panels = figure.subplots(1, len(results.gaps), sharey=True, squeeze=False)[0]
-    for axes, gap in zip(panels, results.gaps, strict=True):
+    width = max(3 * (0.85 * len(results.sizes)) + 1.6, 9)
+    height = 0.62 * len(results.lambdas) + 1.3
+    row = panels(1, len(results.gaps), height, stacked=stacked, width=width, share=True)[0]
+    for axes, gap in zip(row, results.gaps, strict=True):
         _draw_map(axes, results, gap)
         axes.set_title(f"to gap {gap:g}", fontsize=10)
         axes.set_xlabel("examples n")
-    panels[0].set_ylabel("lambda")
+        axes.tick_params(labelbottom=True)
+    for axes in row if stacked else row[:1]:
+        axes.set_ylabel("lambda")
+    figure: Figure = row[0].figure
     return figure
 
 

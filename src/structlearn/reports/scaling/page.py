@@ -10,7 +10,7 @@ from pathlib import Path
 from structlearn.reports.comparison import write_csv
 from structlearn.reports.machine import machine
 from structlearn.reports.page import Page
-from structlearn.reports.plots import save_figure
+from structlearn.reports.plots import save_both
 from structlearn.reports.scaling.analysis import Exponent, growth
 from structlearn.reports.scaling.figures import study_figures
 from structlearn.reports.scaling.grid import Cell, known_lambdas
@@ -50,7 +50,7 @@ def write_study(studies: Sequence[Results], out: Path, *, about: Mapping[str, ob
     write_csv(out / "table.csv", list(rows[0]), ([*row.values()] for row in rows))
     with atomic_write(out / "table.json") as aside:
         aside.write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    page = Page("How solvers scale", _LEAD, "scaling.html").text(_HOW)
+    page = Page("How solvers scale", _LEAD).text(_HOW)
     for results in studies:
         _add_problem(page, results, out)
     page.section("What was run").definitions(about)
@@ -94,10 +94,9 @@ def _efforts(suffix: str, took: Effort | None) -> dict[str, object]:
 
 def _add_problem(page: Page, results: Results, out: Path) -> None:
     page.section(results.problem).text(f"{results.what[:1].upper()}{results.what[1:]}. {counted(results)}")
-    for name, figure in study_figures(results):
-        for kind in ("png", "svg"):
-            save_figure(figure, out / f"{results.problem}-{name}.{kind}")
-        page.figure(out / f"{results.problem}-{name}.svg", _CAPTION[name], alt=_ALT[name])
+    for name, figure, narrow in study_figures(results):
+        save_both(figure, out / f"{results.problem}-{name}")
+        page.figure(out / f"{results.problem}-{name}.svg", _CAPTION[name], alt=_ALT[name], narrow=narrow)
     header, rows = exponent_table(results)
     page.table(
         header,

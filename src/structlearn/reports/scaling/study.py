@@ -28,6 +28,8 @@ FILE, CELLS = "study.json", "cells"
 _FEW = 12
 #: No cell has less time than this.
 _LEAST = 0.5
+#: What of a budget is kept for the report: this fraction, at most so many seconds.
+_REPORT, _REPORT_SECONDS = 0.05, 30.0
 
 
 class StudyProblem(NamedTuple):
@@ -53,13 +55,19 @@ class StudyPlan:
 
 
 class Budget:
-    """Seconds of `jobs` processes that are left.
+    """Seconds of `jobs` processes that are left for cells; some are kept for the report.
 
     spent : those that earlier runs took of it
     """
 
     def __init__(self, minutes: float, jobs: int, spent: float) -> None:
-        self._jobs, self._total, self._begin = jobs, 60.0 * minutes * jobs - spent, time.monotonic()
+        seconds = 60.0 * minutes - min(_REPORT * 60.0 * minutes, _REPORT_SECONDS)
+        self._jobs, self._total, self._begin = jobs, seconds * jobs - spent, time.monotonic()
+
+    @property
+    def end(self) -> float:
+        """When it is spent, by `time.monotonic`: no cell goes on after that."""
+        return self._begin + self._total / self._jobs
 
     @property
     def left(self) -> float:
@@ -77,6 +85,7 @@ def run_study(
     folder: Path,
     left: Callable[[], float],
     tell: Callable[[str], object],
+    end: float = np.inf,
 ) -> Results:
     """Measure all cells of a problem that `folder` does not hold yet.
 
@@ -90,13 +99,15 @@ def run_study(
         Seconds of processes that are left for this problem.
     tell : callable
         Gets a sentence at the end of each cell.
+    end : float
+        When, by `time.monotonic`, cells that are under way are given up; they count as not run.
     """
     study = _Study(problem, plan, folder)
     for n in study.results.sizes:
         if left() <= 0.0:
             break
         limit = study.limit(n, left())
-        for answer in measured_apart(study.jobs(n, limit, left), plan.jobs):
+        for answer in measured_apart(study.jobs(n, limit, left), plan.jobs, end):
             tell(study.keep(answer, limit))
     return study.results
 

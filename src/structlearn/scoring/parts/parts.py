@@ -66,14 +66,32 @@ class PartScoring(Scoring):
             out[d] += delta.sum()
 
     def _part_norms(self, first: int, last: int) -> Array:
-        parts = self._parts(first, last)
-        return np.sqrt(np.sum(parts * parts, axis=1) + self.intercept)
+        return row_norms(self.F[self.start[first] : self.start[last]], self.intercept)
 
     def _parts(self, first: int, last: int) -> Array:
         return self.F[self.start[first] : self.start[last]].astype(np.float64, copy=False)
 
 
 by_pullback(DenseParts)
+
+
+def row_norms(X: Array, intercept: bool = False) -> Array:
+    """The length of each row, a constant 1 included where there is an intercept."""
+    squares, X = np.empty(len(X)), X.view()
+    X.flags.writeable = False  # one compiled type
+    square_rows(X, float(intercept), squares)
+    return np.sqrt(squares)
+
+
+@leaf
+def square_rows(X: Any, constant: Any, out: Any) -> None:
+    """out[r] <- constant + ||X[r]||^2, in float64."""
+    for r in range(X.shape[0]):
+        total = constant
+        for j in range(X.shape[1]):
+            x = np.float64(X[r, j])
+            total += x * x
+        out[r] = total
 
 
 @leaf

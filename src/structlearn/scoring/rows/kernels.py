@@ -18,7 +18,6 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import implements, jitable, kernel, leaf, operation
 from structlearn.core.prefetching import CACHE_LINE, prefetch_line
-from structlearn.core.vectors import longest_range
 from structlearn.scoring.rows.storage import (
     DenseRows,
     SparseRows,
@@ -28,14 +27,18 @@ from structlearn.scoring.rows.storage import (
     score_row,
 )
 
-#: Up to this length ||Phi^T delta||^2 comes from the stored Gram matrix of the rows.
+#: Up to this length, and as many features, ||Phi^T delta||^2 comes from the stored Gram matrix of the rows.
 LONGEST_GRAM = 256
 #: A row of delta with at most n_labels / FEW_LABELS non-zeros is moved label by label.
 FEW_LABELS = 3
 
 
 class LabelledRows(NamedTuple):
-    """Compiled form: rows first[i]:first[i + 1] are example i."""
+    """Compiled form: rows first[i]:first[i + 1] are example i.
+
+    Its Gram matrix, where there is one, is gram[gram_first[i]:gram_first[i + 1]]. A record that is only to
+    score has an empty gram_first.
+    """
 
     rows: DenseRows | SparseRows
     n_features: int
@@ -53,8 +56,25 @@ def rows_workspace(scoring: Any) -> Any:
     """A pulled-back direction, zero between uses (only if some example has no Gram matrix), and labels."""
     n = scoring.n_labels
     size = (scoring.n_features + int(scoring.intercept)) * n + scoring.n_shared
-    too_long = longest_range(scoring.first) > LONGEST_GRAM
-    return np.zeros(size if too_long else 0), np.empty(n + 1, dtype=np.int64)
+    pulled = lacks_gram(scoring.first, scoring.gram_first)
+    return np.zeros(size if pulled else 0), np.empty(n + 1, dtype=np.int64)
+
+
+@leaf
+def lacks_gram(first: Any, gram_first: Any) -> Any:
+    """Whether the products of some example's rows are not stored. Compiled: there may be a million."""
+    found = False
+    for i in range(gram_first.size - 1):
+        length = first[i + 1] - first[i]
+        found |= gram_first[i + 1] - gram_first[i] != length * length
+    return found
+
+
+@leaf
+def _has_gram(scoring: Any, i: Any) -> Any:
+    """Whether all products of example i's rows are stored; of no rows there are none."""
+    length = scoring.first[i + 1] - scoring.first[i]
+    return scoring.gram_first[i + 1] - scoring.gram_first[i] == length * length
 
 
 # ---- scores ----------------------------------------------------------------------------------------
@@ -194,9 +214,8 @@ def _nonzero_labels(row: Any, labels: Any) -> Any:
 @implements(squared_norm, LabelledRows)
 @leaf
 def rows_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
-    length = scoring.first[i + 1] - scoring.first[i]
-    if length <= LONGEST_GRAM:
-        return _norm_by_gram(scoring, i, length, delta)
+    if _has_gram(scoring, i):
+        return _norm_by_gram(scoring, i, scoring.first[i + 1] - scoring.first[i], delta)
     rows_add_pullback(scoring, i, delta, 1.0, work[0], work)
     return squared_and_clear(scoring.rows, scoring, i, work[0])
 
@@ -230,7 +249,7 @@ def _squared(x: Any) -> Any:
 def rows_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
     length = scoring.first[i + 1] - scoring.first[i]
     n_local = length * scoring.n_labels
-    if length <= LONGEST_GRAM:
+    if _has_gram(scoring, i):
         _gram_of_rows(scoring, i, length, delta, out)
     else:
         rows_add_pullback(scoring, i, delta, 1.0, work[0], work)

@@ -25,6 +25,33 @@ class SparseRows(NamedTuple):
     indptr: Array
 
 
+# ---- dense rows with many zeros ------------------------------------------------------------------------
+
+
+@leaf
+def count_nonzeros(X: Any, counts: Any) -> None:
+    """counts[r] <- how many entries of row r are not zero."""
+    for r in range(X.shape[0]):
+        count = 0
+        for j in range(X.shape[1]):
+            count += 1 if X[r, j] != 0.0 else 0
+        counts[r] = count
+
+
+@leaf
+def take_nonzeros(X: Any, starts: Any, columns: Any, values: Any) -> None:
+    """Those entries and their columns, row by row; starts : where each row begins."""
+    for r in range(X.shape[0]):
+        at = starts[r]
+        for j in range(X.shape[1]):
+            if X[r, j] != 0.0:
+                columns[at], values[at] = j, X[r, j]
+                at += 1
+
+
+# ---- both alike ----------------------------------------------------------------------------------------
+
+
 @operation
 def extent(rows: DenseRows | SparseRows, row: int) -> Any:
     """Where the entries of a row are, and how many."""

@@ -24,6 +24,7 @@ from structlearn.solvers.bcfw.active_pass import (
     active_pass,
     commit_fraction,
     room_before,
+    room_for,
     run_rounds,
 )
 from structlearn.solvers.bcfw.active_set import ActiveSet
@@ -31,7 +32,15 @@ from structlearn.solvers.bcfw.active_steps import VisitRules
 from structlearn.solvers.bcfw.atoms import Store
 from structlearn.solvers.bcfw.batches import Batches, run_batches
 from structlearn.solvers.bcfw.blocks import BlockState, Representation
-from structlearn.solvers.bcfw.rounds import Accumulators, Commit, is_distinct, round_size, rounds_of
+from structlearn.solvers.bcfw.rounds import (
+    WEIGHTS_A_VISIT,
+    Accumulators,
+    Commit,
+    is_distinct,
+    is_mostly_sums,
+    round_size,
+    rounds_of,
+)
 from structlearn.solvers.bcfw.saved_blocks import check_store
 from structlearn.solvers.bcfw.totals import CACHED_GAP
 from structlearn.solvers.solution import Solution
@@ -39,8 +48,6 @@ from structlearn.solvers.solution import Solution
 if TYPE_CHECKING:
     from structlearn.solvers.bcfw.block_frank_wolfe import ActiveBlocks
 
-#: One more visit of a thread in a round for so many weights, which a round adds up.
-WEIGHTS_A_VISIT = 1000
 #: Blocks without room may be at most this fraction: they make place by forgetting or mixing, which needs no
 #: copy of all the others.
 MOST_FULL = 0.02
@@ -68,7 +75,6 @@ class ActiveSetBlocks(Representation):
         point, w, cost = ActiveSet.start(objective, warm)
         blocks = cls(options, point)
         blocks.begin_pass(objective, objective.active)
-        point.weights(objective)  # compiles
         return blocks, w, cost
 
     @classmethod
@@ -80,7 +86,7 @@ class ActiveSetBlocks(Representation):
         return self.point.store
 
     def begin_pass(self, objective: Objective, order: Array) -> None:
-        self.point.make_room(order, objective.most_entries, self.options.most_atoms, MOST_FULL)
+        self.point.make_room(objective, order, self.options.most_atoms, MOST_FULL)
 
     @property
     def repeats(self) -> int:
@@ -105,7 +111,7 @@ class ActiveSetBlocks(Representation):
         return partial(commit_fraction, store, order, before)
 
     def run(self, objective: Objective, state: BlockState, order: Array) -> None:
-        apart = objective.n_weights > self.least_visits * WEIGHTS_A_VISIT  # a round would be mostly sums
+        apart = is_mostly_sums(objective, self.least_visits)
         if objective.n_jobs > 1 and not state.again and asks_together(objective):
             self._run_batches(objective, state, order)
         elif objective.n_jobs > 1 and not (apart and asks_together(objective)):
@@ -139,7 +145,8 @@ class ActiveSetBlocks(Representation):
         size = max(objective.n_jobs, int(BATCH * objective.n_active))
         order, edges = _joined(order, rounds_of(order, size))
         taken = np.zeros((edges.size, 1), dtype=np.int64)
-        threads = Batches(cells, order, edges, taken, Before.nothing())
+        asked = _longest_first(order, edges, np.diff(objective.scoring.start))
+        threads = Batches(cells, order, asked, edges, taken, Before.nothing())
         self._together(objective, state, run_batches, threads, [state.sums] * objective.n_jobs)
 
     def _run_rounds(self, objective: Objective, state: BlockState, order: Array) -> None:
@@ -149,7 +156,7 @@ class ActiveSetBlocks(Representation):
         size = round_size(objective, self.options.rounds, least)
         cells, repeats = make_cells(n), not is_distinct(order)
         order, edges = _joined(order, rounds_of(order, size))
-        changes, scalars = np.empty((2, n, state.w.size)), np.empty((2, n, state.totals.size))
+        changes, scalars = (room_for(n, one.size) for one in (state.w, state.totals))
         threads = ThreadState(cells, order, edges, repeats, changes, scalars)
         sums = [state.sums, *(_copied(state.sums) for _ in range(n - 1))]
         self._together(objective, state, run_rounds, threads, sums)
@@ -183,6 +190,12 @@ def _joined(order: Array, pieces: Iterable[Array]) -> tuple[Array, Array]:
     """Pieces of `order` end to end, and where each begins."""
     every = list(pieces)
     return np.concatenate([order[:0], *every]), np.cumsum([0, *map(len, every)])
+
+
+def _longest_first(order: Array, edges: Array, sizes: Array) -> Array:
+    """The blocks of each batch, large ones first: then all threads are done at about the same time."""
+    batch = np.repeat(np.arange(edges.size - 1), np.diff(edges))
+    return order[np.lexsort((-sizes[order], batch))]
 
 
 def _copied(sums: Accumulators) -> Accumulators:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.barrier import meet
+from structlearn.core.barrier import WORDS_APART, meet
 from structlearn.core.contract import (
     Array,
     add_pullback,
@@ -19,7 +19,14 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import kernel
 from structlearn.core.vectors import assign
-from structlearn.solvers.bcfw.active_steps import best_atom, commit, make_bench, score_atoms, step_within
+from structlearn.solvers.bcfw.active_steps import (
+    Bench,
+    best_atom,
+    commit,
+    make_bench,
+    score_atoms,
+    step_within,
+)
 from structlearn.solvers.bcfw.atoms import (
     append,
     atoms_of,
@@ -59,6 +66,30 @@ def room_before(store: Any, order: Any) -> Any:
     return Before(first, np.zeros(first[-1]))
 
 
+class VisitScratch(NamedTuple):
+    """What visits work on, whatever their block."""
+
+    work: Any
+    tools: Any
+    scores: Array
+    marks: Array
+    points: Array
+    bench: Bench
+
+
+@kernel
+def make_scratch(structure: Any, scoring: Any, blocks: Any, most_atoms: Any) -> Any:
+    """For blocks with room for at most so many atoms."""
+    return VisitScratch(
+        workspace(structure, blocks.largest),
+        scoring_workspace(scoring),
+        np.zeros(blocks.most_parts),
+        np.zeros(blocks.most_parts, dtype=np.bool_),
+        np.empty((2, blocks.most_parts + scoring.n_shared)),
+        make_bench(most_atoms),
+    )
+
+
 @kernel
 def active_pass(
     structure: Any, scoring: Any, problem: Any, order: Any, own: Any, store: Any, gaps: Any, before: Any
@@ -68,17 +99,22 @@ def active_pass(
     problem : the blocks, `VisitRules`, what to do, and which pass this is. Where `before` has room, it takes
     the weights of the atoms as they are before the visit.
     """
+    scratch = make_scratch(structure, scoring, problem[0], most_room(store, order))
+    visit_blocks((structure, scoring), problem, order, own, store, gaps, before, scratch)
+
+
+@kernel
+def visit_blocks(
+    oracle: Any, problem: Any, order: Any, own: Any, store: Any, gaps: Any, before: Any, scratch: Any
+) -> None:
+    """As `active_pass`, with scratch memory that may be used again; oracle : structure and scoring."""
+    structure, scoring = oracle
     blocks, rules, doing, now = problem
     cached = doing == CACHED
     w, totals, lag, pace = own
-    work = workspace(structure, blocks.largest)
-    tools = scoring_workspace(scoring)
+    work, tools, scores, marks, points, bench = scratch
     n_shared = scoring.n_shared
     shared = w[w.size - n_shared :]
-    scores = np.zeros(blocks.most_parts)
-    marks = np.zeros(blocks.most_parts, dtype=np.bool_)
-    points = np.empty((2, blocks.most_parts + n_shared))
-    bench = make_bench(most_room(store, order))
     for q in range(order.size):
         i = order[q]
         if q + 1 < order.size:
@@ -160,9 +196,15 @@ class ThreadState(NamedTuple):
     edges: Array
     #: whether a block may come again in a later round
     repeats: bool
-    #: what each thread brings to a round, of shape (2, n_threads, ...), used in turn (see `rounds`)
+    #: what each thread brings to a round, of shape (2, n_threads, ...), used in turn (see `rounds`); rows are
+    #: longer than what they hold (see `room_for`)
     changes: Array
     scalars: Array
+
+
+def room_for(n_threads: int, size: int) -> Array:
+    """Two rows for each thread, what it writes there apart from what others do."""
+    return np.empty((2, n_threads, size + WORDS_APART))
 
 
 @kernel
@@ -187,16 +229,17 @@ def run_rounds(
     """
     w, totals, lag, pace = sums
     n = threads.cells.shape[0]
+    scratch = make_scratch(structure, scoring, problem[0], most_room(store, threads.order))
     for r in range(threads.edges.size - 1):
         first, size = threads.edges[r], threads.edges[r + 1] - threads.edges[r]
         order = threads.order[first + size * k // n : first + size * (k + 1) // n]
         changes, scalars = threads.changes[r % 2], threads.scalars[r % 2]
-        own, scalar = changes[k], scalars[k]
+        own, scalar = changes[k, : w.size], scalars[k, : totals.size]
         assign(own, w)
         scalar[:] = 0.0
         before = room_before(store, order)
         sums_here = Accumulators(own, scalar, w[:0], pace)
-        active_pass(structure, scoring, problem, order, sums_here, store, gaps, before)
+        visit_blocks((structure, scoring), problem, order, sums_here, store, gaps, before, scratch)
         for j in range(w.size):
             own[j] -= w[j]
         if not meet(threads.cells, k, 2 * r + 1):

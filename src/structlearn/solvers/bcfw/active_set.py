@@ -10,6 +10,7 @@ before the next pass.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -96,30 +97,36 @@ class ActiveSet:
         return z if dtype is None else z.astype(dtype, copy=False)
 
     def dense_blocks(self, first: int, last: int) -> Array:
-        block, index, value = entries_between(self.store, first, last)
-        begin, end = self.point_start[first], self.point_start[last]
-        return np.bincount(self.point_start[block] - begin + index, value, end - begin)
+        z = np.empty(self.point_start[last] - self.point_start[first])
+        fill_points(self.store, self.point_start, first, last, z)
+        return z
 
     def connect(self, objective: Objective) -> None:
         """Costs and Gram matrices of all atoms, afresh; weights that add up to one."""
-        connect_all(objective.scoring.for_pass(connect_all), objective.blocks, self.store)
+
+        def part(first: int, last: int) -> None:
+            connect_blocks(
+                objective.scoring.for_pass(connect_blocks), objective.blocks, self.store, first, last
+            )
+
+        objective.team.share_out(self.store.count.size, part)
 
     def weights(self, objective: Objective) -> tuple[Array, float]:
         """w(z) and the cost of z (see `Objective.weights_of`)."""
-        return objective.weights_from(lambda *chunk: spread(objective, self.store, *chunk))
+        return objective.weights_from(lambda *chunk: spread(self.store, objective.blocks, *chunk))
 
     def shrink(self, objective: Objective, fraction: float) -> None:
         """z <- mu + fraction (z - mu): the gold vertex is or becomes an atom; `connect` must follow."""
         every = np.arange(objective.scoring.n_examples)
-        self.make_room(every, objective.most_entries, int(self.store.count.max()) + 1)
+        self.make_room(objective, every, int(self.store.count.max()) + 1)
         mix_gold(objective.blocks, self.store, objective.scoring.n_shared, fraction)
 
-    def make_room(self, order: Array, most_entries: Array, most_atoms: int, most_full: float = 0.0) -> None:
+    def make_room(self, objective: Objective, order: Array, most_atoms: int, most_full: float = 0.0) -> None:
         """Room for a new atom at each visit of `order`; regions at least double, so that copies are few.
 
         A fraction `most_full` of the blocks may stay without, for the same reason.
         """
-        store = self.store
+        store, most_entries = self.store, objective.most_entries
         visits = np.bincount(order, minlength=store.count.size)
         blocks = np.flatnonzero(visits)
         visits = visits[blocks]
@@ -133,8 +140,7 @@ class ActiveSet:
         if np.count_nonzero(short) > most_full * blocks.size:
             atoms[blocks], entries[blocks] = larger, longer
             fresh = empty_store(atoms, entries, self.memory)
-            for first, last in _pieces(store.count.size):
-                copy_blocks(store, fresh, first, last)
+            objective.team.share_out(store.count.size, partial(copy_blocks, store, fresh))
             self.store = fresh
 
 
@@ -178,7 +184,7 @@ def _firsts(sizes: Array) -> Array:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-# ---- all blocks at once: NumPy, since it happens a few times a fit ---------------------------------------
+# ---- all blocks at once ------------------------------------------------------------------------------
 
 
 def ranges(begin: Array, length: Array) -> Array:
@@ -187,62 +193,57 @@ def ranges(begin: Array, length: Array) -> Array:
     return np.arange(int(length.sum())) + np.repeat(begin - (ends - length), length)
 
 
-def copy_blocks(store: Store, fresh: Store, first: int, last: int) -> None:
+@kernel
+def copy_blocks(store: Any, fresh: Any, first: Any, last: Any) -> None:
     """Blocks first .. last - 1 into their regions of a store with more room."""
-    blocks = np.arange(first, last)
-    count = store.count[first:last]
-    fresh.count[first:last] = count
-    old, new = (ranges(one.atom_first[blocks], count) for one in (store, fresh))
-    for name in ("weight", "cost", "last"):
-        getattr(fresh, name)[new] = getattr(store, name)[old]
-    old, new = (ranges(one.atom_first[blocks] + blocks, count + 1) for one in (store, fresh))
-    fresh.edge[new] = store.edge[old]
-    used = store.edge[store.atom_first[blocks] + blocks + count]
-    old, new = (ranges(one.entry_first[blocks], used) for one in (store, fresh))
-    fresh.index[new], fresh.value[new] = store.index[old], store.value[old]
-    rows = np.repeat(count, count)
-    old, new = (ranges(_gram_rows(one, blocks, count), rows) for one in (store, fresh))
-    fresh.gram[new] = store.gram[old]
-
-
-def _gram_rows(store: Store, blocks: Array, count: Array) -> Array:
-    """Where each row of the blocks' Gram matrices begins."""
-    room = store.atom_first[blocks + 1] - store.atom_first[blocks]
-    row = ranges(np.zeros_like(count), count)
-    return np.repeat(store.gram_first[blocks], count) + row * np.repeat(room, count)
-
-
-def entries_between(store: Store, first: int, last: int) -> tuple[Array, Array, Array]:
-    """The non-zero parts of some blocks' atoms: block, part, and value times the weight of the atom."""
-    blocks = np.arange(first, last)
-    count = store.count[first:last]
-    owner = np.repeat(blocks, count)
-    edge = ranges(store.atom_first[blocks] + blocks, count)
-    length = store.edge[edge + 1] - store.edge[edge]
-    where = ranges(store.entry_first[owner] + store.edge[edge], length)
-    weight = np.repeat(store.weight[ranges(store.atom_first[blocks], count)], length)
-    return np.repeat(owner, length), store.index[where], weight * store.value[where]
-
-
-def spread(objective: Objective, store: Store, first: int, last: int, local: Array, shared: Array) -> None:
-    """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
-    start = objective.scoring.start
-    block, index, value = entries_between(store, first, last)
-    value *= objective.weight[block]
-    size = np.diff(start)[block]
-    inside = index < size
-    where = start[block] - start[first] + index
-    local[:] = np.bincount(where[inside], value[inside], local.size)
-    shared -= np.bincount((index - size)[~inside], value[~inside], shared.size)
+    for i in range(first, last):
+        count = store.count[i]
+        fresh.count[i] = count
+        old, new = atoms_of(store, i), atoms_of(fresh, i)
+        for a in range(count):
+            new.weight[a], new.cost[a], new.last[a] = old.weight[a], old.cost[a], old.last[a]
+            for b in range(count):
+                new.gram[a, b] = old.gram[a, b]
+        for a in range(count + 1):
+            new.edge[a] = old.edge[a]
+        for e in range(old.edge[count]):
+            new.index[e], new.value[e] = old.index[e], old.value[e]
 
 
 @kernel
-def connect_all(scoring: Any, blocks: Any, store: Any) -> None:
-    """Weights that add up to one, costs and Gram matrices of every block."""
+def fill_points(store: Any, start: Any, first: Any, last: Any, out: Any) -> None:
+    """out <- z_i of blocks first .. last - 1, end to end; start : where each block begins among all."""
+    out[:] = 0.0
+    for i in range(first, last):
+        atoms, point = atoms_of(store, i), out[start[i] - start[first] : start[i + 1] - start[first]]
+        for a in range(store.count[i]):
+            add_to(atoms, a, atoms.weight[a], point)
+
+
+@kernel
+def spread(store: Any, blocks: Any, first: Any, last: Any, local: Any, shared: Any) -> None:
+    """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
+    local[:] = 0.0
+    for i in range(first, last):
+        atoms, at = atoms_of(store, i), blocks.start[i] - blocks.start[first]
+        size = blocks.start[i + 1] - blocks.start[i]
+        for a in range(store.count[i]):
+            weight = blocks.weight[i] * atoms.weight[a]
+            for e in range(atoms.edge[a], atoms.edge[a + 1]):
+                j = atoms.index[e]
+                if j < size:
+                    local[at + j] += weight * atoms.value[e]
+                else:
+                    shared[j - size] -= weight * atoms.value[e]
+
+
+@kernel
+def connect_blocks(scoring: Any, blocks: Any, store: Any, first: Any, last: Any) -> None:
+    """Weights that add up to one, costs and Gram matrices of blocks first .. last - 1."""
     work = scoring_workspace(scoring)
     points = np.zeros((2, blocks.most_parts + scoring.n_shared))
     marks = np.zeros(blocks.most_parts, dtype=np.bool_)
-    for i in range(store.count.size):
+    for i in range(first, last):
         atoms, count = atoms_of(store, i), store.count[i]
         cost = blocks.cost[blocks.start[i] : blocks.start[i + 1]]
         n_parts = cost.size + scoring.n_shared

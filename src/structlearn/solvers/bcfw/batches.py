@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from structlearn.core.barrier import meet, take_next
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
-from structlearn.solvers.bcfw.active_pass import ASK, CACHED, Before, active_pass
+from structlearn.solvers.bcfw.active_pass import ASK, CACHED, Before, make_scratch, visit_blocks
+from structlearn.solvers.bcfw.atoms import most_room
 
 
 class Batches(NamedTuple):
@@ -26,6 +27,8 @@ class Batches(NamedTuple):
     cells: Array
     #: the blocks of batch r are order[edges[r] : edges[r + 1]]
     order: Array
+    #: the same ones in the order in which they are asked for
+    asked: Array
     edges: Array
     #: how many blocks of each batch were taken: (n_batches, 1)
     taken: Array
@@ -38,17 +41,19 @@ def run_batches(
 ) -> None:
     """The part of thread k; the first alone changes `sums`."""
     blocks, rules, _, now = problem
+    oracle, nothing = (structure, scoring), threads.before
     order, edges = threads.order, threads.edges
+    scratch = make_scratch(structure, scoring, blocks, most_room(store, order))
     for r in range(edges.size - 1):
         at = edges[r] + take_next(threads.taken[r])
         while at < edges[r + 1]:
-            asking = (blocks, rules, ASK, now)
-            active_pass(structure, scoring, asking, order[at : at + 1], sums, store, gaps, threads.before)
+            asking, one = (blocks, rules, ASK, now), threads.asked[at : at + 1]
+            visit_blocks(oracle, asking, one, sums, store, gaps, nothing, scratch)
             at = edges[r] + take_next(threads.taken[r])
         if not meet(threads.cells, k, 2 * r + 1):
             return
         if k == 0:
             some, stepping = order[edges[r] : edges[r + 1]], (blocks, rules, CACHED, now)
-            active_pass(structure, scoring, stepping, some, sums, store, gaps, threads.before)
+            visit_blocks(oracle, stepping, some, sums, store, gaps, nothing, scratch)
         if not meet(threads.cells, k, 2 * r + 2):
             return

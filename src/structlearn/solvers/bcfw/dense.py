@@ -14,6 +14,7 @@ from structlearn.solvers.bcfw.rounds import (
     Accumulators,
     Commit,
     compile_combine,
+    is_mostly_sums,
     round_size,
     rounds_of,
     run_round,
@@ -72,7 +73,7 @@ class DenseBlocks(Representation):
         return partial(before.commit, objective, self.point)
 
     def run(self, objective: Objective, state: BlockState, order: Array) -> None:
-        if objective.n_jobs == 1:
+        if objective.n_jobs == 1 or is_mostly_sums(objective, self.least_visits):
             self._pass(objective, state, order, state.sums)
             return
         for now in rounds_of(order, round_size(objective, self.options.rounds, self.least_visits)):

@@ -38,7 +38,7 @@ class DensePoint:
         return self.z.shape
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
-        return np.array(self.z, dtype=dtype, copy=copy)
+        return np.array(self.z, dtype) if copy else np.asarray(self.z, dtype)  # NumPy 1 has no copy=None
 
     def dense_blocks(self, first: int, last: int) -> Array:
         return self.z[self.point_start[first] : self.point_start[last]]

@@ -17,7 +17,7 @@ from structlearn.solvers.bcfw.blocks import BlockState
 from structlearn.solvers.bcfw.dense import DenseBlocks
 from structlearn.solvers.bcfw.dense_point import DensePoint
 from structlearn.solvers.bcfw.exact_pass import exact_pass
-from structlearn.solvers.bcfw.rounds import Accumulators
+from structlearn.solvers.bcfw.rounds import Accumulators, is_mostly_sums
 
 if TYPE_CHECKING:
     from typing import Self
@@ -104,7 +104,8 @@ class ExactDenseBlocks(DenseBlocks):
         Several threads go over them once, sharing out what is worth it.
         """
         active = state.order
-        if objective.n_jobs == 1 or active.size < self.least_visits * objective.n_jobs:
+        few = active.size < self.least_visits * objective.n_jobs
+        if objective.n_jobs == 1 or few or is_mostly_sums(objective, self.least_visits):
             limits = most, self.goal, seed
             visits, n_active = self._maximize(objective, state, active, state.sums, limits)
             return visits, active[:n_active]

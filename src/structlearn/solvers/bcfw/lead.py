@@ -96,11 +96,11 @@ def nearer(w: Any, v: Any, left: Any, threshold: Any) -> Any:
 
 
 @kernel
-def join_means(w: Any, lead: Any, ratio: Any, share: Any) -> None:
+def join_means(w: Any, anchor: Any, weights: Any, followed: Any, ratio: Any, share: Any) -> None:
     """w and v join the means with this share."""
     for j in range(w.size):
-        lead.weights[j] = (1.0 - share) * lead.weights[j] + share * w[j]
-        lead.followed[j] = (1.0 - share) * lead.followed[j] + share * (lead.anchor[j] + ratio * w[j])
+        weights[j] = (1.0 - share) * weights[j] + share * w[j]
+        followed[j] = (1.0 - share) * followed[j] + share * (anchor[j] + ratio * w[j])
 
 
 @kernel

@@ -34,6 +34,9 @@ WEIGHTS_AT_ONCE = 2048
 #: Local parts of blocks, in the mean, for which the least lengths of rounds were measured (words of letters).
 PARTS_OF_A_VISIT = 200
 
+#: A round adds up changes of all weights: one of so many is worth one more visit of a thread.
+WEIGHTS_A_VISIT = 1000
+
 #: commits a fraction of the way that blocks have gone; returns what the cost gains beyond that fraction
 Commit = Callable[[float], float]
 
@@ -184,6 +187,11 @@ def rounds_of(order: Array, size: int) -> Iterator[Array]:
             now, later = now[~again], np.concatenate([later, now[again]])
         yield now
         order = later
+
+
+def is_mostly_sums(objective: Objective, least: int) -> bool:
+    """Whether rounds of `least` visits a thread would take longer to add up than to make."""
+    return objective.n_weights > least * WEIGHTS_A_VISIT
 
 
 def round_size(objective: Objective, rounds: int, least: int) -> int:

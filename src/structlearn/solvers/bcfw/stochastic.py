@@ -13,6 +13,7 @@ the blocks' gaps have halved.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ import numpy as np
 from structlearn.core.contract import Array, scoring_workspace, squared_norm
 from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
+from structlearn.problem.oracle import PARTS_DEALT
 from structlearn.problem.penalties import threshold
 from structlearn.solvers.bcfw.block_frank_wolfe import ActiveBlocks
 from structlearn.solvers.bcfw.blocks import BlockPoint, BlockState
@@ -46,6 +48,8 @@ CAUTION = 0.9
 FIRST_PACE, FIRST_SMOOTH_PACE = 0.1, 1.0
 #: The balance of what w and z have to travel: for the hinge, and for smooth losses.
 BALANCE, SMOOTH_BALANCE = 0.5, 0.3
+#: Weights of which each thread has so many at least.
+WEIGHTS_SHARED = 1 << 18
 #: An average that spans more than this fraction of all sweeps begins anew.
 LONGEST_AVERAGE = 0.36
 
@@ -100,7 +104,12 @@ class StochasticExtragradient(ActiveBlocks):
         scalars[[MEANT, SWEEPS]] += 1.0
         share = 1.0 / scalars[MEANT]
         scalars[MEAN_COST] = (1.0 - share) * scalars[MEAN_COST] + share * state.totals[COST]
-        join_means(state.w, lead, _ratio(objective, state.pace), share)
+        ratio = _ratio(objective, state.pace)
+        _by_ranges(
+            objective,
+            lambda w, anchor, mean, followed: join_means(w, anchor, mean, followed, ratio, share),
+            *(state.w, lead.anchor, lead.weights, lead.followed),
+        )
 
     def _balanced(self, objective: Objective, state: BlockState, passes: int) -> BlockState:
         """The state at a better pace."""
@@ -117,12 +126,12 @@ class StochasticExtragradient(ActiveBlocks):
     def candidates(self, objective: Objective, state: BlockState) -> list[Candidate]:
         lead, ratio = _lead(state), _ratio(objective, state.pace)
         limit = threshold(objective.penalty)
-        square, whole = squares(state.w, lead.anchor, ratio, limit)
+        square, whole = _squares(objective, state.w, lead.anchor, ratio, limit)
         points = [(square, state.totals[COST], _roundings(state, ratio, square, whole))]
         meant, w = lead.scalars[MEANT], state.w
         if meant:
             w = lead.weights
-            mean, whole = squares(lead.followed, lead.followed, 0.0, limit)
+            mean, whole = _squares(objective, lead.followed, lead.followed, 0.0, limit)
             roundings = _roundings(state, ratio, mean, whole, 3.0 * meant)
             points.append((mean, lead.scalars[MEAN_COST], roundings))
         bounds = [
@@ -141,7 +150,7 @@ def _paced(objective: Objective, state: BlockState, pace: float, left: float = 1
     """The state with n tau = `pace`; Frank-Wolfe has 1 / lambda. Unless all is left, w follows w(z)."""
     changed = Pace(1.0 / pace, CAUTION / pace)
     now, then = _ratio(objective, state.pace), _ratio(objective, changed)
-    follow(state.w, _lead(state).anchor, now, left, then, threshold(objective.penalty))
+    _towards(objective, state, now, left, then)
     return state._replace(pace=changed)
 
 
@@ -163,10 +172,36 @@ def w_of_z(objective: Objective, state: BlockState) -> Array:
 
 def _follow(objective: Objective, state: BlockState, visits: float) -> None:
     """The scoring weights follow w(z) after so many visits."""
-    ratio, lead = _ratio(objective, state.pace), _lead(state)
+    ratio = _ratio(objective, state.pace)
     left = (1.0 + 1.0 / (ratio * objective.n_active)) ** -visits
-    follow(state.w, lead.anchor, ratio, left, ratio, threshold(objective.penalty))
-    lead.scalars[FOLLOWED] += 1.0
+    _towards(objective, state, ratio, left, ratio)
+    _lead(state).scalars[FOLLOWED] += 1.0
+
+
+def _towards(objective: Objective, state: BlockState, ratio: float, left: float, then: float) -> None:
+    """See `follow`."""
+    limit = threshold(objective.penalty)
+    moves = (state.w, _lead(state).anchor)
+    _by_ranges(objective, lambda w, anchor: follow(w, anchor, ratio, left, then, limit), *moves)
+
+
+def _by_ranges(objective: Objective, work: Callable[..., None], *vectors: Array) -> None:
+    """`work` of the same ranges of all vectors, by all threads where they are long."""
+
+    def part(first: int, last: int) -> None:
+        work(*(one[first:last] for one in vectors))
+
+    objective.team.share_out(objective.n_weights, part, WEIGHTS_SHARED)
+
+
+def _squares(
+    objective: Objective, w: Array, anchor: Array, ratio: float, limit: float
+) -> tuple[float, float]:
+    """See `squares`; the order of sums does not depend on the number of threads."""
+    firsts = range(0, w.size, WEIGHTS_SHARED)
+    ranges = [slice(first, first + WEIGHTS_SHARED) for first in firsts]
+    found = objective.team.deal(lambda some: squares(w[some], anchor[some], ratio, limit), ranges)
+    return sum(one for one, _ in found), sum(whole for _, whole in found)
 
 
 def _roundings(state: BlockState, ratio: float, square: float, whole: float, means: float = 0.0) -> float:
@@ -189,7 +224,7 @@ def _travelled(objective: Objective, point: BlockPoint) -> float:
         scoring = objective.scoring.for_pass(sum_of_squares)
         return float(sum_of_squares(scoring, first, start, objective.weight, delta))
 
-    return sum(objective.oracle.each_chunk(one))
+    return sum(objective.oracle.all_chunks(one, PARTS_DEALT))
 
 
 @kernel

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import jitable, kernel
+from structlearn.core.kernels import jitable, leaf
 
 SOURCE, SINK, FREE = 0, 1, 2
 _ROOT, _NONE = -1, -2
@@ -64,7 +64,7 @@ def cut_work(n_nodes: Any, n_arcs: Any) -> Any:
     )
 
 
-@kernel
+@leaf
 def saturate(first: Any, head: Any, reverse: Any, work: Any) -> None:
     """A maximum flow; then `tree` is SOURCE on the least set of nodes with y = 1 that is optimal.
 
@@ -78,7 +78,7 @@ def saturate(first: Any, head: Any, reverse: Any, work: Any) -> None:
             _grow(first, head, reverse, SINK, work)
 
 
-@kernel
+@leaf
 def _push_along_arcs(first: Any, head: Any, reverse: Any, work: Any) -> None:
     """Paths of a single arc, without trees: most of the flow of a noisy image."""
     capacity, excess = work.capacity, work.excess
@@ -95,7 +95,7 @@ def _push_along_arcs(first: Any, head: Any, reverse: Any, work: Any) -> None:
             a += 1
 
 
-@kernel
+@leaf
 def _plant(n: Any, work: Any) -> None:
     """Both trees hold their terminal and its neighbours, at distance 1."""
     work.waiting[:] = 0
@@ -114,7 +114,7 @@ def _plant(n: Any, work: Any) -> None:
         work.bucket[SOURCE, d] = work.bucket[SINK, d] = -1
 
 
-@kernel
+@leaf
 def _enqueue(side: Any, v: Any, level: Any, work: Any) -> None:
     """Node v, of the last level or of the next, is to be scanned; once is enough."""
     if work.listed[side, v] != level:
@@ -124,7 +124,7 @@ def _enqueue(side: Any, v: Any, level: Any, work: Any) -> None:
         work.waiting[side, which] += 1
 
 
-@kernel
+@leaf
 def _grow(first: Any, head: Any, reverse: Any, side: Any, work: Any) -> None:
     """One more level of a tree: scan its last one, take in free nodes, augment where the other tree is."""
     capacity, tree, distance = work.capacity, work.tree, work.distance
@@ -152,7 +152,7 @@ def _grow(first: Any, head: Any, reverse: Any, side: Any, work: Any) -> None:
     work.level[side] = level + 1
 
 
-@kernel
+@leaf
 def _augment(head: Any, reverse: Any, arc: Any, work: Any) -> None:
     """Saturate the path through an arc from the source's tree to the sink's; who hung on it is an orphan."""
     capacity, excess, parent = work.capacity, work.excess, work.parent
@@ -196,7 +196,7 @@ def _augment(head: Any, reverse: Any, arc: Any, work: Any) -> None:
         _abandon(SINK, v, work)
 
 
-@kernel
+@leaf
 def _abandon(side: Any, v: Any, work: Any) -> None:
     """Node v is an orphan."""
     d = work.distance[v]
@@ -206,7 +206,7 @@ def _abandon(side: Any, v: Any, work: Any) -> None:
     work.highest[side] = max(work.highest[side], d)
 
 
-@kernel
+@leaf
 def _adopt(first: Any, head: Any, reverse: Any, side: Any, work: Any) -> None:
     """New parents for all orphans of a tree, nearest first: those of smaller distance hang firmly by then."""
     capacity, tree, distance, parent = work.capacity, work.tree, work.distance, work.parent

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array, max_value, maximize, workspace
-from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.vectors import assign, longest_range
 from structlearn.structures.cut.max_flow import cut_work
 from structlearn.structures.graph.branching import BranchWork, branch_and_bound, branch_work
@@ -76,7 +76,7 @@ def node_arcs(structure: Any, g: Any) -> Any:
     return NodeArcs(first, middle, graph.head[c:d], graph.reverse[c:d], graph.edge[c:d], ends)
 
 
-@kernel
+@leaf
 def _attracts(table: Any, n_edges: Any) -> Any:
     """Whether the ends of every edge attract each other; not so where a difference of -inf is no number."""
     found = True
@@ -85,7 +85,7 @@ def _attracts(table: Any, n_edges: Any) -> Any:
     return found
 
 
-@kernel
+@leaf
 def _best_cut(arcs: Any, work: Any) -> None:
     """Two states that attract: each node stays at 0 or moves to 1."""
     labels, n = work.labels, arcs.middle.size
@@ -96,7 +96,7 @@ def _best_cut(arcs: Any, work: Any) -> None:
     fuse(arcs, labels, work.best, labels.states, work.messages.message, work.flow)
 
 
-@kernel
+@leaf
 def _lift_forbidden(arcs: Any, labels: Any) -> Any:
     """Replace -inf by a score so low that no labelling with it is as good as any without; returns the least
     score of these. Messages are differences, in which -inf would make numbers that are none.
@@ -118,7 +118,7 @@ def _lift_forbidden(arcs: Any, labels: Any) -> Any:
     return -total
 
 
-@kernel
+@leaf
 def _largest(row: Any) -> Any:
     """The largest absolute value that is finite."""
     found = 0.0

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import jitable, kernel
+from structlearn.core.kernels import jitable, leaf
 from structlearn.core.vectors import argmax_of
 from structlearn.structures.graph.descent import closed, round_best
 from structlearn.structures.graph.messages import gather, send_all, sweep
@@ -41,7 +41,7 @@ def branch_work(n_nodes: Any, n_states: Any) -> Any:
     return BranchWork(choice, np.empty(size), trail, np.empty(size), np.zeros(1, dtype=np.int64))
 
 
-@kernel
+@leaf
 def forbid(v: Any, x: Any, low: Any, node: Any, open_: Any) -> None:
     """State x of node v has no part in the subproblem."""
     if node[v, x] > low:
@@ -51,7 +51,7 @@ def forbid(v: Any, x: Any, low: Any, node: Any, open_: Any) -> None:
         node[v, x] = low
 
 
-@kernel
+@leaf
 def allow_again(length: Any, node: Any, open_: Any) -> None:
     """Take back what was forbidden, down to a length of the trail."""
     for j in range(open_.length[0] - 1, length - 1, -1):
@@ -59,7 +59,7 @@ def allow_again(length: Any, node: Any, open_: Any) -> None:
     open_.length[0] = length
 
 
-@kernel
+@leaf
 def thin_out(arcs: Any, value: Any, bound: Any, low: Any, work: Any) -> Any:
     """A forward sweep that forbids what cannot be better than `value`; returns a node and state to branch on.
 
@@ -85,7 +85,7 @@ def thin_out(arcs: Any, value: Any, bound: Any, low: Any, work: Any) -> Any:
     return at, state
 
 
-@kernel
+@leaf
 def push(v: Any, x: Any, bound: Any, depth: Any, open_: Any) -> None:
     """A subproblem is open: node v has state x, or another."""
     choice = open_.choice
@@ -93,7 +93,7 @@ def push(v: Any, x: Any, bound: Any, depth: Any, open_: Any) -> None:
     open_.bound[depth] = bound
 
 
-@kernel
+@leaf
 def branch_and_bound(arcs: Any, value: Any, bound: Any, low: Any, most: Any, work: Any) -> Any:
     """best <- the best labelling; returns its value, a bound, and the number of subproblems looked at."""
     node, open_ = work.labels.node, work.branches
@@ -125,7 +125,7 @@ def branch_and_bound(arcs: Any, value: Any, bound: Any, low: Any, most: Any, wor
     return value, min(bound, root), looked
 
 
-@kernel
+@leaf
 def descend(arcs: Any, value: Any, bound: Any, low: Any, work: Any) -> Any:
     """Sweeps on a subproblem: the best value now, its bound, and a node and a state to branch on.
 

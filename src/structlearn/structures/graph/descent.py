@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import leaf
 from structlearn.core.vectors import assign
 from structlearn.structures.graph.messages import (
     fill_powers,
@@ -20,19 +20,22 @@ from structlearn.structures.graph.messages import (
 #: Sweeps go on while the last half of them has lowered the bound by this share of what is missing: as many
 #: again would do no better. For a labelling alone, also by this share of all that they have lowered it by.
 _PAYS, _PAYS_LABELLING = 0.03, 0.07
+#: A sweep that lowers the bound by less than this share of it leaves it where a labelling may reach it: until
+#: then a tight bound needs no labelling.
+_STILL = 1e-9
 #: For two states, one that lowers it by less than this share leaves it where it is.
 _RESTS = 1e-6
 #: Temperatures of `tighten`, the sweeps at each, and how they fall: to 0.01 of the first.
 _TEMPERATURES, _SWEEPS_EACH, _COOLING = 12, 10, 0.68
 
 
-@kernel
+@leaf
 def closed(value: Any, bound: Any) -> Any:
     """Whether nothing but rounding is missing."""
     return bound - value <= 1e-12 * (abs(bound) + abs(value))
 
 
-@kernel
+@leaf
 def _best_constant(arcs: Any, work: Any) -> Any:
     """best <- one state everywhere, which is hard to beat where neighbours attract; returns its value."""
     labels, n = work.labels, arcs.middle.size
@@ -46,7 +49,7 @@ def _best_constant(arcs: Any, work: Any) -> Any:
     return value
 
 
-@kernel
+@leaf
 def search(arcs: Any, most_sweeps: Any, tight: Any, work: Any) -> Any:
     """states <- the best labelling met; returns its value, and a bound on that of any, or a `tight` one."""
     labels, messages = work.labels, work.messages
@@ -58,8 +61,10 @@ def search(arcs: Any, most_sweeps: Any, tight: Any, work: Any) -> Any:
     next_rounding, next_look = 1, 2
     for t in range(1, most_sweeps + 1):
         sweep(arcs, True, node, table, messages)
-        bound = min(bound, sweep(arcs, False, node, table, messages))
-        if t in (next_rounding, next_look, most_sweeps):
+        now = min(bound, sweep(arcs, False, node, table, messages))
+        rests = bound - now <= _STILL * abs(now)
+        bound = now
+        if t in (next_look, most_sweeps) or (t >= next_rounding and (rests or not tight)):
             next_rounding = t + 1 + t // 4
             value = round_best(arcs, value, work)
             if closed(value, bound):
@@ -74,7 +79,7 @@ def search(arcs: Any, most_sweeps: Any, tight: Any, work: Any) -> Any:
     return value, max(bound, value)
 
 
-@kernel
+@leaf
 def round_best(arcs: Any, value: Any, work: Any) -> Any:
     """best <- the labelling that messages speak for, after local search, where it is better than `value`."""
     labels, n = work.labels, arcs.middle.size
@@ -86,7 +91,7 @@ def round_best(arcs: Any, value: Any, work: Any) -> Any:
     return max(found, value)
 
 
-@kernel
+@leaf
 def sweep_on(arcs: Any, value: Any, bound: Any, most_sweeps: Any, work: Any) -> Any:
     """Two states: where sweeps rest is the optimum of the linear program (Kolmogorov and Wainwright 2005, "On
     the optimality of tree-reweighted max-product message-passing"), so that no temperature is needed.
@@ -101,7 +106,7 @@ def sweep_on(arcs: Any, value: Any, bound: Any, most_sweeps: Any, work: Any) -> 
     return max(bound, value)
 
 
-@kernel
+@leaf
 def tighten(arcs: Any, value: Any, bound: Any, work: Any) -> Any:
     """A lower bound on what no labelling exceeds, by sweeps at falling temperatures.
 

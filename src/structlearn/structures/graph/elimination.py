@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import leaf
 from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.cut.graphs import Graph
 from structlearn.structures.graph.orders import EliminationOrder, elimination_order
@@ -113,7 +113,7 @@ class SeparatorTables(NamedTuple):
     row: Array
 
 
-@kernel
+@leaf
 def fill_row(plan: Any, t: Any, node: Any, table: Any, work: Any) -> None:
     """row[x] <- score of state x of step t's node, and of all before it, at the states `digit` around it."""
     v, row, digit = plan.node[t], work.row, work.digit
@@ -128,7 +128,7 @@ def fill_row(plan: Any, t: Any, node: Any, table: Any, work: Any) -> None:
             row[x] += work.message[begin + x]
 
 
-@kernel
+@leaf
 def child_entry(plan: Any, c: Any, digit: Any, n_states: Any) -> Any:
     """The entry of step c's message for state 0 of its parent, at the states `digit` around the parent."""
     found, stride = plan.message[c], n_states
@@ -138,7 +138,7 @@ def child_entry(plan: Any, c: Any, digit: Any, n_states: Any) -> Any:
     return found
 
 
-@kernel
+@leaf
 def next_digits(digit: Any, n_digits: Any, n_states: Any) -> None:
     """The following states of a separator, the first changing fastest."""
     for j in range(n_digits):
@@ -148,7 +148,7 @@ def next_digits(digit: Any, n_digits: Any, n_states: Any) -> None:
         digit[j] = 0
 
 
-@kernel
+@leaf
 def log_sum(row: Any) -> Any:
     """log sum_x exp row[x]; -inf where all are."""
     top = max_of(row)
@@ -160,7 +160,7 @@ def log_sum(row: Any) -> Any:
     return top + np.log(total)
 
 
-@kernel
+@leaf
 def eliminate(plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any, soft: Any) -> Any:
     """All messages of the steps first .. last - 1; the maximum or, `soft`, the log of the sum of all."""
     n_states = work.row.size
@@ -180,7 +180,7 @@ def eliminate(plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any
     return value
 
 
-@kernel
+@leaf
 def read_back(plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any, states: Any) -> None:
     """states[v] <- those of the maximum that `eliminate` has just found."""
     for t in range(last - 1, first - 1, -1):
@@ -191,7 +191,7 @@ def read_back(plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any
         states[plan.node[t]] = argmax_of(work.row)
 
 
-@kernel
+@leaf
 def probabilities(
     plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any, nodes: Any, pairs: Any
 ) -> Any:
@@ -223,7 +223,7 @@ def probabilities(
     return found
 
 
-@kernel
+@leaf
 def spread(plan: Any, t: Any, p: Any, work: Any, nodes: Any, pairs: Any) -> Any:
     """Deal out the probability p of the separator's states to those of the node; the entropy of these."""
     row, digit, v = work.row, work.digit, plan.node[t]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import leaf
 from structlearn.core.vectors import assign
 from structlearn.structures.cut.max_flow import SOURCE, saturate
 from structlearn.structures.graph.messages import value_of
@@ -23,7 +23,7 @@ from structlearn.structures.graph.pair_scores import pair_score
 _PAYS = 0.1
 
 
-@kernel
+@leaf
 def load_moves(arcs: Any, labels: Any, states: Any, proposal: Any, flow: Any) -> None:
     """t(x, y) = t00 + (t10 - t00) x + (t01 - t00) y + c xy with xy = (x + y - |x - y|) / 2, x = 1: moves."""
     node, table, ends = labels.node, labels.table, arcs.ends
@@ -42,7 +42,7 @@ def load_moves(arcs: Any, labels: Any, states: Any, proposal: Any, flow: Any) ->
             flow.capacity[p] = flow.capacity[arcs.reverse[p]] = max(half, 0.0)
 
 
-@kernel
+@leaf
 def push_messages(arcs: Any, message: Any, states: Any, proposal: Any, flow: Any) -> None:
     """The flow that messages to the earlier end of each edge amount to: a start that saves half of the time.
 
@@ -58,7 +58,7 @@ def push_messages(arcs: Any, message: Any, states: Any, proposal: Any, flow: Any
             flow.capacity[p] += push
 
 
-@kernel
+@leaf
 def fuse(arcs: Any, labels: Any, states: Any, proposal: Any, message: Any, flow: Any) -> None:
     """proposal <- the best labelling of which each node's state is one of both (see above)."""
     load_moves(arcs, labels, states, proposal, flow)
@@ -69,7 +69,7 @@ def fuse(arcs: Any, labels: Any, states: Any, proposal: Any, message: Any, flow:
             proposal[v] = states[v]
 
 
-@kernel
+@leaf
 def expand(arcs: Any, value: Any, bound: Any, work: Any) -> Any:
     """Every state in turn is proposed to all nodes, as long as a round pays; returns the value."""
     labels, states, proposal, n = work.labels, work.labels.states, work.best, arcs.middle.size

@@ -18,7 +18,7 @@ from structlearn.core.contract import (
     project_workspace,
     workspace,
 )
-from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.vectors import longest_range
 from structlearn.structures.cut.graphs import GraphRecord
 from structlearn.structures.graph.elimination import (
@@ -83,7 +83,7 @@ def exact_workspace(structure: Any, shape: Any) -> Any:
     return label_work(structure.scores)
 
 
-@kernel
+@leaf
 def sizes(scores: Any, g: Any) -> Any:
     """Numbers of nodes and of edges of a graph."""
     nodes, edges = scores.graph.nodes, scores.graph.edges
@@ -95,13 +95,13 @@ def edge_ends(scores: Any, g: Any) -> Any:
     return scores.graph.ends[scores.graph.edges[g] : scores.graph.edges[g + 1]]
 
 
-@kernel
+@leaf
 def _part(theta: Any, shared: Any, j: Any) -> Any:
     """The score of part j: both vectors together are those of all parts, wherever a projection cuts them."""
     return theta[j] if j < theta.size else shared[j - theta.size]
 
 
-@kernel
+@leaf
 def _forbid(scores: Any, g: Any, n: Any, node: Any) -> None:
     """node[v, x] <- -inf where node v may not have state x."""
     first = scores.graph.nodes[g]
@@ -111,7 +111,7 @@ def _forbid(scores: Any, g: Any, n: Any, node: Any) -> None:
                 node[v, x] = -np.inf
 
 
-@kernel
+@leaf
 def fill(scores: Any, g: Any, theta: Any, shared: Any, work: Any) -> Any:
     """The scores as tables, (n, K) and (m, K, K) or, of Potts tables, (m, 1, 1); returns n and m."""
     k = scores.n_states
@@ -147,13 +147,13 @@ def write(scores: Any, g: Any, states: Any, vertex: Any) -> None:
             vertex[n * k + e * scores.n_tied + scores.index[a, b]] = scores.sign[a, b]
 
 
-@kernel
+@leaf
 def _eliminated(scores: Any, g: Any, work: Any, soft: Any) -> Any:
     first, last = scores.graph.nodes[g], scores.graph.nodes[g + 1]
     return eliminate(scores.elimination, first, last, work.node, work.table, work.elimination, soft)
 
 
-@kernel
+@leaf
 def best_by_elimination(scores: Any, g: Any, work: Any) -> Any:
     value = _eliminated(scores, g, work, False)
     first, last = scores.graph.nodes[g], scores.graph.nodes[g + 1]

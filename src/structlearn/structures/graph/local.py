@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array, max_value, maximize, workspace
-from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.vectors import assign, longest_range
 from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.cut.graphs import Graph
@@ -86,18 +86,18 @@ def local_workspace(structure: Any, shape: Any) -> Any:
     )
 
 
-@kernel
+@leaf
 def _closed(value: Any, bound: Any) -> Any:
     return bound - value <= _CLOSED * (abs(bound) + abs(value))
 
 
-@kernel
+@leaf
 def _temperature(arcs: Any, missing: Any, n_states: Any) -> Any:
     """Where the smooth dual, within t n log K of the other, may be off by what is missing."""
     return missing / (arcs.middle.size * np.log(n_states))
 
 
-@kernel
+@leaf
 def anneal(arcs: Any, temperature: Any, work: Any) -> None:
     """The sweeps of a round."""
     labels, messages, smooth = work.bounded.labels, work.bounded.messages, work.smooth
@@ -106,7 +106,7 @@ def anneal(arcs: Any, temperature: Any, work: Any) -> None:
         smooth_sweep(arcs, False, labels.node, labels.table, temperature, False, messages, smooth)
 
 
-@kernel
+@leaf
 def _read_bound(arcs: Any, work: Any) -> Any:
     """The dual value of the messages, after a sweep without temperature; the messages stay."""
     labels, messages = work.bounded.labels, work.bounded.messages
@@ -119,15 +119,26 @@ def _read_bound(arcs: Any, work: Any) -> Any:
     return bound
 
 
-@kernel
-def _distributions(n: Any, temperature: Any, work: Any) -> None:
-    """Those of the nodes, from their beliefs, without what is small."""
+@leaf
+def _may_have(scores: Any, row: Any, x: Any) -> Any:
+    """Whether the node of a row of all graphs may have state x."""
+    return scores.allowed.shape[0] == 0 or scores.allowed[row, x] != 0
+
+
+@leaf
+def _distributions(scores: Any, g: Any, temperature: Any, work: Any) -> None:
+    """Those of the nodes, from their beliefs in the states that they may have, without what is small."""
     belief, nodes = work.smooth.belief, work.nodes
-    k = nodes.shape[1]
-    for v in range(n):
+    k, first = nodes.shape[1], scores.graph.nodes[g]
+    for v in range(sizes(scores, g)[0]):
+        top = -np.inf
+        for x in range(k):
+            top = max(top, belief[v, x] if _may_have(scores, first + v, x) else -np.inf)
         total = 0.0
         for x in range(k):
-            nodes[v, x] = exponential(belief[v, x] / temperature)
+            nodes[v, x] = 0.0
+            if _may_have(scores, first + v, x):
+                nodes[v, x] = exponential((belief[v, x] - top) / temperature)
             total += nodes[v, x]
         kept = 0.0
         for x in range(k):
@@ -156,7 +167,7 @@ def _write_point(scores: Any, g: Any, work: Any, point: Any) -> None:
                     point[begin + scores.index[a, b]] += scores.sign[a, b] * pair[a, b]
 
 
-@kernel
+@leaf
 def _value_at(theta: Any, shared: Any, point: Any) -> Any:
     """<theta, z>; -inf where z has what is forbidden."""
     value = 0.0
@@ -172,13 +183,13 @@ def _best_point(
 ) -> Any:
     """best <- the best point of all rounds, where it is above `value`; returns its value."""
     scores, arcs = structure.scores, node_arcs(structure, g)
-    n, point = sizes(scores, g)[0], work.point[: best.size]
+    point = work.point[: best.size]
     temperature = _temperature(arcs, bound - value, scores.n_states)
     enough = bound - _ENOUGH * (bound - value)
     for r in range(_ROUNDS):
         at = _FIRST * _COOLING**r * temperature
         anneal(arcs, at, work)
-        _distributions(n, at, work)
+        _distributions(scores, g, at, work)
         _write_point(scores, g, work, point)
         found = _value_at(theta, shared, point)
         if found > value:

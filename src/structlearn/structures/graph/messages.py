@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import leaf
 from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.graph.pair_scores import add_given, pair_score
 
@@ -53,7 +53,7 @@ class MessageWork(NamedTuple):
     sent: Array
 
 
-@kernel
+@leaf
 def gather(arcs: Any, v: Any, node: Any, work: Any) -> Any:
     """score[x] <- what node v and all messages to it say of state x, less the maximum, which is returned."""
     score, message = work.score, work.message
@@ -70,7 +70,7 @@ def gather(arcs: Any, v: Any, node: Any, work: Any) -> Any:
     return top
 
 
-@kernel
+@leaf
 def send(table: Any, e: Any, ahead: Any, share: Any, work: Any) -> Any:
     """message[e, y] <- max_x share score[x] - message[e, x] + table[e, x, y], less its maximum (returned)."""
     score, sent, message = work.score, work.sent, work.message
@@ -94,7 +94,7 @@ def send(table: Any, e: Any, ahead: Any, share: Any, work: Any) -> Any:
     return take_off_maximum(message, e)
 
 
-@kernel
+@leaf
 def take_off_maximum(message: Any, e: Any) -> Any:
     top = message[e, 0]
     for y in range(1, message.shape[1]):
@@ -104,7 +104,7 @@ def take_off_maximum(message: Any, e: Any) -> Any:
     return top
 
 
-@kernel
+@leaf
 def send_potts(likes: Any, e: Any, work: Any) -> Any:
     """The same where like states have one score and unlike ones none, in K steps instead of K * K."""
     sent, message = work.sent, work.message
@@ -122,7 +122,7 @@ def send_potts(likes: Any, e: Any, work: Any) -> Any:
     return take_off_maximum(message, e)
 
 
-@kernel
+@leaf
 def fill_powers(table: Any, n_edges: Any, temperature: Any, power: Any) -> None:
     """power <- exp(table / temperature), over the largest of each edge's; of Potts tables the smaller one."""
     k = table.shape[1]
@@ -139,7 +139,7 @@ def fill_powers(table: Any, n_edges: Any, temperature: Any, power: Any) -> None:
                 power[e, a, b] = np.exp((table[e, a, b] - top) / temperature)
 
 
-@kernel
+@leaf
 def add_powers(power: Any, attracts: Any, e: Any, work: Any) -> None:
     """message[e, y] <- sum_x sent[x] times the power of like states, or of unlike ones: one of them is 1.
 
@@ -155,7 +155,7 @@ def add_powers(power: Any, attracts: Any, e: Any, work: Any) -> None:
         message[e, y] = like * sent[y] + unlike * others
 
 
-@kernel
+@leaf
 def send_soft(table: Any, e: Any, ahead: Any, share: Any, temperature: Any, work: Any) -> None:
     """`send` with temperature log sum_x exp(. / temperature) instead of the maximum, by `fill_powers`."""
     score, sent, message, power = work.score, work.sent, work.message, work.power
@@ -181,7 +181,7 @@ def send_soft(table: Any, e: Any, ahead: Any, share: Any, temperature: Any, work
     take_off_maximum(message, e)
 
 
-@kernel
+@leaf
 def send_all(arcs: Any, v: Any, forward: Any, table: Any, work: Any) -> Any:
     """Node v sends to the later nodes, or to the earlier ones, after `gather`; returns what is taken off."""
     share = share_of(arcs, v)
@@ -193,14 +193,14 @@ def send_all(arcs: Any, v: Any, forward: Any, table: Any, work: Any) -> Any:
     return taken
 
 
-@kernel
+@leaf
 def share_of(arcs: Any, v: Any) -> Any:
     """Each chain of nodes in their order that leads through v has this share of its score."""
     before, after = arcs.middle[v] - arcs.first[v], arcs.first[v + 1] - arcs.middle[v]
     return 1.0 / max(before, after, 1)
 
 
-@kernel
+@leaf
 def sweep(arcs: Any, forward: Any, node: Any, table: Any, work: Any) -> Any:
     """Every node sends to the later ones, in their order, or to the earlier ones; returns the bound."""
     n = arcs.middle.size
@@ -212,7 +212,7 @@ def sweep(arcs: Any, forward: Any, node: Any, table: Any, work: Any) -> Any:
     return bound
 
 
-@kernel
+@leaf
 def sweep_soft(arcs: Any, forward: Any, node: Any, table: Any, temperature: Any, work: Any) -> None:
     """The same at a temperature, for which there are `fill_powers`."""
     n = arcs.middle.size
@@ -225,7 +225,7 @@ def sweep_soft(arcs: Any, forward: Any, node: Any, table: Any, temperature: Any,
             send_soft(table, e, arcs.ends[e, 0] == v, share_of(arcs, v), temperature, work)
 
 
-@kernel
+@leaf
 def round_messages(arcs: Any, node: Any, table: Any, work: Any, states: Any) -> None:
     """One node after the other takes its best state, given those before it and messages of those after it."""
     score, message = work.score, work.message
@@ -239,7 +239,7 @@ def round_messages(arcs: Any, node: Any, table: Any, work: Any, states: Any) -> 
         states[v] = argmax_of(score)
 
 
-@kernel
+@leaf
 def given_neighbours(arcs: Any, v: Any, last: Any, node: Any, table: Any, states: Any, score: Any) -> None:
     """score[x] <- that of state x of node v, given the states of the heads of its arcs before `last`."""
     n_states = score.size
@@ -250,12 +250,14 @@ def given_neighbours(arcs: Any, v: Any, last: Any, node: Any, table: Any, states
         add_given(table, e, arcs.ends[e, 0] == v, states[arcs.head[p]], score)
 
 
-@kernel
+@leaf
 def improve(arcs: Any, node: Any, table: Any, work: Any, states: Any) -> None:
-    """One node after the other takes its best state, given all others, until none changes."""
+    """One node after the other takes its best state, given all others, until none changes.
+
+    In so many rounds at most: equal states may seem better in turn, by rounding.
+    """
     score = work.score
-    changed = True
-    while changed:
+    for _ in range(arcs.middle.size + 1):
         changed = False
         for v in range(arcs.middle.size):
             given_neighbours(arcs, v, arcs.first[v + 1], node, table, states, score)
@@ -263,9 +265,11 @@ def improve(arcs: Any, node: Any, table: Any, work: Any, states: Any) -> None:
             if score[best] > score[states[v]]:
                 states[v] = best
                 changed = True
+        if not changed:
+            break
 
 
-@kernel
+@leaf
 def value_of(arcs: Any, node: Any, table: Any, states: Any) -> Any:
     """The score of a labelling."""
     ends, value = arcs.ends, 0.0

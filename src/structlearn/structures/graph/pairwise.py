@@ -103,13 +103,9 @@ class PairwiseGraphs(Structure):
         self.exact = polytope == "marginal" or self.eliminated
         if not self.eliminated:
             self.bounded = True
-            self.no_marginals = (
-                " here: a graph has too large a tree-width for its partition function; use loss='hinge'"
-            )
+            self.no_marginals = self._too_wide()
 
     def _elimination(self, most_entries: int) -> EliminationRecord:
-        if self.polytope == "local" and self.allowed is not None:
-            raise ValueError('Nodes that may not have all states go with polytope="marginal".')
         if self.polytope == "local":
             return local_elimination(self.graphs, self.n_states)
         if self.inference not in INFERENCES:
@@ -119,6 +115,16 @@ class PairwiseGraphs(Structure):
             widest = 1 if self.inference == "relaxed" else 64
             return elimination_record(self.graphs, self.n_states, most_entries, widest)
         raise ValueError(f'polytope is "marginal" or "local"; got {self.polytope!r}.')
+
+    def _too_wide(self) -> str:
+        """Why there are no marginals."""
+        g = int(np.flatnonzero(self.elimination.exact == 0)[0])
+        n_nodes, edges = self.graphs[g]
+        return (
+            f" here: graph {g}, of {n_nodes} nodes and {len(edges)} edges with {self.n_states} states, has "
+            f"too large a tree-width for its partition function (tables of more than "
+            f"{self.most_entries_eliminated} entries); use loss='hinge'"
+        )
 
     @property
     def method(self) -> str:
@@ -144,7 +150,7 @@ class PairwiseGraphs(Structure):
         record = record.bounded if isinstance(record, LocalGraphs) else record
         found = graph_answer(record, g, int(self.n_nodes[g]), scores)
         if found.value == -np.inf:
-            raise nothing_allowed("The score vector")
+            raise nothing_allowed("The score vector") if found.bound == -np.inf else _nothing_found(found)
         return found
 
     def log_partition_bound(self, theta: ArrayLike) -> float:
@@ -299,6 +305,13 @@ class PairwiseGraphs(Structure):
         gold = np.argmax(mu[: n_nodes * self.n_states].reshape(n_nodes, -1), axis=1)
         costs = row_costs(gold, self.n_states, weights, nodes) / (n_nodes if normalized else 1)
         return np.concatenate([costs.ravel(), np.zeros(mu.size - costs.size)])
+
+
+def _nothing_found(answer: GraphAnswer) -> ValueError:
+    return ValueError(
+        f"By {answer.method} no labelling was found that has no part with score -inf, though there may be "
+        "one; use inference='exact'."
+    )
 
 
 @stored(

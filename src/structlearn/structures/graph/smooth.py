@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import jitable, kernel
+from structlearn.core.kernels import jitable, leaf
 from structlearn.core.vectors import max_of
 from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.graph.messages import gather
@@ -42,7 +42,7 @@ def smooth_work(n: Any, m: Any, k: Any) -> Any:
     return SmoothWork(np.empty((m, k, k)), offsets[0], offsets[1], np.empty((n, k)))
 
 
-@kernel
+@leaf
 def take_up(table: Any, e: Any, ahead: Any, temperature: Any, sent: Any, smooth: Any) -> None:
     """Offsets and kernel of edge e <- those at which what is `sent` has exponentials of at most 1."""
     first, second, matrix = smooth.first, smooth.second, smooth.kernel
@@ -64,7 +64,7 @@ def take_up(table: Any, e: Any, ahead: Any, temperature: Any, sent: Any, smooth:
             matrix[e, x, y] = exponential(below / temperature)
 
 
-@kernel
+@leaf
 def send_smooth(e: Any, ahead: Any, temperature: Any, work: Any, smooth: Any) -> None:
     """message[e, y] <- t log sum_x exp((sent[x] + table[e, x, y]) / t), by the kernel, less its maximum."""
     first, second, matrix = smooth.first, smooth.second, smooth.kernel
@@ -96,7 +96,7 @@ def send_smooth(e: Any, ahead: Any, temperature: Any, work: Any, smooth: Any) ->
         message[e, y] -= best
 
 
-@kernel
+@leaf
 def smooth_sweep(
     arcs: Any, forward: Any, node: Any, table: Any, temperature: Any, anew: Any, work: Any, smooth: Any
 ) -> None:

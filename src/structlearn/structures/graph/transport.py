@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import jitable, kernel
+from structlearn.core.kernels import jitable, leaf
 from structlearn.structures.graph.pair_scores import pair_score
 
 #: Less mass than this is a rounding error.
@@ -45,7 +45,7 @@ def transport_work(n_states: Any) -> Any:
     return TransportWork(places[0], numbers[0], numbers[1], places[1], tables[0], tables[1])
 
 
-@kernel
+@leaf
 def couple(table: Any, e: Any, p: Any, q: Any, pi: Any, work: Any) -> None:
     """pi <- the best coupling of p and q, which sum to the same, by the scores of edge e."""
     for a in range(p.size):
@@ -68,7 +68,7 @@ def couple(table: Any, e: Any, p: Any, q: Any, pi: Any, work: Any) -> None:
             pi[work.state[0, i], work.state[1, j]] = work.mass[i, j]
 
 
-@kernel
+@leaf
 def _support(p: Any, side: Any, work: Any) -> Any:
     """List the states with mass; returns their number."""
     n = 0
@@ -79,14 +79,14 @@ def _support(p: Any, side: Any, work: Any) -> Any:
     return n
 
 
-@kernel
+@leaf
 def _move(i: Any, j: Any, amount: Any, work: Any) -> None:
     work.mass[i, j] += amount
     work.left[0, i] -= amount
     work.left[1, j] -= amount
 
 
-@kernel
+@leaf
 def _best_paths(n: Any, m: Any, equal: Any, work: Any) -> Any:
     """Gains of the best paths from states with mass left; returns the best end that wants some, or -1."""
     left, gain, whence, score = work.left, work.gain, work.whence, work.score
@@ -114,7 +114,7 @@ def _best_paths(n: Any, m: Any, equal: Any, work: Any) -> Any:
     return best
 
 
-@kernel
+@leaf
 def _push(last: Any, longest: Any, work: Any) -> Any:
     """Send along the path that ends in `last` as much as it takes; False where it is no path."""
     left, whence, mass = work.left, work.whence, work.mass

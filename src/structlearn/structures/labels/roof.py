@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array, max_value, maximize, shared_parts, workspace
-from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.structures.cut.max_flow import SOURCE, CutWork, cut_work, saturate
 from structlearn.structures.sparsemap import register
 
@@ -61,7 +61,7 @@ def roof_workspace(graph: Any, shape: Any) -> Any:
     return RoofWork(np.empty(n + 4 * m), np.empty(n), np.empty(m), arcs[0], arcs[1], flow)
 
 
-@kernel
+@leaf
 def lift(theta: Any, shared: Any, score: Any) -> Any:
     """score <- all scores, -inf so low that no output with half of it is as good as any; the least of these.
 
@@ -79,7 +79,7 @@ def lift(theta: Any, shared: Any, score: Any) -> Any:
     return -total
 
 
-@kernel
+@leaf
 def fill_couplings(graph: Any, n: Any, score: Any, work: Any) -> None:
     """h and j of the scores, times 2 and 4: y_a y_b = (1 + s_a + s_b + s_a s_b) / 4."""
     field, coupling = work.field, work.coupling
@@ -94,7 +94,7 @@ def fill_couplings(graph: Any, n: Any, score: Any, work: Any) -> None:
         coupling[e] = c
 
 
-@kernel
+@leaf
 def _join(work: Any, p: Any, q: Any, tail: Any, tip: Any, capacity: Any) -> None:
     """Arc p leads from `tail` to `tip`, and q back."""
     work.head[p], work.head[q] = tip, tail
@@ -102,7 +102,7 @@ def _join(work: Any, p: Any, q: Any, tail: Any, tip: Any, capacity: Any) -> None
     work.flow.capacity[p] = work.flow.capacity[q] = capacity
 
 
-@kernel
+@leaf
 def solve_roof(graph: Any, n: Any, work: Any) -> None:
     """The states of labels and twins, in the flow's trees, from h and j."""
     twin = 2 * graph.edges.shape[0]
@@ -122,14 +122,14 @@ def solve_roof(graph: Any, n: Any, work: Any) -> None:
     saturate(graph.first, work.head, work.reverse, work.flow)
 
 
-@kernel
+@leaf
 def twice(n: Any, k: Any, work: Any) -> Any:
     """2 y_k: 0, 1 or 2."""
     on = 1 if work.flow.tree[k] == SOURCE else 0
     return on + (0 if work.flow.tree[n + k] == SOURCE else 1)
 
 
-@kernel
+@leaf
 def write_half(graph: Any, n: Any, work: Any, vertex: Any) -> Any:
     """The part vector of labels on, off and half; of two halves the likes or the unlikes. Its score."""
     for k in range(n):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array, max_value, maximize, shared_parts, workspace
-from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.structures.labels.roof import (
     RoofRecord,
     RoofWork,
@@ -46,7 +46,7 @@ def search_workspace(structure: Any, shape: Any) -> Any:
     return SearchWork(roof_workspace(structure.graph, shape), np.zeros(shape[1]), np.zeros(shape[1]))
 
 
-@kernel
+@leaf
 def turn(graph: Any, n: Any, k: Any, spin: Any, work: Any) -> None:
     """Give label k a state; `pull` of its neighbours follows: what they gain by being on rather than off."""
     change = 0.5 * (spin - work.spin[k])
@@ -57,7 +57,7 @@ def turn(graph: Any, n: Any, k: Any, spin: Any, work: Any) -> None:
         work.pull[other] += change * work.roof.coupling[e]
 
 
-@kernel
+@leaf
 def start_from_roof(graph: Any, n: Any, work: Any) -> Any:
     """Labels that roof duality has decided; returns how many it has not."""
     left = 0
@@ -71,7 +71,7 @@ def start_from_roof(graph: Any, n: Any, work: Any) -> Any:
     return left
 
 
-@kernel
+@leaf
 def decide(graph: Any, n: Any, left: Any, work: Any) -> None:
     """The labels that are left, the one with the strongest pull first."""
     for _ in range(left):
@@ -82,7 +82,7 @@ def decide(graph: Any, n: Any, left: Any, work: Any) -> None:
         turn(graph, n, best, 1.0 if work.pull[best] > 0.0 else -1.0, work)
 
 
-@kernel
+@leaf
 def flip(graph: Any, n: Any, work: Any) -> None:
     """Labels that are better off in the other state, one after the other; each flip is worth something."""
     least, changed = 0.0, True
@@ -96,7 +96,7 @@ def flip(graph: Any, n: Any, work: Any) -> None:
                 changed = True
 
 
-@kernel
+@leaf
 def write_set(graph: Any, n: Any, work: Any, vertex: Any) -> Any:
     """The part vector of the label set; its score."""
     score, value = work.roof.score, 0.0

@@ -63,6 +63,11 @@ def flow(
 ) -> Any:
     """Solve the problem above for the m * n scores `theta`; returns the maximum (-inf: nothing allowed)."""
     linked, dual, room = work.linked, work.dual, work.room
+    if unmatched and _all_fit(theta, m, n, row_capacity, column_capacity, work):
+        value = 0.0
+        for e in range(m * n):
+            value += max(theta[e], 0.0)
+        return value
     # 1. Nothing is linked; u_i is the best that row i could get.
     for e in range(m * n):
         linked[e] = False
@@ -88,6 +93,25 @@ def flow(
         if linked[e]:
             value += theta[e]
     return value
+
+
+@kernel
+def _all_fit(theta: Any, m: Any, n: Any, row_capacity: Any, column_capacity: Any, work: Any) -> Any:
+    """Link every pair with a positive score; whether that keeps to the capacities. Its proof: duals of 0."""
+    linked, dual, room = work.linked, work.dual, work.room
+    for i in range(m):
+        dual[i], room[i] = 0.0, row_capacity
+    for v in range(m, m + n):
+        dual[v], room[v] = 0.0, column_capacity
+    for i in range(m):
+        for c in range(n):
+            linked[i * n + c] = theta[i * n + c] > 0.0
+            if linked[i * n + c]:
+                room[i] -= 1
+                room[m + c] -= 1
+                if room[i] < 0 or room[m + c] < 0:
+                    return False
+    return True
 
 
 @kernel

@@ -1,0 +1,214 @@
+"""`structlearn tune`: what is chosen, how folds are made, and that nothing of them leaks."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_cases import columns, rows, sentences, values
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+
+from structlearn import MulticlassClassifier, load
+from structlearn.cli.folds import ReadExamples, TrainingFile, folds
+from structlearn.cli.groups import Several
+from structlearn.cli.registry import TASKS
+from structlearn.cli.rehearsals import REHEARSALS, _write
+from structlearn.cli.search import Metric, Tried, TunedSetting, best_of
+from structlearn.cli.task import Training
+from structlearn.cli.train_options import ProblemOptions
+from structlearn.estimators.persistence import Bundle, load_bundle
+
+FEW = ("--folds", "2", "--regularization", "1,0.1")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_is_tuned_by_figures_of_its_own(run, tmp_path, task):
+    rehearsal = REHEARSALS[task][0]
+    _write(rehearsal.data, tmp_path)
+    data, model = tmp_path / rehearsal.data, tmp_path / "model.st"
+    flags = {"multilabel": ["--target", "p,q,r"], "grid": ["--max-passes", "2"]}.get(task, [])
+    metric = TASKS[task].metrics[-1]
+    shown = run("tune", task, data, "--out", model, *FEW, *flags, "--metric", metric, "--json").stdout
+    found = json.loads(shown)
+    assert [one["regularization"] for one in found["results"]] == [1.0, 0.1]
+    (chosen,) = [one for one in found["results"] if one["chosen"]]
+    better = min if metric in ("hamming_loss", "rmse", "mae") else max
+    assert chosen["mean"] == better(one["mean"] for one in found["results"])
+    assert load_bundle(model).estimator.regularization == chosen["regularization"]
+    assert found["certificate"]["gap"] >= 0
+    assert set(TASKS[task].metrics) <= json.loads(run("evaluate", model, data, "--json").stdout).keys()
+
+
+def test_figures_are_those_of_scikit_learns_cross_validation(run, libsvm, tmp_path):
+    out = run(
+        *("tune", "classify", libsvm, "--regularization", "0.01,1,0.1", "--tol", "1e-7", "--seed", "3"),
+        *("--json", "--out", tmp_path / "model.st"),
+    )
+    X, y = rows()
+    cv = StratifiedKFold(5, shuffle=True, random_state=3)
+    for one in json.loads(out.stdout)["results"]:
+        model = MulticlassClassifier(regularization=one["regularization"], tol=1e-7, random_state=0)
+        scores = cross_val_score(model, X, y, cv=cv)
+        assert one["scores"] == pytest.approx(scores.tolist())
+        assert one["mean"] == pytest.approx(scores.mean())
+        assert one["standard_error"] == pytest.approx(scores.std(ddof=1) / np.sqrt(5))
+
+
+def test_the_model_is_the_one_that_train_gives(run, tags, tmp_path):
+    tuned, trained = tmp_path / "tuned.st", tmp_path / "trained.st"
+    shown = run("tune", "tag", tags, "--out", tuned, "--folds", "3", "--loss", "hinge,softmax").stdout
+    table, chosen = shown.split("\n\n")
+    head, *lines = table.splitlines()
+    assert head.split() == ["loss", "regularization", "accuracy", "standard", "error"]
+    (star,) = [line.split() for line in lines if line.startswith("*")]
+    assert star[1:3] == [values(chosen)["loss"], values(chosen)["regularization"]]
+    run("train", "tag", tags, "--out", trained, "--loss", star[1], "--regularization", star[2])
+    np.testing.assert_array_equal(load(tuned).weights_, load(trained).weights_)
+    assert len({line.lstrip("* ").split()[0] for line in lines}) == 2
+    # values chosen by the data go from strong to weak, and are enough to see the score fall or stay
+    own = [float(line.lstrip("* ").split()[1]) for line in lines if star[1] in line]
+    assert own == sorted(own, reverse=True)
+    assert len(own) >= 7
+
+
+# ---- folds ------------------------------------------------------------------------------------------------
+
+
+def part(numbers):
+    return np.array(numbers)
+
+
+def sentence_file(task, path, folder, target=None):
+    return task.examples(TrainingFile(path, target), folder)
+
+
+def test_held_out_sentences_are_new_to_a_model(tmp_path):
+    """Neither words nor spans of theirs are learned, and they are read as a file of their own would be."""
+    path = tmp_path / "chunks.txt"
+    path.write_text("Ann B-N\nruns O\n\nBob B-N\nLee I-N\nsees O\n\nZoe B-N\nsleeps O\n")
+    task = TASKS["chunk"].task.with_options(span_lexicon=True)
+    (tmp_path / "folds").mkdir()
+    examples = sentence_file(task, path, tmp_path / "folds")
+    training = examples.training(part([0, 2]))
+    assert "Bob" in str(examples.whole.texts)
+    assert "Bob" not in str(training.texts)
+    assert training.X.rows.shape[1] < examples.whole.X.rows.shape[1]
+    assert [one.tolist() for one in training.y] == [["B-N", "O"]] * 2
+    bundle = Bundle(None, training.notes, training.texts, training.arrays)
+    held_out = examples.held_out(part([1]), bundle)
+    assert [one.tolist() for one in held_out.y] == [["B-N", "I-N", "O"]]
+    alone = tmp_path / "alone.txt"
+    alone.write_text("Bob B-N\nLee I-N\nsees O\n")
+    expected = task.inputs(alone, bundle, labels=True)
+    assert (held_out.X.rows != expected.X.rows).nnz == 0
+
+
+def test_documents_stay_whole(tmp_path):
+    documents = [columns(sentences(4, seed), 3) for seed in range(6)]
+    path = tmp_path / "documents.txt"
+    path.write_text("\n".join("-DOCSTART- x O\n\n" + one for one in documents))
+    examples = sentence_file(TASKS["tag"].task, path, tmp_path)
+    assert examples.groups.tolist() == [k for k in range(1, 7) for _ in range(5)]
+    for fold in folds(examples, 3, 0, of_classes=False):
+        assert not set(examples.groups[fold.training]) & set(examples.groups[fold.held_out])
+    path = tmp_path / "documents.conllu"
+    block = "# newdoc\n# text = a\n1\ta\ta\tX\tX\t_\t0\troot\t_\t_\n\n"
+    path.write_text("# only a comment\n\n" + block * 3)
+    assert sentence_file(TASKS["parse"].task, path, tmp_path).groups.tolist() == [1, 2, 3]
+
+
+def test_near_sentences_stay_together_where_a_model_looks_at_them(tmp_path):
+    path = tmp_path / "names.txt"
+    path.write_text("Ann B-N\nruns O\n\n" * 50)
+    task = TASKS["ner"].task
+    assert sentence_file(task.with_options(context=5), path, tmp_path).groups.tolist() == [
+        i // 10 for i in range(50)
+    ]
+    assert sentence_file(task.with_options(context=0), path, tmp_path).groups is None
+
+
+def test_a_sign_alone_is_a_sentence(tmp_path):
+    path = tmp_path / "signs.txt"
+    path.write_text("# O\n\na B\n\n# O\n")
+    examples = sentence_file(TASKS["tag"].task, path, tmp_path)
+    assert [one.tolist() for one in examples.training(part([0, 1])).y] == [["O"], ["B"]]
+
+
+def test_classes_have_equal_shares_in_all_folds():
+    y = np.repeat(["a", "b", "c"], [50, 20, 1])  # c has fewer members than there are folds
+    examples = ReadExamples(Training(np.zeros((71, 1)), y, {}, {}, ""))
+    parts = folds(examples, 5, 0, of_classes=True)
+    assert sorted(np.concatenate([one.held_out for one in parts])) == list(range(71))
+    for one in parts:
+        assert not set(one.training) & set(one.held_out)
+        assert [np.sum(y[one.held_out] == name) for name in "ab"] == [10, 4]
+    again = folds(examples, 5, 0, of_classes=True)
+    assert all((a.held_out == b.held_out).all() for a, b in zip(parts, again))
+    other = folds(examples, 5, 1, of_classes=True)
+    assert any((a.held_out != b.held_out).any() for a, b in zip(parts, other))
+
+
+# ---- the choice -------------------------------------------------------------------------------------------
+
+
+def setting(*means, metric="accuracy"):
+    tried = [Tried(10.0**-k, [mean - 0.02, mean + 0.02]) for k, mean in enumerate(means)]
+    return TunedSetting({}, "classify", TASKS["classify"].task, None, ProblemOptions(), None, tried)
+
+
+def test_the_best_of_equals_is_the_strongest():
+    one = setting(0.5, 0.8, 0.9, 0.9, 0.7)
+    assert best_of([one], Metric("accuracy"), one_error=False)[1] is one.tried[2]
+    # the standard error is 0.02: 0.88 is within it, 0.8 is not
+    one = setting(0.5, 0.8, 0.885, 0.9, 0.7)
+    assert best_of([one], Metric("accuracy"), one_error=True)[1] is one.tried[2]
+    assert best_of([setting(0.1), one], Metric("accuracy"), one_error=False) == (one, one.tried[3])
+    assert best_of([one], Metric("rmse"), one_error=False)[1] is one.tried[0]
+
+
+def test_several_values_are_told_apart(refused, libsvm, tags, tmp_path):
+    to = ("--out", tmp_path / "model.st")
+    assert "perceptron has no lambda" in refused("tune", "classify", libsvm, *to, "--loss", "perceptron")
+    assert "Unknown loss 'hing'" in refused("tune", "classify", libsvm, *to, "--loss", "softmax,hing")
+    assert "must be above 0" in refused("tune", "classify", libsvm, *to, "--regularization", "1,0")
+    assert "Did you mean 'macro_f1'" in refused("tune", "classify", libsvm, *to, "--metric", "macro-f1")
+    assert "--folds 70 needs as many examples; DATA has 60" in refused(
+        "tune", "classify", libsvm, *to, "--folds", 70
+    )
+    assert "tune splits a file" in refused("tune", "tag", tmp_path, *to)
+    assert "--edges does not go with the task tag" in refused("tune", "tag", tags, *to, "--edges", "all,tree")
+    assert not Path(to[1]).exists()
+
+
+def test_a_word_where_numbers_are_expected(run, libsvm, tmp_path):
+    shown = run(
+        "tune", "classify", libsvm, "--out", tmp_path / "m.st", "--regularization", "1,few", code=2
+    ).stderr
+    assert "Invalid value for '--regularization': '1,few' is not a list of numbers between commas." in shown
+
+
+def test_the_help_of_a_task(run):
+    shown = " ".join(run("tune", "chunk", "--help").stdout.split())
+    assert "--loss L[,L...]" in shown
+    assert "--regularization X[,X...] Values of lambda" in shown
+    assert "f1, precision, recall, accuracy, exact_match [default: the first]" in shown
+    assert "structlearn tune chunk train.txt --out chunker.safetensors" in shown
+    assert "--continue" not in shown
+    assert "--checkpoint" not in shown
+
+
+def test_each_combination_is_a_setting():
+    from structlearn.cli.groups import combinations
+
+    problem = ProblemOptions(loss=Several(["hinge", "softmax"]), l1_ratio=Several([0.1, 0.5]))
+    found = [(one.loss, one.l1_ratio, one.solver) for (one,) in combinations(problem)]
+    assert found == [(loss, ratio, "auto") for loss in ("hinge", "softmax") for ratio in (0.1, 0.5)]
+
+
+def test_advice_on_early_ends_and_on_weaker_values(run, libsvm, tmp_path):
+    said = run(
+        *("tune", "classify", libsvm, "--out", tmp_path / "m.st", "--regularization", "100,0.001"),
+        *("--max-passes", "2", "--tol", "1e-9"),
+    ).stderr
+    assert "of 10 fits ended before --tol was reached; raise --max-passes or --tol" in said
+    assert "Note: the weakest lambda tried is the best; try weaker ones: --regularization 0.001," in said

@@ -1,0 +1,299 @@
+"""Tables as people have them: numbers, text and missing values, in CSV and Parquet."""
+
+import builtins
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structlearn.data import DataError, read_csv, read_table, read_table_features, table_columns
+
+
+def rows(header, *lines):
+    return "\n".join([header, *lines]) + "\n"
+
+
+def test_numbers_text_and_gaps(write):
+    table = read_table(write(rows("age,city,t", "31,Rome,x", ",Oslo,y", "54,,x", "NA,?,y")))
+    np.testing.assert_array_equal(table.X[:, 0].astype(float), [31, np.nan, 54, np.nan])
+    assert table.X[:, 1].tolist() == ["Rome", "Oslo", None, None]
+    assert (table.feature_names, table.text_names, table.target_names) == (["age", "city"], ["city"], ["t"])
+    assert table.remarks == ()
+
+
+def test_a_table_of_numbers_is_that_of_read_csv(write):
+    path = write(rows("a,b,t", "1,2.5,x", "-3,1e3,y"))
+    table, same = read_table(path), read_csv(path)
+    assert table.X.dtype == np.float64
+    np.testing.assert_array_equal(table.X, same.X)
+    assert table.y.tolist() == same.y.tolist()
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ("a;b c;t\n1,5;x;u\n-2.000,25;y;v\n3;z;u\n", "x.csv"),
+        ('\ufeffa;"b c";t\r\n"1,5";x;u\r\n-2000,25;y;v\r\n3,0;z;u\r\n', "x.csv"),
+        ('a\tb c\tt\n1.5\tx\tu\n-2000.25\t"y"\tv\n3\tz\tu\n', "x.tsv"),
+        ('a,"b c",t\n1.5,x,u\n-2000.25,y,v\n3,z,u\n', "x.csv"),
+    ],
+)
+def test_delimiters_and_decimal_commas(write, content, name):
+    table = read_table(write(content, name))
+    assert table.X[:, 0].tolist() == [1.5, -2000.25, 3]
+    assert table.X[:, 1].tolist() == ["x", "y", "z"]
+    assert (table.feature_names, table.y.tolist()) == (["a", "b c"], ["u", "v", "u"])
+
+
+def test_cells_with_line_ends(write):
+    table = read_table(write('note,a,t\n"two\nlines",1,x\nplain,2,y\n'))
+    assert table.X[:, 0].tolist() == ["two\nlines", "plain"]
+
+
+def test_named_text_and_ignored_columns(write):
+    path = write(rows("zip,a,when,t", "01234,1,2020-01-01,x", "98765,2,2020-01-02,y"))
+    table = read_table(path, text="zip", ignore=["when"])
+    assert table.X.tolist() == [["01234", 1.0], ["98765", 2.0]]
+    assert (table.others, table.left_out) == (["when", "t"], ["when"])
+    assert read_table(path, text="zip,when").text_names == ["zip", "when"]
+
+
+def many(cells, others="t"):
+    return "c,a,t\n" + "".join(f"{cell},{k % 7}.5,{others}{k % 2}\n" for k, cell in enumerate(cells))
+
+
+LEFT_OUT = {
+    "it is empty": ["", "NA"] * 20,
+    "it is the same in all rows": ["same"] * 40,
+    "its text is different in every row": [f"name {k}" for k in range(40)],
+    "no 3 rows share a text of it": [f"name {k // 2}" for k in range(60)],
+}
+
+
+@pytest.mark.parametrize("why", LEFT_OUT)
+def test_columns_of_no_use_are_left_out(write, why):
+    table = read_table(write(many(LEFT_OUT[why])))
+    assert table.feature_names == ["a"]
+    (remark,) = table.remarks
+    assert remark.startswith(f'Column "c" is left out: {why}')
+    assert table.X.dtype == np.float64
+
+
+def test_row_numbers(write):
+    text = many(range(40))
+    assert read_table(write(text.replace("c,a", "id,a"))).feature_names == ["a"]
+    table = read_table(write(text))
+    assert table.feature_names == ["c", "a"]  # it may be time
+    assert 'Column "c" counts the rows' in table.remarks[0]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["2020-01-31", "2021-12-01"],
+        ["2020-01-31 10:30", "2021-12-01T10:30:01.5Z", ""],
+        ["31.1.2020", "1.12.21"],
+        ["1/31/2020", "12/1/2021"],
+        ["31 Jan 2020", "1 December 2021"],
+        ["Jan 31, 2020"],
+        ["10:30", "11:59 pm"],
+        ["2020-01", "2021-12"],
+    ],
+)
+def test_dates_are_refused_with_advice(write, cells):
+    with pytest.raises(
+        DataError, match=rf'line 2: column "c" holds dates or times, such as "{cells[0]}"'
+    ) as refusal:
+        read_table(write("c\ta\tt\n" + "".join(f"{cell}\t1\tx\n" for cell in cells)))
+    assert "ignore='c'" in str(refusal.value)
+    assert read_table(
+        write("c\ta\tt\n" + "".join(f"{cell}\t1\tx\n" for cell in cells)), text="c"
+    ).text_names == ["c"]
+
+
+def test_words_beside_dates_are_text(write):
+    assert read_table(write("c,t\n2020-01-31,x\nnever,y\n")).text_names == ["c"]
+
+
+@pytest.mark.parametrize(
+    "cells", [["$1,200", "$80"], ["12%", "7 %"], ["1,234", "5,678"], ["80 EUR", "9 EUR"]]
+)
+def test_numbers_with_signs_around_them_are_refused(write, cells):
+    with pytest.raises(DataError, match="numbers with signs around them"):
+        read_table(write("c,a,t\n" + "".join(f'"{cell}",1,x\n' for cell in cells)))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            many([*range(18), "abc"]),
+            'line 20: column "c" holds "abc", which is not a number; leave the cell empty',
+        ),
+        (many([1.5, 2.5, "inf"]), 'line 4: column "c" holds "inf", which is not finite'),
+        (many(["-Infinity", "x"]), 'line 2: column "c" holds "-Infinity", which is not finite'),
+        ("a;t\n1,5;x\n1.234;y\n", 'line 3: column "a" has numbers with a decimal comma and with a point'),
+        ("a,b,t\n1,2,x\n1,2,\n", 'line 3: the target column "t" is empty; remove the row'),
+        (",a,t\n0,1,x\n", r"line 1: column 1 has no name; name it, or delete it"),
+        ("a,a,t\n0,1,x\n", 'line 1: two columns are named "a"; rename one'),
+        ("a,t\n,x\n,y\n", r'has no column to learn from \(Column "a" is left out: it is empty\.\)'),
+        ("t\nx\n", "line 1: no feature columns"),
+        ("a,t\n", "has a header but no rows"),
+    ],
+)
+def test_errors_say_what_to_do(write, content, message):
+    with pytest.raises(DataError, match=rf"bad\.csv,? {message}"):
+        read_table(write(content, "bad.csv"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "u"}, 'the target column "u" is missing; the header has a, b, t'),
+        ({"text": "u,v"}, "the columns u, v are missing"),
+        ({"ignore": "u"}, 'the column "u" is missing'),
+        ({"text": "t"}, 'column "t" is the target'),
+        ({"ignore": "a,b"}, "no feature columns"),
+    ],
+)
+def test_columns_that_are_named_must_be_there(write, options, message):
+    with pytest.raises(DataError, match=message):
+        read_table(write("a,b,t\n1,2,x\n"), **options)
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1", "2"], [1, 2]),
+        (["01", "02"], ["01", "02"]),
+        (["1.0", "2.0"], ["1.0", "2.0"]),
+        (["+1", "-1"], ["+1", "-1"]),
+        (["True", "False"], ["True", "False"]),
+        (["1", "b"], ["1", "b"]),
+        (["999999999999999999999", "1"], ["999999999999999999999", "1"]),
+    ],
+)
+def test_class_names_are_kept(write, cells, expected):
+    path = write("a,t\n" + "".join(f"{k},{cell}\n" for k, cell in enumerate(cells)))
+    assert read_table(path, target_kind="classes").y.tolist() == expected
+
+
+def test_targets_that_are_numbers(write):
+    assert read_table(write("a;t\n1;2,5\n2;3\n"), target_kind="numbers").y.tolist() == [2.5, 3]
+    with pytest.raises(DataError, match='line 3: the target column "t" holds "x", which is not a number'):
+        read_table(write("a,t\n1,2\n2,x\n"), target_kind="numbers")
+    with pytest.raises(DataError, match=r'line 3: the target column "t" is empty \("NA"\)'):
+        read_table(write("a,t\n1,2\n2,NA\n"), target_kind="numbers")
+
+
+def test_label_columns(write):
+    table = read_table(write("a,u,v\n1,True,0\n2,false,1\n"), target="u,v")
+    assert table.y.tolist() == [[1, 0], [0, 1]]
+
+
+def test_columns_of_a_model(write):
+    path = write("city,more,t,age\nRome,1,x,\n2020-01-01,2,y,30\n")
+    table = read_table_features(path, ["age", "city"], text_names=["city"], target_names=["t"])
+    assert table.X[:, 1].tolist() == ["Rome", "2020-01-01"]  # text is text
+    assert np.isnan(table.X[0, 0])
+    assert (table.y.tolist(), table.others) == (["x", "y"], ["more", "t"])
+    with pytest.raises(DataError, match='the feature column "zip" is missing'):
+        read_table_features(path, ["zip", "age"])
+    with pytest.raises(DataError, match='line 2: column "city" holds "Rome", which is not a number; leave'):
+        read_table_features(path, ["city"])
+
+
+def test_many_different_numbers_are_not_kept_as_text(write, monkeypatch):
+    monkeypatch.setattr(table_columns, "MANY_LEVELS", 10)
+    values = np.random.default_rng(0).normal(size=9000).tolist()
+    path = write(many(values))
+    np.testing.assert_array_equal(read_table(path).X[:, 0], values)
+    path = write(many([*values, "oops"]))
+    with pytest.raises(DataError, match=r'line 9002: column "c" holds "oops", which is not a number'):
+        read_table(path)
+    words = [f"w{k % 700}" for k in range(9000)]
+    assert read_table(write(many(words))).X[:, 0].tolist() == words
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.floats(allow_nan=False, allow_infinity=False),
+            st.none() | st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1),
+        ),
+        min_size=1,
+        max_size=19,
+    ),
+    st.sampled_from([",", ";", "\t"]),
+)
+def test_what_pandas_writes(tmp_path_factory, cells, delimiter):
+    path = tmp_path_factory.mktemp("round") / "x.csv"
+    words = [None if word is None else f"word {word}" for _, word in cells]
+    frame = pd.DataFrame({"x;y": [number for number, _ in cells], "word": words, "t": "u"}, dtype=object)
+    frame.to_csv(path, index=False, sep=delimiter)
+    table = read_table_features(path, ["x;y", "word"], text_names=["word"])
+    expected = np.array([np.nan if one is None else one for one, _ in cells], dtype=float)
+    np.testing.assert_array_equal(table.X[:, 0].astype(float), expected)
+    assert table.X[:, 1].tolist() == words
+
+
+# ---- Parquet --------------------------------------------------------------------------------------------
+
+
+def frame():
+    return pl.DataFrame(
+        {
+            "age": [31.5, None, 54.0],
+            "n": [1, 2, 4],
+            "city": ["Rome", None, "Oslo"],
+            "zip": ["01", "02", "01"],
+            "ok": [True, False, None],
+            "t": ["x", "y", "x"],
+        }
+    )
+
+
+def test_parquet_is_read_as_csv_is(tmp_path):
+    frame().write_parquet(tmp_path / "x.parquet")
+    frame().write_csv(tmp_path / "x.csv")
+    table = read_table(tmp_path / "x.parquet")
+    same = read_table(tmp_path / "x.csv", text="zip")
+    assert (table.text_names, table.feature_names) == (["city", "zip", "ok"], same.feature_names)
+    assert table.y.tolist() == same.y.tolist()
+    for a, b in zip(table.X[:, :4].ravel(), same.X[:, :4].ravel()):
+        assert a == b or a != a
+    assert table.X[:, 4].tolist() == ["True", "False", None]
+
+
+def test_what_parquet_files_hold_beside_values(tmp_path):
+    path = tmp_path / "x.parquet"
+    frame().with_columns(when=pl.lit(dt.datetime(2020, 1, 31))).write_parquet(path)
+    with pytest.raises(DataError, match='row 1: column "when" holds dates or times'):
+        read_table(path, target="t")
+    frame().with_columns(many=pl.lit([[1, 2]])).write_parquet(path)
+    with pytest.raises(DataError, match=r'column "many" holds .*list.*, which is no single value'):
+        read_table(path, target="t")
+    path.write_bytes(b"PAR1 no")
+    with pytest.raises(DataError, match="is no Parquet file"):
+        read_table(path)
+    with pytest.raises(DataError, match="does not exist"):
+        read_table(tmp_path / "nowhere.parquet")
+
+
+def test_parquet_without_pyarrow(tmp_path, monkeypatch):
+    frame().write_parquet(tmp_path / "x.parquet")
+    known = builtins.__import__
+
+    def without(name, *arguments, **options):
+        if name.startswith("pyarrow"):
+            raise ImportError(name)
+        return known(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(DataError, match="needs pyarrow: pip install pyarrow"):
+        read_table(tmp_path / "x.parquet")
