@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from brute import STRUCTURES, build, optimum, problem
+from structlearn import MultiLabelClassifier
 from structlearn.core.contract import gram
 from structlearn.core.kernels import _KERNELS
 from structlearn.scoring import PartScoring
@@ -204,6 +205,26 @@ def test_regions_grow_and_keep_their_atoms():
     assert (np.diff(state.blocks.point.store.atom_first) >= state.blocks.point.store.count + 9).all()
     np.testing.assert_array_equal(np.asarray(state.blocks.point), before)
     check_saved(known, state)
+
+
+@pytest.mark.parametrize(("gap", "grows"), [(0.0, False), (0.01, False), (0.5, True), (np.inf, True)])
+def test_a_block_gets_room_once_it_holds_some_of_the_gap(gap, grows):
+    objective = problem("chain").objective
+    point, _, _ = ActiveSet.start(objective, None)
+    point.make_room(objective, objective.active[1:], 256)
+    store, gaps = point.store, np.ones(objective.scoring.n_examples)
+    gaps[0] = gap
+    point.make_room(objective, objective.active, 256, gaps)
+    assert (point.store is not store) == grows
+    assert (np.diff(point.store.atom_first)[0] > 1) == grows
+
+
+@pytest.mark.parametrize("seed", [9, 10, 17])
+def test_blocks_of_long_mixtures_do_not_stand_still(seed):
+    X = np.random.default_rng(seed).normal(size=(50, 2))
+    first = X[:, 0] > 0
+    model = MultiLabelClassifier(max_passes=100, random_state=seed).fit(X, np.column_stack([first, ~first]))
+    assert model.certificate_.gap <= 1e-3
 
 
 def test_corners_have_no_more_entries_than_their_structure_says():

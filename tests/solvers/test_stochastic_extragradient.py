@@ -75,7 +75,7 @@ def test_at_the_pace_of_frank_wolfe_it_is_frank_wolfe(family):
     for _ in range(3):
         order = rng.permutation(objective.active)
         for one in (plain, state):
-            one.blocks.begin_pass(objective, order)
+            one.blocks.begin_pass(objective, order, one.gaps)
             one.blocks.run(objective, one, order)
         _follow(objective, state, order.size)
     assert not state.lead.anchor.any()

@@ -124,7 +124,7 @@ def test_at_the_pace_of_frank_wolfe_threads_are_those_of_frank_wolfe():
     for _ in range(3):
         order = rng.permutation(objective.active)
         for one in (plain, state):
-            one.blocks.begin_pass(objective, order)
+            one.blocks.begin_pass(objective, order, one.gaps)
             one.blocks.run(objective, one, order)
     np.testing.assert_array_equal(state.w, plain.w)
     np.testing.assert_array_equal(state.totals, plain.totals)

@@ -48,9 +48,6 @@ from structlearn.solvers.solution import Solution
 if TYPE_CHECKING:
     from structlearn.solvers.bcfw.block_frank_wolfe import ActiveBlocks
 
-#: Blocks without room may be at most this fraction: they make place by forgetting or mixing, which needs no
-#: copy of all the others.
-MOST_FULL = 0.02
 #: Local parts of blocks, in the mean, from which on the oracle takes most of a visit (see `batches`).
 PARTS_OF_A_QUESTION = 400
 #: Such blocks are asked for in batches of this fraction of all: few, since they are asked for at one w.
@@ -74,7 +71,7 @@ class ActiveSetBlocks(Representation):
     ) -> tuple[ActiveSetBlocks, Array, float]:
         point, w, cost = ActiveSet.start(objective, warm)
         blocks = cls(options, point)
-        blocks.begin_pass(objective, objective.active)
+        point.make_room(objective, objective.active, options.most_atoms)
         return blocks, w, cost
 
     @classmethod
@@ -85,8 +82,8 @@ class ActiveSetBlocks(Representation):
     def saved(self) -> Store:
         return self.point.store
 
-    def begin_pass(self, objective: Objective, order: Array) -> None:
-        self.point.make_room(objective, order, self.options.most_atoms, MOST_FULL)
+    def begin_pass(self, objective: Objective, order: Array, gaps: Array) -> None:
+        self.point.make_room(objective, order, self.options.most_atoms, gaps)
 
     @property
     def repeats(self) -> int:

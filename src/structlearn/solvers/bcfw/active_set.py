@@ -26,6 +26,9 @@ from structlearn.solvers.solution import DualPoint, Solution
 
 #: Blocks that are copied or mixed at a time.
 BLOCKS_AT_ONCE = 1 << 13
+#: Blocks without room may hold at most this fraction of the gap: they make place by forgetting or mixing,
+#: which needs no copy of all the others, but where mixtures are long it may be in vain.
+GAP_WITHOUT_ROOM = 0.02
 
 
 class ActiveSet:
@@ -121,10 +124,12 @@ class ActiveSet:
         self.make_room(objective, every, int(self.store.count.max()) + 1)
         mix_gold(objective.blocks, self.store, objective.scoring.n_shared, fraction)
 
-    def make_room(self, objective: Objective, order: Array, most_atoms: int, most_full: float = 0.0) -> None:
+    def make_room(
+        self, objective: Objective, order: Array, most_atoms: int, gaps: Array | None = None
+    ) -> None:
         """Room for a new atom at each visit of `order`; regions at least double, so that copies are few.
 
-        A fraction `most_full` of the blocks may stay without, for the same reason.
+        For the same reason, where `gaps` of all blocks are given, those that hold little may stay without.
         """
         store, most_entries = self.store, objective.most_entries
         visits = np.bincount(order, minlength=store.count.size)
@@ -137,7 +142,7 @@ class ActiveSet:
         larger = _doubled(atoms[blocks], wanted, most_atoms)
         longer = _doubled(entries[blocks], used + new * most_entries[blocks], None)
         short = (larger > atoms[blocks]) | (longer > entries[blocks])
-        if np.count_nonzero(short) > most_full * blocks.size:
+        if short.any() and (gaps is None or not _is_small(gaps[blocks[short]], gaps)):
             atoms[blocks], entries[blocks] = larger, longer
             fresh = empty_store(atoms, entries, self.memory)
             objective.team.share_out(store.count.size, partial(copy_blocks, store, fresh))
@@ -147,6 +152,11 @@ class ActiveSet:
 def _pieces(n: int) -> list[tuple[int, int]]:
     """Ranges of blocks, so that what is made of them on the way stays small."""
     return [(first, min(first + BLOCKS_AT_ONCE, n)) for first in range(0, n, BLOCKS_AT_ONCE)]
+
+
+def _is_small(some: Array, gaps: Array) -> bool:
+    """Whether some blocks hold so little of the gap; what is infinite is not known yet."""
+    return bool(some.sum() <= GAP_WITHOUT_ROOM * gaps.sum() < np.inf)
 
 
 def _doubled(room: Array, wanted: Array, most: int | None) -> Array:

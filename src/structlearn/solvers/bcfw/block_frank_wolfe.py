@@ -92,7 +92,7 @@ class BlockFrankWolfe(SolverBase[BlockState]):
     def draw(self, objective: Objective, state: BlockState, rng: np.random.Generator) -> Array:
         """The blocks of a full pass, which are ready for it."""
         order = self.order.draw(rng, objective.active, state.gaps)
-        state.blocks.begin_pass(objective, order)
+        state.blocks.begin_pass(objective, order, state.gaps)
         return order
 
     def _visits_at_once(self, objective: Objective) -> int:

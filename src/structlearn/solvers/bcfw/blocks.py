@@ -79,8 +79,8 @@ class Representation(Protocol):
         """Compile what `advance` will need."""
         self.run(objective, state, objective.active[:0])
 
-    def begin_pass(self, objective: Objective, order: Array) -> None:
-        """Get ready for a full pass."""
+    def begin_pass(self, objective: Objective, order: Array, gaps: Array) -> None:
+        """Get ready for a full pass; gaps : of all blocks, when last visited."""
 
     def advance(
         self, objective: Objective, state: BlockState, most: int, rng: np.random.Generator
