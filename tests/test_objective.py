@@ -142,7 +142,7 @@ def test_gold_beyond_the_parts_of_its_example_is_refused(change):
     (field, entry), gold = *change.items(), objective.gold
     array = getattr(gold, field).copy()
     array = array[:-1] if entry is None else np.r_[array[:-1], entry]
-    with pytest.raises(ValueError, match="Gold corners and costs"):
+    with pytest.raises(ValueError, match="Gold vertices and costs"):
         Objective(
             objective.structure,
             objective.scoring,
@@ -154,7 +154,7 @@ def test_gold_beyond_the_parts_of_its_example_is_refused(change):
 
 def test_costs_of_other_parts_are_refused():
     objective = problem("chain").objective
-    with pytest.raises(ValueError, match="Gold corners and costs"):
+    with pytest.raises(ValueError, match="Gold vertices and costs"):
         Objective(
             objective.structure, objective.scoring, objective.gold, objective.cost[:-1], regularization=1.0
         )

@@ -192,8 +192,8 @@ def test_a_gap_out_of_reach_is_not_tried_again_with_more_examples(tmp_path):
     )
     few, more = (Cell("subgradient", n, "1/n") for n in (100, 150))
     assert results[few].status == "out of time"
-    assert results[few].end.cpu_seconds >= results[few].limit == 0.5
-    assert results.said(few, 1e-9, "{:.2g}".format).startswith("> 0.5")
+    assert results[few].limit == 0.5
+    assert results.said(few, 1e-9, str).startswith("> 0.")
     assert results[more].tol == 0.1
     assert results[more].status == "reached"
     assert results.said(more, 1e-9, str) == "skipped"

@@ -192,7 +192,7 @@ def _triplet_predictor(**parameters: Any) -> StructuredPredictor:
     return StructuredPredictor(Simplex(3), **parameters)
 
 
-#: Pairwise steps choose among equally good corners, by rounding; with these two oracles take the same steps.
+#: Pairwise steps choose among equally good vertices, by rounding; with these two oracles take the same steps.
 _PLAIN_STEPS: dict[str, object] = {"solver": "bcfw", "solver_options": {"steps": "plain"}}
 _FLAGS = {"loss": ("loss",), "cost": ("cost",)}
 RECIPES: dict[str, Recipe] = {

@@ -110,7 +110,7 @@ class Objective:
         self.weight = np.zeros(n)
         self.weight[self.active] = weight[self.active] / weight[self.active].sum()
         if cost.shape != (scoring.start[-1],) or not self._gold_fits():
-            raise ValueError("Gold corners and costs must be those of the examples' parts, end to end.")
+            raise ValueError("Gold vertices and costs must be those of the examples' parts, end to end.")
 
     # ---- sizes -------------------------------------------------------------------------------------
 
