@@ -1,0 +1,179 @@
+"""Scoring weights together with what they follow (see `lead`): their pace, their means, their certificate.
+
+The step tau balances what w and z have to travel: n tau is a fraction of |w| over the square root of
+sum_i p_i^2 ||Phi_i^T (mu_i - z_i)||^2. P is taken at a mean of the scoring weights, D at z and at the mean of
+z, of which w(z) and the cost are enough. Means begin anew when the blocks' gaps have halved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.core.rounding import Bound, Magnitude
+from structlearn.core.threads import Team
+from structlearn.problem.penalties import Penalty, threshold
+from structlearn.solvers.bcfw.lead import (
+    FIRST_GAP,
+    FOLLOWED,
+    MEAN_COST,
+    MEANT,
+    SWEEPS,
+    Lead,
+    Pace,
+    follow,
+    join_means,
+    squares,
+)
+
+#: Of the step in a block that would be exact if w followed at once.
+CAUTION = 0.9
+#: Weights of which each thread has so many at least.
+WEIGHTS_SHARED = 1 << 18
+#: A mean that spans more than this fraction of all sweeps begins anew.
+LONGEST_MEAN = 0.36
+
+
+class LedProblem(Protocol):
+    """What is asked of a problem: on one machine, or of all workers together."""
+
+    @property
+    def regularization(self) -> float: ...
+    @property
+    def penalty(self) -> Penalty: ...
+    @property
+    def magnitude(self) -> Magnitude: ...
+    @property
+    def n_active(self) -> int: ...
+    @property
+    def team(self) -> Team: ...
+
+
+@dataclass(frozen=True)
+class LedWeights:
+    """Views of a solver's state; arrays are changed in place, a new pace is returned.
+
+    Parameters
+    ----------
+    problem : LedProblem
+    w : the scoring weights
+    lead : Lead
+    pace : Pace
+    """
+
+    problem: LedProblem
+    w: Array
+    lead: Lead
+    pace: Pace
+
+    @property
+    def ratio(self) -> float:
+        """1 / (lambda n tau)."""
+        return self.pace.strength / float(self.problem.regularization)
+
+    @property
+    def w_of_z(self) -> Array:
+        """v."""
+        return self.lead.anchor + self.ratio * self.w
+
+    def anchor_at(self, v: Array) -> None:
+        """w(z) is v, found afresh."""
+        self.lead.anchor[:] = v - self.ratio * self.w
+
+    # ---- moving --------------------------------------------------------------------------------------
+
+    def follow(self, visits: float) -> None:
+        """The scoring weights follow w(z) after so many visits."""
+        left = (1.0 + 1.0 / (self.ratio * self.problem.n_active)) ** -visits
+        self._towards(left, self.ratio)
+        self.lead.scalars[FOLLOWED] += 1.0
+
+    def paced(self, pace: float, left: float = 1.0) -> Pace:
+        """The pace with n tau = `pace`; Frank-Wolfe has 1 / lambda. Unless all is left, w follows w(z)."""
+        changed = Pace(1.0 / pace, CAUTION / pace)
+        self._towards(left, changed.strength / float(self.problem.regularization))
+        return changed
+
+    def balanced(self, travelled: float, balance: float, passes: int) -> Pace:
+        """A better pace, from the sum over blocks of what z has travelled, squared."""
+        far, long = np.sqrt(travelled), float(np.linalg.norm(self.w))
+        if not (far > 0.0 and long > 0.0):
+            return self.pace
+        pace = balance * long / far  # n tau
+        if passes > 1:
+            pace = np.sqrt(pace / self.pace.strength)
+        return self.paced(float(f"{pace:.3g}"))  # the order of sums shall not show
+
+    def _towards(self, left: float, then: float) -> None:
+        """See `lead.follow`."""
+        ratio, limit = self.ratio, threshold(self.problem.penalty)
+        self._by_ranges(
+            lambda w, anchor: follow(w, anchor, ratio, left, then, limit), self.w, self.lead.anchor
+        )
+
+    # ---- means and certificates ----------------------------------------------------------------------
+
+    def join(self, cost: float, gap: float, full: bool) -> None:
+        """The end of a sweep, a full pass or another, joins the means, or begins them anew."""
+        lead, ratio = self.lead, self.ratio
+        scalars = lead.scalars
+        halved = full and gap < 0.5 * scalars[FIRST_GAP]
+        if halved or scalars[MEANT] > LONGEST_MEAN * scalars[SWEEPS]:
+            scalars[MEANT], scalars[FIRST_GAP] = 0.0, gap
+        scalars[[MEANT, SWEEPS]] += 1.0
+        share = 1.0 / scalars[MEANT]
+        scalars[MEAN_COST] = (1.0 - share) * scalars[MEAN_COST] + share * cost
+        self._by_ranges(
+            lambda w, anchor, mean, followed: join_means(w, anchor, mean, followed, ratio, share),
+            *(self.w, lead.anchor, lead.weights, lead.followed),
+        )
+
+    def forget_means(self) -> None:
+        self.lead.scalars[MEANT] = 0.0
+
+    @property
+    def certified(self) -> Array:
+        """The weights of which P is taken."""
+        return self.lead.weights if self.lead.scalars[MEANT] else self.w
+
+    def dual(self, cost: float, steps: float) -> tuple[Bound, float]:
+        """The better D of z, whose cost is given after so many steps, and of its mean; ||w(z)||^2."""
+        lead, ratio = self.lead, self.ratio
+        square, whole = self._squares(self.w, lead.anchor, ratio)
+        points = [(square, cost, self._roundings(steps, square, whole))]
+        meant = lead.scalars[MEANT]
+        if meant:
+            mean, whole = self._squares(lead.followed, lead.followed, 0.0)
+            points.append((mean, lead.scalars[MEAN_COST], self._roundings(steps, mean, whole, 3.0 * meant)))
+        lower_bound, strength = self.problem.magnitude.lower_bound, self.problem.regularization
+        return max((lower_bound(square, cost, strength, steps), square) for square, cost, steps in points)
+
+    def _roundings(self, steps: float, square: float, whole: float, means: float = 0.0) -> float:
+        """How many roundings of v there may have been, in units of the length of w(z), the root of `square`.
+
+        `whole` is ||v||^2; roundings of w are magnified.
+        """
+        times = float(steps + 4.0 * self.lead.scalars[FOLLOWED] + 4.0)
+        longer = np.sqrt(whole) * (times + means) + self.ratio * float(np.linalg.norm(self.w)) * times
+        return float(longer / np.sqrt(square)) if square > 0.0 else times
+
+    # ---- all weights ---------------------------------------------------------------------------------
+
+    def _by_ranges(self, work: Callable[..., None], *vectors: Array) -> None:
+        """`work` of the same ranges of all vectors, by all threads where they are long."""
+
+        def part(first: int, last: int) -> None:
+            work(*(one[first:last] for one in vectors))
+
+        self.problem.team.share_out(self.w.size, part, WEIGHTS_SHARED)
+
+    def _squares(self, w: Array, anchor: Array, ratio: float) -> tuple[float, float]:
+        """See `lead.squares`; the order of sums does not depend on the number of threads."""
+        limit, firsts = threshold(self.problem.penalty), range(0, w.size, WEIGHTS_SHARED)
+        ranges = [slice(first, first + WEIGHTS_SHARED) for first in firsts]
+        found = self.problem.team.deal(lambda some: squares(w[some], anchor[some], ratio, limit), ranges)
+        return sum(one for one, _ in found), sum(whole for _, whole in found)
