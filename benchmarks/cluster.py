@@ -52,7 +52,7 @@ def rounds(client, n_workers):
         for _ in range(100):
             begin = time.perf_counter()
             t += 1
-            answers = objective.round(t, w, np.zeros(n_workers), Piece(True, 0, 1))
+            answers = objective.round(t, w, np.zeros(n_workers), Piece(True, 0, 1), state.pace)
             bare.append(time.perf_counter() - begin)
             worked.append(max(one.seconds for one in answers))
         objective.close()

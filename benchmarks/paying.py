@@ -53,13 +53,13 @@ PROBLEMS = {
         ChainClassifier,
         words,
         {"regularization": 0.01, "tol": 1e-2, "solver": "seg", "fit_intercept": False},
-        False,
+        True,
     ),
     "seg": (
         ChainClassifier,
         words,
         {"regularization": 1 / 6251, "tol": 1e-2, "solver": "seg", "fit_intercept": False},
-        False,
+        True,
     ),
     "chains": (
         ChainClassifier,
@@ -71,7 +71,7 @@ PROBLEMS = {
         MatchingClassifier,
         lambda: make_matchings(1000, 60, 60, 12, random_state=0, noise=1.0),
         {"regularization": 0.1, "tol": 1e-2, "solver": "seg"},
-        False,
+        True,
     ),
     "matching-bcfw": (
         MatchingClassifier,

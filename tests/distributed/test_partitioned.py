@@ -8,13 +8,24 @@ from problems import PROBLEMS, TOL, assert_brackets, chains, data, estimator, op
 import structlearn.distributed.spread as spread
 from structlearn import ChainClassifier, MulticlassClassifier
 from structlearn.data import DataError, open_packed
-from structlearn.distributed import JoinedBlocks, WorkerSpec, open_partitions, split, spread_out
+from structlearn.distributed import (
+    JoinedBlocks,
+    JoinedExtragradient,
+    WorkerSpec,
+    open_partitions,
+    split,
+    spread_out,
+)
 from structlearn.distributed.driver import COST
 from structlearn.distributed.worker import Piece
 from structlearn.estimators.cluster import LayOut
 from structlearn.solvers import ActiveBlocks, Checkpoint
+from structlearn.solvers.bcfw.lead import Pace
 from structlearn.solvers.bcfw.totals import COST as TOTAL_COST
 from structlearn.structures import Chain
+
+#: of Frank-Wolfe, for the chains below
+PACE = Pace.of_frank_wolfe(1.0)
 
 
 def spread_chains(folder, engine, solver=None, seconds=1e9, aggregation=1.0):
@@ -40,13 +51,16 @@ def whole_pass(again=False):
     return Piece(again, 0, 1)
 
 
+@pytest.mark.parametrize("solver", ["auto", "bcfw", "seg"])
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_the_optimum_is_that_of_one_machine(name):
-    found = estimator(name).fit(*data(name), client=Here(3))
+def test_the_optimum_is_that_of_one_machine(name, solver):
+    if solver == "bcfw" and PROBLEMS[name][2]:
+        solver = "sdca"
+    found = estimator(name, solver=solver).fit(*data(name), client=Here(3))
     assert found.certificate_.converged
     assert abs(found.certificate_.dual - optimum(name)) <= 1e-6
     assert_brackets(found.history_, optimum(name))
-    alone = estimator(name).fit(*data(name))
+    alone = estimator(name, solver=solver).fit(*data(name))
     assert found.get_params() == alone.get_params()
     np.testing.assert_allclose(found.weights_, alone.weights_, atol=5e-3)
     X, y = data(name)
@@ -70,6 +84,21 @@ def test_the_dual_never_decreases_and_is_that_of_the_blocks(aggregation, tmp_pat
     assert last == pytest.approx(optimum("chain"), rel=0.1)
 
 
+def test_weights_that_lead_follow_the_sum_of_the_workers(tmp_path):
+    engine = Here(3)
+    objective = spread_chains(tmp_path, engine, aggregation=1.5)
+    solver = JoinedExtragradient(3, 2, adapt=False)
+    state = solver.start(objective, np.random.default_rng(0), None)
+    for _ in range(60):
+        state = run(solver, objective, state, 1)
+        values = objective.values(int(state.counts[0]), state.fractions, state.w)  # commits
+        v = sum(one.state.w for one in engine.objects.values())
+        np.testing.assert_allclose(solver._w_of_z(objective, state), v, atol=1e-11)
+        assert state.values[COST] == pytest.approx(sum(one.cost for one in values), abs=1e-12)
+    assert np.abs(state.w - v).max() > 1e-6
+    assert solver._dual(objective, state)[0].value == pytest.approx(optimum("chain"), rel=0.05)
+
+
 def test_the_steps_of_a_cautious_worker_are_shorter(tmp_path):
     """From mu, the step to a first vertex is slope / (k p ||Phi^T delta||^2 / lambda) (Ma et al. 2015)."""
     proposals = []
@@ -77,7 +106,7 @@ def test_the_steps_of_a_cautious_worker_are_shorter(tmp_path):
         engine = Here(1)
         spread_chains(tmp_path / f"{aggregation:g}", engine, aggregation=aggregation)
         worker = engine.objects[0]
-        proposals.append(worker._propose(np.array([4]), worker.state.w))
+        proposals.append(worker._propose(np.array([4]), worker.state.w, PACE))
     less, more = proposals
     assert less.change.any()
     np.testing.assert_allclose(less.change, 3.0 * more.change, rtol=1e-9, atol=1e-15)
@@ -133,24 +162,24 @@ def test_a_worker_refuses_a_round_out_of_turn_and_repeats_an_answer(tmp_path):
     objective = spread_chains(tmp_path, Here(2))
     worker = objective.engine.objects[0]
     w = np.zeros(objective.n_weights)
-    first = worker.round(1, w, 0.0, whole_pass())
-    again = worker.round(1, w, 0.0, whole_pass())
+    first = worker.round(1, w, 0.0, whole_pass(), PACE)
+    again = worker.round(1, w, 0.0, whole_pass(), PACE)
     assert again is first
     assert worker.state.oracle_calls == worker.objective.n_active
     for t in (0, 3):
-        refused = worker.round(t, w, 1.0, whole_pass())
+        refused = worker.round(t, w, 1.0, whole_pass(), PACE)
         assert isinstance(refused, RuntimeError)
         assert "stands at round 1" in str(refused)
     assert worker.proposal is not None  # a refusal commits nothing
-    worker.round(2, first.change, 1.0, whole_pass())
+    worker.round(2, first.change, 1.0, whole_pass(), PACE)
     np.testing.assert_array_equal(worker.state.w, first.change)
 
 
 def test_a_dropped_round_leaves_no_trace(tmp_path):
     worker = spread_chains(tmp_path, Here(2)).engine.objects[0]
     w = np.zeros(worker.objective.n_weights)
-    first = worker.round(1, w, 0.0, whole_pass())
-    worker.round(2, first.change, 0.5, whole_pass(again=True))
+    first = worker.round(1, w, 0.0, whole_pass(), PACE)
+    worker.round(2, first.change, 0.5, whole_pass(again=True), PACE)
     found = worker.agree(2, 0.5)
     np.testing.assert_allclose(found.w, first.change / 2, atol=1e-14)
     assert found.cost == pytest.approx(first.gain / 2)
@@ -177,15 +206,21 @@ def losing(rate, names, seed=0):
     return lambda number, name: name in names and rng.random() < rate
 
 
+@pytest.mark.parametrize("solver", ["bcfw", "seg"])
 @pytest.mark.parametrize(
     ("names", "seconds"),
-    [(("round",), 0.0), (("round",), 1e9), (("values", "agree"), 0.0), (("load", "begin", "round"), 1e9)],
+    [
+        (("round",), 0.0),
+        (("round",), 1e9),
+        (("values", "agree", "travelled"), 0.0),
+        (("load", "begin", "round"), 1e9),
+    ],
 )
-def test_lost_workers_come_back_and_certificates_hold(names, seconds, tmp_path):
+def test_lost_workers_come_back_and_certificates_hold(names, seconds, solver, tmp_path):
     engine = Here(3)
     checkpoint = Checkpoint(tmp_path / "run", seconds=seconds)
     begin_losing(engine, losing(0.1, names))
-    found = estimator("chain", checkpoint=checkpoint, tol=1e-5, max_passes=3000).fit(
+    found = estimator("chain", solver=solver, checkpoint=checkpoint, tol=1e-5, max_passes=3000).fit(
         *data("chain"), client=engine
     )
     assert engine.revived
@@ -311,7 +346,7 @@ def test_partitions_that_are_missing_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"solver": "fw"}, "A cluster trains with solver='bcfw'"),
+        ({"solver": "fw"}, "A cluster trains with solver='seg'"),
         ({"class_weight": "balanced"}, "class_weight is not known"),
         ({"warm_start": True}, "warm_start does not work"),
         ({"solver_options": {"averaging": True}}, "averaging"),

@@ -105,7 +105,7 @@ class RunOptions:
         option(
             "ADDRESS",
             "Train on a Dask cluster: its scheduler (tcp://host:8786, tls://host:8786), or local:K for K "
-            "processes here. For classify, tag and match, with the solvers bcfw and sdca.  [default: here]",
+            "processes here. For classify, tag and match, with seg, bcfw or sdca.  [default: here]",
         ),
     ] = None
 

@@ -9,7 +9,7 @@ from structlearn.core.lazy import names_of
 
 if TYPE_CHECKING:
     from structlearn.distributed.connection import connected
-    from structlearn.distributed.driver import JoinedBlocks, aggregation_of
+    from structlearn.distributed.driver import JoinedBlocks, JoinedExtragradient, aggregation_of
     from structlearn.distributed.engine import Engine, Lost
     from structlearn.distributed.partitions import Partitions, is_partitioned, open_partitions, split
     from structlearn.distributed.spread import SpreadObjective, spread_out
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Engine",
     "JoinedBlocks",
+    "JoinedExtragradient",
     "Lost",
     "Partitions",
     "SpreadObjective",
@@ -36,6 +37,7 @@ __getattr__, __dir__ = names_of(
     {
         "Engine": "engine",
         "JoinedBlocks": "driver",
+        "JoinedExtragradient": "driver",
         "Lost": "engine",
         "Partitions": "partitions",
         "SpreadObjective": "spread",

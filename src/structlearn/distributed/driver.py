@@ -18,10 +18,13 @@ import numpy as np
 from numpy.linalg import norm
 
 from structlearn.core.contract import Array
+from structlearn.core.rounding import Bound
 from structlearn.distributed.spread import SpreadObjective
 from structlearn.distributed.worker import PartValues, Piece, RoundAnswer, probe
-from structlearn.solvers.bcfw.lead import Pace
+from structlearn.solvers.bcfw.lead import Lead, Pace
+from structlearn.solvers.bcfw.led_weights import LedWeights
 from structlearn.solvers.bcfw.rounds import Accumulators, combine, compile_combine
+from structlearn.solvers.bcfw.stochastic import balance, first_pace, is_estimated_after
 from structlearn.solvers.bcfw.totals import COST as TOTAL_COST
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
@@ -49,6 +52,9 @@ class JoinedState(NamedTuple):
     counts: Array
     #: the fractions of the last round, which the workers commit with the next call
     fractions: Array
+    pace: Pace
+    #: of the stochastic extragradient (see `JoinedExtragradient`)
+    lead: Lead | None = None
 
     @property
     def oracle_calls(self) -> int:
@@ -91,21 +97,27 @@ class JoinedBlocks(SolverBase[JoinedState]):
             np.array([0.0, np.inf, 0.0, 0.0, 0.0]),
             np.array([0, 0, self.rounds, 0, self.rounds, 0]),
             np.zeros(objective.n_workers),
+            Pace.of_frank_wolfe(objective.regularization),
         )
         return self.restored(objective, state)
 
     def restored(self, objective: SpreadObjective, saved: JoinedState) -> JoinedState:
         """Take up whatever the workers have now; what `step` needs is compiled."""
-        compile_combine(Accumulators(saved.w, np.zeros(4), saved.w[:0], Pace.of_frank_wolfe(1.0)))
+        compile_combine(Accumulators(saved.w, np.zeros(4), saved.w[:0], saved.pace))
         self._agree(objective, saved)
         return saved
 
     def _agree(self, objective: SpreadObjective, state: JoinedState) -> None:
         """Drop the round under way, if any; w and the cost of z as the sum over partitions."""
         t = int(state.counts[ROUND]) + 1
-        state.w[:], state.values[COST] = objective.agree(t, state.fractions)
+        v, state.values[COST] = objective.agree(t, state.fractions)
+        self._take_up(objective, state, v)
         state.counts[ROUND], state.fractions[:] = t, 0.0
         self._begin_pass(state, again=0)
+
+    def _take_up(self, objective: SpreadObjective, state: JoinedState, v: Array) -> None:
+        """w(z) is v, afresh."""
+        state.w[:] = v
 
     @staticmethod
     def _begin_pass(state: JoinedState, again: int) -> None:
@@ -117,7 +129,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
         begin = time.perf_counter()
         t = int(state.counts[ROUND]) + 1
         part, parts, again = state.counts[[PART, PARTS, AGAIN]].tolist()
-        answers = objective.round(t, state.w, state.fractions, Piece(again > 0, part, parts))
+        answers = objective.round(t, state.w, state.fractions, Piece(again > 0, part, parts), state.pace)
         if answers is None:
             self._agree(objective, state)
             return state
@@ -126,22 +138,23 @@ class JoinedBlocks(SolverBase[JoinedState]):
         if self.adapt:
             self._adapt(state, answers, took)
         if state.counts[PART] == parts:
-            self._next_pass(objective, state, any(one.visits for one in answers))
+            return self._next_pass(objective, state, any(one.visits for one in answers))
         return state
 
-    def _next_pass(self, objective: SpreadObjective, state: JoinedState, visited: bool) -> None:
+    def _next_pass(self, objective: SpreadObjective, state: JoinedState, visited: bool) -> JoinedState:
         """Another pass over blocks that are worth it, while the last one found enough; then a full one."""
         again, found = int(state.counts[AGAIN]), state.values[FOUND]
         settled = again > 0 and (found <= ENOUGH * state.values[ESTIMATE] or not visited)
         repeats = objective.repeats if self.repeats is None else self.repeats
         self._begin_pass(state, 0 if settled or again == repeats else again + 1)
+        return state
 
     def _join(self, objective: SpreadObjective, state: JoinedState, answers: list[RoundAnswer]) -> None:
         """Keep the best fractions of what the workers have done."""
         changes, scalars = np.stack([one.change for one in answers]), np.zeros((len(answers), 4))
         scalars[:, TOTAL_COST] = [one.gain for one in answers]
-        totals, pace = np.zeros(4), Pace.of_frank_wolfe(objective.regularization)
-        fractions = combine(changes, scalars, pace, state.w, totals, state.w[:0])
+        totals = np.zeros(4)
+        fractions = combine(changes, scalars, state.pace, state.w, totals, state.w[:0])
         state.values[COST] = sum(one.cost for one in answers) + totals[TOTAL_COST]
         state.values[ESTIMATE] = sum(one.estimate for one in answers)
         state.values[FOUND] += sum(one.found for one in answers)
@@ -167,18 +180,33 @@ class JoinedBlocks(SolverBase[JoinedState]):
         for _ in range(2):
             values = self._values(objective, state)
             state.values[COST] = sum(one.cost for one in values)
-            primal = objective.primal(state.w, values)
-            dual = objective.dual(state.w, state.values[COST], float(state.counts[CALLS]))
+            w = self._certified(objective, state)
+            primal = objective.primal(w, values)
+            dual, square = self._dual(objective, state)
             scale = abs(primal) + abs(dual.value)
-            if consistent(state.w, int(state.counts[ROUND]), values, primal - dual.value, scale):
-                return [Candidate(state.w, primal, dual, float(state.w @ state.w))]
+            v = self._w_of_z(objective, state)
+            if consistent(v, int(state.counts[ROUND]), values, primal - dual.value, scale):
+                return [Candidate(w, primal, dual, square)]
             self._agree(objective, state)
         raise RuntimeError("The workers' parts do not add up to w even after all have agreed on them.")
+
+    def _certified(self, objective: SpreadObjective, state: JoinedState) -> Array:
+        """The weights of which P is taken."""
+        return state.w
+
+    def _w_of_z(self, objective: SpreadObjective, state: JoinedState) -> Array:
+        return state.w
+
+    def _dual(self, objective: SpreadObjective, state: JoinedState) -> tuple[Bound, float]:
+        """D of z, or of another point that is known, and ||w(z)||^2."""
+        bound = objective.dual(state.w, state.values[COST], float(state.counts[CALLS]))
+        return bound, float(state.w @ state.w)
 
     def _values(self, objective: SpreadObjective, state: JoinedState) -> list[PartValues]:
         """Every worker's part of a certificate, with all rounds committed."""
         while True:
-            values = objective.values(int(state.counts[ROUND]), state.fractions, state.w)
+            w = self._certified(objective, state)
+            values = objective.values(int(state.counts[ROUND]), state.fractions, w)
             if values is not None:
                 return values
             self._agree(objective, state)
@@ -186,6 +214,68 @@ class JoinedBlocks(SolverBase[JoinedState]):
     def settle(self, objective: SpreadObjective, state: JoinedState) -> tuple[JoinedState, None]:
         self._agree(objective, state)
         return state, None
+
+
+@dataclass(frozen=True)
+class JoinedExtragradient(JoinedBlocks):
+    """The stochastic extragradient on the workers' partitions at once: w runs ahead of w(z) at the driver.
+
+    Workers visit blocks at the pace that they are sent, and know nothing else of it. w follows w(z) after
+    each round, by as many visits as that had.
+
+    Parameters
+    ----------
+    smooth : bool
+        Whether the loss is, which the pace depends on.
+    """
+
+    smooth: bool = False
+    accumulates: ClassVar[bool] = False
+
+    def start(
+        self, objective: SpreadObjective, rng: np.random.Generator, warm: Solution | None
+    ) -> JoinedState:
+        state = super().start(objective, rng, warm)._replace(lead=Lead.of(objective.n_weights))
+        pace = first_pace(self.smooth) / objective.regularization
+        return state._replace(pace=_led(objective, state).paced(pace, left=0.0))
+
+    def _take_up(self, objective: SpreadObjective, state: JoinedState, v: Array) -> None:
+        if state.lead is None:  # before the start
+            state.w[:] = v
+            return
+        _led(objective, state).anchor_at(v)
+        _led(objective, state).forget_means()
+
+    def _join(self, objective: SpreadObjective, state: JoinedState, answers: list[RoundAnswer]) -> None:
+        super()._join(objective, state, answers)
+        _led(objective, state).follow(sum(one.visits for one in answers))
+
+    def _next_pass(self, objective: SpreadObjective, state: JoinedState, visited: bool) -> JoinedState:
+        state = super()._next_pass(objective, state, visited)
+        weights, full = _led(objective, state), not state.counts[AGAIN]
+        weights.join(state.values[COST], state.values[ESTIMATE], full=full)
+        passes = round(state.oracle_calls / objective.n_active)
+        if not (full and is_estimated_after(passes)):
+            return state
+        far = objective.travelled(int(state.counts[ROUND]), state.fractions)
+        if far is None:
+            self._agree(objective, state)
+            return state
+        return state._replace(pace=weights.balanced(far, balance(self.smooth), passes))
+
+    def _certified(self, objective: SpreadObjective, state: JoinedState) -> Array:
+        return _led(objective, state).certified
+
+    def _w_of_z(self, objective: SpreadObjective, state: JoinedState) -> Array:
+        return _led(objective, state).w_of_z
+
+    def _dual(self, objective: SpreadObjective, state: JoinedState) -> tuple[Bound, float]:
+        return _led(objective, state).dual(state.values[COST], float(state.counts[CALLS]))
+
+
+def _led(objective: SpreadObjective, state: JoinedState) -> LedWeights:
+    assert state.lead is not None  # noqa: S101  (`start` sees to it)
+    return LedWeights(objective, state.w, state.lead, state.pace)
 
 
 def aggregation_of(n_workers: int) -> float:

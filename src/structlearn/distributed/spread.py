@@ -18,6 +18,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.rounding import Bound, Magnitude
+from structlearn.core.threads import Team
 from structlearn.distributed.engine import Engine, Lost
 from structlearn.distributed.worker import (
     Block,
@@ -28,6 +29,8 @@ from structlearn.distributed.worker import (
     Worker,
     WorkerSpec,
 )
+from structlearn.problem.penalties import SquaredL2
+from structlearn.solvers.bcfw.lead import Pace
 from structlearn.structures import Structure
 
 #: How often in succession workers may be lost before training gives up.
@@ -35,7 +38,7 @@ MOST_REVIVALS = 20
 
 
 class SpreadObjective:
-    """A `Problem` for `JoinedBlocks` alone: what is asked of it is asked of the workers.
+    """A `Problem` for the solvers of `driver` alone: what is asked of it is asked of the workers.
 
     Parameters
     ----------
@@ -53,7 +56,8 @@ class SpreadObjective:
         self.structure = structure
         self.regularization = regularization
         self.facts = facts
-        self.memory = Memory()
+        self.penalty = SquaredL2(regularization)
+        self.memory, self.team = Memory(), Team(1)
         self.total = sum(one.weight for one in facts)
         self.n_active = sum(one.n_active for one in facts)
         self.n_weights = facts[0].n_weights
@@ -96,13 +100,18 @@ class SpreadObjective:
         losses = None if values is None else [one.loss for one in values]
         while losses is None:
             losses = self._each("loss", [(w,)] * self.n_workers)
-        return self.regularization / 2 * float(w @ w) + sum(losses)
+        return self.penalty.value(w) + sum(losses)
 
     # ---- asked of all workers ------------------------------------------------------------------------
 
-    def round(self, t: int, w: Array, fractions: Array, piece: Piece) -> list[RoundAnswer] | None:
+    def round(self, t: int, w: Array, fractions: Array, piece: Piece, pace: Pace) -> list[RoundAnswer] | None:
         """The workers' answers; None where one of them was lost."""
-        return self._each("round", [(t, w, float(fraction), piece) for fraction in fractions])
+        return self._each("round", [(t, w, float(fraction), piece, pace) for fraction in fractions])
+
+    def travelled(self, t: int, fractions: Array) -> float | None:
+        """What z has travelled, squared, in all blocks together; None where a worker was lost."""
+        parts = self._each("travelled", [(t, float(fraction)) for fraction in fractions])
+        return None if parts is None else sum(parts)
 
     def values(self, t: int, fractions: Array, w: Array) -> list[PartValues] | None:
         """The workers' parts of a certificate; None where one of them was lost."""

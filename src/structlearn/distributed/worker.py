@@ -4,15 +4,14 @@ With the partition's fraction P_k of all example weights, its own problem has la
 then a step of a block moves w by the same p_i / lambda as on one machine, and values are P_k times its own.
 
 In round t the worker commits the fraction of round t - 1 that the driver kept, visits some of its blocks at
-the w that it is sent, and answers with what that would change. It refuses a round unless it stands at the
-one before, and answers a repeated one from its cache.
+the w and the pace that it is sent, and answers with what that would change. It refuses a round unless it
+stands at the one before, and answers a repeated one from its cache.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from copy import copy
 from functools import partial, wraps
 from pathlib import Path
 from traceback import format_exc
@@ -30,6 +29,7 @@ from structlearn.solvers.bcfw.block_frank_wolfe import BlockFrankWolfe
 from structlearn.solvers.bcfw.blocks import BlockState
 from structlearn.solvers.bcfw.lead import Pace
 from structlearn.solvers.bcfw.rounds import Accumulators, Commit, run_round
+from structlearn.solvers.bcfw.stochastic import travelled
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.states import refusing
@@ -148,16 +148,16 @@ class Proposal(NamedTuple):
     #: the scalars of `totals`, from zero
     totals: Array
     commit: Commit
+    #: what w(z) moves by where the weights that score move by one (see `structlearn.solvers.bcfw.lead`)
+    ratio: float = 1.0
 
 
-def propose(objective: Objective, state: BlockState, order: Array, w: Array) -> Proposal:
-    """Visit distinct blocks at any w, not just w(z), by all threads.
+def propose(objective: Objective, state: BlockState, order: Array, w: Array, pace: Pace) -> Proposal:
+    """Visit distinct blocks at any w, not just w(z), and at any pace, by all threads.
 
     The state's w and totals stay; its blocks have moved until the proposal is committed or not. What threads
     have settled among them can be committed in part later.
     """
-    # a cautious worker's objective has another lambda than its state began with
-    pace = Pace.of_frank_wolfe(objective.regularization)
     own = Accumulators(w.copy(), np.zeros(4), w[:0], pace)
     visit = partial(state.blocks.visit, objective, state)
     alone = objective.n_jobs == 1 or not order.size
@@ -224,16 +224,18 @@ class Worker:
                 self.rng.bit_generator.state = kept["random"]
                 self.at = kept["at"]
                 self.state = solver.restored(self.objective, kept["state"])
-        self.cautious = copy(self.objective)  # with less lambda the same step moves w further
-        self.cautious.regularization /= self.post.aggregation
         nothing = self.objective.active[:0]  # compiles what a round will need
-        self._propose(nothing, self.state.w).commit(0.5)
+        self._propose(nothing, self.state.w, Pace.of_frank_wolfe(1.0)).commit(0.5)
+        travelled(self.objective, self.state.blocks.point)
 
     # ---- rounds --------------------------------------------------------------------------------------
 
     @answered
-    def round(self, t: int, w: Array, fraction: float, piece: Piece) -> RoundAnswer:
-        """Commit `fraction` of round t - 1, visit a piece of a pass at w, and say what came out."""
+    def round(self, t: int, w: Array, fraction: float, piece: Piece, pace: Pace) -> RoundAnswer:
+        """Commit `fraction` of round t - 1, visit a piece of a pass at w, and say what came out.
+
+        pace : where p_i are the weights of examples among those of all partitions
+        """
         if t == self.at and self.answer is not None:
             return self.answer
         if t != self.at + 1:
@@ -245,7 +247,7 @@ class Worker:
         self.at, self.answer = t, None
         order = self._blocks_of(piece)
         self.state = self.state._replace(again=int(piece.again))
-        self.proposal = self._propose(order, w)
+        self.proposal = self._propose(order, w, pace)
         cached = piece.again and not self.state.blocks.asks_again
         calls = 0 if cached else order.size
         self.state = self.state._replace(oracle_calls=self.state.oracle_calls + calls)
@@ -262,10 +264,13 @@ class Worker:
         )
         return self.answer
 
-    def _propose(self, order: Array, w: Array) -> Proposal:
+    def _propose(self, order: Array, w: Array, pace: Pace) -> Proposal:
         """Visit blocks with caution (Ma et al. 2015); the change is what has truly changed."""
-        found = propose(self.cautious, self.state, order, w)
-        return found._replace(change=found.change / self.post.aggregation)
+        times = self.fraction * self.post.aggregation  # the same step moves w further
+        own = Pace(pace.strength / times, pace.metric / times)
+        found = propose(self.objective, self.state, order, w, own)
+        ratio = pace.strength / (self.fraction * self.objective.regularization)
+        return found._replace(change=found.change / self.post.aggregation, ratio=ratio)
 
     @property
     def cost(self) -> float:
@@ -284,6 +289,12 @@ class Worker:
         _, first = np.unique(blocks, return_index=True)
         return blocks if first.size == blocks.size else blocks[np.sort(first)]
 
+    def _stand_at(self, t: int, fraction: float) -> None:
+        """Commit `fraction` of round t, which must be the last."""
+        if t != self.at:
+            raise RuntimeError(f"Worker {self.post.number} stands at round {self.at}, not at {t}.")
+        self._commit(fraction)
+
     def _commit(self, fraction: float) -> None:
         """Commit a fraction of the last proposal, once; state.w is w(z) of this partition alone."""
         if self.proposal is None:
@@ -292,7 +303,7 @@ class Worker:
         beyond = proposal.commit(fraction) if fraction < 1.0 else 0.0
         self.state.totals[COST] += fraction * proposal.totals[COST] + beyond
         w = self.state.w
-        w += fraction * proposal.change
+        w += fraction * proposal.ratio * proposal.change
 
     def keep(self) -> None:
         """Write what is committed."""
@@ -304,11 +315,15 @@ class Worker:
     @answered
     def values(self, t: int, fraction: float, w: Array) -> PartValues:
         """Commit `fraction` of round t, at which this worker must stand; its part of the certificate at w."""
-        if t != self.at:
-            raise RuntimeError(f"Worker {self.post.number} stands at round {self.at}, not at {t}.")
-        self._commit(fraction)
+        self._stand_at(t, fraction)
         own_w = self.state.w
         return PartValues(self._loss(w), self.cost, float(own_w @ probe(t, w.size)), float(norm(own_w)))
+
+    @answered
+    def travelled(self, t: int, fraction: float) -> float:
+        """With `fraction` of round t committed, this partition's part of what z has travelled, squared."""
+        self._stand_at(t, fraction)
+        return self.fraction**2 * travelled(self.objective, self.state.blocks.point)
 
     @answered
     def loss(self, w: Array) -> float:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
@@ -17,6 +17,7 @@ from structlearn.core.contract import Array
 from structlearn.distributed import (
     Engine,
     JoinedBlocks,
+    JoinedExtragradient,
     Partitions,
     WorkerSpec,
     aggregation_of,
@@ -25,7 +26,7 @@ from structlearn.distributed import (
 )
 from structlearn.distributed.dask_engine import DaskEngine
 from structlearn.estimators.base import S, StructuredEstimator, TrainingProblem
-from structlearn.estimators.choices import ON_CLUSTERS, make_checkpoint
+from structlearn.estimators.choices import ROWS_ON_CLUSTERS, make_checkpoint
 from structlearn.estimators.frames import is_table
 from structlearn.estimators.inputs import Tables, check_weights, stack_examples
 from structlearn.estimators.mapped import MappedRows, fitted_to
@@ -39,7 +40,8 @@ from structlearn.estimators.scikit import (
 )
 from structlearn.metrics import Outputs
 from structlearn.problem.objective import Objective
-from structlearn.solvers import BlockFrankWolfe, Checkpoint, StochasticExtragradient
+from structlearn.problem.registry import LOSSES
+from structlearn.solvers import ActiveBlocks, BlockFrankWolfe, Checkpoint, StochasticExtragradient
 from structlearn.solvers.solver import Solver
 
 if TYPE_CHECKING:
@@ -97,7 +99,8 @@ def train_on(
 
     X and y are as for `fit`, or X is a `Partitions` that the workers see and y is None.
     """
-    chosen, stopping = estimator._checked_parameters(auto=ON_CLUSTERS)
+    on_rows = estimator._packed == "classes"
+    chosen, stopping = estimator._checked_parameters(auto=ROWS_ON_CLUSTERS if on_rows else None)
     solver = _block_solver(estimator, chosen)
     engine = client if hasattr(client, "revive") else DaskEngine(client)
     if y is not None:
@@ -123,15 +126,17 @@ def train_on(
         ]
         objective = spread_out(engine, posts, structure, estimator.regularization)
         try:
-            estimator._minimise(objective, structure, JoinedBlocks(), stopping, seed)
+            estimator._minimise(objective, structure, _driver(chosen, estimator), stopping, seed)
         finally:
             objective.close()
 
 
 def _block_solver(estimator: StructuredEstimator[S], solver: Solver) -> BlockFrankWolfe:
     """The solver itself; ValueError for what a cluster cannot do."""
-    if not isinstance(solver, BlockFrankWolfe) or isinstance(solver, StochasticExtragradient):
-        raise ValueError("A cluster trains with solver='bcfw' (hinge) or 'sdca' (smooth losses), or 'auto'.")
+    if not isinstance(solver, BlockFrankWolfe):
+        raise ValueError(
+            "A cluster trains with solver='seg', 'bcfw' (hinge) or 'sdca' (smooth losses), or 'auto'."
+        )
     if getattr(estimator, "penalty", "l2") != "l2":
         raise ValueError("A cluster trains with penalty='l2'; other penalties need the data in one place.")
     if solver.averaging:
@@ -142,7 +147,15 @@ def _block_solver(estimator: StructuredEstimator[S], solver: Solver) -> BlockFra
         raise ValueError("Masks of possible links are not split over a cluster; leave out cost['possible'].")
     if estimator.warm_start:
         raise ValueError("warm_start does not work on a cluster; use checkpoint to go on from a run.")
+    if isinstance(solver, StochasticExtragradient):  # the driver leads; workers take its block steps
+        return ActiveBlocks(**{one.name: getattr(solver, one.name) for one in fields(ActiveBlocks)})
     return solver
+
+
+def _driver(solver: Solver, estimator: StructuredEstimator[S]) -> JoinedBlocks:
+    if isinstance(solver, StochasticExtragradient):
+        return JoinedExtragradient(smooth=LOSSES[estimator.loss].family == "smooth")
+    return JoinedBlocks()
 
 
 @contextmanager

@@ -96,8 +96,8 @@ SOLVERS: Registry[SolverEntry] = Registry(
     [
         SolverEntry(
             *("bcfw", "structlearn.solvers.options:block_frank_wolfe", (HINGE,)),
-            default="the hinge on clusters, and on rows that do not overlap",
-            when="one of several classes; clusters; options of its own",
+            default="the hinge on rows that do not overlap, and on rows on clusters",
+            when="one of several classes; options of its own",
             step="one oracle call an example, then steps among the vertices seen so far; exact step lengths",
             options={**_BLOCKS, **_ACTIVE_SETS},
             needs=_DUAL,
@@ -105,8 +105,8 @@ SOLVERS: Registry[SolverEntry] = Registry(
         ),
         SolverEntry(
             *("sdca", "structlearn.solvers:BlockFrankWolfe", (SMOOTH,)),
-            default="smooth losses on clusters",
-            when="softmax, sparsemax; clusters",
+            default="smooth losses of rows on clusters",
+            when="softmax, sparsemax",
             step="the same pass as bcfw, towards the marginals or the projection",
             options={**_BLOCKS, **_SMOOTHING},
             needs=_DUAL,
