@@ -1,5 +1,6 @@
 """Several threads: the same optimum, a dual that never decreases, and the same run every time."""
 
+import threading
 import time
 from dataclasses import replace
 
@@ -202,6 +203,22 @@ def test_interrupted_calls_have_all_ended():
     with pytest.raises(KeyboardInterrupt):
         Team(3).together([interrupted, slow, slow])
     assert done == [1, 1]
+
+
+def test_after_a_failure_no_further_item_is_begun():
+    failed, begun = threading.Event(), []
+
+    def work(k):
+        begun.append(k)
+        if k == 0:
+            failed.set()
+            raise KeyboardInterrupt
+        failed.wait()
+        time.sleep(0.01)
+
+    with pytest.raises(KeyboardInterrupt):
+        Team(2).deal(work, range(1000))
+    assert len(begun) < 1000  # they would take ten seconds
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2])

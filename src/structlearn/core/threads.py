@@ -73,7 +73,10 @@ class Team:
         self._pool = ThreadPoolExecutor(max(n_jobs - 1, 1))
 
     def deal(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """What `work` returns for each item; a thread that is done takes the next one."""
+        """What `work` returns for each item; a thread that is done takes the next one.
+
+        Where one fails, or is interrupted, no further item is begun.
+        """
         results: list[Any] = [None] * len(items)
         waiting = iter(enumerate(items))
 
@@ -82,7 +85,7 @@ class Team:
                 results[k] = work(item)
 
         if items:
-            self.together([part] * min(self.n_jobs, len(items)))
+            self.together([part] * min(self.n_jobs, len(items)), stop=lambda: list(waiting))
         return results
 
     def share_out(self, n: int, work: Callable[[int, int], object], least: int = 1) -> None:
