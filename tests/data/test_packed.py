@@ -186,13 +186,16 @@ def test_nothing_half_written_is_left(tmp_path):
 
 def test_batches_must_fit_together(tmp_path):
     X, y = rows()
-    with PackedWriter(tmp_path / "p", "classes") as writer:
-        writer.append(X, y)
-        for wrong in (X[:, :2], sparse.csr_matrix(X)):
-            with pytest.raises(ValueError, match="same number of features"):
-                writer.append(wrong, y)
-        with pytest.raises(ValueError, match="as many outputs"):
-            writer.append(X, y[1:])
+    writer = PackedWriter(tmp_path / "p", "classes").__enter__()
+    writer.append(X, y)
+    with pytest.raises(ValueError, match="as many outputs"):
+        writer.append(X, y[1:])
+    for wrong in (X[:, :2], sparse.csr_matrix(X)):
+        with pytest.raises(ValueError, match="same number of features"):
+            writer.append(wrong, y)
+    with pytest.raises(DataError, match="A batch was refused, so nothing is packed"):
+        writer.__exit__(None)
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(ValueError, match="rows of features"):
         pack(tmp_path / "q", "chain", [np.zeros((2, 3))], [[1]])
     with pytest.raises(ValueError, match="Unknown kind"):

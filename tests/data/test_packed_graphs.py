@@ -104,8 +104,14 @@ def test_training_within_a_limit_is_the_same(tmp_path, monkeypatch, n_jobs, unkn
         ([(np.ones((2, 1)), [(0, 2)])], [[0, 1]], r"edge \(0, 2\) .* its nodes are 0 .. 1"),
         ([(np.ones((2, 1)), [(1, 1)])], [[0, 1]], "joins node 1 with itself"),
         ([(np.ones((2, 1)), [(0, 0.5)])], [[0, 1]], "pairs of integers"),
-        ([(np.ones((2, 1)), [(0, 1)], np.ones((2, 1)))], [[0, 1]], "2 rows of edge features, not 1"),
+        (
+            [(np.ones((2, 1)), [(0, 1)], np.ones((2, 1)))],
+            [[0, 1]],
+            r"edge features of shape \(2, 1\); give 1 row",
+        ),
+        ([(np.ones((3, 1)), [(0, 1), (1, 2)], np.ones(2))], [[0, 1, 1]], r"edge features of shape \(2,\)"),
         ([(np.ones((2, 1)), [(0, 1)])], [[0, 1, 1]], "2 nodes but 3 labels"),
+        ([(np.ones((2, 1)), [(0, 1)])], [[-1, -1]], "no label at all"),
         ([(np.ones(2), [(0, 1)])], [[0, 1]], "node features of shape"),
         ([np.ones((2, 1))], [[0, 1]], "no tuple"),
         ([(np.ones((1, 1)), []), (np.ones((1, 1)), [], np.ones((0, 1)))], [[0], [1]], "to all or none"),
@@ -121,7 +127,21 @@ def test_what_fit_refuses_is_not_packed(tmp_path, X, y, said):
 
 def test_batches_must_fit_together(tmp_path):
     (X, y), (others, _) = graphs(), graphs(features=True)
-    with PackedWriter(tmp_path / "p", "graph") as writer:
-        writer.append(X, y)
-        with pytest.raises(ValueError, match="in all batches, or in none"):
-            writer.append(others, y)
+    writer = PackedWriter(tmp_path / "p", "graph").__enter__()
+    writer.append(X, y)
+    with pytest.raises(ValueError, match="in all batches, or in none"):
+        writer.append(others, y)
+    with pytest.raises(DataError, match="A batch was refused, so nothing is packed"):
+        writer.__exit__(None)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("image", "labels"),
+    [((2, 3, 1), (3, 2)), ((2, 3, 1), (6,)), ((6, 1), (6,)), ((2, 3, 1, 1, 1), (2, 3, 1, 1))],
+    ids=["transposed", "in a row", "no image", "too many axes"],
+)
+def test_labels_have_the_shape_of_their_image(tmp_path, image, labels):
+    with pytest.raises(ValueError, match="Image 0 of a batch has shape"):
+        pack(tmp_path / "p", "grid", [np.ones(image)], [np.zeros(labels, dtype=int)])
+    assert list(tmp_path.iterdir()) == []

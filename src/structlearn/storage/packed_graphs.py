@@ -131,9 +131,12 @@ def _columns(one: tuple, i: int) -> tuple[Any, Any, Any, Any]:
     if edges.size and edges.dtype.kind not in "iu":
         raise ValueError(f"Graph {i} of a batch: edges are pairs of integers; got {edges.dtype}.")
     check_edges(edges, np.full(len(edges), len(nodes)), f"graph {i} of a batch")
-    for name, rows, size in (("edge features", features, len(edges)), ("node types", types, len(nodes))):
-        if rows is not None and len(rows) != size:
-            raise ValueError(f"Graph {i} of a batch has {len(rows)} rows of {name}, not {size}.")
+    for name, rows, size, axes in (
+        ("edge features", features, len(edges), 2),
+        ("node types", types, len(nodes), 1),
+    ):
+        if rows is not None and (np.ndim(rows) != axes or len(rows) != size):
+            raise ValueError(f"Graph {i} of a batch has {name} of shape {np.shape(rows)}; give {size} rows.")
     return nodes, edges.astype(np.int32), features, types
 
 

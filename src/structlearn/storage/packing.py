@@ -56,7 +56,7 @@ class PackedWriter:
         self._has: tuple[bool, bool] | None = None
         self._ends: dict[str, int] = {}
         self._n_features: int | None = None
-        self._sparse = self._vectors = False
+        self._sparse = self._vectors = self._refused = False
 
     def __enter__(self) -> Self:
         self._folder.__enter__()
@@ -70,12 +70,19 @@ class PackedWriter:
             self._folder.__exit__(kind, *rest)
 
     def append(self, X: Matrix | Sequence[Matrix], y: Sequence | np.ndarray) -> None:
-        """Further examples, as `fit` of the kind's estimator takes them."""
+        """Further examples, as `fit` of the kind's estimator takes them.
+
+        After a batch that is refused nothing is packed: a part of it may have been written.
+        """
         if len(y) != _length(X):
             raise ValueError("A batch has as many outputs as examples.")
         if len(y) == 0:
             return
-        getattr(self, f"_append_{self.kind}")(X, y)
+        try:
+            getattr(self, f"_append_{self.kind}")(X, y)
+        except BaseException:
+            self._refused = True
+            raise
 
     # ---- kinds -------------------------------------------------------------------------------------
 
@@ -129,6 +136,12 @@ class PackedWriter:
 
     def _append_grid(self, X: Sequence[np.ndarray], y: Sequence[ArrayLike]) -> None:
         images = [np.asarray(one) for one in X]
+        for i, (image, labels) in enumerate(zip(images, y)):
+            if image.ndim not in (3, 4) or image.shape[:-1] != np.shape(labels):
+                raise ValueError(
+                    f"Image {i} of a batch has shape {image.shape}, its labels {np.shape(labels)}; they must "
+                    "be (rows, columns, features) and (rows, columns), of volumes with planes before them."
+                )
         shapes = np.array([one.shape[:-1] for one in images], dtype=np.int64)
         self._nodes(
             np.concatenate([one.reshape(-1, one.shape[-1]) for one in images]), shapes.prod(axis=1), y
@@ -188,11 +201,17 @@ class PackedWriter:
         return _numbered(labels, self._codes)
 
     def _finish(self) -> None:
+        if self._refused:
+            raise DataError("A batch was refused, so nothing is packed; begin again without it.")
         if self._n_features is None:
             raise DataError("There is nothing to pack: no example was given.")
         _check_one_kind(self._codes)
         _check_one_kind(self._types)
         classes = sorted(self._codes)
+        if not classes and self.kind in ("graph", "grid"):
+            raise DataError(
+                "There is no label at all (-1 and None stand for unknown ones); label some nodes."
+            )
         if classes:
             place = np.empty(len(classes), dtype=np.int32)
             place[[self._codes[label] for label in classes]] = np.arange(len(classes))
