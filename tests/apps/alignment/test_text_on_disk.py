@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from structlearn.apps.alignment import text_on_disk, training
+from structlearn.apps.alignment import cooccurrence, text_on_disk, training
 from structlearn.apps.alignment.bitext import Bitext
 from structlearn.apps.alignment.cooccurrence import A_DOUBLING, build_lexicon
 from structlearn.apps.alignment.corpus import load_corpus
@@ -76,6 +76,16 @@ def test_a_small_table_keeps_the_pairs_that_say_most():
     assert 1000 < len(kept) <= 1500 < len(both)
     assert kept == {pair: both[pair] for pair in kept}
     assert min(map(score, kept)) > max(score(pair) for pair in both if pair not in kept)
+
+
+@pytest.mark.parametrize(
+    "text", [Bitext.from_pairs(PAIRS), TextOnDisk(PAIRS, PLENTY)], ids=["memory", "disk"]
+)
+def test_no_table_has_more_pairs_than_have_numbers(text, monkeypatch):
+    """Whatever the room: places in the table are int32."""
+    both = build_lexicon(text).target.size
+    monkeypatch.setattr(cooccurrence, "MOST_ENTRIES", 2000)
+    assert 1000 < build_lexicon(text).target.size <= 2000 < both
 
 
 def test_forgotten_pairs_are_few_and_rare():
@@ -167,8 +177,9 @@ def test_a_disk_that_is_too_small_is_a_sentence(monkeypatch):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full disk to try")
-def test_a_disk_that_fills_up_is_a_sentence(monkeypatch):
-    monkeypatch.setattr(tempfile, "TemporaryFile", partial(open, "/dev/full", "r+b", buffering=0))
+@pytest.mark.parametrize("pairs", [PAIRS[:2], PAIRS], ids=["with what is last", "before"])
+def test_a_disk_that_fills_up_is_a_sentence(monkeypatch, pairs):
+    monkeypatch.setattr(tempfile, "TemporaryFile", partial(open, "/dev/full", "wb"))
     with pytest.raises(OSError, match="working files do not fit; set TMPDIR") as caught:
-        TextOnDisk(PAIRS, PLENTY)
+        TextOnDisk(pairs, PLENTY)
     assert caught.value.errno == errno.ENOSPC

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.apps.alignment.bitext import Bitext, Corpus, TrainingText
-from structlearn.apps.alignment.lexicon import Lexicon
+from structlearn.apps.alignment.lexicon import MOST_ENTRIES, Lexicon
 from structlearn.apps.alignment.occurrences import Occurrences, count_sentences, even_parts, occurrences
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
@@ -51,12 +51,13 @@ def build_lexicon(
     advance: Callable[[], object] = lambda: None,
     earlier: Lexicon | None = None,
 ) -> Lexicon:
-    """The lexicon of a text, of `text.most_entries` pairs of words at most.
+    """The lexicon of a text, of `text.most_entries` and of `MOST_ENTRIES` pairs of words at most.
 
     Counts of an `earlier` text, whose words are the first ones of this text, go on.
     `advance` is called 2 `N_PARTS` times at most for each window.
     """
     sizes = len(text.source_words), len(text.target_words)
+    most = MOST_ENTRIES if text.most_entries is None else min(text.most_entries, MOST_ENTRIES)
     old = _nothing() if earlier is None else earlier
     found = Together(_longer(old.start, sizes[0] + 2, old.start[-1]), old.target, old.together)
     pairs = [_longer(one[:-1], n + 1, 0) for one, n in zip((old.source_pairs, old.target_pairs), sizes)]
@@ -66,7 +67,7 @@ def build_lexicon(
             total += count_sentences(corpus, size)
         n_pairs += len(window)
         new = count_together(window, run, advance)
-        found = _merged(found, new, Chance(pairs[0], pairs[1], n_pairs), text.most_entries)
+        found = _merged(found, new, Chance(pairs[0], pairs[1], n_pairs), most)
     return Lexicon(*found, *pairs)
 
 
@@ -203,12 +204,12 @@ def _next_gap(gap: int) -> int:
 # ---- many windows -----------------------------------------------------------------------------------
 
 
-def _merged(old: Together, new: Together, chance: Chance, most: int | None) -> Together:
-    """One table of two, of at most `most` pairs (all of them if None)."""
-    if not old.target.size and (most is None or new.target.size <= most):
+def _merged(old: Together, new: Together, chance: Chance, most: int) -> Together:
+    """One table of two, of at most `most` pairs."""
+    if not old.target.size and new.target.size <= most:
         return new
-    least, counts = 0, _count_scores(old, new, chance, most is not None)
-    if most is not None and counts.sum() > most:
+    least, counts = 0, _count_scores(old, new, chance, old.target.size + new.target.size > most)
+    if counts.sum() > most:
         least = int(np.argmax(np.append(np.cumsum(counts[::-1])[::-1], 0) <= most))
     kept = int(counts[least:].sum())
     merged = Together(np.zeros_like(old.start), np.empty(kept, np.int32), np.empty(kept, np.int32))

@@ -19,6 +19,8 @@ from structlearn.core.threads import Map
 
 #: Places at the end of a table over entries.
 N_MISSING = 4
+#: Most entries of a lexicon: the cells of a text hold their places, and those of what is missing, as int32.
+MOST_ENTRIES = np.iinfo(np.int32).max - N_MISSING
 
 
 class Lexicon(NamedTuple):

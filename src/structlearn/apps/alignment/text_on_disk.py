@@ -128,6 +128,7 @@ class _WrittenSide:
         self._counts = counts
         for file, values in zip(self._files, (self._tokens, self._lengths)):
             values.tofile(file)
+            file.flush()  # a disk that is full says so here
         self._tokens, self._lengths = array("i"), array("i")
         return found
 
@@ -148,8 +149,13 @@ class _WrittenSide:
 def _opened(owner: object) -> IO[bytes]:
     """A file without a name, which is closed, and so removed, with its owner."""
     file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
-    weakref.finalize(owner, file.close)
+    weakref.finalize(owner, _close, file)
     return file
+
+
+def _close(file: IO[bytes]) -> None:
+    with suppress(OSError):  # what a full disk has not taken was said when it was written
+        file.close()
 
 
 def _numbers(file: IO[bytes], first: int, n: int) -> Array:
