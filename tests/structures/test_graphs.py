@@ -144,6 +144,11 @@ def test_wide_graphs_have_no_marginals_and_say_why():
     wide = PairwiseGraph(400, grid_graph(20, 20).edges, 5)
     with pytest.raises(TypeError, match="tree-width"):
         wide.marginals(np.zeros(wide.n_parts[0]))
+    ring = [make_graph(3, [(0, 1), (1, 2), (2, 0)])]
+    for option, said in (({"polytope": "local"}, "polytope='local'"), ({"inference": "relaxed"}, "relaxed'")):
+        structure = PairwiseGraphs(ring, 2, **option)
+        with pytest.raises(TypeError, match=f"graph 0, of 3 nodes .* has cycles, and with .*{said}"):
+            structure.marginals(np.zeros(structure.n_parts[0]))
 
 
 def training_problem(rng, *, most_entries, n_states=3):

@@ -120,9 +120,14 @@ class PairwiseGraphs(Structure):
         """Why there are no marginals."""
         g = int(np.flatnonzero(self.elimination.exact == 0)[0])
         n_nodes, edges = self.graphs[g]
-        return (
+        which = (
             f" here: graph {g}, of {n_nodes} nodes and {len(edges)} edges with {self.n_states} states, has "
-            f"too large a tree-width for its partition function (tables of more than "
+        )
+        if self.polytope == "local" or self.inference == "relaxed":
+            asked = "polytope='local'" if self.polytope == "local" else "inference='relaxed'"
+            return f"{which}cycles, and with {asked} only forests have them; use loss='hinge'"
+        return (
+            f"{which}too large a tree-width for its partition function (tables of more than "
             f"{self.most_entries_eliminated} entries); use loss='hinge'"
         )
 
