@@ -98,6 +98,8 @@ def test_text_that_lacks_accents_does_not_continue_text_that_has_them(first):
         Aligner().fit([], None, [(["the", "summer"], ["un", "ete"])] * 2000, earlier=begun)
     with pytest.raises(ValueError, match="continued model was trained with lowercase=True; give the same"):
         Aligner(lowercase=False).fit([], None, text, earlier=begun)
+    with pytest.raises(ValueError, match="an earlier model is continued; give one of them"):
+        Aligner().fit([], None, text, earlier=begun, statistics=first)
 
 
 def test_a_continued_model_can_be_stored_and_continued(tmp_path):

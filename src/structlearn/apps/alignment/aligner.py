@@ -171,6 +171,10 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         """
         if links is not None and len(links) != len(pairs):
             raise ValueError(f"{len(pairs)} pairs but links of {len(links)} were given.")
+        if statistics is not None and earlier is not None:
+            raise ValueError(
+                "Statistics are used as they are, an earlier model is continued; give one of them."
+            )
         self._check(vectors)
         text = self._find_forms(pairs, bitext or (), statistics, earlier)
         before = None if earlier is None else earlier.statistics_

@@ -55,6 +55,10 @@ class Vocabulary:
         return list(map(self._number.__getitem__, tokens))
 
 
+#: The vocabularies of no earlier text.
+NOTHING_KNOWN = Vocabulary([], np.empty(0)), Vocabulary([], np.empty(0))
+
+
 class Corpus(NamedTuple):
     """Sentences of one side: sentence s is `tokens[start[s] : start[s + 1]]`."""
 
@@ -133,7 +137,7 @@ class Bitext:
 
         Words of earlier text that are `known` keep their numbers, and their counts go on.
         """
-        known = known or (Vocabulary([], np.empty(0)), Vocabulary([], np.empty(0)))
+        known = known or NOTHING_KNOWN
         numbers = [Numbering(one.words) for one in known]
         sides = _add_all(pairs, *(_Side(own.encode) for own in numbers))
         (source, source_words), (target, target_words) = (

@@ -20,7 +20,14 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from structlearn.apps.alignment.bitext import Bitext, Corpus, Vocabulary, by_frequency, checked_pair
+from structlearn.apps.alignment.bitext import (
+    NOTHING_KNOWN,
+    Bitext,
+    Corpus,
+    Vocabulary,
+    by_frequency,
+    checked_pair,
+)
 from structlearn.apps.alignment.memory_plan import MemoryPlan
 from structlearn.apps.alignment.numbering import Numbering
 from structlearn.core.contract import Array
@@ -66,8 +73,7 @@ class TextOnDisk:
         self.n_cells = 0
         self._sizes: list[WindowSize] = []
         with _said_if_full():
-            known = known or (Vocabulary([], np.empty(0)), Vocabulary([], np.empty(0)))
-            self._source, self._target = (_WrittenSide(plan.words, one) for one in known)
+            self._source, self._target = (_WrittenSide(plan.words, one) for one in known or NOTHING_KNOWN)
             self._read(pairs, plan.cells)
         self.source_words, self.target_words = self._source.finish(), self._target.finish()
 
