@@ -2,8 +2,7 @@
 
 import gzip
 import json
-from pathlib import Path
-from tempfile import gettempdir
+import tempfile
 
 import pytest
 from cli_cases import values
@@ -25,11 +24,16 @@ def piped():
     return invoke
 
 
-def left_behind():
-    return {path.name for path in Path(gettempdir()).glob("tmp*/stdin*")}
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """A folder for temporary files of these runs alone."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
-def test_all_commands_read_it(run, piped, tags, tmp_path):
+def test_all_commands_read_it(run, piped, tags, tmp_path, temporary):
     model, text = tmp_path / "model.st", tags.read_bytes()
     trained = piped(text, "train", "tag", "-", "--out", model, "--loss", "softmax")
     assert trained.stderr.startswith("Read 20 sequences, ")
@@ -48,25 +52,25 @@ def test_all_commands_read_it(run, piped, tags, tmp_path):
     assert here == there
     piped(text, "calibrate", model, "-", "--out", tmp_path / "calibrated.st")
     piped(text, "data", "pack", "tag", "-", "--out", tmp_path / "packed")
-    assert left_behind() == set()
+    assert list(temporary.iterdir()) == []
 
 
-def test_archives_and_formats(run, piped, csv, tmp_path):
+def test_archives_and_formats(run, piped, csv, tmp_path, temporary):
     model = tmp_path / "model.st"
     packed = gzip.compress(csv.read_bytes())
     assert "Read 60 examples" in piped(packed, "train", "classify", "-", "--out", model).stderr
     # one column and no comma: only a name, or --format, tells that it is a table
-    one = b"kind\nred\ngreen\n" * 1
+    one = b"kind\nred\ngreen\n"
     said = piped(one, "train", "classify", "-", "--out", model, "--format", "csv", code=2).stderr
     assert "stdin" in said
-    assert gettempdir() not in said
+    assert str(temporary) not in said
     _write("graphs.npz", tmp_path)
     graphs = (tmp_path / "graphs.npz").read_bytes()
     flags = ("--regularization", "1", "--out", tmp_path / "graphs.st")
     assert "Read 4 graphs" in piped(graphs, "train", "graph", "-", *flags).stderr
 
 
-def test_refusals(piped, refused, tags, tmp_path):
+def test_refusals(piped, refused, tags, tmp_path, temporary):
     out = ("--out", tmp_path / "m.st")
     said = piped(b"", "compare", "tag", "-", "--test", "-", *out, code=2)
     assert said.stderr == "Error: Only one file can be read from stdin (-); give the others by their names.\n"
@@ -77,4 +81,4 @@ def test_refusals(piped, refused, tags, tmp_path):
     said = piped(b"a b\n\x1b\xff\n", "train", "tag", "-", *out, code=2).stderr
     assert said == "Error: stdin, line 2: byte 2 is not UTF-8 text.\n"
     assert "stdin" in piped(b"", "train", "classify", "-", *out, code=2).stderr
-    assert left_behind() == set()
+    assert list(temporary.iterdir()) == []

@@ -207,10 +207,10 @@ def test_batches_must_fit_together(tmp_path):
 
 def test_arrays_beyond_the_limit_are_mapped_files(tmp_path):
     taken = anonymous_bytes()
-    memory = Memory(taken + (300 << 20), tmp_path)
-    array = memory.zeros((1 << 30) // 8)  # 1 GiB, more than the limit
+    memory = Memory(taken + (200 << 20), tmp_path)
+    array = memory.zeros((256 << 20) // 8)  # more than the limit
     array[::512] = 1.0
-    assert anonymous_bytes() < taken + (100 << 20)
+    assert anonymous_bytes() < taken + (128 << 20)
     assert array.sum() == array.size // 512
     assert list(tmp_path.iterdir()) == []  # without a name: nothing is left behind
     assert memory.empty(10).flags.writeable
