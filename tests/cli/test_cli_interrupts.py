@@ -37,6 +37,11 @@ def loud(job):
     return execute(job)
 comparison.execute = loud
 """
+HELD = """
+import time
+from structlearn.reports import comparison
+comparison._rehearsed = lambda *args, **options: time.sleep(600)
+"""
 LONG = partial(pytest.param, marks=pytest.mark.long)
 ENDLESS = ("--tol", "0", "--max-passes", "100000000")
 
@@ -179,7 +184,8 @@ def test_in_a_comparison_the_next_solver_begins(begin, data, tmp_path):
 
 def test_before_the_first_solver_nothing_is_written(begin, data, tmp_path):
     out = tmp_path / "report"
-    process = begin("compare", "classify", data, "--solvers", "fw,subgradient", "--out", out, *ENDLESS)
+    options = ("--solvers", "fw,subgradient", "--out", out, *ENDLESS)
+    process = begin("compare", "classify", data, *options, changed=HELD)
     read_until(process, "Read ")
     interrupt(process, 0.02)
     ended(process, {130})

@@ -299,7 +299,7 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path):
         estimator("chain", checkpoint=again, regularization=0.2).fit(*data("chain"), client=Here(3))
     with pytest.raises(ValueError, match="other data or other parameters"):
         estimator("chain", checkpoint=again, tol=1e-9).fit(*make_other(), client=Here(3))
-    second = estimator("chain", checkpoint=again, max_passes=5000, tol=1e-9, max_seconds=20)
+    second = estimator("chain", checkpoint=again, max_passes=5000, tol=1e-9)
     second.fit(*data("chain"), client=Here(2))  # on fewer machines
     assert second.history_.rows[: len(first.history_) - 1] == first.history_.rows[:-1]
     assert abs(second.certificate_.dual - optimum("chain")) <= 1e-6
