@@ -46,7 +46,7 @@ def killed_when_written(process, path, *, after):
     process.communicate()
 
 
-@pytest.mark.parametrize(("task", "passes"), [("classify", 400), ("graph", 40)])
+@pytest.mark.parametrize(("task", "passes"), [("classify", 2000), ("graph", 40)])
 def test_a_process_killed_again_and_again_gives_the_same_weights(start, task, passes, tmp_path, request):
     data, folder, model = request.getfixturevalue(task), tmp_path / "kept", tmp_path / "model.st"
     options = ("--max-passes", passes, *OPTIONS)
