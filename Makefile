@@ -34,12 +34,12 @@ tests: $(VENV)/.installed-test
 boundscheck: $(VENV)/.installed-test
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(BOUNDSCHECK)
 
-# Random fits whose certificates are computed again, damaged files (N fits, half as many files), and the tests
-# that `make test` leaves out because others try the same with fewer cases.
+# Random fits whose certificates are computed again, damaged files (N fits, half as many files), the tests that
+# `make test` leaves out because others try the same with fewer cases, and properties on examples that are new.
 N ?= 10000
 torture: $(VENV)/.installed-test
 	$(BIN)/python -m tests.torture -n $(N)
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m long
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "long or hypothesis" --hypothesis-profile=explore
 
 # A wheel of compiled kernels, for those who install it beside the package: of all tasks, or of TASKS.
 kernels: $(VENV)/.installed
