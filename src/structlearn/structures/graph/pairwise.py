@@ -103,7 +103,7 @@ class PairwiseGraphs(Structure):
         self.exact = polytope == "marginal" or self.eliminated
         if not self.eliminated:
             self.bounded = True
-            self.no_marginals = self._too_wide()
+            self.no_marginals = self._why_no_marginals()
 
     def _elimination(self, most_entries: int) -> EliminationRecord:
         if self.polytope == "local":
@@ -116,7 +116,7 @@ class PairwiseGraphs(Structure):
             return elimination_record(self.graphs, self.n_states, most_entries, widest)
         raise ValueError(f'polytope is "marginal" or "local"; got {self.polytope!r}.')
 
-    def _too_wide(self) -> str:
+    def _why_no_marginals(self) -> str:
         """Why there are no marginals."""
         g = int(np.flatnonzero(self.elimination.exact == 0)[0])
         n_nodes, edges = self.graphs[g]
