@@ -148,6 +148,27 @@ def test_classes_have_equal_shares_in_all_folds():
     assert any((a.held_out != b.held_out).any() for a, b in zip(parts, other))
 
 
+def test_a_class_of_one_example_is_told_before_training(refused, tmp_path):
+    path = tmp_path / "rare.csv"
+    path.write_text("a,y\n" + "".join(f"{k},{'rare' if k == 3 else 'usual'}\n" for k in range(12)))
+    said = refused("tune", "classify", path, "--out", tmp_path / "m.st")
+    assert 'only the class "usual" is left to train on' in said
+    assert "lambda" not in said
+
+
+def test_groups_of_columns_follow_what_each_fold_makes_of_them(run, tmp_path):
+    """One row has no size: without it there is no column that says where sizes are missing."""
+    path = tmp_path / "prices.csv"
+    sizes = ["" if k == 5 else f"{k % 7}.5" for k in range(40)]
+    path.write_text("city,size,price\n" + "".join(f"c{k % 3},{s},{k % 7}\n" for k, s in enumerate(sizes)))
+    shown = run(
+        *("tune", "regress", path, "--out", tmp_path / "m.st", "--penalty", "group", "--groups", "a,b"),
+        *("--regularization", "0.1,0.01", "--json"),
+    ).stdout
+    assert [len(one["scores"]) for one in json.loads(shown)["results"]] == [5, 5]
+    assert load(tmp_path / "m.st").groups == ["b", "b", "a", "a", "a"]
+
+
 # ---- the choice -------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from structlearn.cli.task import Inputs, Task, Training
 from structlearn.core.contract import Array
+from structlearn.core.wording import quoted
 from structlearn.data import open_text
 from structlearn.data.text import is_blank
 from structlearn.estimators.persistence import Bundle
@@ -131,4 +132,18 @@ def folds(examples: FoldedExamples, n_folds: int, seed: int, *, of_classes: bool
         split = KFold(n_folds, shuffle=True, random_state=seed).split(np.arange(n))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # classes with fewer members than folds
-        return [Fold(*one) for one in split]
+        found = [Fold(*one) for one in split]
+    if of_classes:
+        _check_classes(y, found)
+    return found
+
+
+def _check_classes(y: Array, found: Sequence[Fold]) -> None:
+    """ValueError, before any training, for a fold that holds all examples of all classes but one."""
+    for k, fold in enumerate(found, 1):
+        left = np.unique(y[fold.training])
+        if len(left) == 1:
+            raise ValueError(
+                f"Without fold {k} only the class {quoted(left[0])} is left to train on: each of two classes "
+                "must have at least two examples."
+            )

@@ -15,6 +15,7 @@ from structlearn.cli.task import Inputs, Task, Training
 from structlearn.cli.train_options import ProblemOptions
 from structlearn.cli.training import adapt, bundle_of
 from structlearn.estimators.persistence import Bundle
+from structlearn.estimators.scikit import cloned
 from structlearn.reports.runs import Trainable
 
 #: Figures of which less is better.
@@ -85,9 +86,9 @@ class TunedSetting:
         """Each lambda and what its model scores on the examples that were held out."""
         from structlearn.estimators.path import models_along
 
-        estimator: Any = adapt(self.estimator, training, self.problem)
+        estimator: Any = adapt(cloned(self.estimator), self.task, training, self.problem)
         held_out: Inputs | None = None
-        for model in models_along(estimator, training.X, training.y, self._values(training)):
+        for model in models_along(estimator, training.X, training.y, self._values(estimator, training)):
             if model.certificate_.interrupted:
                 raise KeyboardInterrupt("Interrupted: nothing was written.")
             self.n_early += not model.certificate_.converged
@@ -95,13 +96,13 @@ class TunedSetting:
             held_out = held_out or judged(bundle)
             yield model.regularization, metric.of(self.task, model, held_out, bundle)
 
-    def _values(self, training: Training) -> Sequence[float]:
+    def _values(self, estimator: Any, training: Training) -> Sequence[float]:
         """The values given, or those of the first fold."""
         from structlearn.estimators.path_values import regularization_values
 
         if self.tried:
             return [one.regularization for one in self.tried]
-        return self.values or regularization_values(self.estimator, training.X, training.y)  # type: ignore[type-var]
+        return self.values or regularization_values(estimator, training.X, training.y)
 
 
 def search(

@@ -90,9 +90,8 @@ def train(
     with _clients(run.cluster, estimator, task) as client:
         data = input_file(data, known.format)
         training = chosen.training(data, known.target)
-        chosen.check_training(estimator, training)
+        adapt(estimator, chosen, training, problem)
         say(f"Read {training.summary} from {data}.")
-        adapt(estimator, training, problem)
         _fit(estimator, training, client)
     save_trained(bundle_of(estimator, task, chosen.trimmed(estimator, training)), out_file)
     say(f"Wrote the model to {out}.")
@@ -130,8 +129,9 @@ def _is_default(value: object) -> bool:
     return value is None or value is False or value == []
 
 
-def adapt(estimator: Trainable, training: Training, problem: ProblemOptions) -> Trainable:
-    """With parameters that follow from the data, where no option sets them."""
+def adapt(estimator: Trainable, task: Task, training: Training, problem: ProblemOptions) -> Trainable:
+    """Checked with its data, and with parameters that follow from these, where no option sets them."""
+    task.check_training(estimator, training)
     found = training.parameters.items()
     return estimator.set_params(**{name: value for name, value in found if name not in problem.chosen()})
 

@@ -80,8 +80,9 @@ def tune(
     and judged by the examples that were held out. The strongest lambda follows from the data; weaker ones
     are tried until the first fold is no longer better for it. --regularization X,X,... gives the values
     instead, and other options take several values as well, such as --loss hinge,softmax: all combinations
-    are tried. Folds have equal shares of each class; sentences of a document stay together, and whatever
-    is learned from text is learned without the sentences that are held out.
+    are tried. Folds have equal shares of each class; sentences of a document stay together, if there are
+    as many documents as folds, and whatever is learned from text is learned without the sentences that are
+    held out.
 
     Prints a table: the mean over the folds, its standard error, and a star at the values that are chosen;
     then the certificate of the model, which is the one that train gives with these values.
@@ -152,6 +153,7 @@ def _search(
 
     from structlearn.cli.folds import folds
     from structlearn.cli.search import search
+    from structlearn.estimators.scikit import cloned
 
     with TemporaryDirectory() as folder:
         for known, alike in groupby(settings, key=lambda one: one.task):
@@ -159,7 +161,7 @@ def _search(
             examples = known.examples(source, Path(folder))
             say(f"Read {examples.whole.summary} from {source.path}.")
             for one in group:
-                known.check_training(one.estimator, examples.whole)
+                known.check_training(cloned(one.estimator), examples.whole)
             of_classes = getattr(examples.whole.y, "ndim", 0) == 1 and is_classifier(group[0].estimator)
             parts = folds(examples, wanted.folds, seed, of_classes=of_classes)
             search(group, examples, parts, metric, say)
@@ -180,7 +182,7 @@ def _train(setting: TunedSetting, regularization: float, source: TrainingFile, o
     """The model of all data."""
     task = setting.task
     training = task.training(*source)
-    estimator = adapt(setting.estimator, training, setting.problem)
+    estimator = adapt(setting.estimator, task, training, setting.problem)
     estimator.set_params(regularization=regularization)
     with fitting():
         estimator.fit(training.X, training.y)
