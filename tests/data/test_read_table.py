@@ -54,6 +54,15 @@ def test_cells_with_line_ends(write):
     assert table.X[:, 0].tolist() == ["two\nlines", "plain"]
 
 
+def test_blanks_around_cells_and_lines_of_blanks(write):
+    table = read_table(write('a, "b",t \n 1 ,x , u\n  \n NA ,x,v\n2, y,u\n\t\n'))
+    np.testing.assert_array_equal(table.X[:, 0].astype(float), [1, np.nan, 2])
+    assert table.X[:, 1].tolist() == ["x", "x", "y"]
+    assert (table.feature_names, table.y.tolist()) == (["a", "b"], ["u", "v", "u"])
+    table = read_table_features(write('a\n1\n""\n'), ["a"])  # as pandas writes what is missing
+    np.testing.assert_array_equal(table.X[:, 0], [1, np.nan])
+
+
 def test_named_text_and_ignored_columns(write):
     path = write(rows("zip,a,when,t", "01234,1,2020-01-01,x", "98765,2,2020-01-02,y"))
     table = read_table(path, text="zip", ignore=["when"])
@@ -217,6 +226,18 @@ def test_many_different_numbers_are_not_kept_as_text(write, monkeypatch):
         read_table(path)
     words = [f"w{k % 700}" for k in range(9000)]
     assert read_table(write(many(words))).X[:, 0].tolist() == words
+
+
+@pytest.mark.parametrize("far", [5, 8000])
+def test_a_point_beside_decimal_commas_however_far(write, monkeypatch, far):
+    monkeypatch.setattr(table_columns, "MANY_LEVELS", 10)
+    cells = [f"{k},5" for k in range(9000)]
+    cells[far] = "1.234"
+    with pytest.raises(DataError, match=rf'line {far + 2}: column "c" has numbers with a decimal comma and'):
+        read_table(write("c;t\n" + "".join(f"{cell};x\n" for cell in cells)))
+    cells[:8000] = ["1"] * 8000  # first points, then commas
+    with pytest.raises(DataError, match=r'line 2: column "c" has numbers with a decimal comma and'):
+        read_table(write("c;t\n1.234;x\n" + "".join(f"{cell};x\n" for cell in cells)))
 
 
 @settings(deadline=None)

@@ -1,14 +1,15 @@
-"""Rows of cells below a header, from CSV and from Parquet."""
+"""Columns of cells below a header, from CSV and from Parquet."""
 
 from __future__ import annotations
 
 import csv
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from math import isfinite
+from typing import NamedTuple
 
 from structlearn.core.wording import listed, quoted
 from structlearn.data.scalars import number_problem, parse_number
@@ -17,6 +18,7 @@ from structlearn.storage.errors import DataError, StrPath
 
 #: The place of a row in its file, and its cells.
 Rows = Iterator[tuple[int, list[str]]]
+_ROWS_AT_ONCE = 1024
 #: What may stand between two cells.
 DELIMITERS = (",", "\t", ";")
 #: Cells that say that a value is not known.
@@ -26,13 +28,20 @@ _WITH_COMMA = re.compile(r"[+-]?(?:[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+),[0-9]+(?:[e
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
+class Block(NamedTuple):
+    """Some rows: their places in the file, and their cells, column by column, perhaps with blanks around."""
+
+    places: Sequence[int]
+    columns: Sequence[Sequence[str]]
+
+
 @dataclass(frozen=True, eq=False)
 class CellTable:
     """A table as it is in its file.
 
     path : the file
     header : names of the columns, all different
-    rows : places and cells, each row as long as the header
+    blocks : the rows, some at a time, each as long as the header
     decimal_comma : whether numbers may be spelled 3,14
     text : columns that are text by their type
     noun : what a place is
@@ -40,7 +49,7 @@ class CellTable:
 
     path: StrPath
     header: list[str]
-    rows: Rows
+    blocks: Iterable[Block]
     decimal_comma: bool = False
     text: frozenset[str] = frozenset()
     noun: str = "line"
@@ -83,12 +92,14 @@ def open_cells(path: StrPath) -> CellTable:
 
 def checked_header(path: StrPath, header: list[str]) -> list[str]:
     """DataError for names that are missing or repeated."""
+    known: set[str] = set()
     for place, name in enumerate(header):
         if not name:
             advice = "name it, or delete it (pandas writes row numbers so: use to_csv(index=False))"
             raise DataError.at(path, 1, f"column {place + 1} has no name; {advice}.")
-        if name in header[:place]:
+        if name in known:
             raise DataError.at(path, 1, f"two columns are named {quoted(name)}; rename one of them.")
+        known.add(name)
     return header
 
 
@@ -105,8 +116,8 @@ def _open_csv(path: StrPath) -> CellTable:
     delimiter = _delimiter(first)
     rows = _split(path, chain([first], (line for _, line in lines)), delimiter)
     _, header = next(rows)
-    checked = checked_header(path, header)
-    return CellTable(path, checked, _as_long(path, rows, len(checked)), delimiter == ";")
+    checked = checked_header(path, [name.strip() for name in header])
+    return CellTable(path, checked, _blocks(_as_long(path, rows, len(checked))), delimiter == ";")
 
 
 def _delimiter(header: str) -> str:
@@ -124,14 +135,22 @@ def _split(path: StrPath, lines: Iterator[str], delimiter: str) -> Rows:
     try:
         for cells in reader:
             if cells:
-                yield start, [cell.strip() for cell in cells]
+                yield start, cells
             start = reader.line_num + 1
     except csv.Error as error:
         raise DataError.at(path, start, f"the row cannot be split into cells ({error}).") from error
 
 
 def _as_long(path: StrPath, rows: Rows, length: int) -> Rows:
+    """The rows that are no lines of blanks; DataError for one that is not as long as the header."""
     for line, cells in rows:
-        if len(cells) != length:
+        if len(cells) == length:
+            yield line, cells
+        elif len(cells) > 1 or cells[0].strip():
             raise DataError.at(path, line, f"{len(cells)} cells, but the header has {length} columns.")
-        yield line, cells
+
+
+def _blocks(rows: Rows) -> Iterator[Block]:
+    while some := list(islice(rows, _ROWS_AT_ONCE)):
+        places, cells = zip(*some)
+        yield Block(places, list(zip(*cells)))

@@ -1,12 +1,13 @@
-"""Parquet files as rows of cells, where pyarrow is installed."""
+"""Parquet files as columns of cells, where pyarrow is installed."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from structlearn.core.wording import quoted
-from structlearn.data.cells import CellTable, Rows, checked_header
+from structlearn.data.cells import Block, CellTable, checked_header
 from structlearn.data.text import check_there
 from structlearn.storage.errors import DataError, StrPath
 
@@ -33,7 +34,7 @@ def open_parquet(path: StrPath) -> CellTable:
     if not header:
         raise DataError(f"{os.fspath(path)} has no columns.")
     text = frozenset(name for name in header if _is_text(path, name, file.schema_arrow.field(name).type))
-    return CellTable(path, header, _rows(path, file), text=text, noun="row")
+    return CellTable(path, header, _blocks(path, file), text=text, noun="row")
 
 
 def _is_text(path: StrPath, name: str, kind: Any) -> bool:
@@ -46,17 +47,20 @@ def _is_text(path: StrPath, name: str, kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def _rows(path: StrPath, file: ParquetFile) -> Rows:
+def _blocks(path: StrPath, file: ParquetFile) -> Iterator[Block]:
     from pyarrow import ArrowException
 
-    row = 0
+    row = 1
     try:
         for batch in file.iter_batches():
-            columns = [column.to_pylist() for column in batch.columns]
-            for cells in zip(*columns):
-                row += 1
-                yield row, ["" if cell is None else str(cell).strip() for cell in cells]
+            columns = [_spelled(column.to_pylist()) for column in batch.columns]
+            yield Block(range(row, row + batch.num_rows), columns)
+            row += batch.num_rows
     except (ArrowException, OSError) as error:
         raise DataError(
-            f"{os.fspath(path)}, row {row + 1}: the file cannot be read further ({error})."
+            f"{os.fspath(path)}, row {row}: the file cannot be read further ({error})."
         ) from error
+
+
+def _spelled(values: list[Any]) -> list[str]:
+    return ["" if one is None else str(one) for one in values]

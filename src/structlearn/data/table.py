@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -20,7 +19,6 @@ from structlearn.storage.errors import DataError, StrPath
 
 #: What one target is: numbers or labels, as its cells are; numbers; or names of classes, as they are spelled.
 TargetKind: TypeAlias = Literal["any", "numbers", "classes"]
-_ROWS_AT_ONCE = 1024
 _SWITCHES = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 
 
@@ -87,8 +85,7 @@ def read_csv(path: StrPath, *, target: str | None = None, require_target: bool =
     missing = [name for name in targets if name not in cells.header]
     if missing and require_target:
         raise cells.missing("target column", missing[:1])
-    features = [name for name in cells.header if name not in targets]
-    return _numbers(cells, features, [] if missing else targets)
+    return _numbers(cells, _without(cells.header, targets), [] if missing else targets)
 
 
 def read_csv_features(
@@ -110,7 +107,7 @@ def read_csv_features(
     Table
     """
     cells = open_cells(path)
-    _check_there(cells, feature_names)
+    _check_there(cells, "feature column", feature_names)
     return _numbers(cells, list(feature_names), _if_all_there(cells, target_names))
 
 
@@ -151,13 +148,11 @@ def read_table(
     text, ignore = _named(cells.header, text), _named(cells.header, ignore)
     targets = _targets(cells.header, target)
     for role, names in (("target column", targets), ("column", text), ("column", ignore)):
-        lost = [name for name in names if name not in cells.header]
-        if lost:
-            raise cells.missing(role, lost)
+        _check_there(cells, role, names)
     both = [name for name in (*text, *ignore) if name in targets]
     if both:
         raise DataError(f"The column {quoted(both[0])} is the target; it cannot be a feature or left out.")
-    features = [name for name in cells.header if name not in targets and name not in ignore]
+    features = _without(cells.header, [*targets, *ignore])
     forced = cells.text.union(text)
     kinds: dict[str, Kind] = {name: "text" for name in features if name in forced}
     columns, answers, places = _read(cells, features, targets, kinds)
@@ -168,7 +163,7 @@ def read_table(
         why = f" ({' '.join(remarks)})" if remarks else ""
         raise DataError(f"{os.fspath(path)} has no column to learn from{why}.")
     found = _table(cells, kept, y, targets)
-    left_out = [name for name in cells.header if name not in targets and name not in found.feature_names]
+    left_out = _without(found.others, targets)
     return replace(found, left_out=left_out, min_frequency=least, remarks=tuple(remarks))
 
 
@@ -198,9 +193,9 @@ def read_table_features(
     Table
     """
     cells = open_cells(path)
-    _check_there(cells, feature_names)
+    _check_there(cells, "feature column", feature_names)
     targets = _if_all_there(cells, target_names)
-    kinds: dict[str, Kind] = {name: "text" if name in set(text_names) else "number" for name in feature_names}
+    kinds: dict[str, Kind] = {**dict.fromkeys(feature_names, "number"), **dict.fromkeys(text_names, "text")}
     columns, answers, places = _read(cells, list(feature_names), targets, kinds)
     return _table(cells, columns, _answers(cells, places, targets, answers, target_kind), targets)
 
@@ -221,10 +216,15 @@ def _named(header: list[str], names: str | Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _check_there(cells: CellTable, names: Sequence[str]) -> None:
-    missing = [name for name in names if name not in cells.header]
+def _without(names: Iterable[str], others: Iterable[str]) -> list[str]:
+    gone = set(others)
+    return [name for name in names if name not in gone]
+
+
+def _check_there(cells: CellTable, role: str, names: Sequence[str]) -> None:
+    missing = _without(names, cells.header)
     if missing:
-        raise cells.missing("feature column", missing)
+        raise cells.missing(role, missing)
 
 
 def _if_all_there(cells: CellTable, names: Sequence[str]) -> list[str]:
@@ -233,26 +233,23 @@ def _if_all_there(cells: CellTable, names: Sequence[str]) -> list[str]:
 
 def _read(
     cells: CellTable, features: list[str], targets: list[str], kinds: dict[str, Kind]
-) -> tuple[list[TableColumn], list[tuple[str, ...]], list[int]]:
+) -> tuple[list[TableColumn], list[list[str]], list[int]]:
     """The features' columns, the targets' cells column by column, and the rows' places."""
     if not features:
         raise cells.wrong(1, "no feature columns (cells are separated by commas, tabs or semicolons).")
-    where = [cells.header.index(name) for name in features]
-    readers = [ColumnReader(name, cells, kinds.get(name)) for name in features]
-    answers: list[list[str]] = [[] for _ in targets]
-    at = [cells.header.index(name) for name in targets]
+    at = {name: j for j, name in enumerate(cells.header)}
     places: list[int] = []
-    while block := list(islice(cells.rows, _ROWS_AT_ONCE)):
-        own = [place for place, _ in block]
-        columns = list(zip(*(row for _, row in block)))
-        for reader, j in zip(readers, where):
-            reader.extend(columns[j], own)
-        for found, j in zip(answers, at):
-            found.extend(columns[j])
+    readers = [ColumnReader(name, cells, kinds.get(name), places) for name in features]
+    answers: list[list[str]] = [[] for _ in targets]
+    for own, columns in cells.blocks:
         places += own
+        for reader in readers:
+            reader.extend(columns[at[reader.name]])
+        for name, found in zip(targets, answers):
+            found.extend(map(str.strip, columns[at[name]]))
     if not places:
         raise DataError(f"{os.fspath(cells.path)} has a header but no rows.")
-    return [one.finished(places) for one in readers], list(map(tuple, answers)), places
+    return [one.finished() for one in readers], answers, places
 
 
 def _numbers(cells: CellTable, features: list[str], targets: list[str]) -> Table:
@@ -269,14 +266,14 @@ def _table(cells: CellTable, columns: list[TableColumn], y: np.ndarray | None, t
         X = np.empty((len(columns[0].values), len(columns)), dtype=object)
         for j, one in enumerate(columns):
             X[:, j] = one.values
-    return Table(X, y, names, targets, text, [name for name in cells.header if name not in names])
+    return Table(X, y, names, targets, text, _without(cells.header, names))
 
 
 # ---- targets ---------------------------------------------------------------------------------------
 
 
 def _answers(
-    cells: CellTable, places: list[int], targets: list[str], answers: list[tuple[str, ...]], kind: TargetKind
+    cells: CellTable, places: list[int], targets: list[str], answers: list[list[str]], kind: TargetKind
 ) -> np.ndarray | None:
     if not targets:
         return None
@@ -296,11 +293,12 @@ def _answers(
 
 
 def _target_numbers(cells: CellTable, places: list[int], name: str, column: Sequence[str]) -> np.ndarray:
-    for place, cell in zip(places, column):
-        problem = cells.problem(cell)
-        if problem is not None:
-            raise cells.wrong(place, f"the target column {quoted(name)} {problem}.")
-    return np.array([cells.number(cell) for cell in column])
+    try:
+        return np.array([cells.number(cell) for cell in column])
+    except ValueError:
+        wrong = next(k for k, cell in enumerate(column) if cells.problem(cell))
+        message = f"the target column {quoted(name)} {cells.problem(column[wrong])}."
+        raise cells.wrong(places[wrong], message) from None
 
 
 def _switches(cells: CellTable, places: list[int], name: str, column: Sequence[str]) -> np.ndarray:

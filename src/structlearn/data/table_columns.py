@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from itertools import compress
 from math import nan
 from typing import Literal, NamedTuple, TypeAlias
@@ -35,6 +36,11 @@ DATE = re.compile(rf"{_DATE}(?:[T ]{_TIME}{_ZONE})?|{_TIME}{_ZONE}", re.IGNORECA
 ADORNED = re.compile(
     r"[+-]?[$€£¥]? ?[+-]?(?:\d{1,3}(?:[,.' ]\d{3})+|\d+)(?:[.,]\d+)? ?(?:%|[$€£¥]|EUR|USD|GBP)?", re.ASCII
 )
+#: Text that is none: what it is, and what to do.
+_NO_TEXT = {
+    DATE: ("dates or times", "write numbers (a year, days since one day) or words (a month)"),
+    ADORNED: ("numbers with signs around them", "write plain numbers (1234.5)"),
+}
 
 
 class TableColumn(NamedTuple):
@@ -57,21 +63,22 @@ class ColumnReader:
     """Collects the cells of a column, as levels, or as numbers where these are too many.
 
     kind : what the column must be; None where its cells are to tell
+    places : those of all rows so far; whoever reads the table adds to them
     """
 
-    def __init__(self, name: str, table: CellTable, kind: Kind | None) -> None:
-        self.name, self.table, self.kind = name, table, kind
+    def __init__(self, name: str, table: CellTable, kind: Kind | None, places: Sequence[int]) -> None:
+        self.name, self.table, self.kind, self._places = name, table, kind, places
         self._levels: dict[str, int] = {}
         self._codes = array("q")
         self._numbers: array[float] | None = None
         self._try_from = MANY_LEVELS
         self._missing = frozenset() if kind == "strict" else MISSING
+        self._has_comma, self._with_point = False, 0
 
-    def extend(self, cells: Sequence[str], places: Sequence[int]) -> None:
-        """Take some more cells, and their rows' places."""
+    def extend(self, cells: Sequence[str]) -> None:
+        """Take the cells of the last rows."""
         if self._numbers is not None:
-            self._check_signs(cells, places)
-            self._numbers.extend(self._parsed(cells, places))
+            self._numbers.frombytes(self._parsed(cells, self._places[-len(cells) :]).tobytes())
             return
         levels = self._levels
         self._codes.extend([levels.setdefault(cell, len(levels)) for cell in cells])
@@ -80,43 +87,69 @@ class ColumnReader:
 
     def _try_numbers(self) -> None:
         """Keep numbers in place of levels, if all are."""
+        levels = list(self._levels)
         try:
-            values = np.array(
-                self._parsed_quickly(list(self._levels)) or list(map(self._number, self._levels))
-            )
+            values = self._floats(levels)
         except ValueError:
-            self._try_from = 10 * len(self._levels)
+            self._try_from = 10 * len(levels)
             return
-        self._numbers = array("d", values[np.frombuffer(self._codes, dtype=np.int64)].tobytes())
+        codes = np.frombuffer(self._codes, dtype=np.int64)
+        self._check_signs(levels, self._first_places(codes))
+        self._numbers = array("d", values[codes].tobytes())
         self._levels, self._codes = {}, array("q")
 
-    def _parsed(self, cells: Sequence[str], places: Sequence[int]) -> list[float]:
-        quickly = self._parsed_quickly(cells)
-        if quickly is not None:
-            return quickly
+    def finished(self) -> TableColumn:
+        """The column."""
+        if self._numbers is not None:
+            return TableColumn(self.name, np.frombuffer(self._numbers))
+        codes, levels = np.frombuffer(self._codes, dtype=np.int64), [cell.strip() for cell in self._levels]
+        places = self._first_places(codes)
+        if self.kind == "text" or (self.kind is None and self._is_text(codes, levels, places)):
+            values = np.array([None if cell in MISSING else cell for cell in levels], dtype=object)
+        else:
+            values = self._parsed(levels, places)
+        return TableColumn(self.name, values[codes])
+
+    def _first_places(self, codes: np.ndarray) -> list[int]:
+        """Where each level is seen first."""
+        _, rows = np.unique(codes, return_index=True)
+        return [self._places[row] for row in rows.tolist()]
+
+    # ---- numbers -----------------------------------------------------------------------------------
+
+    def _parsed(self, cells: Sequence[str], places: Sequence[int]) -> np.ndarray:
+        """The numbers in cells, NaN where missing; DataError for what is neither."""
         try:
-            return [self._number(cell) for cell in cells]
+            found = self._floats(cells)
         except ValueError:
             wrong = next(k for k, cell in enumerate(cells) if self._problem(cell))
             raise self._no_number(places[wrong], cells[wrong]) from None
+        self._check_signs(cells, places)
+        return found
 
-    def _parsed_quickly(self, cells: Sequence[str]) -> list[float] | None:
-        """The numbers, where all are spelled as Python spells them; None where each must be looked at."""
+    def _floats(self, cells: Sequence[str]) -> np.ndarray:
+        """The numbers in cells, NaN where missing; ValueError for what is neither."""
         whole = "".join(cells)
-        if self.table.decimal_comma or "_" in whole or not whole.isascii():
-            return None
-        missing = self._missing
+        if whole.isascii() and "_" not in whole:  # all else that float takes is a number
+            with suppress(ValueError):
+                found = np.array(self._as_python_spells(cells))
+                odd = np.flatnonzero(~np.isfinite(found)).tolist()
+                if all(cells[k].strip() in self._missing for k in odd):
+                    return found
+        return np.array([self._number(cell) for cell in cells])
+
+    def _as_python_spells(self, cells: Sequence[str]) -> list[float]:
         try:
-            found = [nan if cell in missing else float(cell) for cell in cells]
+            return list(map(float, cells))
         except ValueError:
-            return None
-        odd = np.flatnonzero(~np.isfinite(found)).tolist()
-        return found if all(cells[k] in missing for k in odd) else None
+            return [nan if cell in self._missing else float(cell) for cell in cells]
 
     def _number(self, cell: str) -> float:
+        cell = cell.strip()
         return nan if cell in self._missing else self.table.number(cell)
 
     def _problem(self, cell: str) -> str | None:
+        cell = cell.strip()
         return None if cell in self._missing else self.table.problem(cell)
 
     def _no_number(self, place: int, cell: str) -> DataError:
@@ -127,36 +160,21 @@ class ColumnReader:
         return self.table.wrong(place, f"column {quoted(self.name)} {self._problem(cell)}{advice}.")
 
     def _check_signs(self, cells: Sequence[str], places: Sequence[int]) -> None:
-        """DataError for a decimal point beside decimal commas: 1.234 may be either number."""
+        """DataError for a decimal point beside decimal commas, here or before: 1.234 may be either number."""
         if not self.table.decimal_comma:
             return
-        points = [place for cell, place in zip(cells, places) if "." in cell and "," not in cell]
-        if points and any("," in cell for cell in cells):
+        points = (place for cell, place in zip(cells, places) if "." in cell and "," not in cell)
+        self._with_point = self._with_point or next(points, 0)
+        self._has_comma = self._has_comma or any("," in cell for cell in cells)
+        if self._with_point and self._has_comma:
             message = (
                 f"column {quoted(self.name)} has numbers with a decimal comma and with a point; use one."
             )
-            raise self.table.wrong(points[0], message)
+            raise self.table.wrong(self._with_point, message)
 
-    def finished(self, places: Sequence[int]) -> TableColumn:
-        """The column, of rows at these places."""
-        if self._numbers is not None:
-            return TableColumn(self.name, np.frombuffer(self._numbers))
-        codes, levels = np.array(self._codes, dtype=np.int64), list(self._levels)
-        first = dict(zip(levels, self._first_places(codes, places)))
-        if self.kind == "text" or (self.kind is None and self._is_text(codes, levels, first)):
-            values = np.array([None if cell in MISSING else cell for cell in levels], dtype=object)
-        else:
-            rows = [first[cell] for cell in levels]
-            self._check_signs(levels, rows)
-            values = np.array(self._parsed(levels, rows), dtype=np.float64)
-        return TableColumn(self.name, values[codes])
+    # ---- text --------------------------------------------------------------------------------------
 
-    @staticmethod
-    def _first_places(codes: np.ndarray, places: Sequence[int]) -> list[int]:
-        _, rows = np.unique(codes, return_index=True)
-        return [places[row] for row in rows.tolist()]
-
-    def _is_text(self, codes: np.ndarray, levels: list[str], first: dict[str, int]) -> bool:
+    def _is_text(self, codes: np.ndarray, levels: list[str], places: list[int]) -> bool:
         """Whether a column is text; DataError for what is neither text nor numbers."""
         problems = [self._problem(cell) for cell in levels]
         odd = [k for k, problem in enumerate(problems) if problem]
@@ -168,29 +186,16 @@ class ColumnReader:
         infinite = [k for k in odd if "not finite" in str(problems[k])]
         if infinite or counts[known].sum() - n_text >= NUMBERS_TO_ONE * n_text:
             wrong = (infinite or odd)[0]
-            raise self._no_number(first[levels[wrong]], levels[wrong])
-        self._check_text(list(compress(levels, known)), first)
+            raise self._no_number(places[wrong], levels[wrong])
+        self._check_text(list(compress(levels, known)), next(compress(places, known)))
         return True
 
-    def _check_text(self, levels: list[str], first: dict[str, int]) -> None:
+    def _check_text(self, levels: list[str], place: int) -> None:
         """DataError for text that is none: dates, and numbers with something around them."""
-        self._refuse(
-            DATE.fullmatch,
-            levels,
-            first,
-            "dates or times",
-            "write numbers (a year, days since one day) or words (a month)",
-        )
-        self._refuse(
-            ADORNED.fullmatch, levels, first, "numbers with signs around them", "write plain numbers (1234.5)"
-        )
-
-    def _refuse(
-        self, looks: Callable[[str], object], levels: list[str], first: dict[str, int], what: str, advice: str
-    ) -> None:
-        if all(map(looks, levels)):
-            raise self.table.wrong(
-                first[levels[0]],
-                f"column {quoted(self.name)} holds {what}, such as {quoted(levels[0])}: {advice}, leave the "
-                f"column out (ignore={self.name!r}), or take it as text (text={self.name!r}).",
-            )
+        for looks, (what, advice) in _NO_TEXT.items():
+            if all(map(looks.fullmatch, levels)):
+                raise self.table.wrong(
+                    place,
+                    f"column {quoted(self.name)} holds {what}, such as {quoted(levels[0])}: {advice}, leave "
+                    f"the column out (ignore={self.name!r}), or take it as text (text={self.name!r}).",
+                )
