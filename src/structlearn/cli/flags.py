@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from shlex import quote
 
 #: Parameters that the shell turns around: a flag for what is not the default.
 OPPOSITES = {
@@ -40,11 +41,12 @@ _PHRASES = {
 #: Options of solvers, which the shell does not have.
 _IN_PYTHON = re.compile(r"\bsolver_options=\{[^}]*\}")
 
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 #: Quotes and names of files are others' words; then come `name=value`, names with an underscore, and names of
 #: which a bound is told.
 _WORDS = re.compile(
-    r"""(?<![\w=])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
-    rf"""|(?<![\w./\\-])(?P<name>{"|".join(_NAMES)})=(?P<value>'[^']*'|"[^"]*"|[\w.+-]*\w)"""
+    rf"(?<![\w=])(?:{_QUOTED})"
+    rf"""|(?<![\w./\\-])(?P<name>{"|".join(_NAMES)})=(?P<value>{_QUOTED}|[\w.+-]*\w)"""
     rf"""|(?<![\w./\\-])(?P<bare>{"|".join(name for name in _NAMES if "_" in name)})(?![\w/=-]|\.\w)"""
     rf"""|(?<![\w./\\-])(?P<bound>{"|".join(_NAMES)})(?= must be | > 0)"""
 )
@@ -71,8 +73,9 @@ def _said(match: re.Match[str]) -> str:
         return flag(match["bare"] or match["bound"])
     if not match["name"]:
         return match[0]
-    name, value = match["name"], match["value"].strip("'\"")
+    name, value = match["name"], match["value"]
     if value not in ("True", "False", "None"):
-        return f"{flag(name)} {value}"
+        bare = value[1:-1] if value[0] in ("'", '"') else value
+        return f"{flag(name)} {quote(bare)}"
     given = (value == "True") != (name in OPPOSITES)
     return flag(name) if given else f"no {flag(name)}"
