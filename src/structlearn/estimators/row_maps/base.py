@@ -68,6 +68,17 @@ class RowMap(ABC):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
+class FeatureByFeature(RowMap):
+    """A map that makes one output of each feature."""
+
+    @property
+    def n_outputs(self) -> int:
+        return self.n_inputs
+
+    def origins(self) -> list[Origin]:
+        return [Origin(j) for j in range(self.n_inputs)]
+
+
 @dataclass(frozen=True)
 class RowMapEntry:
     """A map by the name of the class that learns it.

@@ -9,13 +9,13 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.estimators.row_maps.base import Origin, RowMap, as_numbers, check_vector, kept
+from structlearn.estimators.row_maps.base import FeatureByFeature, as_numbers, check_vector, kept
 from structlearn.estimators.scikit import Rows
 
 
 @kept("sklearn.preprocessing:StandardScaler", "(x - mean) / deviation, feature by feature")
 @dataclass(frozen=True, eq=False)
-class Standardised(RowMap):
+class Standardised(FeatureByFeature):
     """(x - mean) / scale; of sparse rows x / scale."""
 
     n_features: int
@@ -39,13 +39,6 @@ class Standardised(RowMap):
     def n_inputs(self) -> int:
         return self.n_features
 
-    @property
-    def n_outputs(self) -> int:
-        return self.n_features
-
-    def origins(self) -> list[Origin]:
-        return [Origin(j) for j in range(self.n_inputs)]
-
     def transform(self, X: Rows) -> Rows:
         if not isinstance(X, np.ndarray):
             if self.mean is not None:
@@ -60,7 +53,7 @@ class Standardised(RowMap):
 
 @kept("sklearn.preprocessing:MinMaxScaler", "each feature between two numbers, 0 and 1 unless given")
 @dataclass(frozen=True, eq=False)
-class Ranged(RowMap):
+class Ranged(FeatureByFeature):
     """x * scale + shift, clipped to [least, most] where asked for."""
 
     scale: Array
@@ -81,13 +74,6 @@ class Ranged(RowMap):
     @property
     def n_inputs(self) -> int:
         return self.scale.size
-
-    @property
-    def n_outputs(self) -> int:
-        return self.scale.size
-
-    def origins(self) -> list[Origin]:
-        return [Origin(j) for j in range(self.n_inputs)]
 
     def transform(self, X: Rows) -> Rows:
         if not isinstance(X, np.ndarray):

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.estimators.frames import is_missing
-from structlearn.estimators.row_maps.base import Origin, RowMap, as_numbers, kept, not_kept
+from structlearn.estimators.row_maps.base import FeatureByFeature, Origin, RowMap, as_numbers, kept, not_kept
 from structlearn.estimators.scikit import Rows
 
 #: A value of a column; None is a missing one.
@@ -197,7 +197,7 @@ class Imputed(RowMap):
 
 @kept("sklearn.preprocessing:FunctionTransformer", "columns as they are, where it has no function")
 @dataclass(frozen=True, eq=False)
-class Unchanged(RowMap):
+class Unchanged(FeatureByFeature):
     """x."""
 
     n_features: int
@@ -217,13 +217,6 @@ class Unchanged(RowMap):
     @property
     def n_inputs(self) -> int:
         return self.n_features
-
-    @property
-    def n_outputs(self) -> int:
-        return self.n_features
-
-    def origins(self) -> list[Origin]:
-        return [Origin(j) for j in range(self.n_features)]
 
     def transform(self, X: Rows) -> Rows:
         return as_numbers(X)
