@@ -222,6 +222,10 @@ class MultiLabel(FlatTask):
             return (",".join(names[np.asarray(row, dtype=bool)]) for row in predicted)
         return (",".join(map(str, one)) for one in predicted)
 
+    def answer(self, bundle: Bundle, predicted: Sequence[object] | Array) -> dict[str, object]:
+        names = self.label_names(bundle)
+        return {"labels": predicted if names is None else [one for one, on in zip(names, predicted) if on]}
+
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
         """Probability of each label by itself, a line an example."""
         table = bundle.notes["format"] == "csv"

@@ -42,6 +42,9 @@ class Match(Task):
         """The links of an example, row-column each, a line an example."""
         return (" ".join(f"{i}-{j}" for i, j in np.argwhere(table)) for table in predicted)
 
+    def answer(self, bundle: Bundle, predicted: Array) -> dict[str, object]:
+        return {"links": np.argwhere(predicted)}
+
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
         """Values of all pairs of nodes, row-column:value each, a line an example."""
         for table in bundle.estimator.predict_marginals(X):

@@ -91,6 +91,11 @@ class ParseTask(Task):
             notes = [[f"ArcConf={share:.4f}" for share in one] for one in shares]
         return inputs.source.filled(trees, notes)
 
+    def answer(self, bundle: Bundle, predicted: Array | Parse) -> dict[str, object]:
+        if isinstance(predicted, Parse):
+            return {"heads": predicted.heads, "labels": predicted.labels}
+        return {"heads": predicted}
+
     def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
         """Dependency trees."""
         from structlearn.apps.parsing.page import ParsedSentence, tree_page

@@ -106,7 +106,7 @@ def predict(
     data = input_file(data, format)
     inputs = task.inputs(data, bundle, labels=False)
     if as_json:
-        write_output(map(in_json, objects(bundle, inputs.X, marginals=marginals)), out_file)
+        write_output(map(in_json, objects(task, bundle, inputs.X, marginals=marginals)), out_file)
     elif form is None:
         task.write(bundle, inputs, out_file, marginals=marginals)
     else:

@@ -78,6 +78,9 @@ class Regress(FlatTask):
         """One number a line."""
         return (format(value, ".10g") for value in predicted.tolist())
 
+    def answer(self, bundle: Bundle, predicted: float) -> dict[str, object]:
+        return {"number": predicted}
+
     def check_marginals(self, bundle: Bundle) -> None:
         """A regressor answers with numbers."""
         raise ValueError("A model of the task regress has no probabilities: its answers are numbers.")

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from structlearn.cli.label_table import LabelTable
 from structlearn.cli.outputs import check_output, write_pieces
 from structlearn.core.contract import Array
@@ -171,6 +173,10 @@ class Task(ABC):
     def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
         """Answers as lines of text."""
         raise NotImplementedError
+
+    def answer(self, bundle: Bundle, predicted: Any) -> dict[str, object]:
+        """The answer for one example as a JSON object."""
+        return {"label": predicted} if np.ndim(predicted) == 0 else {"labels": predicted}
 
     def check_marginals(self, bundle: Bundle) -> None:
         """ValueError if the model has no probabilities, before data is read."""
