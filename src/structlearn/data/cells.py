@@ -28,7 +28,7 @@ _WITH_COMMA = re.compile(r"[+-]?(?:[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+),[0-9]+(?:[e
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
-class Block(NamedTuple):
+class CellBlock(NamedTuple):
     """Some rows: their places in the file, and their cells, column by column, perhaps with blanks around."""
 
     places: Sequence[int]
@@ -49,7 +49,7 @@ class CellTable:
 
     path: StrPath
     header: list[str]
-    blocks: Iterable[Block]
+    blocks: Iterable[CellBlock]
     decimal_comma: bool = False
     text: frozenset[str] = frozenset()
     noun: str = "line"
@@ -150,7 +150,7 @@ def _as_long(path: StrPath, rows: Rows, length: int) -> Rows:
             raise DataError.at(path, line, f"{len(cells)} cells, but the header has {length} columns.")
 
 
-def _blocks(rows: Rows) -> Iterator[Block]:
+def _blocks(rows: Rows) -> Iterator[CellBlock]:
     while some := list(islice(rows, _ROWS_AT_ONCE)):
         places, cells = zip(*some)
-        yield Block(places, list(zip(*cells)))
+        yield CellBlock(places, list(zip(*cells)))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from structlearn.core.wording import quoted
-from structlearn.data.cells import Block, CellTable, checked_header
+from structlearn.data.cells import CellBlock, CellTable, checked_header
 from structlearn.data.text import check_there
 from structlearn.storage.errors import DataError, StrPath
 
@@ -47,14 +47,14 @@ def _is_text(path: StrPath, name: str, kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def _blocks(path: StrPath, file: ParquetFile) -> Iterator[Block]:
+def _blocks(path: StrPath, file: ParquetFile) -> Iterator[CellBlock]:
     from pyarrow import ArrowException
 
     row = 1
     try:
         for batch in file.iter_batches():
             columns = [_spelled(column.to_pylist()) for column in batch.columns]
-            yield Block(range(row, row + batch.num_rows), columns)
+            yield CellBlock(range(row, row + batch.num_rows), columns)
             row += batch.num_rows
     except (ArrowException, OSError) as error:
         raise DataError(
