@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from structlearn.cli.errors import say
-from structlearn.cli.options import option, switch
+from structlearn.cli.options import Resume, chosen_checkpoint, option
 
 if TYPE_CHECKING:
     from structlearn.apps.alignment.aligner import Aligner
-    from structlearn.solvers import Checkpoint
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,7 @@ class StatisticsRun:
     checkpoint: Annotated[
         Path | None, option("DIR", "Folder to keep the statistics in after each pass over the text.")
     ] = None
-    resume: Annotated[
-        bool, switch("--resume", "Go on from the checkpoint in DIR; from the beginning if there is none.")
-    ] = False
+    resume: Resume = False
     continue_: Annotated[
         Path | None,
         option("MODEL", "A model of earlier text, which counts as though it were read again.", "--continue"),
@@ -40,19 +37,10 @@ class StatisticsRun:
 
     def parameters(self) -> dict[str, Any]:
         """Those of the aligner, checked."""
-        checkpoint = self._checkpoint()
+        checkpoint = chosen_checkpoint(self.checkpoint, 0.0, resume=self.resume)
         if checkpoint is not None:
             checkpoint.check()
         return {"n_jobs": self.jobs, "memory": self.memory, "checkpoint": checkpoint}
-
-    def _checkpoint(self) -> Checkpoint | None:
-        if self.checkpoint is None:
-            if self.resume:
-                raise ValueError("--resume goes on from a checkpoint: say where it is with --checkpoint DIR.")
-            return None
-        from structlearn.solvers import Checkpoint
-
-        return Checkpoint(self.checkpoint, 0.0, self.resume)
 
     def files(self) -> list[Path]:
         return [] if self.continue_ is None else [self.continue_]

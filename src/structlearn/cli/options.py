@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.models import ArgumentInfo, OptionInfo
+
+if TYPE_CHECKING:
+    from structlearn.solvers import Checkpoint
 
 
 def argument(metavar: str, help: str) -> ArgumentInfo:
@@ -58,6 +61,9 @@ Cost = Annotated[
 ]
 NoIntercept = Annotated[bool, switch("--no-intercept", "Add no constant feature.")]
 Json = Annotated[bool, switch("--json", "Print JSON, for programs.")]
+Resume = Annotated[
+    bool, switch("--resume", "Go on from the checkpoint in DIR; from the beginning if there is none.")
+]
 Seed = Annotated[int, option("N", "Seed of all random choices.")]
 Jobs = Annotated[int, option("N", "Threads; -1 for all cores.")]
 Target = Annotated[
@@ -74,3 +80,15 @@ Edges = Annotated[
 Boundaries = Annotated[
     bool, switch("--boundaries", "tag, chunk, ner: weights for the first and last label of a sequence.")
 ]
+
+
+def chosen_checkpoint(folder: Path | None, seconds: float, *, resume: bool) -> Checkpoint | None:
+    """What --checkpoint and --resume stand for; ValueError for the second without the first."""
+    if folder is None:
+        if resume:
+            raise ValueError("--resume goes on from a checkpoint: say where it is with --checkpoint DIR.")
+        return None
+    from structlearn.estimators.choices import check_number
+    from structlearn.solvers import Checkpoint
+
+    return Checkpoint(folder, check_number("checkpoint-seconds", seconds), resume)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from structlearn.cli import options
 from structlearn.cli.options import option, switch
 from structlearn.cli.stdin import Format
 from structlearn.cli.table_options import TableOptions
-
-if TYPE_CHECKING:
-    from structlearn.solvers import Checkpoint
 
 
 @dataclass(frozen=True)
@@ -90,9 +87,7 @@ class RunOptions:
         Path | None, option("DIR", "Folder to write the state of training to, to go on from if it ends.")
     ] = None
     checkpoint_seconds: Annotated[float, option("N", "Seconds between two checkpoints.")] = 60.0
-    resume: Annotated[
-        bool, switch("--resume", "Go on from the checkpoint in DIR; from the beginning if there is none.")
-    ] = False
+    resume: options.Resume = False
     memory: Annotated[
         str | None,
         option(
@@ -108,18 +103,6 @@ class RunOptions:
             "processes here. For classify, tag and match, with seg, bcfw or sdca.  [default: here]",
         ),
     ] = None
-
-    def chosen_checkpoint(self) -> Checkpoint | None:
-        """Where training is written to, checked."""
-        if self.checkpoint is None:
-            if self.resume:
-                raise ValueError("--resume goes on from a checkpoint: say where it is with --checkpoint DIR.")
-            return None
-        from structlearn.estimators.choices import check_number
-        from structlearn.solvers import Checkpoint
-
-        seconds = check_number("checkpoint-seconds", self.checkpoint_seconds)
-        return Checkpoint(self.checkpoint, seconds, self.resume)
 
 
 @dataclass(frozen=True)

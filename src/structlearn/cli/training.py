@@ -74,7 +74,7 @@ def train(
     Ctrl-C ends training early; the best model so far is written. With --checkpoint nothing is lost if the
     machine stops: --resume gives the model that training without the interruption would have given.
     """
-    checkpoint = run.chosen_checkpoint()
+    checkpoint = options.chosen_checkpoint(run.checkpoint, run.checkpoint_seconds, resume=run.resume)
     chosen, estimator = described(
         task,
         problem,
