@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.wording import quoted
+
+#: The type of pandas' value for what is missing.
+_NA = "NAType"
 
 
 def is_frame(X: object) -> bool:
@@ -26,7 +30,7 @@ def is_table(X: object) -> bool:
 
 def is_missing(value: object) -> bool:
     """Whether a cell is empty: None, NaN or pandas' NA."""
-    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"
+    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ == _NA
 
 
 def column_names(X: Any) -> list[str]:
@@ -58,7 +62,7 @@ def column_arrays(X: Any) -> list[Array]:
         return [_pandas_column(X.iloc[:, j]) for j in range(X.shape[1])]
     if is_frame(X):
         return [_as_floats(np.array(one.to_list(), dtype=object), one.dtype.is_numeric()) for one in X]
-    return [_as_floats(column, all(_is_number(one) for one in column)) for column in np.asarray(X).T]
+    return [_as_floats(column, _are_numbers(column)) for column in np.asarray(X).T]
 
 
 def frame_array(X: Any) -> Array:
@@ -73,7 +77,7 @@ def frame_array(X: Any) -> Array:
 
 
 def _pandas_column(column: Any) -> Array:
-    is_number = column.dtype.kind in "iuf" or (column.dtype == object and all(map(_is_number, column)))
+    is_number = column.dtype.kind in "iuf" or (column.dtype == object and _are_numbers(column))
     if is_number:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     return column.to_numpy(dtype=object, na_value=None)
@@ -83,6 +87,13 @@ def _as_floats(column: Array, is_number: bool) -> Array:
     return column.astype(np.float64) if is_number else column.astype(object)
 
 
-def _is_number(value: object) -> bool:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return number or is_missing(value)
+def _are_numbers(values: Any) -> bool:
+    """Whether all are numbers, or missing."""
+    return all(
+        _is_number(kind) or kind is NoneType or kind.__name__ == _NA
+        for kind in set(map(type, values.tolist()))
+    )
+
+
+def _is_number(kind: type) -> bool:
+    return issubclass(kind, int | float | np.number) and kind is not bool
