@@ -27,7 +27,7 @@ def offered(run):
 def test_commands_and_tasks(offered):
     assert offered("t") == ["train", "tune", "tag"]
     assert {"align", "predict", "completion"} <= set(offered(""))
-    assert offered("train", "") == list(TASKS)
+    assert offered("train", "") == offered("train", "--verbose", "--seed", "3", "") == list(TASKS)
     assert offered("compare", "s") == ["scene", "scaling"]
     assert offered("align", "pr") == ["project"]
     assert "letters" in offered("data", "fetch", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
@@ -76,13 +77,14 @@ def _following(command: Any, before: Sequence[str], last: str) -> Iterable[str]:
     task = next((word for word in before if word in TASKS), None)
     if last.startswith("-"):
         return _options(command, task)
-    asked = next((one for one in command.params if before and before[-1] in one.opts), None)
-    if asked is not None and not getattr(asked, "is_flag", False):
+    valued = (one for one in command.params if not getattr(one, "is_flag", True))
+    asking = {flag: one for one in valued for flag in one.opts}
+    if before and before[-1] in asking:
         done, comma, _ = last.rpartition(",")
-        return (f"{done}{comma}{value}" for value in _values(command, asked.name, task))
+        return (f"{done}{comma}{value}" for value in _values(command, asking[before[-1]].name, task))
     first = next((one for one in command.params if one.param_type_name == "argument"), None)
-    positional = [word for word in before if not word.startswith("-")]
-    return _ARGUMENTS.get(first.name, lambda: ())() if first is not None and not positional else ()
+    given = any(not word.startswith("-") and flag not in asking for flag, word in pairwise(["", *before]))
+    return _ARGUMENTS.get(first.name, lambda: ())() if first is not None and not given else ()
 
 
 def _options(command: Any, task: str | None) -> Iterator[str]:
