@@ -195,6 +195,8 @@ def test_targets_that_are_numbers(write):
     assert read_table(write("a;t\n1;2,5\n2;3\n"), target_kind="numbers").y.tolist() == [2.5, 3]
     with pytest.raises(DataError, match='line 3: the target column "t" holds "x", which is not a number'):
         read_table(write("a,t\n1,2\n2,x\n"), target_kind="numbers")
+    with pytest.raises(DataError, match='line 3: the target column "t" has numbers with a decimal comma and'):
+        read_table(write("a;t\n1;2,5\n2;1.234\n"), target_kind="numbers")
     with pytest.raises(DataError, match=r'line 3: the target column "t" is empty \("NA"\)'):
         read_table(write("a,t\n1,2\n2,NA\n"), target_kind="numbers")
 

@@ -293,12 +293,9 @@ def _answers(
 
 
 def _target_numbers(cells: CellTable, places: list[int], name: str, column: Sequence[str]) -> np.ndarray:
-    try:
-        return np.array([cells.number(cell) for cell in column])
-    except ValueError:
-        wrong = next(k for k, cell in enumerate(column) if cells.problem(cell))
-        message = f"the target column {quoted(name)} {cells.problem(column[wrong])}."
-        raise cells.wrong(places[wrong], message) from None
+    reader = ColumnReader(name, cells, "strict", places, role="the target column")
+    reader.extend(column)
+    return reader.finished().values
 
 
 def _switches(cells: CellTable, places: list[int], name: str, column: Sequence[str]) -> np.ndarray:

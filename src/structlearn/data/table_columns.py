@@ -64,10 +64,14 @@ class ColumnReader:
 
     kind : what the column must be; None where its cells are to tell
     places : those of all rows so far; whoever reads the table adds to them
+    role : what errors call it
     """
 
-    def __init__(self, name: str, table: CellTable, kind: Kind | None, places: Sequence[int]) -> None:
+    def __init__(
+        self, name: str, table: CellTable, kind: Kind | None, places: Sequence[int], role: str = "column"
+    ) -> None:
         self.name, self.table, self.kind, self._places = name, table, kind, places
+        self._called = f"{role} {quoted(name)}"
         self._levels: dict[str, int] = {}
         self._codes = array("q")
         self._numbers: array[float] | None = None
@@ -157,7 +161,7 @@ class ColumnReader:
             None: f"; leave the cell empty if unknown, or take the column as text (text={self.name!r})",
             "number": "; leave the cell empty if unknown",
         }.get(self.kind, "")
-        return self.table.wrong(place, f"column {quoted(self.name)} {self._problem(cell)}{advice}.")
+        return self.table.wrong(place, f"{self._called} {self._problem(cell)}{advice}.")
 
     def _check_signs(self, cells: Sequence[str], places: Sequence[int]) -> None:
         """DataError for a decimal point beside decimal commas, here or before: 1.234 may be either number."""
@@ -167,9 +171,7 @@ class ColumnReader:
         self._with_point = self._with_point or next(points, 0)
         self._has_comma = self._has_comma or any("," in cell for cell in cells)
         if self._with_point and self._has_comma:
-            message = (
-                f"column {quoted(self.name)} has numbers with a decimal comma and with a point; use one."
-            )
+            message = f"{self._called} has numbers with a decimal comma and with a point; use one."
             raise self.table.wrong(self._with_point, message)
 
     # ---- text --------------------------------------------------------------------------------------
@@ -196,6 +198,6 @@ class ColumnReader:
             if all(map(looks.fullmatch, levels)):
                 raise self.table.wrong(
                     place,
-                    f"column {quoted(self.name)} holds {what}, such as {quoted(levels[0])}: {advice}, leave "
+                    f"{self._called} holds {what}, such as {quoted(levels[0])}: {advice}, leave "
                     f"the column out (ignore={self.name!r}), or take it as text (text={self.name!r}).",
                 )
