@@ -58,11 +58,7 @@ class ReadExamples:
 
 
 def _some(examples: Any, rows: Array) -> Any:
-    if hasattr(examples, "shape"):
-        from sklearn.utils import _safe_indexing
-
-        return _safe_indexing(examples, rows)
-    return [examples[i] for i in rows.tolist()]
+    return examples[rows] if hasattr(examples, "shape") else [examples[i] for i in rows.tolist()]
 
 
 class SentenceFile:

@@ -48,6 +48,5 @@ def lead(n: int, shown: int, noun: str, *, judged: bool) -> str:
     if n < 2:
         return f"{counted(n, noun)}."
     order = "the worst first" if judged else "in their order"
-    return (
-        f"{f'{shown:,} of ' if n > shown else ''}{n:,} {noun}s{' are shown' if n > shown else ''}, {order}."
-    )
+    what = f"{shown:,} of {n:,} {noun}s are shown" if n > shown else f"{n:,} {noun}s"
+    return f"{what}, {order}."
