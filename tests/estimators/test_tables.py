@@ -10,7 +10,13 @@ from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    StandardScaler,
+)
 
 from model_files import contents, rewrite
 from structlearn import (
@@ -110,6 +116,16 @@ def test_new_levels_and_new_gaps():
     assert "age is missing" not in names  # which no row of training was
     assert rows[:2, [k for k, name in enumerate(names) if name.startswith("city")]].sum() == 0
     np.testing.assert_array_equal(rows[:, names.index("street=(rare)")], 1)
+
+
+def test_a_column_that_is_empty_in_training(path):
+    """As in a fold of a table with few values of it: nothing is learned, and nothing is said."""
+    frame, y = people()
+    model = MulticlassClassifier(row_transformer=make_table_transformer(), random_state=0)
+    model.fit(frame.assign(age=np.nan), y).save(path)
+    np.testing.assert_array_equal(load(path).decision_function(frame), model.decision_function(frame))
+    names = own_names(model)(np.arange(model.coef_.shape[1]))
+    assert not model.coef_[:, names.index("age")].any()
 
 
 ENCODERS = {
@@ -212,6 +228,18 @@ def test_what_no_file_holds_predicts_all_the_same(path, transformer, said):
     with pytest.raises(ValueError, match=said):
         model.save(path)
     assert own_names(model)(np.array([0])) == ["mapped0"]
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN slice")
+def test_what_could_not_be_read_again_is_not_written(path):
+    frame, y = people()
+    imputer = SimpleImputer(keep_empty_features=True)
+    transformer = make_column_transformer((make_pipeline(MinMaxScaler(), imputer), ["income", "void"]))
+    model = MulticlassClassifier(row_transformer=transformer, max_passes=3, tol=10)
+    model.fit(frame.assign(void=np.nan), y)
+    with pytest.raises(ValueError, match="MinMaxScaler whose scale is not finite"):
+        model.save(path)
+    assert not path.exists()
 
 
 # ---- scikit-learn's manners -----------------------------------------------------------------------------

@@ -163,7 +163,8 @@ def fitted_to(rows: Rows, given: Transformer) -> Transformer:
         rows.flags.writeable = False
     transformer = cloned(given)
     try:
-        transformer.fit(rows)
+        with np.errstate(invalid="ignore"):  # means of empty columns; NaN in what it gives is found below
+            transformer.fit(rows)
     except (TypeError, ValueError) as error:
         error.add_note(f"(row_transformer={type(given).__name__} was fitted to rows of features, without y)")
         raise

@@ -46,7 +46,8 @@ def make_table_transformer(*, scale: bool = True, min_frequency: float | None = 
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    impute = SimpleImputer(strategy="median", add_indicator=True)
+    # A column that is empty in a fold is zeros there; else it would be dropped, with a warning at each call.
+    impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
     numbers = make_pipeline(StandardScaler(), impute) if scale else make_pipeline(impute)
     levels = OneHotEncoder(min_frequency=min_frequency, handle_unknown="infrequent_if_exist")
     return ColumnTransformer([("numbers", numbers, number_columns), ("text", levels, text_columns)])

@@ -16,7 +16,10 @@ from structlearn.estimators.scikit import Rows
 @kept("sklearn.preprocessing:StandardScaler", "(x - mean) / deviation, feature by feature")
 @dataclass(frozen=True, eq=False)
 class Standardised(FeatureByFeature):
-    """(x - mean) / scale; of sparse rows x / scale."""
+    """(x - mean) / scale; of sparse rows x / scale.
+
+    A scale of 0 is that of a column which training had no values of: there is none in new rows, either.
+    """
 
     n_features: int
     mean: Array | None
@@ -26,8 +29,8 @@ class Standardised(FeatureByFeature):
     def of(cls, fitted: Any) -> Standardised:
         return cls(
             fitted.n_features_in_,
-            fitted.mean_ if fitted.with_mean else None,
-            fitted.scale_ if fitted.with_std else None,
+            np.nan_to_num(fitted.mean_) if fitted.with_mean else None,
+            np.nan_to_num(fitted.scale_) if fitted.with_std else None,
         )
 
     def check(self) -> None:
@@ -48,7 +51,7 @@ class Standardised(FeatureByFeature):
             return (X @ sparse.diags_array(1 / self.scale)).tocsr().astype(X.dtype, copy=False)
         X = as_numbers(X)
         X = X if self.mean is None else X - self.mean.astype(X.dtype)
-        return X if self.scale is None else X / self.scale.astype(X.dtype)
+        return X if self.scale is None else X / np.where(self.scale == 0, np.nan, self.scale).astype(X.dtype)
 
 
 @kept("sklearn.preprocessing:MinMaxScaler", "each feature between two numbers, 0 and 1 unless given")

@@ -136,6 +136,8 @@ def written(
         for name, value in one.values().items():
             where = f"{prefix}{k}:{name}"
             if isinstance(value, np.ndarray):
+                if value.dtype.kind == "f" and not np.isfinite(value).all():
+                    raise not_kept(f"{names[type(one)]} whose {name} is not finite", "finite numbers")
                 arrays[where] = value
             elif sparse.issparse(value):
                 step["sparse"][name] = list(value.shape)
