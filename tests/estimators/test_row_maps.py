@@ -84,7 +84,7 @@ def rows(dtype, *, seed=0, n=40):
 
 
 def sparse_rows(dtype, *, seed=0, n=40):
-    return sparse.random(n, 5, 0.4, format="csr", rng=np.random.default_rng(seed)).astype(dtype)
+    return sparse.random(n, 5, 0.4, format="csr", random_state=np.random.default_rng(seed)).astype(dtype)
 
 
 def dense(X):

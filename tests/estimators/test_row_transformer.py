@@ -176,7 +176,7 @@ def test_an_own_scoring_makes_the_rows(make):
 )
 def test_sparse_rows_stay_sparse_as_long_as_the_transformer_lets_them(transformer):
     rng = np.random.default_rng(0)
-    X = sparse.random(80, 12, 0.3, format="csr", rng=rng)
+    X = sparse.random(80, 12, 0.3, format="csr", random_state=rng)
     y = (X @ rng.normal(size=12) > 0).astype(int)
     Z = clone(transformer).fit(X).transform(X).astype(np.float32)
     shared = {"regularization": 0.01, "random_state": 0}

@@ -265,7 +265,7 @@ def test_dense_data_with_few_non_zeros_is_stored_as_csr(density, form):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_stored_as_csr_are_those_that_scipy_makes(dtype):
-    X = sparse.random_array((10, 7), density=0.2, rng=np.random.default_rng(0)).toarray().astype(dtype)
+    X = sparse.random_array((10, 7), density=0.2, random_state=0).toarray().astype(dtype)
     X[[2, 9]] = 0.0
     found, wanted = RowScoring(X, np.full(5, 2), 3).record.rows, sparse.csr_matrix(X)
     assert found.data.dtype == dtype
@@ -274,7 +274,7 @@ def test_rows_stored_as_csr_are_those_that_scipy_makes(dtype):
 
 
 def test_nothing_wide_is_stored_for_wide_sparse_rows():
-    wide = sparse.random_array((7, 10**6), density=1e-5, format="csr", rng=np.random.default_rng(0))
+    wide = sparse.random_array((7, 10**6), density=1e-5, format="csr", random_state=0)
     scoring = RowScoring(wide, LENGTHS, N_LABELS, intercept=True)
     record = scoring.record
     values = [*record, *record.rows, *scratch_arrays(scoring)]

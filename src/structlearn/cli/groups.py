@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass, replace
-from functools import partial, wraps
+from functools import wraps
 from inspect import Parameter, signature
 from itertools import product
 from types import NoneType
@@ -67,18 +67,22 @@ def _listed(annotation: Any, help: str) -> Any:
     (kind,) = [one for one in get_args(kind) or (kind,) if one is not NoneType]
     info = copy(info)
     info.help = help or info.help
-    info.metavar, info.parser = f"{info.metavar}[,{info.metavar}...]", partial(_values, kind)
+    info.metavar, info.parser = f"{info.metavar}[,{info.metavar}...]", _reader(kind)
     return Annotated[Several | None, info]
 
 
-def _values(kind: type, text: str) -> Any:
-    """One value, or several."""
-    try:
-        found = [kind(one.strip()) for one in text.split(",")]
-    except ValueError:
-        whole = "whole " * (kind is int)
-        raise typer.BadParameter(f"{text!r} is not a list of {whole}numbers between commas.") from None
-    return found[0] if len(found) == 1 else Several(dict.fromkeys(found))
+def _reader(kind: type) -> Callable[[str], Any]:
+    """A function, for click asks for its name, that reads one value or several."""
+
+    def values(text: str) -> Any:
+        try:
+            found = [kind(one.strip()) for one in text.split(",")]
+        except ValueError:
+            whole = "whole " * (kind is int)
+            raise typer.BadParameter(f"{text!r} is not a list of {whole}numbers between commas.") from None
+        return found[0] if len(found) == 1 else Several(dict.fromkeys(found))
+
+    return values
 
 
 def combinations(*groups: Any) -> Iterator[tuple[Any, ...]]:
