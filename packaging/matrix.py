@@ -27,12 +27,25 @@ def lower_bounds() -> list[str]:
     return [re.sub(r">=", "==", one) for one in project["dependencies"] if ">=" in one]
 
 
+def oldest(inside: str) -> list[str]:
+    """The lower bounds that have a wheel for this Python; the others are named, and left to pip."""
+    ask = [inside, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--dry-run", "--no-deps"]
+    pins = lower_bounds()
+    has_wheel = [
+        subprocess.run([*ask, "--only-binary=:all:", one], capture_output=True, check=False).returncode == 0
+        for one in pins
+    ]
+    if free := [one for one, has in zip(pins, has_wheel) if not has]:
+        print(f"No wheel for this Python, so not the oldest: {', '.join(free)}", flush=True)
+    return [one for one, has in zip(pins, has_wheel) if has]
+
+
 def run(python: str, libraries: str, tests: list[str]) -> bool:
     """Install and test one combination: the smoke test first, then the tests."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([python, "-m", "venv", folder], check=True)
         inside = str(Path(folder) / "bin" / "python")
-        wanted = [f"{ROOT}[test]", *(lower_bounds() if libraries == "oldest" else [])]
+        wanted = [f"{ROOT}[test]", *(oldest(inside) if libraries == "oldest" else [])]
         install = [inside, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", *wanted]
         if subprocess.run(install, check=False).returncode:
             return False
