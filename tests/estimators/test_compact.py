@@ -16,7 +16,7 @@ from structlearn.storage.compact import LEAST, fill, pack
 
 MODELS = Path(__file__).parent / "models"
 VALUES = {
-    "f": st.sampled_from([0.0, -0.0, 1.5, -2e-30, np.inf, np.nan]),
+    "f": st.sampled_from([0.0, -0.0, 1.5, -(2.0**-100), np.inf, np.nan]),
     "i": st.integers(-3, 3),
     "u": st.integers(0, 3),
 }
