@@ -118,6 +118,15 @@ def test_refusals(run, refused, files, model, write, tmp_path):
     assert not out.exists()
 
 
+def test_other_commands_point_to_align(refused, files, model, tmp_path):
+    for said in (
+        refused("predict", model, files / "text.en"),
+        refused("show", model, files / "text.en", "--out", tmp_path / "page.html"),
+        refused("train", "align", files / "text.en", "--out", tmp_path / "model"),
+    ):
+        assert "structlearn align --help" in said
+
+
 def vector_options(write, dimension=3):
     """Vectors of a few words, source in three dimensions, target in `dimension`, and a dictionary."""
     words = {"src": ["the", "a", "house", "i"], "tgt": ["la", "une", "maison", "je"]}

@@ -68,7 +68,7 @@ def test_sentences_leave_while_text_comes(model):
 def test_refusals(refused, run, model, tmp_path):
     text = tmp_path / "a.txt"
     text.write_bytes(b"The dog\n\xff")
-    assert "a.txt: byte 9 is not UTF-8 text." in refused("tag", model, text)
+    assert "a.txt: byte 9 is not UTF-8 text: " in refused("tag", model, text)
     assert "does not exist" in refused("tag", model, tmp_path / "none.txt")
     assert "is a directory" in refused("tag", model, tmp_path)
     text.write_text("The dog")

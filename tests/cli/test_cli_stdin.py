@@ -79,6 +79,7 @@ def test_refusals(piped, refused, tags, tmp_path, temporary):
     )
     assert "Unknown format 'cvs'" in piped(b"", "train", "tag", "-", *out, "--format", "cvs", code=2).stderr
     said = piped(b"a b\n\x1b\xff\n", "train", "tag", "-", *out, code=2).stderr
-    assert said == "Error: stdin, line 2: byte 2 is not UTF-8 text.\n"
+    assert said.startswith("Error: stdin, line 2: byte 2 is not UTF-8 text: ")
+    assert said.count("\n") == 1
     assert "stdin" in piped(b"", "train", "classify", "-", *out, code=2).stderr
     assert list(temporary.iterdir()) == []

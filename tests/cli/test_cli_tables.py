@@ -96,6 +96,12 @@ def test_columns_are_found_by_name(run, refused, csv, out, tmp_path):
     assert 'line 2: column "age" holds "old", which is not a number' in refused("predict", out, path)
 
 
+def test_columns_are_named_at_once_or_one_by_one(run, csv, out):
+    for flags in (("--ignore", "age,street"), ("--ignore", "age", "--ignore", "street")):
+        run("train", "classify", csv, "--out", out, *flags)
+        assert values(run("info", out).stdout)["left out"] == "age, street"
+
+
 def test_unknown_levels_and_new_gaps(run, csv, out, tmp_path):
     run("train", "classify", csv, "--out", out, "--min-count", "12")
     path = tmp_path / "new.csv"

@@ -189,7 +189,7 @@ def test_a_tagger_made_in_python(run, write, tmp_path):
     [
         ("a X\nb Y\n\nc X Z\n", "bad.txt, line 4: 3 columns, but line 1 has 2."),
         ("a X\nb\tY\n", "line 2: cells are separated by tabs, but those of line 1 by spaces"),
-        (b"a X\n\xff Y\n", "line 2: byte 1 is not UTF-8 text."),
+        (b"a X\n\xff Y\n", "line 2: byte 1 is not UTF-8 text: save the file as UTF-8, or convert it"),
         ("a\nb\n", "line 1: only one column"),
         ("\n\n", "holds no tokens"),
         ("a\tX\nb\t\n", "line 2: the label is empty"),

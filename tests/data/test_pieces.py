@@ -24,5 +24,5 @@ def test_characters_between_two_pieces():
     ("raw", "at"), [(b"abc\xffd", 4), (b"ab\xf0\x9f", 3), ("ü😀".encode() + b"\x80x", 7), (b"\xef\xbb", 1)]
 )
 def test_what_is_no_text_is_named(raw, at):
-    with pytest.raises(DataError, match=f"x: byte {at} is not UTF-8 text."):
+    with pytest.raises(DataError, match=f"x: byte {at} is not UTF-8 text"):
         list(text_pieces("x", Slow(raw)))

@@ -346,6 +346,13 @@ def test_the_three_forms_of_an_own_structure_answer_alike(theta):
 def test_what_cannot_maximise_is_no_structure():
     with pytest.raises(TypeError, match=r"`maximize\(theta\) -> vertex`.* object has neither"):
         as_structure(object())
+    with pytest.raises(TypeError, match=r"not a class: give ChooseTwo\(\)"):
+        as_structure(ChooseTwo)
+
+
+def test_what_only_maximises_has_no_marginals():
+    with pytest.raises(TypeError, match="use loss='hinge' or 'sparsemax'"):
+        as_structure(ChooseTwo()).marginals(np.zeros(3))
 
 
 def test_our_own_structures_are_taken_as_they_are():
@@ -360,6 +367,15 @@ def test_an_answer_of_the_wrong_size_is_refused():
 
     with pytest.raises(ValueError, match="must return a vector of 3 parts; it returned 2"):
         as_structure(Short()).maximize(np.zeros(3))
+
+
+def test_an_answer_that_is_no_number_is_refused():
+    class Lost:
+        def maximize(self, theta):
+            return np.full(len(theta), np.nan)
+
+    with pytest.raises(ValueError, match="it returned NaN or inf"):
+        as_structure(Lost()).maximize(np.zeros(3))
 
 
 @pytest.mark.parametrize("part_ndim", [1, 2])

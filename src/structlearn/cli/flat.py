@@ -45,8 +45,9 @@ class FlatTask(Task):
     #: what the target of a table is
     target_kind: ClassVar[TargetKind] = "any"
 
-    text: str = ""
-    ignore: str = ""
+    #: names of columns, with commas between them or one by one
+    text: Sequence[str] = ()
+    ignore: Sequence[str] = ()
     no_scale: bool = False
     min_count: int | None = None
 
@@ -75,8 +76,8 @@ class FlatTask(Task):
             path,
             target=target,
             target_kind=self.target_kind,
-            text=self.text or (),
-            ignore=self.ignore or (),
+            text=",".join(self.text) or (),
+            ignore=",".join(self.ignore) or (),
             min_frequency=self.min_count,
         )
         if self.multilabel != (len(table.target_names) > 1):  # a column whose own name has a comma

@@ -13,7 +13,7 @@ class TableOptions:
     """How the columns of a table are read."""
 
     text: Annotated[
-        str | None,
+        list[str] | None,
         option(
             "NAME[,NAME]",
             "classify, multilabel, regress: columns of a table to take as text, such as codes that are "
@@ -21,7 +21,7 @@ class TableOptions:
         ),
     ] = None
     ignore: Annotated[
-        str | None,
+        list[str] | None,
         option("NAME[,NAME]", "classify, multilabel, regress: columns of a table to leave out."),
     ] = None
     no_scale: Annotated[

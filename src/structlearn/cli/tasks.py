@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from structlearn.apps.registry import APPLICATIONS
 from structlearn.cli.registry import TASKS
 from structlearn.cli.task import Task
 from structlearn.estimators.persistence import Bundle, load_bundle
-from structlearn.storage.model_file import damaged
+from structlearn.storage.model_file import ModelFile, damaged
 
 
 def task_named(name: str) -> Task:
     """The task, or a ValueError that lists all and suggests the nearest."""
+    if name in ("align", "alignment"):
+        raise ValueError("Words are aligned by commands of their own: see `structlearn align --help`.")
     return TASKS.named(name).task
 
 
@@ -33,6 +36,9 @@ def task_parameters(name: str, given: Mapping[str, object]) -> dict[str, object]
 
 def open_model(path: Path) -> tuple[Bundle, Task]:
     """A model file and the task it was trained for; ValueError if it is damaged or not from `train`."""
+    kind = ModelFile(path).header["estimator"]
+    if isinstance(kind, str) and kind in APPLICATIONS:
+        raise ValueError(f"{path} holds an {kind}: see `structlearn align --help` for what takes it.")
     bundle = load_bundle(path)
     name = bundle.notes.get("task")
     if not isinstance(name, str) or name not in TASKS:

@@ -14,6 +14,9 @@ from structlearn.data.tokens import Column, Tokens, read_tokens
 from structlearn.storage.errors import StrPath
 from structlearn.storage.packed import Matrix
 
+#: What is said of a file that has labels only, or other signs between its columns.
+ONE_COLUMN = "only one column; expected features and a label, with blanks or tabs between them."
+
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
@@ -97,7 +100,7 @@ def sequences_of(
         if not -n <= label_column < n:
             raise tokens.error(f"{n} columns, so there is no column {label_column}.")
         if n == 1:
-            raise tokens.error("only one column; expected features and a label.")
+            raise tokens.error(ONE_COLUMN)
         labels = split_rows(tokens.filled_cells(names.pop(label_column)), lengths)
     return Sequences(tokens.path, [tokens.columns[name] for name in names], lengths, tokens.lines, labels)
 

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Protocol
 
+from structlearn.data.text import NOT_UTF8
 from structlearn.storage.errors import DataError
 
 #: Bytes that are read at a time, at most.
@@ -31,6 +32,6 @@ def text_pieces(name: str, stream: ByteStream) -> Iterator[str]:
             decoded = total - kept
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
-        raise DataError(f"{name}: byte {decoded + error.start + 1} is not UTF-8 text.") from error
+        raise DataError(f"{name}: byte {decoded + error.start + 1} {NOT_UTF8}") from error
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{name}: the file cannot be read further ({error}).") from error

@@ -14,6 +14,9 @@ from structlearn.data.archives import Unpacked
 from structlearn.storage.atomic import atomic_write
 from structlearn.storage.errors import DataError, StrPath
 
+#: What is said of bytes that are no text, with what to do about it.
+NOT_UTF8 = "is not UTF-8 text: save the file as UTF-8, or convert it (such as iconv -f CP1252 -t UTF-8)."
+
 #: Numbered lines; `close` them where an error may come between two of them.
 Lines = Generator[tuple[int, str], None, None]
 
@@ -108,7 +111,7 @@ def numbered_lines(name: str, stream: IO[bytes], *, whole: bool = False) -> Line
             line = raw.decode("utf-8-sig" if number == 1 and not whole else "utf-8")
             yield number, line if whole else line.removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
-        raise DataError.at(name, number, f"byte {error.start + 1} is not UTF-8 text.") from error
+        raise DataError.at(name, number, f"byte {error.start + 1} {NOT_UTF8}") from error
     except (OSError, EOFError, zlib.error) as error:
         raise DataError.at(name, number + 1, f"the file cannot be read further ({error}).") from error
 

@@ -84,7 +84,7 @@ def as_list(data: Any, name: str) -> Sequence[Any]:
 
 def check_same_length(X: Sized, y: Sized) -> None:
     if len(X) != len(y):
-        raise ValueError(f"X has {len(X)} examples but y has {len(y)}: give one output an example.")
+        raise ValueError(f"X has {len(X)} examples but y has {len(y)}: give one output per example.")
 
 
 @runtime_checkable

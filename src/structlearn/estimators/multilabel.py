@@ -79,7 +79,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         on = self._read_labels(y)
         if len(on) != rows.shape[0]:
             raise ValueError(
-                f"X has {rows.shape[0]} examples but y has {len(on)}: give one output an example."
+                f"X has {rows.shape[0]} examples but y has {len(on)}: give one output per example."
             )
         weight = check_weights(sample_weight, rows.shape[0])
         structure, memory = self._make_structure(on), Memory(self.memory)

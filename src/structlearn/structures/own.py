@@ -55,6 +55,8 @@ class PythonOracle:
             raise ValueError(
                 f"maximize must return a vector of {theta.size} parts; it returned {found.size}."
             )
+        if not np.isfinite(found).all():
+            raise ValueError("maximize must return a vertex, such as zeros and ones; it returned NaN or inf.")
         vertex[:] = found
         chosen = found != 0  # -inf * 0 is NaN
         return float(theta[chosen] @ found[chosen])
@@ -68,6 +70,8 @@ class OwnStructure(Structure):
     inner : object or Numba function
         May also have `encode(y)`, `decode(vertex)`, `cost(mu)`, `exact` and `part_ndim`.
     """
+
+    no_marginals = " (it can only maximise); use loss='hinge' or 'sparsemax'"
 
     def __init__(self, inner: Any) -> None:
         self.inner: object = inner
@@ -145,6 +149,8 @@ def as_structure(candidate: object) -> Structure:
     """`candidate` itself if it is one of ours, else wrapped; TypeError if it cannot maximise."""
     if isinstance(candidate, Structure):
         return candidate
+    if isinstance(candidate, type):
+        raise TypeError(f"A structure is an object, not a class: give {candidate.__name__}().")
     compiled = _is_compiled(candidate) or _is_compiled(getattr(candidate, "oracle", None))
     if compiled or callable(getattr(candidate, "maximize", None)):
         return OwnStructure(candidate)

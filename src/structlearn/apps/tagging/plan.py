@@ -9,6 +9,7 @@ from typing import Any
 from structlearn.apps.text import default_templates, parse_templates
 from structlearn.apps.text.resources import Resources, derived_names
 from structlearn.data import CONLLU, Tokens
+from structlearn.data.columns import ONE_COLUMN
 from structlearn.storage.schema import check_form
 
 #: What columns of features are called in templates, in their order.
@@ -149,7 +150,7 @@ def make_plan(
     """
     conllu = names == CONLLU
     if len(names) < 2:
-        raise ValueError("only one column; expected features and a label.")
+        raise ValueError(ONE_COLUMN)
     target = resolve(label if label is not None else "upos" if conllu else str(_LAST), names)
     if columns is None:
         chosen = ["form"] if conllu else [name for name in names if name != target]
