@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from sklearn.preprocessing import StandardScaler
 
 from structlearn.reports import Comparison, Run
 from structlearn.solvers import Certificate, History, Row
@@ -45,6 +46,15 @@ def write(out, names, **options):
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     return write(tmp_path_factory.mktemp("report") / "new" / "folder", ["bcfw", HOSTILE, "fw"])
+
+
+def test_the_setting_says_what_was_chosen(tmp_path):
+    runs = [made_up("fw", 0.6, 5)]
+    parameters = {"row_transformer": StandardScaler(), "memory": None, "penalty": "l2"}
+    page = Comparison(runs, tol=1e-3, parameters=parameters).write(tmp_path).read_text()
+    assert "<dt>row_transformer</dt><dd>StandardScaler</dd>" in page.replace("\n", "")
+    assert "<dt>penalty</dt>" in page
+    assert "<dt>memory</dt>" not in page
 
 
 class Elements(HTMLParser):

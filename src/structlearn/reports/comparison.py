@@ -169,7 +169,7 @@ def compare(
         runs.append((execute_apart if separate else execute)(job))
         if tell is not None:
             tell(f"{job.name}: {runs[-1].certificate.status}")
-    shared = {name: value for name, value in prepared.get_params().items() if name not in _UNSHARED}
+    shared = {name: value for name, value in prepared.get_params(deep=False).items() if name not in _UNSHARED}
     tol = prepared.tol if isinstance(prepared, StructuredEstimator) else 0.0  # the regressor's is relative
     comparison = Comparison(runs, tol=tol, parameters={**shared, "separate": separate})
     if out is not None:

@@ -46,7 +46,7 @@ def write_report(
         ended=_ended(comparison, error_name),
         separate=bool(comparison.parameters.get("separate")),
         fates={name: _fate(run) for name, run in comparison.items()},
-        setting={**about, **{name: _plain(value) for name, value in comparison.parameters.items()}},
+        setting={**about, **_setting(comparison.parameters)},
         machine=machine(),
     )
     page.write(out / "index.html")
@@ -78,10 +78,15 @@ def _fate(run: Run) -> str:
     return run.certificate.status + relaxed
 
 
+def _setting(parameters: Mapping[str, object]) -> dict[str, str]:
+    """Parameters that say something: None is what nobody chose."""
+    return {name: _plain(value) for name, value in parameters.items() if value is not None}
+
+
 def _plain(value: object) -> str:
-    """A parameter's value in a few words; an object's name without its address."""
+    """A parameter's value in a few words; of an object, such as a transformer, its name."""
     text = str(value)
-    text = type(value).__name__ if " object at 0x" in text else text
+    text = type(value).__name__ if " object at 0x" in text or hasattr(value, "get_params") else text
     return text if len(text) <= 200 else f"{text[:200]} ..."
 
 

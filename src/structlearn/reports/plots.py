@@ -21,7 +21,7 @@ from structlearn.solvers import History
 from structlearn.storage.atomic import atomic_write
 
 #: Okabe and Ito's colours, which people with any colour vision can tell apart (without the yellow, too pale).
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v")
 WRONG = "#D55E00"
 DPI = 150

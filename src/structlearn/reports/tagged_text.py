@@ -108,7 +108,7 @@ def _boxes(one: TaggedText, colours: Mapping[str, int]) -> Iterator[_Box]:
 
 def _continues(one: TaggedText, k: int) -> bool:
     """Whether word k belongs to the span of the word before, rightly or in both."""
-    if str(one.tags[k])[:2] not in ("I-", "E-", "L-") or _kind(one.tags[k]) != _kind(one.tags[k - 1]):
+    if not _is_inside(one.tags, k):
         return False
     return one.gold is None or (one.gold[k] == one.tags[k] and one.gold[k - 1] == one.tags[k - 1])
 
@@ -121,9 +121,21 @@ def _box(one: TaggedText, start: int, end: int, colours: Mapping[str, int]) -> _
     whys = [(str(word), why) for word, why in known if why is not None]
     if tag == right == OUTSIDE:
         return _Box(words, whys=whys)
-    name = _kind(tag) if end > start + 1 else tag
+    name = _kind(tag) if end > start + 1 or (right == tag and _is_whole(one, start)) else tag
     shown = name if right == tag else f"{name} [{right}]"
     return _Box(words, shown, right != tag, colours.get(_kind(tag), 0), whys)
+
+
+def _is_whole(one: TaggedText, k: int) -> bool:
+    """Whether word k is a span by itself."""
+    if str(one.tags[k])[:2] not in ("B-", "S-", "U-"):
+        return False
+    return k + 1 == len(one.words) or not _is_inside(one.tags, k + 1)
+
+
+def _is_inside(tags: Sequence[str], k: int) -> bool:
+    """Whether tag k goes on with the span of the tag before."""
+    return str(tags[k])[:2] in ("I-", "E-", "L-") and _kind(tags[k]) == _kind(tags[k - 1])
 
 
 def _kind(tag: str) -> str:

@@ -38,6 +38,20 @@ def test_the_worst_by_spans_comes_first_with_scores_and_confusions_of_all():
     assert cells(by_tokens, "B-LOC")[3:] == ["2", "2", "1"]
 
 
+def test_a_span_of_one_word_is_named_as_longer_ones_are():
+    def names(*tags, gold=None):
+        one = TaggedText(["w"] * len(tags), list(tags), gold and list(gold))
+        return re.findall("<small>(.*?)</small>", drawn([one]))
+
+    assert names("B-LOC", "O", "S-PER") == ["LOC", "PER"]
+    assert names("B-LOC", "B-LOC", "I-LOC") == ["LOC", "LOC"]
+    assert names("B-LOC", "I-LOC", gold=("B-LOC", "O")) == [
+        "B-LOC",
+        "I-LOC [O]",
+    ]  # the first word of a longer span
+    assert names("B-LOC", gold=["B-PER"]) == ["B-LOC [B-PER]"]
+
+
 def test_without_gold_labels_there_are_no_scores():
     html = drawn([one._replace(gold=None) for one in (GOOD, TWO)])
     assert "Accuracy" not in html

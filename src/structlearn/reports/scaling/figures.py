@@ -21,7 +21,7 @@ from structlearn.reports.tables import brief
 #: One for each solver, and the colours of the page's curves.
 COLOURS = (
     *("#0072b2", "#d55e00", "#009e73", "#b0508a", "#b87f00"),
-    *("#3a96cc", "#4d4d4d", "#8c510a", "#6a51a3", "#607d3b"),
+    *("#4d4d4d", "#3a96cc", "#8c510a", "#6a51a3", "#607d3b"),
 )
 #: The lambdas of the figure of seconds: one that stays, one that shrinks.
 _SHOWN = ("0.01", PER_EXAMPLE)
@@ -58,7 +58,7 @@ def time_figure(results: Results, *, stacked: bool = False) -> Figure:
         axes.tick_params(labelbottom=True)
     _scale(list(grid.ravel()), results)
     figure: Figure = grid[0, 0].figure
-    _name_solvers(figure, results, columns=3 if stacked else 5)
+    _name_solvers(figure, results, columns=2 if stacked else 5)
     return figure
 
 
