@@ -345,7 +345,7 @@ def test_regression_has_its_own_solvers():
 
 
 def test_commands_take_few_parameters():
-    for command, n_options in ((train, 54), (tune, 49), (compare, 27), (aligner.train, 30)):
+    for command, n_options in ((train, 54), (tune, 49), (compare, 30), (aligner.train, 30)):
         assert len(inspect.signature(command).parameters) == n_options
         assert len(inspect.signature(inspect.unwrap(command), follow_wrapped=False).parameters) <= 9
 

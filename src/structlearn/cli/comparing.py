@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from structlearn.cli import options
 from structlearn.cli.errors import handling_errors, say
@@ -14,6 +14,7 @@ from structlearn.cli.options import argument, option, switch
 from structlearn.cli.outputs import print_json
 from structlearn.cli.scaling import SCALING, ScalingOptions, study
 from structlearn.cli.stdin import input_file
+from structlearn.cli.table_options import TableOptions
 from structlearn.core.wording import plain
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class ComparisonOptions:
     ] = None
     full: Annotated[bool, switch("--full", "letters, triplets: train on more data.")] = False
     pairs: Annotated[int | None, option("N", "alignment: pairs to train on.  [default: 100]", min=1)] = None
-    separate: Annotated[bool, switch("--separate", "One process a solver.")] = False
+    separate: Annotated[bool, switch("--separate", "One process per solver.")] = False
 
     def of_one(self) -> dict[str, object]:
         """What belongs to the comparison of one problem, by flags."""
@@ -99,12 +100,16 @@ class ComparedProblemOptions:
 
 
 @dataclass(frozen=True)
-class ComparedTaskOptions:
+class ComparedTaskOptions(TableOptions):
     """What only some tasks have."""
 
     target: options.Target = None
     edges: options.Edges = None
     boundaries: options.Boundaries = False
+
+    def reading(self) -> dict[str, object]:
+        """How a table is read, by flags; None where nothing is said."""
+        return {"text": self.text or None, "ignore": self.ignore or None, "no-scale": self.no_scale or None}
 
 
 @handling_errors()
@@ -144,6 +149,7 @@ def compare(
         "cost": problem.cost,
         "edges": of_task.edges,
         "boundaries": of_task.boundaries,
+        **of_task.reading(),
     }
     if comparison.out.exists() and not comparison.out.is_dir():
         raise NotADirectoryError(f"Cannot write into {comparison.out}: it is a file, not a folder.")
@@ -247,8 +253,14 @@ def _task(
     from structlearn.cli.training import checked_estimator
     from structlearn.reports.comparison import chosen_estimators
 
-    task, names = task_named(what), wanted.names()
-    estimator = checked_estimator(task.estimator, **given, **task_parameters(what, flags))
+    parameters = task_parameters(what, flags)
+    reading: dict[str, Any] = {
+        "text": flags["text"],
+        "ignore": flags["ignore"],
+        "no_scale": flags["no-scale"],
+    }
+    task, names = task_named(what).with_options(**reading), wanted.names()
+    estimator = checked_estimator(task.estimator, **given, **parameters)
     chosen_estimators(estimator, names)
     training = task.training(input_file(data), target)
     task.check_training(estimator, training)

@@ -36,7 +36,7 @@ _PHRASES = {
         " in the file (those of a table are scaled, without --no-scale)."
     )
     for what in ("", "with_mean=False")
-}
+} | {"raise it, tol or regularization.": "raise it, --tol or --regularization."}
 
 #: Options of solvers, which the shell does not have.
 _IN_PYTHON = re.compile(r"\bsolver_options=\{[^}]*\}")
@@ -62,6 +62,8 @@ def in_flags(sentence: str) -> str:
 
     >>> in_flags("Stopped after max_passes=5: use loss='softmax', or projective=False.")
     'Stopped after --max-passes 5: use --loss softmax, or --non-projective.'
+    >>> in_flags("Stopped after max_seconds=9 with gap 0.5: raise it, tol or regularization.")
+    'Stopped after --max-seconds 9 with gap 0.5: raise it, --tol or --regularization.'
     """
     for words, own in _PHRASES.items():
         sentence = sentence.replace(words, own)
