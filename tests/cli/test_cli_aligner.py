@@ -61,6 +61,14 @@ def test_train_apply_evaluate(run, files, tmp_path):
     assert described["gap"] == printed["gap"]
 
 
+def test_a_little_text_is_said_to_be_little(run, write, files, tmp_path):
+    little = ["--src", write("a house\n", "s"), "--tgt", write("une maison\n", "t")]
+    said = run("align", "train", *little, "--out", tmp_path / "m").stderr
+    assert "Read 1 pairs of text. That is little" in said
+    said = run("align", "train", *sides(files), "--out", tmp_path / "m").stderr
+    assert "pairs of text.\n" in said
+
+
 def test_scores_stand_behind_the_same_links(run, files, model):
     plain = run("align", "apply", model, *sides(files)).stdout.splitlines()
     scored = run("align", "apply", model, *sides(files), "--scores").stdout.splitlines()

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from structlearn.apps.alignment.text import LengthLimit
     from structlearn.apps.alignment.vectors import MappedVectors, Vectors, Words
 
+#: Pairs below which training says that it had little to learn from.
+FEW_PAIRS = 100
+
 
 @dataclass(frozen=True)
 class GoldFiles:
@@ -255,6 +258,9 @@ def _fit(
             aligner.fit(list(bitext), **more)
         else:
             aligner.fit([], None, bitext, **more)
+    few = gold.gold is None and earlier is None and limit.total < FEW_PAIRS
+    advice = " That is little: links are useful from a few hundred pairs on." if few else ""
+    say(f"Read {limit.total} pairs of text.{advice}")
     warn_of_length(limit, "were left out")
     if limit.empty:
         say(f"Left out {limit.empty} of {limit.total} pairs: a side is empty.")
@@ -288,7 +294,7 @@ def _figures(aligner: Aligner) -> dict[str, object]:
 
 
 @align.command(
-    short_help="Align text, one line a pair.",
+    short_help="Align text, one line per pair.",
     epilog="Example: structlearn align apply model.safetensors --src new.en --tgt new.fr --out new.pharaoh",
 )
 @handling_errors()

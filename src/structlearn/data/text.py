@@ -15,7 +15,7 @@ from structlearn.storage.atomic import atomic_write
 from structlearn.storage.errors import DataError, StrPath
 
 #: What is said of bytes that are no text, with what to do about it.
-NOT_UTF8 = "is not UTF-8 text: save the file as UTF-8, or convert it (such as iconv -f CP1252 -t UTF-8)."
+NOT_UTF8 = "is not UTF-8 text: save the file as UTF-8, or convert it (iconv -f CP1252 -t UTF-8, say)."
 
 #: Numbered lines; `close` them where an error may come between two of them.
 Lines = Generator[tuple[int, str], None, None]
