@@ -1,4 +1,4 @@
-"""Losses for people who bring their own scores: the public names of `structlearn.problem.losses`."""
+"""Losses for people who bring their own scores, such as the last layer of a network."""
 
 from structlearn.problem.losses import (
     FenchelYoungLoss,

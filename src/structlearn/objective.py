@@ -1,4 +1,4 @@
-"""P and D of a training problem: the public names of `structlearn.problem.objective`."""
+"""What training minimises, P, and the bound below it, D."""
 
 from structlearn.problem.objective import Objective
 

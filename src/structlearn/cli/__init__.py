@@ -105,7 +105,7 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Structured prediction with a certificate: train, apply and judge models of label sequences and sets."""
+    """Structured prediction with a certificate, for sequences, trees, links, graphs, sets and tables."""
     context.with_resource(announced())
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -126,7 +126,7 @@ _COMMANDS = (
     ),
     (
         predict,
-        "Write a model's answers, one line an input.",
+        "Write a model's answers, one line per input.",
         "Example: structlearn predict tagger.safetensors new.txt --out labels.txt",
     ),
     (

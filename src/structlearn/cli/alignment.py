@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 align = typer.Typer(rich_markup_mode=None)
 
-Source = Annotated[Path, option("FILE", "Source sentences, one a line, plain or .gz; - for stdin.", "--src")]
+Source = Annotated[
+    Path, option("FILE", "Source sentences, one per line, plain or .gz; - for stdin.", "--src")
+]
 Target = Annotated[Path, option("FILE", "Their translations, line by line; one side may be -.", "--tgt")]
 
 
@@ -143,7 +145,7 @@ def evaluate(
 ) -> None:
     """Print precision, recall, aer (alignment error rate), f1 and counts of links as `name: value` lines.
 
-    Both files may be in Pharaoh form (a line a sentence pair: 0-0 1-2, possible links as 0?1) or in that of
+    Both files may be in Pharaoh form (a line per sentence pair: 0-0 1-2, possible links as 0?1) or in that of
     NAACL 2003 (a line a link: sentence, source and target from 1, S or P). Precision counts possible gold
     links as right, recall looks at sure ones only. A NAACL file may lack sentence pairs without links.
     """

@@ -51,7 +51,7 @@ def completion(
 ) -> None:
     """Print a script by which SHELL completes commands, tasks, options and their values.
 
-    With words, print what the last of them may become, one a line.
+    With words, print what the last of them may become, one per line.
     """
     script = SCRIPTS[one_of("shell", shell, SCRIPTS)]
     if words is None:

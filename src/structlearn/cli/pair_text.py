@@ -33,7 +33,7 @@ class TextFiles:
     """Two line-aligned files, or one file that holds both sides."""
 
     source: Annotated[
-        Path | None, option("FILE", "Source sentences, one a line, plain or .gz; - for stdin.", "--src")
+        Path | None, option("FILE", "Source sentences, one per line, plain or .gz; - for stdin.", "--src")
     ] = None
     target: Annotated[
         Path | None, option("FILE", "Their translations, line by line; one side may be -.", "--tgt")

@@ -54,12 +54,14 @@ def predict(
     ] = None,
     as_json: Annotated[
         bool,
-        switch("--json", "Write JSON, an object a line and example; with --marginals, probabilities, too."),
+        switch(
+            "--json", "Write JSON, one object per line and example; with --marginals, probabilities, too."
+        ),
     ] = False,
     format: Format = None,
     jobs: Jobs = 1,
 ) -> None:
-    """Write the model's answers, one line an input; for tag, chunk and ner, DATA with labels filled in.
+    """Write the model's answers, one line per input; for tag, chunk and ner, DATA with labels filled in.
 
     Labels of a set are joined by commas (an empty line is the empty set). A column file comes back byte for
     byte but for its label column. DATA needs no labels: a table may lack the target columns, a column file
@@ -82,8 +84,9 @@ def predict(
     all labellings of a set that holds the true one with this probability; the model must have been given to
     conformalize before.
 
-    --json writes an object a line and example: label, or labels (of a set, of tokens, nodes or pixels), heads
-    and labels of a tree, links of a matching, number of regress; with --marginals probabilities by label.
+    --json writes one object per line and example: label, or labels (of a set, of tokens, nodes or pixels),
+    heads and labels of a tree, links of a matching, number of regress; with --marginals also
+    probabilities by label.
     """
     from structlearn.cli.confidence import asked_form
     from structlearn.cli.objects import objects

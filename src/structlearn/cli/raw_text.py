@@ -33,7 +33,7 @@ def tag(
     """Label the words of raw text, with a model that tag, chunk or ner trained.
 
     Sentences end at blank lines and where punctuation says so. They are written as they come, so that text
-    may be endless. json writes a line a sentence: tokens, labels, offsets (where each token begins and ends
+    may be endless. json writes a line per sentence: tokens, labels, offsets (where each token begins and ends
     in the text, in characters), and spans (their label, their first token and the one behind their last,
     their offsets) where labels mark spans. inline writes [ORG Acme] or dog/NN. A model that looks at another
     column beside words (tags) must have been trained with --with, which keeps a tagger for that column.

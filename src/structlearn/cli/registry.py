@@ -118,7 +118,7 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.tagging:Tag",
             estimator="Tagger",
             formats=_COLUMNS,
-            reads="tag, chunk and ner read CoNLL-style columns (one token a line, the word first and the "
+            reads="tag, chunk and ner read CoNLL-style columns (one token per line, the word first and the "
             "label last, a blank line between sentences) or CoNLL-U, and make features of words and other "
             "columns by templates. If tag finds a column of numbers or of name=value cells, the cells are "
             "the features. They read files of CRFsuite, too (label, then feature[:value] ... between tabs).",
@@ -180,7 +180,7 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.matching:Match",
             estimator="MatchingClassifier",
             formats=".npz",
-            reads="match reads .npz files of NumPy: features, a row a pair of nodes; shapes, the nodes of "
+            reads="match reads .npz files of NumPy: features, a row per pair of nodes; shapes, the nodes of "
             "both sides of each example; links, an example, its row and its column each.",
             metrics=("f1", "precision", "recall"),
             examples=(
@@ -194,9 +194,9 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.graphs:GraphTask",
             estimator="GraphClassifier",
             formats=".npz",
-            reads="graph reads .npz files of NumPy, the graphs end to end: nodes, a row of features a node; "
-            "edges, pairs of nodes; sizes, the nodes and edges of each graph; edge_features; labels, whole "
-            "numbers, -1 for unknown ones.",
+            reads="graph reads .npz files of NumPy, the graphs end to end: nodes, a row of features "
+            "per node; edges, pairs of nodes; sizes, the nodes and edges of each graph; edge_features; "
+            "labels, whole numbers, -1 for unknown ones.",
             figures="graph and grid: accuracy (nodes, pixels), exact_match (whole graphs, images), mean_iou "
             "(right over gold or found, the mean over labels) and macro averages.",
             flags=NODES,

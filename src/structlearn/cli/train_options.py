@@ -201,7 +201,7 @@ class ReadingOptions(TableOptions):
     lexicon: Annotated[
         list[str] | None,
         option(
-            "NAME=FILE", "tag, chunk, ner: a list of phrases, one a line, as the column NAME. Repeatable."
+            "NAME=FILE", "tag, chunk, ner: a list of phrases, one per line, as the column NAME. Repeatable."
         ),
     ] = None
     span_lexicon: Annotated[

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 L = TypeVar("L", bound=Simplex | Cube | LabelGraph | Chain | ConditionedChain | Segments)
 C = TypeVar("C", bound=Simplex | Cube)
-#: Curvature of features, over lambda, from which on examples overlap; chosen in docs/solvers.md.
+#: Curvature of features, over lambda, from which on examples overlap; chosen in docs/solvers-measured.md.
 OVERLAP = 100.0
 
 

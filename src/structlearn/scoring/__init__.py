@@ -1,4 +1,7 @@
-"""Scoring: theta = Phi w and its adjoint. Knows features and weights, never the polytope."""
+"""Scoring: how features and weights make a score for each part of an output.
+
+It is theta = Phi w and its adjoint. It never knows the polytope.
+"""
 
 from structlearn.scoring.arcs.arcs import ArcScoring
 from structlearn.scoring.base import Scoring

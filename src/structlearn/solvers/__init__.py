@@ -1,4 +1,4 @@
-"""Solvers: one file an algorithm, and the only loop. One objective, one certificate.
+"""Solvers: what minimises the objective, all with the same loop and the same certificate.
 
 The names of `public` are imported when the first of them is used: the registry is light, for `--help`.
 """

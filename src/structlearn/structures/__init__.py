@@ -1,4 +1,7 @@
-"""Structures: polytopes, theta -> z. They know nothing of weights, features or data."""
+"""Structures: sets of outputs, and the best, the expected and the nearest one for given scores.
+
+Each is a polytope that maps theta to z. They know nothing of weights, features or data.
+"""
 
 from structlearn.structures.base import Structure
 from structlearn.structures.chain.conditioned import ConditionedChain
