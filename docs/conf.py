@@ -37,6 +37,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_sidebars = {"index": [], "start": []}  # pages without pages below them
 html_theme_options = {
     "logo": {"text": "structlearn"},
     "navbar_align": "left",

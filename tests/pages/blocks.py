@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(?P<kind>\w+|\{code-block\} text)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
 #: Commands that are not ours, that need a network or a cluster, or that take minutes.
 ELSEWHERE = re.compile(
-    r"^(make|pip|git|python|tail|conda|docker|export)\b|\bwarm\b|--cluster|data (fetch|path)"
+    r"^(make|pip|git|python3?|source|tail|conda|docker|export)\b|\bwarm\b|--cluster|data (fetch|path)"
     r"|compare (scaling|letters|alignment|scene|triplets)"
 )
 
