@@ -71,8 +71,8 @@ _FILES = {
 }
 _NEXT = (
     "Type these in the folder of this page: look into a model file; align text of your own with the "
-    "aligner; train a classifier on a table with a header; train a tagger on a file with a word a line, "
-    "columns separated by blanks, the label last, an empty line between sentences; watch solvers race."
+    "aligner; train a classifier on a table with a header; train a tagger on a file with one word per "
+    "line, columns separated by blanks, the label last, an empty line between sentences; watch solvers race."
 )
 
 
