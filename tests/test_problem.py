@@ -66,7 +66,7 @@ def test_every_problem_has_what_is_asked_of_it(kind):
 @each_kind
 def test_methods_take_the_arguments_that_the_protocol_names(kind):
     found = KINDS[kind]()
-    protocol = Composite if hasattr(found, "penalty") else Problem
+    protocol = Composite if hasattr(found, "predictions") else Problem
     for name in ("primal", "primal_rounding", "predictions", "dual_of_map"):
         if hasattr(protocol, name):
             said = list(signature(getattr(protocol, name)).parameters)[1:]
