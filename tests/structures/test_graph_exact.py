@@ -74,6 +74,7 @@ def test_branch_and_bound_is_the_integer_program(seed):
 
 
 def test_a_budget_that_is_too_small_leaves_a_true_bound(monkeypatch):
+    monkeypatch.setattr("structlearn.structures.graph.pairwise.MOST_VISITS", 5)
     monkeypatch.setattr("structlearn.structures.graph.pairwise.MOST_BRANCHES", 3)
     rng = np.random.default_rng(0)
     graph = random_graph(rng, 9, 0.9)
@@ -89,6 +90,26 @@ def test_a_budget_that_is_too_small_leaves_a_true_bound(monkeypatch):
         opened += not found.exact
         assert (found.missing > 0) == (not found.exact)
     assert opened > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tight_bounds_hold_with_any_budget(kind, monkeypatch):
+    """Nodes that are settled, subproblems left open, and edges given twice, against enumeration."""
+    rng = np.random.default_rng(KINDS.index(kind))
+    tight = 0
+    for visits in (0, 3, 12, 400):
+        monkeypatch.setattr("structlearn.structures.graph.pairwise.MOST_VISITS", visits)
+        for _ in range(6):
+            graph = random_graph(rng, 6, 0.9)
+            graph = make_graph(6, np.concatenate([graph.edges, graph.edges[:2, ::-1]]))
+            family = pairwise_graphs([graph], 3, kind)
+            structure = PairwiseGraphs([graph], 3, pairs=kind, most_entries=0)
+            theta = rng.normal(size=structure.n_parts[0])
+            best = score_of(theta, family.vertices(family.shapes[0])).max()
+            found = structure.solve(theta)
+            assert found.value <= best + 1e-9 <= found.bound + 2e-9
+            tight += visits == 400 and abs(found.bound - best) <= 1e-9
+    assert tight == 6
 
 
 def test_relaxed_inference_eliminates_forests_alone():

@@ -117,17 +117,20 @@ def local_polytope_maximum(structure, theta):
 @pytest.mark.parametrize("seed", range(3))
 def test_bounds_are_near_the_linear_program(seed):
     rng = np.random.default_rng(seed)
-    structure = PairwiseGraphs([grid_graph(6, 6)], 3, most_entries=0)
-    theta = rng.normal(size=structure.n_parts[0])
-    best = local_polytope_maximum(structure, theta)
-    bound = bound_of(structure, theta)
-    assert best - 1e-6 <= bound <= best + 3e-3 * abs(best)
+    relaxed, auto, eliminated = (
+        PairwiseGraphs([grid_graph(6, 6)], 3, most_entries=size, inference=inference)
+        for size, inference in ((0, "relaxed"), (0, "auto"), (1 << 20, "auto"))
+    )
+    theta = rng.normal(size=relaxed.n_parts[0])
+    best = local_polytope_maximum(relaxed, theta)
+    assert best - 1e-6 <= bound_of(relaxed, theta) <= best + 3e-3 * abs(best)
+    assert_allclose(bound_of(auto, theta), eliminated.solve(theta).value, rtol=1e-9)  # by branch and bound
 
 
 def test_bounds_of_two_states_are_the_linear_program():
     rng = np.random.default_rng(0)
     complete = make_graph(12, np.stack(np.triu_indices(12, 1), axis=1))
-    structure = PairwiseGraphs([complete], 2, most_entries=0)
+    structure = PairwiseGraphs([complete], 2, most_entries=0, inference="relaxed")
     for _ in range(3):
         theta = rng.normal(size=structure.n_parts[0])
         assert_allclose(bound_of(structure, theta), local_polytope_maximum(structure, theta), rtol=1e-4)

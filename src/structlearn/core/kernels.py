@@ -40,6 +40,14 @@ def leaf(function: F) -> F:
     return _compiled(function, counts=False)
 
 
+def inlined(function: F) -> F:
+    """As `leaf`, for the few lines of an innermost loop: they become part of every kernel that calls them.
+
+    A call takes longer than they do, since all fields of the records that it is given are arguments of it.
+    """
+    return _compiled(function, counts=False, forceinline=True)
+
+
 def jitable(function: F) -> F:
     """Leave `function` as it is to Python; inside kernels it is compiled. For what runs once a pass."""
     return register_jitable(error_model="numpy")(function)

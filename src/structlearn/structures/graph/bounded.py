@@ -31,8 +31,10 @@ from structlearn.structures.graph.pair_scores import attraction
 
 #: How an answer was found.
 ELIMINATION, FLOW, MESSAGES, BRANCHES = range(4)
-#: Subproblems of branch and bound before it is worth to tighten the bound of all.
-_FIRST_BRANCHES = 100
+#: Sweeps before branch and bound is tried.
+_FIRST_SWEEPS = 32
+#: Without a limit.
+_MANY = 1 << 62
 
 
 class BoundedGraphs(NamedTuple):
@@ -41,7 +43,8 @@ class BoundedGraphs(NamedTuple):
     scores: GraphScores
     middle: Array  # of each node, the first of its arcs to a later one
     most_sweeps: int
-    most_branches: int = 0  # subproblems of branch and bound; none unless asked for
+    most_visits: int = 0  # of branch and bound at every node, on average, before temperatures are tried
+    most_branches: int = 0  # its subproblems after that; none unless asked for
 
 
 class BoundedWork(NamedTuple):
@@ -62,8 +65,8 @@ def bounded_workspace(structure: Any, shape: Any) -> Any:
     labels = label_work(scores)
     power = np.empty(labels.table.shape)
     messages = MessageWork(np.empty((m, k)), np.empty((m, k)), power, np.empty(k), np.empty(k))
-    branches = branch_work(n if structure.most_branches > 0 else 0, k)
-    return BoundedWork(labels, np.zeros(n, dtype=np.int64), messages, cut_work(n, 2 * m), branches)
+    best, flow = np.zeros(n, dtype=np.int64), cut_work(n, 2 * m)
+    return BoundedWork(labels, best, messages, flow, branch_work(n, k))
 
 
 @kernel
@@ -141,18 +144,17 @@ def best_labelling(structure: Any, g: Any, tight: Any, work: Any) -> Any:
         value = value_of(arcs, labels.node, labels.table, labels.states)
         return value, value, FLOW
     least = _lift_forbidden(arcs, labels)
-    value, bound = search(arcs, structure.most_sweeps, tight, work)
+    closes, most_sweeps = tight or structure.most_branches > 0, structure.most_sweeps
+    if closes and structure.most_visits > 0:
+        most_sweeps = min(most_sweeps, _FIRST_SWEEPS)
+    value, bound = search(arcs, most_sweeps, tight, work)
     method = MESSAGES
     if not closed(value, bound):
-        if structure.most_branches > 0:
+        if closes:
             value, bound = _close(structure, arcs, value, bound, least, work)
             method = BRANCHES
-        elif not tight:
-            value = expand(arcs, value, bound, work)
-        elif scores.n_states == 2:
-            bound = sweep_on(arcs, value, bound, structure.most_sweeps, work)
         else:
-            bound = tighten(arcs, value, bound, work)
+            value = expand(arcs, value, bound, work)
     if value < least:
         return -np.inf, bound if bound >= least else -np.inf, method
     return value, max(bound, value), method
@@ -161,14 +163,16 @@ def best_labelling(structure: Any, g: Any, tight: Any, work: Any) -> Any:
 @kernel
 def _close(structure: Any, arcs: Any, value: Any, bound: Any, least: Any, work: Any) -> Any:
     """By branch and bound, from the best labelling of expansions; after some time from tighter bounds."""
-    n, most = arcs.middle.size, structure.most_branches
+    n, low, most = arcs.middle.size, 3.0 * least, structure.most_branches
     value = expand(arcs, value, bound, work)
     assign(work.best[:n], work.labels.states[:n])
-    value, bound, looked = branch_and_bound(arcs, value, bound, 3.0 * least, min(most, _FIRST_BRANCHES), work)
-    if not closed(value, bound) and looked < most:
-        if structure.scores.n_states > 2:
+    value, bound = branch_and_bound(arcs, value, bound, low, _MANY, structure.most_visits * n, work)
+    if not closed(value, bound):
+        bound = sweep_on(arcs, value, bound, structure.most_sweeps, work)
+        if structure.scores.n_states > 2 and not closed(value, bound):
             bound = tighten(arcs, value, bound, work)
-        value, bound, _ = branch_and_bound(arcs, value, bound, 3.0 * least, most - looked, work)
+        if most > 0:
+            value, bound = branch_and_bound(arcs, value, bound, low, most, _MANY, work)
     assign(work.labels.states[:n], work.best[:n])
     return value, bound
 

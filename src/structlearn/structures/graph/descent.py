@@ -19,12 +19,13 @@ from structlearn.structures.graph.messages import (
 
 #: Sweeps go on while the last half of them has lowered the bound by this share of what is missing: as many
 #: again would do no better. For a labelling alone, also by this share of all that they have lowered it by.
-_PAYS, _PAYS_LABELLING = 0.03, 0.07
+_PAYS, _PAYS_LABELLING = 0.03, 0.03
 #: A sweep that lowers the bound by less than this share of it leaves it where a labelling may reach it: until
 #: then a tight bound needs no labelling.
 _STILL = 1e-9
-#: For two states, one that lowers it by less than this share leaves it where it is.
-_RESTS = 1e-6
+#: One that lowers it by less than this share of what is missing leaves it where it is: of two states, for
+#: which that is the optimum, and of more.
+_RESTS, _NEARLY_RESTS = 1e-6, 1e-3
 #: Temperatures of `tighten`, the sweeps at each, and how they fall: to 0.01 of the first.
 _TEMPERATURES, _SWEEPS_EACH, _COOLING = 12, 10, 0.68
 
@@ -82,9 +83,9 @@ def search(arcs: Any, most_sweeps: Any, tight: Any, work: Any) -> Any:
 @leaf
 def round_best(arcs: Any, value: Any, work: Any) -> Any:
     """best <- the labelling that messages speak for, after local search, where it is better than `value`."""
-    labels, n = work.labels, arcs.middle.size
-    round_messages(arcs, labels.node, labels.table, work.messages, labels.states)
-    improve(arcs, labels.node, labels.table, work.messages, labels.states)
+    labels, n, settled = work.labels, arcs.middle.size, work.branches.state
+    round_messages(arcs, labels.node, labels.table, work.messages, settled, labels.states)
+    improve(arcs, labels.node, labels.table, work.messages, settled, labels.states)
     found = value_of(arcs, labels.node, labels.table, labels.states)
     if found > value:
         assign(work.best[:n], labels.states[:n])
@@ -93,15 +94,18 @@ def round_best(arcs: Any, value: Any, work: Any) -> Any:
 
 @leaf
 def sweep_on(arcs: Any, value: Any, bound: Any, most_sweeps: Any, work: Any) -> Any:
-    """Two states: where sweeps rest is the optimum of the linear program (Kolmogorov and Wainwright 2005, "On
-    the optimality of tree-reweighted max-product message-passing"), so that no temperature is needed.
+    """A lower bound by sweeps until they rest.
+
+    Of two states that is the optimum of the linear program (Kolmogorov and Wainwright 2005, "On the
+    optimality of tree-reweighted max-product message-passing"), so that no temperature is needed.
     """
     labels, messages = work.labels, work.messages
+    least = _RESTS if labels.node.shape[1] == 2 else _NEARLY_RESTS
     for _ in range(most_sweeps):
         before = bound
         sweep(arcs, True, labels.node, labels.table, messages)
         bound = min(bound, sweep(arcs, False, labels.node, labels.table, messages))
-        if before - bound <= _RESTS * (bound - value):
+        if before - bound <= least * (bound - value):
             break
     return max(bound, value)
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.core.kernels import leaf
+from structlearn.core.kernels import inlined, leaf
 from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.graph.pair_scores import add_given, pair_score
 
@@ -53,7 +53,7 @@ class MessageWork(NamedTuple):
     sent: Array
 
 
-@leaf
+@inlined
 def gather(arcs: Any, v: Any, node: Any, work: Any) -> Any:
     """score[x] <- what node v and all messages to it say of state x, less the maximum, which is returned."""
     score, message = work.score, work.message
@@ -70,7 +70,7 @@ def gather(arcs: Any, v: Any, node: Any, work: Any) -> Any:
     return top
 
 
-@leaf
+@inlined
 def send(table: Any, e: Any, ahead: Any, share: Any, work: Any) -> Any:
     """message[e, y] <- max_x share score[x] - message[e, x] + table[e, x, y], less its maximum (returned)."""
     score, sent, message = work.score, work.sent, work.message
@@ -94,7 +94,7 @@ def send(table: Any, e: Any, ahead: Any, share: Any, work: Any) -> Any:
     return take_off_maximum(message, e)
 
 
-@leaf
+@inlined
 def take_off_maximum(message: Any, e: Any) -> Any:
     top = message[e, 0]
     for y in range(1, message.shape[1]):
@@ -104,7 +104,7 @@ def take_off_maximum(message: Any, e: Any) -> Any:
     return top
 
 
-@leaf
+@inlined
 def send_potts(likes: Any, e: Any, work: Any) -> Any:
     """The same where like states have one score and unlike ones none, in K steps instead of K * K."""
     sent, message = work.sent, work.message
@@ -139,7 +139,7 @@ def fill_powers(table: Any, n_edges: Any, temperature: Any, power: Any) -> None:
                 power[e, a, b] = np.exp((table[e, a, b] - top) / temperature)
 
 
-@leaf
+@inlined
 def add_powers(power: Any, attracts: Any, e: Any, work: Any) -> None:
     """message[e, y] <- sum_x sent[x] times the power of like states, or of unlike ones: one of them is 1.
 
@@ -155,7 +155,7 @@ def add_powers(power: Any, attracts: Any, e: Any, work: Any) -> None:
         message[e, y] = like * sent[y] + unlike * others
 
 
-@leaf
+@inlined
 def send_soft(table: Any, e: Any, ahead: Any, share: Any, temperature: Any, work: Any) -> None:
     """`send` with temperature log sum_x exp(. / temperature) instead of the maximum, by `fill_powers`."""
     score, sent, message, power = work.score, work.sent, work.message, work.power
@@ -181,7 +181,7 @@ def send_soft(table: Any, e: Any, ahead: Any, share: Any, temperature: Any, work
     take_off_maximum(message, e)
 
 
-@leaf
+@inlined
 def send_all(arcs: Any, v: Any, forward: Any, table: Any, work: Any) -> Any:
     """Node v sends to the later nodes, or to the earlier ones, after `gather`; returns what is taken off."""
     share = share_of(arcs, v)
@@ -193,7 +193,7 @@ def send_all(arcs: Any, v: Any, forward: Any, table: Any, work: Any) -> Any:
     return taken
 
 
-@leaf
+@inlined
 def share_of(arcs: Any, v: Any) -> Any:
     """Each chain of nodes in their order that leads through v has this share of its score."""
     before, after = arcs.middle[v] - arcs.first[v], arcs.first[v + 1] - arcs.middle[v]
@@ -226,11 +226,17 @@ def sweep_soft(arcs: Any, forward: Any, node: Any, table: Any, temperature: Any,
 
 
 @leaf
-def round_messages(arcs: Any, node: Any, table: Any, work: Any, states: Any) -> None:
-    """One node after the other takes its best state, given those before it and messages of those after it."""
+def round_messages(arcs: Any, node: Any, table: Any, work: Any, settled: Any, states: Any) -> None:
+    """One node after the other takes its best state, given those before it and messages of those after it.
+
+    settled : the states of nodes that have but one, -1 of the others.
+    """
     score, message = work.score, work.message
     n_states = score.size
     for v in range(arcs.middle.size):
+        if settled[v] >= 0:
+            states[v] = settled[v]
+            continue
         given_neighbours(arcs, v, arcs.middle[v], node, table, states, score)
         for p in range(arcs.middle[v], arcs.first[v + 1]):
             e = arcs.edge[p]
@@ -239,7 +245,7 @@ def round_messages(arcs: Any, node: Any, table: Any, work: Any, states: Any) -> 
         states[v] = argmax_of(score)
 
 
-@leaf
+@inlined
 def given_neighbours(arcs: Any, v: Any, last: Any, node: Any, table: Any, states: Any, score: Any) -> None:
     """score[x] <- that of state x of node v, given the states of the heads of its arcs before `last`."""
     n_states = score.size
@@ -251,8 +257,8 @@ def given_neighbours(arcs: Any, v: Any, last: Any, node: Any, table: Any, states
 
 
 @leaf
-def improve(arcs: Any, node: Any, table: Any, work: Any, states: Any) -> None:
-    """One node after the other takes its best state, given all others, until none changes.
+def improve(arcs: Any, node: Any, table: Any, work: Any, settled: Any, states: Any) -> None:
+    """One node after the other that is not settled takes its best state, given all others, until none does.
 
     In so many rounds at most: equal states may seem better in turn, by rounding.
     """
@@ -260,6 +266,8 @@ def improve(arcs: Any, node: Any, table: Any, work: Any, states: Any) -> None:
     for _ in range(arcs.middle.size + 1):
         changed = False
         for v in range(arcs.middle.size):
+            if settled[v] >= 0:
+                continue
             given_neighbours(arcs, v, arcs.first[v + 1], node, table, states, score)
             best = argmax_of(score)
             if score[best] > score[states[v]]:
@@ -269,7 +277,7 @@ def improve(arcs: Any, node: Any, table: Any, work: Any, states: Any) -> None:
             break
 
 
-@leaf
+@inlined
 def value_of(arcs: Any, node: Any, table: Any, states: Any) -> Any:
     """The score of a labelling."""
     ends, value = arcs.ends, 0.0

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from structlearn.core.kernels import leaf
+from structlearn.core.kernels import inlined, leaf
 
 
-@leaf
+@inlined
 def pair_score(table: Any, e: Any, a: Any, b: Any) -> Any:
     """The score of the states a and b at the first and the second end of edge e."""
     if table.shape[1] == 1:
@@ -18,7 +18,7 @@ def pair_score(table: Any, e: Any, a: Any, b: Any) -> Any:
     return table[e, a, b]
 
 
-@leaf
+@inlined
 def add_given(table: Any, e: Any, ahead: Any, other: Any, score: Any) -> None:
     """score[x] += that of x at one end of edge e, the first where `ahead`, and `other` at the other end."""
     if table.shape[1] == 1:

@@ -37,6 +37,8 @@ MOST_ENTRIES = 1 << 22
 QUICK_ENTRIES = 1 << 18
 #: Sweeps of message passing before it gives up.
 MOST_SWEEPS = 200
+#: Branch and bound visits every node so often, on average, for a tight bound.
+MOST_VISITS = 400
 #: Subproblems of branch and bound before it gives up, with inference="exact".
 MOST_BRANCHES = 10_000
 #: Ways to the best labelling.
@@ -118,6 +120,8 @@ class PairwiseGraphs(Structure):
 
     def _why_no_marginals(self) -> str:
         """Why there are no marginals."""
+        if self.polytope == "local":
+            return " over the local polytope; use polytope='marginal', or loss='hinge'"
         g = int(np.flatnonzero(self.elimination.exact == 0)[0])
         n_nodes, edges = self.graphs[g]
         which = (
@@ -180,8 +184,9 @@ class PairwiseGraphs(Structure):
             return ExactGraphs(scores)
         if self.polytope == "local":
             return LocalGraphs(BoundedGraphs(scores, self._middle(), MOST_SWEEPS))
+        visits = 0 if self.inference == "relaxed" else MOST_VISITS
         branches = MOST_BRANCHES if self.inference == "exact" else 0
-        return BoundedGraphs(scores, self._middle(), MOST_SWEEPS, branches)
+        return BoundedGraphs(scores, self._middle(), MOST_SWEEPS, visits, branches)
 
     def _scores(self) -> GraphScores:
         graph = graph_record(self.graphs)
