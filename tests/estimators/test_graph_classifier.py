@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 
 import structlearn
 from structlearn import ChainClassifier, GraphClassifier, GridClassifier, MultiLabelClassifier
@@ -121,6 +122,8 @@ GRAPH = (np.zeros((3, 2)), [(0, 1), (1, 2)])
         ([np.zeros((2, 2, 1))], [[[0, 1], [0, 1]]], "GridClassifier"),
         ([GRAPH], [[1, 1, 1]], "class"),
         ([(np.full((3, 2), np.nan), [(0, 1)])], [[0, 1, 0]], "NaN"),
+        ([(csr_array(np.eye(3)), [(0, 1)])], [[0, 1, 0]], "Graph 0 has a sparse matrix"),
+        ([(*GRAPH, [["near"], ["far"]])], [[0, 1, 0]], "edge features that are no numbers"),
     ],
 )
 def test_refusals(X, y, match):
@@ -161,3 +164,5 @@ def test_the_local_polytope_is_certified_and_labels_all_the_same(tmp_path):
     assert structlearn.load(tmp_path / "local.safetensors").polytope == "local"
     with pytest.raises(ValueError, match="polytope"):
         GraphClassifier(polytope="cycle").fit(X, y)
+    with pytest.raises(TypeError, match="no marginals over the local polytope; use polytope='marginal'"):
+        GraphClassifier(polytope="local", loss="softmax").fit(X, y)

@@ -114,6 +114,8 @@ def _read_graph(x: tuple[ArrayLike, ...], name: str) -> Example:
         raise ValueError(
             f"{name} is a tuple of {len(x)}; a graph is (nodes, edges[, edge features[, node types]])."
         )
+    if sparse.issparse(x[0]) or sparse.issparse(x[1]):
+        raise ValueError(f"{name} has a sparse matrix; node features and edges are arrays (`.toarray()`).")
     nodes = np.asarray(x[0])
     if nodes.ndim != 2:
         raise ValueError(f"{name} must have node features of shape (nodes, features); got {nodes.shape}.")
@@ -124,6 +126,8 @@ def _read_graph(x: tuple[ArrayLike, ...], name: str) -> Example:
     features = None
     if len(x) > 2 and x[2] is not None:
         features = np.asarray(x[2])
+        if features.dtype.kind not in "biuf":
+            raise ValueError(f"{name} has edge features that are no numbers; got {features.dtype}.")
         features = features.astype(features.dtype if features.dtype.kind == "f" else np.float64, copy=False)
         if features.ndim != 2 or len(features) != len(graph.edges) or not features.shape[1]:
             raise ValueError(

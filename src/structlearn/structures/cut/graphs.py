@@ -44,13 +44,7 @@ def make_graph(n_nodes: SupportsIndex, edges: ArrayLike) -> Graph:
     n = index(n_nodes)
     if n < 1:
         raise ValueError(f"A graph has at least 1 node; got n_nodes={n_nodes}.")
-    pairs = np.asarray(edges)
-    pairs = pairs.reshape(-1, 2) if pairs.size == 0 else pairs
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise ValueError(f"Edges are pairs of nodes, of shape (E, 2); got the shape {pairs.shape}.")
-    if pairs.size and not np.issubdtype(pairs.dtype, np.integer):
-        raise ValueError(f"Edges are pairs of integers; got {pairs.dtype}.")
-    pairs = pairs.astype(np.int32)
+    pairs = _as_pairs(edges)
     wrong = np.flatnonzero((pairs.min(axis=1, initial=0) < 0) | (pairs.max(axis=1, initial=0) >= n))
     if wrong.size:
         raise ValueError(
@@ -60,6 +54,30 @@ def make_graph(n_nodes: SupportsIndex, edges: ArrayLike) -> Graph:
     if loops.size:
         raise ValueError(f"Edge {loops[0]} joins node {pairs[loops[0], 0]} with itself; leave it out.")
     return Graph(n, pairs)
+
+
+def _as_pairs(edges: ArrayLike) -> Array:
+    try:
+        pairs = np.asarray(edges)
+    except ValueError:
+        raise ValueError("Edges are pairs of nodes, of shape (E, 2); some have another length.") from None
+    pairs = pairs.reshape(-1, 2) if pairs.size == 0 else pairs
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ValueError(
+            f"Edges are pairs of nodes, of shape (E, 2); got the shape {pairs.shape}{_shape_advice(pairs)}."
+        )
+    if pairs.size and not np.issubdtype(pairs.dtype, np.integer):
+        raise ValueError(f"Edges are pairs of integers, nodes counted from 0; got {pairs.dtype}.")
+    return pairs.astype(np.int32)
+
+
+def _shape_advice(pairs: Array) -> str:
+    """What may have been given in the place of pairs."""
+    if pairs.ndim == 2 and pairs.shape[0] == 2:
+        return ": transpose it"
+    if pairs.ndim == 2 and pairs.shape[0] == pairs.shape[1]:
+        return " (an adjacency matrix A has the edges np.argwhere(np.triu(A, 1)))"
+    return ""
 
 
 def grid_graph(rows: int, columns: int, connectivity: int = 4) -> Graph:
