@@ -202,6 +202,7 @@ def test_every_flag_that_is_named_is_there(run):
         "--many-roots",
         "--no-intercept",
         "--no-scale",
+        "--keep-case",
     }
 
 

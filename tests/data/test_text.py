@@ -64,6 +64,17 @@ def test_damaged_archives(write):
         list(open_text(write(whole[:100] + b"\xff" * 100 + whole[200:], "bent.gz")))
 
 
+def test_a_damaged_archive_gives_all_lines_before_the_damage(write):
+    rows = np.random.default_rng(0).integers(10**9, size=20_000).tolist()
+    whole = gzip.compress("".join(f"{row}\n" for row in rows).encode())
+    taken = []
+    with pytest.raises(DataError, match=r"line [0-9]+: the file cannot be read further") as told:
+        taken.extend(open_text(write(whole[: len(whole) // 2], "half.gz")))
+    assert len(taken) > 9000
+    assert taken == [(k, str(row)) for k, row in enumerate(rows[: len(taken)], 1)]
+    assert f"line {len(taken) + 1}:" in str(told.value)
+
+
 @pytest.mark.parametrize("filler", [b"\0", b"\n", b"1 1:1\n"])
 def test_an_archive_that_holds_next_to_nothing_many_times_is_left_early(write, filler):
     path = write(gzip.compress(b"1 1:1\n") + gzip.compress(filler * (1 << 24)), "bomb.gz")

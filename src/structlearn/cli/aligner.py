@@ -208,7 +208,7 @@ def train(
         random_state=seed,
         **long_run,
     )
-    with _naming(text):
+    with _naming(text, run.continue_):
         _fit(aligner, text, gold, words.max_length, vectors=vectors, earlier=earlier)
     if aligner.mapped_ is not None:
         _say_mapped(aligner.mapped_, "the text")
@@ -223,14 +223,15 @@ def _say_mapped(mapped: MappedVectors, origin: str) -> None:
 
 
 @contextmanager
-def _naming(text: TextFiles) -> Iterator[None]:
-    """Text of another form than that of an earlier model, by the name of its file."""
+def _naming(text: TextFiles, model: Path | None) -> Iterator[None]:
+    """Text of another form than that of an earlier model, by the name of its file, or of the model's."""
     from structlearn.apps.alignment.text_form import OtherForm
 
     try:
         yield
     except OtherForm as error:
-        file = text.text or (text.source if error.side == "source" else text.target)
+        side = text.source if error.side == "source" else text.target
+        file = model if error.side is None else text.text or side
         raise ValueError(f"{file}: {error}") from None
 
 

@@ -11,6 +11,7 @@ OPPOSITES = {
     "single_root": "many_roots",
     "fit_intercept": "no_intercept",
     "scale": "no_scale",
+    "lowercase": "keep_case",
 }
 _RENAMED = {"n_jobs": "jobs", "random_state": "seed"}
 _SAME = (

@@ -43,7 +43,7 @@ class Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        n = self._stream.readinto(buffer)
+        n = self._stream.readinto1(buffer)  # what is there: an error comes after all lines before it
         self._given += n
         if self._given - self._marked >= _WINDOW:
             self._marked = self._given

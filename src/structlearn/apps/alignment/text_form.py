@@ -151,17 +151,14 @@ def forms_of_text(
 
 
 class OtherForm(ValueError):
-    """Text lacks what that of a model has; it cannot be put back.
+    """Text is not written as that of the model that it would continue.
 
-    side : "source" or "target"
+    side : "source" or "target", of the text to blame; None where the settings are
     """
 
-    def __init__(self, side: str, lacking: str) -> None:
+    def __init__(self, side: str | None, why: str) -> None:
         self.side = side
-        super().__init__(
-            f"The {side} text has no {lacking}, but that of the continued model has: give text that is "
-            "written in the same way, or train without that model."
-        )
+        super().__init__(why)
 
 
 def in_forms(forms: Forms, text: Iterable[Words]) -> Iterator[Words]:
@@ -171,7 +168,11 @@ def in_forms(forms: Forms, text: Iterable[Words]) -> Iterator[Words]:
     for k, side in enumerate(("source", "target")):
         lacking = lacks(forms[k], [word for pair in head for word in _strings(pair[k])])
         if lacking:
-            raise OtherForm(side, lacking)
+            raise OtherForm(
+                side,
+                f"The {side} text has no {lacking}, but that of the continued model has: give text that is "
+                "written in the same way, or train without that model.",
+            )
     return chain(head, stream)
 
 

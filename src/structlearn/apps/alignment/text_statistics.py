@@ -11,6 +11,7 @@ from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.text_form import (
     Forms,
     FormWriter,
+    OtherForm,
     form_of_words,
     forms_of_text,
     in_forms,
@@ -61,8 +62,9 @@ class TextStatistics:
     def _check_same(self, earlier: TextStatistics) -> None:
         for name in ("lowercase", "strip_accents"):
             if getattr(self, name) != getattr(earlier, name):
-                raise ValueError(
-                    f"The continued model was trained with {name}={getattr(earlier, name)}; give the same."
+                raise OtherForm(
+                    None,
+                    f"The continued model was trained with {name}={getattr(earlier, name)}; give the same.",
                 )
 
     def _set_forms(self, forms: Forms) -> None:
