@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from structlearn.apps.alignment.balance import link_threshold, surplus
 from structlearn.apps.alignment.bitext import Vocabulary
 from structlearn.apps.alignment.confidence import USUAL, CalibratedLinks, Cells, held_out_weights
 from structlearn.apps.alignment.features import STRONG, EdgeFeatures, edge_features, feature_names
@@ -238,10 +239,10 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
             ) from None
 
     def _take_rule(self) -> None:
-        """The unsupervised aligner, mean > 1/2, as weights."""
+        """The unsupervised aligner, mean > threshold (1/2 unless a side is far longer), as weights."""
         self.feature_names_ = feature_names(vectors=self.vectors_ is not None)
         self.weights_ = np.zeros(len(self.feature_names_))
-        self.weights_[self.feature_names_.index("constant")] = -0.5 / STRONG
+        self.weights_[self.feature_names_.index("constant")] = -self._threshold() / STRONG
         self.weights_[self.feature_names_.index("mean")] = 1.0 / STRONG
         self.structure_ = Matching(capacities=(self.fertility or _UNBOUND,) * 2)
         self.slope_ = 1.0
@@ -252,13 +253,18 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         self.validation_: list[Validation] = []
         self.aer_: float | None = None
 
+    def _threshold(self) -> float:
+        return link_threshold(surplus(self.statistics_.source_words, self.statistics_.target_words))
+
     def _pseudo_links(self, pairs: Sequence[Words], features: EdgeFeatures) -> list[Links]:
         """Those of nearest vectors; or those of the rule as sure, with a mean above a tenth as possible."""
         if self.pseudo_gold == "nearest" and self.vectors_ is not None:
             vectors = self.vectors_
             return [Links.of(table_links(nearest_links(self._written(pair), vectors))) for pair in pairs]
         tables = features.bitext.tables(features.mean)
-        return [Links.of(table_links(table > 0.5), table_links(table > 0.1)) for table in tables]
+        return [
+            Links.of(table_links(table > self._threshold()), table_links(table > 0.1)) for table in tables
+        ]
 
     def _taught(self, pairs: Sequence[Words], features: EdgeFeatures, surplus: Array | None) -> EdgeFeatures:
         """With the features that gold links teach; each pair's without its own links."""

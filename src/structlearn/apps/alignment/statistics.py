@@ -45,7 +45,7 @@ class Posteriors(NamedTuple):
         return np.sqrt(self.forward * self.reverse)
 
     def mean(self) -> Array:
-        """Mean of both directions; a link where it exceeds 0.5 is the unsupervised aligner."""
+        """Mean of both directions; a link where it exceeds 0.5 is the unsupervised aligner, see `balance`."""
         return (self.forward + self.reverse) / 2
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structlearn.apps.alignment.balance import agreement_power, surplus
 from structlearn.apps.alignment.bitext import Bitext, TrainingText
 from structlearn.apps.alignment.continuing import EarlierText
 from structlearn.apps.alignment.direction import Direction
@@ -37,8 +38,8 @@ class EMSettings:
 
     model1, hmm : iterations of Model 1, then of the HMM
     agreement : whether the HMM's two directions are trained to agree: a link counts as much as the product of
-        its two posteriors (Liang, Taskar and Klein 2006). Otherwise each direction is trained apart; its
-        objective never decreases if all `priors` are 0
+        its two posteriors (Liang, Taskar and Klein 2006), or a power of it (see `balance`). Otherwise each
+        direction is trained apart; its objective never decreases if all `priors` are 0
     p0 : probability of NULL
     """
 
@@ -113,6 +114,7 @@ class Stage(NamedTuple):
 
     hmm : whether it is of the HMM, else of Model 1
     together : whether the two directions are trained to agree
+    power : of the product of their posteriors that a link counts as
     step : of so many windows one is read
     """
 
@@ -120,18 +122,20 @@ class Stage(NamedTuple):
     iteration: int
     hmm: bool
     together: bool
+    power: float
     step: int
 
 
 def stages(settings: EMSettings, text: TrainingText) -> list[Stage]:
     """All iterations. Of a long text the first of either model read a part, the next twice that."""
     most = max(1, min(text.n_windows, text.n_cells // LEAST_CELLS))
+    power = agreement_power(surplus(text.source_words, text.target_words))
     made = []
     for model, n, hmm, together in (
         ("model1", settings.model1, False, False),
         ("hmm", settings.hmm, True, settings.agreement),
     ):
-        made += [Stage(model, k, hmm, together, min(2 ** (n - 1 - k), most)) for k in range(n)]
+        made += [Stage(model, k, hmm, together, power, min(2 ** (n - 1 - k), most)) for k in range(n)]
     return made
 
 
@@ -223,7 +227,7 @@ def _expect_all(
     """
     sums, n_cells = [_nothing(record) for record in records], 0
     for bitext, entry in located.windows(stage.step):
-        _expect_window(bitext, entry, records, stage.together, run, sums, advance)
+        _expect_window(bitext, entry, records, stage, run, sums, advance)
         n_cells += entry.size
     if n_cells < located.text.n_cells:
         sums = [_times(one, located.text.n_cells / n_cells) for one in sums]
@@ -240,7 +244,7 @@ def _expect_window(
     bitext: Bitext,
     entry: Array,
     records: Sequence[DirectionRecord],
-    together: bool,
+    stage: Stage,
     run: Map,
     sums: list[Expected],
     advance: Callable[[], object],
@@ -249,14 +253,16 @@ def _expect_window(
 
     def work(part: tuple[int, int]) -> tuple[Expected, Expected]:
         forward, reverse = expect(bitext.record, bitext.cells(entry, *part), records[0], records[1], *part)
-        if together:
+        if stage.together:
             np.multiply(forward.link, reverse.link, out=forward.link)
+            if stage.power < 1.0:
+                np.power(forward.link, stage.power, out=forward.link)
         return forward, reverse
 
     parts = chunks(bitext)
     for part, expected in zip(parts, run(work, parts)):
         for k, (one, corpus) in enumerate(zip(expected, (bitext.target, bitext.source))):
-            if k == 0 or not together:
+            if k == 0 or not stage.together:
                 add_at(bitext.cells(entry, *part), one.link, sums[k].link)
             add_at(corpus.words(*part), one.null, sums[k].null)
             for total, jumps in zip(sums[k].jumps, one.jumps):
