@@ -118,6 +118,14 @@ def test_sure_links_above_the_fertility_become_free(rule):
     np.testing.assert_array_equal(table + free, known.tables((3, 3))[1])
 
 
+@pytest.mark.parametrize("known", [Links.of([]), Links.of([], [(0, 0)])])
+def test_gold_links_of_which_none_is_sure_teach_nothing(rule, pairs, known):
+    with pytest.warns(UserWarning, match="No gold link is sure: they teach nothing"):
+        taught = Aligner().fit(pairs[:3], [known] * 3, statistics=rule.statistics_)
+    assert taught.certificate_ is None
+    assert taught.predict(pairs[:9]) == rule.predict(pairs[:9])
+
+
 def test_cross_validation_chooses_the_least_error(rule, pairs, links):
     found = Aligner(missed=2.0, folds=2, random_state=0).fit(
         pairs[:20], links[:20], statistics=rule.statistics_

@@ -5,6 +5,7 @@ theta_ij = <w, x_ij>,    links = argmax over matchings z of <theta, z>
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
@@ -60,6 +61,7 @@ from structlearn.structures import Matching
 BATCH = 500
 #: No word has so many links: the unsupervised rule is bound by nothing.
 _UNBOUND = 1000
+_NOTHING_SURE = "No gold link is sure: they teach nothing, and links are drawn as without gold links."
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -183,6 +185,9 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         self.mapped_: MappedVectors | None = None
         self.vectors_ = None if vectors is None else self._known(vectors)
         self._take_rule()
+        if links and not any(one.sure for one in links):
+            warnings.warn(_NOTHING_SURE, stacklevel=2)
+            links = None
         if links is None and not self.pseudo_gold:
             return self
         features = self.features(pairs)
