@@ -10,9 +10,9 @@ from structlearn.core.memory import parse_size
 PROGRAM = 280 << 20
 #: The least that a limit must leave beside it.
 LEAST = 64 << 20
-#: Bytes for a pair of words in training (two translation tables, two sums, and what is known of the pair),
-#: for a word of either side, for a cell of a window.
-A_PAIR, A_WORD, A_CELL = 40, 320, 12
+#: Bytes for a pair of words in training (two translation tables, two sums, and what is known of the pair: 40,
+#: and a fifth for what passes take beside it), for a word of either side, for a cell of a window.
+A_PAIR, A_WORD, A_CELL = 48, 320, 12
 #: Cells of a window: more do not save time.
 MOST_CELLS = 1 << 24
 
