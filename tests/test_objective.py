@@ -33,6 +33,27 @@ def computed(bound):
 
 
 @each_structure
+def test_what_compiled_passes_see_is_contiguous(name):
+    blocks = problem(name).objective.blocks
+    assert all(array.flags.c_contiguous for array in blocks if isinstance(array, np.ndarray))
+
+
+def test_gold_vertices_may_come_strided():
+    known = problem("cube").objective
+    strided = [np.repeat(array, 2)[::2] for array in known.gold]
+    again = Objective(
+        known.structure,
+        known.scoring,
+        type(known.gold)(*strided),
+        known.cost,
+        regularization=known.regularization,
+    )
+    assert all(array.flags.c_contiguous for array in again.gold)
+    w = np.ones(known.n_weights)
+    assert again.primal(w) == known.primal(w)
+
+
+@each_structure
 def test_primal_is_its_formula(name, rng):
     known = problem(name)
     for scale in (0.0, 1.0, 100.0):

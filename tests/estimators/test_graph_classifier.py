@@ -164,5 +164,5 @@ def test_the_local_polytope_is_certified_and_labels_all_the_same(tmp_path):
     assert structlearn.load(tmp_path / "local.safetensors").polytope == "local"
     with pytest.raises(ValueError, match="polytope"):
         GraphClassifier(polytope="cycle").fit(X, y)
-    with pytest.raises(TypeError, match="no marginals over the local polytope; use polytope='marginal'"):
+    with pytest.raises(TypeError, match="with polytope='local' only forests do; leave it out"):
         GraphClassifier(polytope="local", loss="softmax").fit(X, y)

@@ -100,7 +100,7 @@ class Objective:
         self.penalty = penalty or SquaredL2(float(regularization))
         record = self.regularizer.record(structure)
         self.oracle = Oracle(record, scoring, structure=structure, n_jobs=n_jobs)
-        self.gold = gold
+        self.gold = SparseVertices(*map(np.ascontiguousarray, gold))  # others would compile anew
         self.cost = cost
         self.regularization = squared_part(self.penalty, regularization)
         n = scoring.n_examples
@@ -153,7 +153,7 @@ class Objective:
     @cached_property
     def _curved(self) -> Array:
         """How many local parts of each example, the first ones, the squared norm covers."""
-        return np.asarray(self.structure.n_curved(self.scoring.shapes.T), dtype=np.int64)
+        return np.ascontiguousarray(self.structure.n_curved(self.scoring.shapes.T), dtype=np.int64)
 
     @cached_property
     def blocks(self) -> ExampleBlocks:

@@ -120,8 +120,6 @@ class PairwiseGraphs(Structure):
 
     def _why_no_marginals(self) -> str:
         """Why there are no marginals."""
-        if self.polytope == "local":
-            return " over the local polytope; use polytope='marginal', or loss='hinge'"
         g = int(np.flatnonzero(self.elimination.exact == 0)[0])
         n_nodes, edges = self.graphs[g]
         which = (
@@ -129,7 +127,7 @@ class PairwiseGraphs(Structure):
         )
         if self.polytope == "local" or self.inference == "relaxed":
             asked = "polytope='local'" if self.polytope == "local" else "inference='relaxed'"
-            return f"{which}cycles, and with {asked} only forests have them; use loss='hinge'"
+            return f"{which}cycles, and with {asked} only forests do; leave it out, or use loss='hinge'"
         return (
             f"{which}too large a tree-width for its partition function (tables of more than "
             f"{self.most_entries_eliminated} entries); use loss='hinge'"
