@@ -288,3 +288,16 @@ def test_training_on_trees_reaches_the_optimum(make):
     solution = solve(known.objective, ActiveBlocks(), Stopping(tol=1e-7, max_passes=500), seed=0)
     assert solution.certificate.primal == pytest.approx(known.optimum(), abs=1e-6)
     assert known.objective.structure.most_entries((4, 3)) == 3
+
+
+@pytest.mark.parametrize("scale", [1e10, 1e18, 1e20, 1e26, 1e200])
+@pytest.mark.parametrize("single_root", [True, False])
+def test_marginals_of_huge_scores_are_the_best_tree(scale, single_root):
+    """From 2^53 on the powers of two that weights are written with are rounded themselves."""
+    rng = np.random.default_rng(0)
+    for n in [2, 3, 5] * 30:
+        tree, theta = NonProjectiveTree(single_root=single_root), scale * rng.normal(size=(n + 1, n))
+        means, log_z = tree.marginals(theta)
+        assert log_z == pytest.approx(np.vdot(theta, tree.maximize(theta)), rel=1e-12)
+        np.testing.assert_allclose(means.sum(axis=0), 1.0)
+        assert np.vdot(theta, means) == pytest.approx(log_z, rel=1e-9)

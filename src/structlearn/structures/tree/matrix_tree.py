@@ -12,8 +12,9 @@ with the arcs' weights W and the root's r. Z = prod_k S_k. With a single root, r
 it is left out of S_k, and the last word's pivot is its r. The marginals are the derivatives of log Z in
 theta, by going back through the elimination.
 
-A weight is written m 2^e, 1/2 <= m < 1: every operation has the relative error of one rounding, however large
-the scores are. Logarithms would lose as many digits as the scores have before the point.
+A weight is written m 2^e, 1/2 <= m < 1: every operation has the relative error of one rounding, as long as e
+is a whole number. Logarithms would lose as many digits as the scores have before the point. Where scores are
+so large that e is rounded, so are they, and the marginals are those of the best tree.
 """
 
 from __future__ import annotations
@@ -23,7 +24,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, entropy, log_partition, marginals, marginals_workspace
+from structlearn.core.contract import (
+    Array,
+    entropy,
+    log_partition,
+    marginals,
+    marginals_workspace,
+    maximize,
+    workspace,
+)
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.rounding import UNIT
 from structlearn.structures.regularized import clipped
@@ -31,6 +40,7 @@ from structlearn.structures.tree.arborescence import NonProjectiveTreeRecord
 
 _LOG2_E, _LN2 = 1.4426950408889634, 0.6931471805599453
 _SMALLEST = -1100.0  # a power of two below this, added to a number of size one, changes nothing
+_LARGEST = 2.0**50  # powers up to here, and their sums, are whole numbers
 
 
 class EliminationWork(NamedTuple):
@@ -173,9 +183,29 @@ def nonprojective_marginals(structure: Any, shape: Any, theta: Any, shared: Any,
     total = eliminate(structure, shape, theta, shared, work, mean)
     if total == -np.inf:
         mean[:] = 0.0
+    elif _is_rounded(shape[1], work):
+        maximize(structure, shape, theta, shared, workspace(structure, shape), mean)
+        _take_tree(shape[1], mean.reshape(shape[1] + 1, shape[1]), work)
     else:
         _go_back(shape[1], structure.single_root, work, mean.reshape(shape[1] + 1, shape[1]))
     return total
+
+
+@kernel
+def _is_rounded(n: Any, work: Any) -> Any:
+    """Whether powers are rounded, as scores so large are: then no more is known than the best tree."""
+    largest = 0.0
+    for k in range(1, n + 1):
+        largest = max(largest, abs(work.pivot[k, 1]))
+    return largest > _LARGEST
+
+
+@kernel
+def _take_tree(n: Any, mean: Any, work: Any) -> None:
+    """The slopes are those of one tree."""
+    for j in range(n + 1):
+        for i in range(1, n + 1):
+            work.slope[j, i] = mean[work.order[j], work.order[i] - 1]
 
 
 @kernel
