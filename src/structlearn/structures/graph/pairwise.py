@@ -38,7 +38,7 @@ QUICK_ENTRIES = 1 << 18
 #: Sweeps of message passing before it gives up.
 MOST_SWEEPS = 200
 #: Branch and bound visits every node so often, on average, for a tight bound.
-MOST_VISITS = 400
+MOST_VISITS = 1600
 #: Subproblems of branch and bound before it gives up, with inference="exact".
 MOST_BRANCHES = 10_000
 #: Ways to the best labelling.
