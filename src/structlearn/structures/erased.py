@@ -13,7 +13,8 @@ from structlearn.core.words import Words, call, load, vector
 from structlearn.structures.regularized import Quadratic, no_omega
 from structlearn.structures.sparsemap import SparseMAP, active_set_project, active_set_workspace
 
-_OUTPUT = (INT, INT, *NUMBERS, *NUMBERS, *NUMBERS)
+#: What operations on one output take: its shape, the scores of its parts, shared ones, and room for a point.
+OUTPUT = (INT, INT, *NUMBERS, *NUMBERS, *NUMBERS)
 
 
 class ErasedStructure(NamedTuple):
@@ -50,13 +51,13 @@ def erase(record: Record, largest: Shape, operations: frozenset[str]) -> tuple[E
 
     largest : a shape that scratch memory for every example fits
     """
-    return _RULES.get(type(record), _erase)(record, largest, operations)
+    return _RULES.get(type(record), erase_whole)(record, largest, operations)
 
 
 def erase_inner(record: Any, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, object]:
     """For a record around another: the inner one is erased first, so that the outer one compiles once."""
     inner, owner = erase(record.inner, largest, operations | {"maximize"})
-    found, owners = _erase(record._replace(inner=inner), largest, operations)
+    found, owners = erase_whole(record._replace(inner=inner), largest, operations)
     return found, (owner, owners)
 
 
@@ -70,7 +71,8 @@ def _erase_quadratic(
     return ErasedStructure(words, found, found, 0, words, found, 1.0, inner.n_shared), owner
 
 
-def _erase(record: Record, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, object]:
+def erase_whole(record: Record, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, object]:
+    """Every operation compiled by itself, for the record as it is."""
     erased = ErasedStructure(n_shared=of.shared_parts(record), strong_convexity=of.strong_convexity(record))
     owners: list[object] = []
     asked = {name: function for name, function in _LINEAR.items() if name in operations}
@@ -105,28 +107,28 @@ def _for_projections(record: Record, largest: Shape) -> tuple[Words, object]:
 # ---- operations as C functions --------------------------------------------------------------------------
 
 
-@c_function(*_OUTPUT)
+@c_function(*OUTPUT)
 def maximize(me, rows, columns, theta, n_theta, shared, n_shared, vertex, n):  # type: ignore[no-untyped-def]
     structure, work = load(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.maximize(structure, (rows, columns), local, others, work, vector(vertex, n))
 
 
-@c_function(*_OUTPUT)
+@c_function(*OUTPUT)
 def max_value(me, rows, columns, theta, n_theta, shared, n_shared, vertex, n):  # type: ignore[no-untyped-def]
     structure, work = load(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.max_value(structure, (rows, columns), local, others, work, vector(vertex, n))
 
 
-@c_function(*_OUTPUT, FLOAT)
+@c_function(*OUTPUT, FLOAT)
 def omega(me, rows, columns, theta, n_theta, shared, n_shared, z, n, value):  # type: ignore[no-untyped-def]
     structure, work = load(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.omega(structure, (rows, columns), local, others, work, vector(z, n), value)
 
 
-@c_function(*_OUTPUT)
+@c_function(*OUTPUT)
 def project(me, rows, columns, theta, n_theta, shared, n_shared, point, n):  # type: ignore[no-untyped-def]
     structure, work = load(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)

@@ -177,11 +177,15 @@ def _close(structure: Any, arcs: Any, value: Any, bound: Any, least: Any, work: 
     return value, bound
 
 
-@implements(maximize, BoundedGraphs)
 @kernel
-def bounded_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def bounded_answer(
+    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any, tight: Any
+) -> Any:
+    """A tight upper bound of the maximum; else a labelling, and its value."""
     fill(structure.scores, shape[1], theta, shared, work.labels)
-    value, _, _ = best_labelling(structure, shape[1], False, work)
+    value, bound, _ = best_labelling(structure, shape[1], tight, work)
+    if tight:
+        return bound
     if value == -np.inf:
         vertex[:] = 0.0
         return value
@@ -189,9 +193,14 @@ def bounded_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: 
     return value
 
 
+@implements(maximize, BoundedGraphs)
+@kernel
+def bounded_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    return bounded_answer(structure, shape, theta, shared, work, vertex, False)
+
+
 @implements(max_value, BoundedGraphs)
 @kernel
 def bounded_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
     """An upper bound of the maximum."""
-    fill(structure.scores, shape[1], theta, shared, work.labels)
-    return best_labelling(structure, shape[1], True, work)[1]
+    return bounded_answer(structure, shape, theta, shared, work, vertex, True)

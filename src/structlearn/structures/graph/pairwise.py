@@ -19,7 +19,7 @@ from structlearn.structures.base import (
     one_each,
 )
 from structlearn.structures.cut.graphs import Graph, graph_record, make_graph
-from structlearn.structures.graph import projection  # noqa: F401  (registers `project`)
+from structlearn.structures.graph import projection, shared_bounds  # noqa: F401  (register operations)
 from structlearn.structures.graph.answers import GraphAnswer, graph_answer
 from structlearn.structures.graph.bounded import BoundedGraphs
 from structlearn.structures.graph.elimination import EliminationRecord, elimination_record

@@ -1,0 +1,57 @@
+"""Labellings and bounds of wide graphs behind one address: `maximize` and `max_value` compile once for both.
+
+All of message passing, maximum flow and branch and bound is in each of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from structlearn.core import contract as of
+from structlearn.core.contract import Shape
+from structlearn.core.erased import INT, c_function
+from structlearn.core.kernels import implements, leaf
+from structlearn.core.words import Words, call, load, vector
+from structlearn.structures.erased import OUTPUT, ErasedStructure, erase_whole, erases
+from structlearn.structures.graph.bounded import BoundedGraphs, bounded_answer
+
+
+class SharedBounds(NamedTuple):
+    """Addresses of `BoundedGraphs` with scratch memory, and of the function that answers for them."""
+
+    words: int
+    answer: int
+
+
+@c_function(*OUTPUT, INT)
+def answer(me, rows, columns, theta, n_theta, shared, n_shared, vertex, n, tight):  # type: ignore[no-untyped-def]
+    structure, work = load(me)
+    local, others = vector(theta, n_theta), vector(shared, n_shared)
+    return bounded_answer(structure, (rows, columns), local, others, work, vector(vertex, n), tight == 1)
+
+
+@implements(of.maximize, SharedBounds)
+@leaf
+def shared_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    return call(structure.answer, (structure.words, shape[0], shape[1], theta, shared, vertex, 0))
+
+
+@implements(of.max_value, SharedBounds)
+@leaf
+def shared_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+    return call(structure.answer, (structure.words, shape[0], shape[1], theta, shared, vertex, 1))
+
+
+@erases(BoundedGraphs)
+def erase_bounds(
+    record: BoundedGraphs, largest: Shape, operations: frozenset[str]
+) -> tuple[ErasedStructure, object]:
+    """Projections have scratch memory of their own."""
+    words = Words(record, of.workspace(record, largest))
+    shared = SharedBounds(words.address, answer.address(words.kind))
+    erased, owners = erase_whole(shared, largest, operations - {"project"})
+    if "project" not in operations:
+        return erased, (words, owners)
+    projected, owner = erase_whole(record, largest, frozenset({"project"}))
+    erased = erased._replace(project_words=projected.project_words, project=projected.project)
+    return erased, (words, owners, owner)
