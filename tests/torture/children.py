@@ -29,9 +29,12 @@ def in_a_child(command, meddle=None):
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # no other thread holds what the child needs
+        # Ctrl-C waits until the child is in `_tell`: raised before, it would go on as a copy of the tests.
+        heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         child = os.fork()
-    if not child:
-        _tell(command, writing, whole=meddle is not None)
+        if not child:
+            _tell(command, writing, heard, whole=meddle is not None)
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
     os.close(writing)
     if meddle is not None:
         meddle(child)
@@ -50,10 +53,11 @@ def _heard(reading, child):
         return pipe.read()
 
 
-def _tell(command, writing, *, whole):
+def _tell(command, writing, heard, *, whole):
     """In the child: run the command, tell what it did through the pipe, and end without any cleaning up."""
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard - {signal.SIGINT})
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)
