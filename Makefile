@@ -26,9 +26,10 @@ lint: $(VENV)/.installed-test
 types: $(VENV)/.installed-test
 	$(BIN)/mypy
 
-# By file: tests of one file share compiled kernels, and what they prepare for all.
+# By file: tests of one file share compiled kernels, and what they prepare for all. In one and the same order,
+# so that a failure is one of the change at hand; `pytest` alone, and `make torture`, take them in another each time.
 tests: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --randomly-seed=0
 
 # Kernels that check every index, compiled into a cache of their own: slow the first time.
 boundscheck: $(VENV)/.installed-test
