@@ -11,7 +11,14 @@ import pytest
 from structlearn import MulticlassClassifier
 from structlearn.apps.alignment.concatenated import WordPairs
 from structlearn.apps.scaling import PROBLEMS, study_problem
-from structlearn.reports.scaling.analysis import fitted_exponent, growth, winner, without_winner
+from structlearn.reports.scaling.analysis import (
+    Winner,
+    fitted_exponent,
+    growth,
+    last_winner,
+    winner,
+    without_winner,
+)
 from structlearn.reports.scaling.figures import time_figure, winner_figure
 from structlearn.reports.scaling.grid import SOLVERS, Cell, chosen_solvers, known_lambdas, lambdas, sizes
 from structlearn.reports.scaling.measure import Effort
@@ -297,6 +304,15 @@ def test_the_winner_is_the_quickest():
     assert without_winner(waiting, 100, "1", 0.1) == "not run"
     waiting.add(made("steep", 100, "1", {}))
     assert without_winner(waiting, 100, "1", 0.1) == "none"
+
+
+def test_the_last_winner_is_of_the_largest_size_that_a_solver_came_through_with():
+    results = Results("made", "", ["steep", "flat"], [100, 300, 1000], GAPS)
+    for n in (100, 300):
+        results.add(made("steep", n, "1", {0.1: 0.5}))
+        results.add(made("flat", n, "1", {}))
+    assert last_winner(results, "1", 0.1) == (300, Winner("steep", 0.5, None))
+    assert last_winner(results, "1", 0.01) == (1000, None)
 
 
 def test_the_map_names_winners_and_the_curves_show_exponents():

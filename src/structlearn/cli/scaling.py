@@ -126,17 +126,18 @@ def _report(out: Path, plan: StudyPlan, minutes: float) -> None:
 
 
 def _winners(studies: list[Results]) -> list[tuple[str, ...]]:
-    """The quickest solver to each gap with all examples."""
-    from structlearn.reports.scaling.analysis import winner
+    """The quickest solver to each gap with all examples, or with as many as any solver came there with."""
+    from structlearn.reports.scaling.analysis import last_winner, without_winner
     from structlearn.reports.tables import brief
 
     rows: list[tuple[str, ...]] = []
     for one in studies:
         for lam in one.lambdas:
             for gap in one.gaps:
-                best = winner(one, one.sizes[-1], lam, gap)
-                end = ("none", "–", "–")
+                n, best = last_winner(one, lam, gap)
+                end = (without_winner(one, n, lam, gap), "–", "–")
                 if best is not None:
-                    end = (best.solver, brief(best.cpu_seconds, 2), f"{brief(best.ahead, 2)} times")
-                rows.append((one.problem, str(one.sizes[-1]), lam, f"{gap:g}", *end))
+                    ahead = "alone" if best.ahead is None else f"{brief(best.ahead, 2)} times"
+                    end = (best.solver, brief(best.cpu_seconds, 2), ahead)
+                rows.append((one.problem, str(n), lam, f"{gap:g}", *end))
     return rows

@@ -69,6 +69,15 @@ def winner(results: Results, n: int, lam: str, gap: float) -> Winner | None:
     return Winner(solver, least, others[0][0] / max(least, 1e-9) if others else None)
 
 
+def last_winner(results: Results, lam: str, gap: float) -> tuple[int, Winner | None]:
+    """With as many examples as any solver came to a gap with: how many, and the winner.
+
+    If no solver came there, all examples and None.
+    """
+    found = ((n, winner(results, n, lam, gap)) for n in reversed(results.sizes))
+    return next((one for one in found if one[1] is not None), (results.sizes[-1], None))
+
+
 def without_winner(results: Results, n: int, lam: str, gap: float) -> str:
     """Why there is no winner: "none" came there, or some solver was "not run"."""
     said = [results.said(Cell(solver, n, lam), gap, str) for solver in results.solvers]
