@@ -1,8 +1,12 @@
 """Small data, and how to start the command line in a process of its own."""
 
+import os
+import signal
 import sys
+import time
 
 import numpy as np
+import pytest
 
 from structlearn.data import FeatureVocabulary, read_columns, split_rows
 
@@ -15,6 +19,19 @@ _MAIN = (
 
 def command(*arguments):
     return [sys.executable, "-c", _MAIN, *map(str, arguments)]
+
+
+def await_end_of_group(process, seconds=60):
+    """Wait until nothing is left of the process group that a process led; what is left then is killed."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    pytest.fail(f"A process of the group is still there after {seconds} s.")
 
 
 def rows(n=60, d=4, k=3, seed=0):

@@ -8,7 +8,7 @@ import time
 from functools import partial
 
 import pytest
-from cli_cases import rows
+from cli_cases import await_end_of_group, rows
 
 from structlearn import load
 from structlearn.data import write_libsvm
@@ -220,14 +220,7 @@ def test_processes_of_a_comparison_that_was_killed_end_with_it(data, tmp_path):
     read_until(process, "apart")
     process.kill()
     process.communicate(timeout=60)  # ends when nobody holds the other ends of the pipes, the child included
-    for _ in range(100):
-        try:
-            os.killpg(process.pid, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.1)  # the tracker of shared memory ends a little later
-    os.killpg(process.pid, signal.SIGKILL)
-    pytest.fail("A process of the comparison is still there.")
+    await_end_of_group(process)  # the tracker of shared memory ends a little later
 
 
 SEPARATE = """

@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from cli_cases import command
+from cli_cases import await_end_of_group, command
 
 from structlearn.cli.rehearsals import REHEARSALS, rehearse
 from structlearn.cli.tasks import TASKS
@@ -61,5 +61,4 @@ def test_ctrl_c_ends_all_processes(tmp_path, monkeypatch):
     assert process.returncode == 130
     assert out == ""
     assert len(error.splitlines()) == 1
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)
+    await_end_of_group(process)
