@@ -87,8 +87,9 @@ def setup(app):
 
 
 def escape(app, what, name, thing, options, lines):
-    """Help texts are for `help()`, too: what means something else to Sphinx is escaped here."""
+    """Help texts are for `help()`, too: escaped and linked for Sphinx here."""
     lines[:] = [re.sub(r"(?<![`|])\|(?![`|])", r"\\|", line) for line in lines]
+    lines[:] = [re.sub(r"docs/([\w-]+)\.md", r":doc:`/\1`", line) for line in lines]
 
 
 def at_home(text: str) -> str:

@@ -63,7 +63,8 @@ for row, (colours, gold), cellwise, whole in zip(panels, snakes, alone, model.pr
     for axes, labels in zip(row[1:], (gold, cellwise, whole)):
         axes.imshow(labels.reshape(ROWS, COLUMNS), cmap="viridis")
         for place, label in np.ndenumerate(labels.reshape(ROWS, COLUMNS)):
-            axes.text(*place[::-1], label or "", ha="center", va="center", color="white")
+            color = "black" if label > 4 else "white"
+            axes.text(*place[::-1], label or "", ha="center", va="center", color=color)
     row[2].set_xlabel(f"{np.mean(cellwise == gold.ravel()):.0%} right")
     row[3].set_xlabel(f"{np.mean(whole == gold.ravel()):.0%} right")
 for axes, title in zip(panels[0], ("colours", "gold", "each cell alone", "the whole grid")):

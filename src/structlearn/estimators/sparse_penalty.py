@@ -26,9 +26,9 @@ class SparseWeights(StructuredEstimator[S]):
     penalty : {"l2", "l1", "elasticnet"}
         R(w), with lambda = `regularization`:
 
-        "l2"          lambda/2 ||w||^2
-        "l1"          lambda ||w||_1, for smooth losses
-        "elasticnet"  lambda (l1_ratio ||w||_1 + (1 - l1_ratio)/2 ||w||^2)
+        - "l2": lambda/2 ||w||^2
+        - "l1": lambda ||w||_1, for smooth losses
+        - "elasticnet": lambda (l1_ratio ||w||_1 + (1 - l1_ratio)/2 ||w||^2)
     l1_ratio : float
         Of the elastic net: from 0, which is "l2", to less than 1.
     """

@@ -39,7 +39,8 @@ _ALT = {
 _CAPTION = {
     "time": "Processor seconds against the number of examples, both on logarithmic axes. In the corner of "
     "each panel are the exponents of fitted lines: n^1 doubles with twice the examples. Arrows: not reached.",
-    "winners": "The solver with the fewest processor seconds; none: no solver came there in its time.",
+    "winners": "The solver with the fewest processor seconds, of those that were run; none: no solver came "
+    "there in its time.",
 }
 _show = partial(brief, digits=2)
 
