@@ -36,5 +36,5 @@ axes.plot(shares, partial, "o-", color="#D55E00", label="all sequences, unknown 
 axes.plot(shares, whole, "s--", color="#0072B2", label="sequences labelled whole")
 axes.set(xlabel="share of positions with a label", ylabel="wrong digits (%)")
 axes.invert_xaxis()
-axes.legend(frameon=False)
+axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1))
 plt.show()

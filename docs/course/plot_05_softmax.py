@@ -26,7 +26,7 @@ from scipy.special import logsumexp, softmax, xlogy
 corners = np.array([[0, 0], [1, 0], [0.5, np.sqrt(3) / 2]])
 rng = np.random.default_rng(0)
 points = rng.dirichlet([1, 1, 1], 20_000)
-figure, panels = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
+figure, panels = plt.subplots(1, 3, figsize=(12, 4.0), layout="constrained")
 theta = np.array([1.0, 0.2, -0.5])
 for axes, temperature in zip(panels, (0.2, 1.0, 5.0)):
     values = points @ theta - temperature * xlogy(points, points).sum(axis=1)

@@ -68,7 +68,7 @@ for name, loss in (("hinge", hinge), ("softmax: a CRF", crf), ("sparsemax: Spars
 # %%
 # The probabilities that they give to the label of each position: the hinge's prediction is one sequence, the CRF's a little of all 81,
 # SparseMAP's a mixture of a few.
-figure, panels = plt.subplots(1, 3, figsize=(10, 2.8), layout="constrained")
+figure, panels = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
 for axes, (name, loss) in zip(panels, (("argmax", hinge), ("softmax", crf), ("sparsemax", sparse))):
     table = loss.predict(theta)[:12].reshape(4, 3).T
     axes.imshow(table, vmin=0, vmax=1, cmap="Blues")

@@ -209,3 +209,12 @@ def test_tables_of_any_size(k, tmp_path):
 def test_a_table_of_another_size_is_refused():
     with pytest.raises(ValueError, match=r"3 classes have a 3 x 3 table.*\(2, 2\)"):
         plot_transitions(np.zeros((2, 2)), "abc")
+
+
+def test_names_of_models_are_not_cut_off(tmp_path):
+    X = [np.ones((length, 64)) for length in (6, 6, 7, 5, 7)]
+    y = [np.arange(len(images)) for images in X]
+    plot_sequences(X, y, {"single digits": y, "whole sequences": y}, tmp_path / "sequences.png")
+    pixels = imread(tmp_path / "sequences.png")
+    for border in (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]):
+        assert (border == 1).all()

@@ -230,6 +230,7 @@ def plot_sequences(
         readings = [("true", y_true[i]), *((name, labels[i]) for name, labels in predictions.items())]
         _draw_sequence(axes, X[i].reshape(-1, side, side), readings)
         axes.set(xlim=(-0.6, longest - 0.4), ylim=(0.6 + 0.42 * len(readings), -0.5), aspect="equal")
+    figure.draw_without_rendering()  # with axes of fixed shape, only the second drawing has room for all
     return _finished(figure, path)
 
 
