@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structlearn.core.wording import LONGEST, listed, plain, quoted
+from structlearn.core.wording import LONGEST, count_of, listed, plain, quoted
 from structlearn.data import DataError
 
 anything = st.text(st.characters(codec=None), max_size=700)  # surrogates and control characters, too
@@ -61,3 +61,10 @@ def test_errors_of_readers_are_such_sentences():
 @pytest.mark.parametrize("given", [None, 3, b"\xff", float("nan")])
 def test_anything_can_be_quoted(given):
     assert quoted(given) == f'"{given}"'.replace("\\", "\\\\")
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"), [(0, "0 pixels"), (1, "1 pixel"), (2, "2 pixels"), (21, "21 pixels")]
+)
+def test_one_thing_is_not_many(n, expected):
+    assert count_of(n, "pixel") == expected

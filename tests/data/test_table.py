@@ -72,6 +72,7 @@ def test_tabs_and_gzip(write):
         ("a,b,t\n1,2_0,x\n", 'line 2: column "b" holds "2_0", which is not a number'),
         ('a,t\n1,"two\nlines"\nz,y\n', 'line 4: column "a" holds "z"'),
         ("a,b,t\n1,2,x\n1,2\n", "line 3: 2 cells, but the header has 3 columns"),
+        ("a,b,t\n1,2,x\n1\n", "line 3: 1 cell, but the header has 3 columns"),
         ("a,b,t\n1,2,x,4\n", "line 2: 4 cells, but the header has 3 columns"),
         ("a,b,t\n1,2,x\n1,2,\n", 'line 3: the target column "t" is empty'),
         ("a,t\n1,2.5\n1,inf\n", 'line 3: the label "inf" is not finite'),

@@ -25,6 +25,7 @@ from structlearn.cli.pair_text import (
     unknown_warned,
     warn_of_length,
 )
+from structlearn.core.wording import count_of
 
 if TYPE_CHECKING:
     from structlearn.apps.alignment.aligner import Aligner
@@ -253,7 +254,7 @@ def _fit(
     with fitting():
         if gold.gold is not None:
             known = list(LengthLimit(max_length).kept(gold.read()))
-            say(f"Read {len(known)} pairs with gold links from {gold.gold}.")
+            say(f"Read {count_of(len(known), 'pair')} with gold links from {gold.gold}.")
             aligner.fit(list(_words(known)), _gold_links(gold.gold, known), bitext, **more)
         elif aligner.pseudo_gold:
             aligner.fit(list(bitext), **more)
@@ -261,7 +262,7 @@ def _fit(
             aligner.fit([], None, bitext, **more)
     few = gold.gold is None and earlier is None and limit.total < FEW_PAIRS
     advice = " That is little: links are useful from a few hundred pairs on." if few else ""
-    say(f"Read {limit.total} pairs of text.{advice}")
+    say(f"Read {count_of(limit.total, 'pair')} of text.{advice}")
     warn_of_length(limit, "were left out")
     if limit.empty:
         say(f"Left out {limit.empty} of {limit.total} pairs: a side is empty.")

@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from scipy import sparse
-
 from structlearn.cli.task import Inputs, Training
+from structlearn.core.wording import count_of
 from structlearn.data import FeatureVocabulary, Tokens, read_tokens, sequences_of, split_rows
 from structlearn.estimators.persistence import Bundle
 from structlearn.storage.schema import check_form
@@ -28,9 +27,10 @@ class ColumnFile(NamedTuple):
         return [one.tolist() for one in split_rows(self.tokens.column(first).cells, self.tokens.lengths)]
 
 
-def summary_of(X: sparse.csr_matrix, tokens: Tokens) -> str:
+def summary_of(n_sequences: int, n_tokens: int, n_features: int) -> str:
     """What was read, as the object of a sentence."""
-    return f"{len(tokens)} sequences, {X.shape[0]} tokens with {X.shape[1]} features"
+    tokens, features = count_of(n_tokens, "token"), count_of(n_features, "feature")
+    return f"{count_of(n_sequences, 'sequence')}, {tokens} with {features}"
 
 
 def check_cells(bundle: Bundle) -> None:
@@ -49,7 +49,9 @@ def read_cells(tokens: Tokens, label_column: int) -> Training:
     X, lengths = vocabulary.fit_transform(sequences)
     notes = {"format": "columns", "label_column": label_column}
     texts = {"vocabulary": vocabulary.to_lines()}
-    return Training(split_rows(X, lengths), sequences.labels, notes, texts, summary_of(X, tokens))
+    return Training(
+        split_rows(X, lengths), sequences.labels, notes, texts, summary_of(len(lengths), *X.shape)
+    )
 
 
 def reread_cells(path: Path, bundle: Bundle) -> Inputs:

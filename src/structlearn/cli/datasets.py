@@ -13,6 +13,7 @@ from structlearn.cli.outputs import print_json
 from structlearn.cli.registry import TASKS
 from structlearn.cli.stdin import input_file
 from structlearn.cli.texts import Command
+from structlearn.core.wording import count_of
 
 data = typer.Typer(rich_markup_mode=None)
 Name = Annotated[str, argument("NAME", "A name that list shows.")]
@@ -124,4 +125,4 @@ def split(
     read = chosen.training(input_file(source), target)
     kept = chosen.kept(read)
     split(out, chosen.check_packing(read), read.X, read.y, parts=parts, seed=seed, **kept)
-    say(f"Split {read.summary} into {parts} partitions in {out}.")
+    say(f"Split {read.summary} into {count_of(parts, 'partition')} in {out}.")

@@ -19,7 +19,7 @@ from structlearn.cli.label_table import table_of_labels
 from structlearn.cli.labels import set_rows, spelling
 from structlearn.cli.task import Inputs, Scores, Task, Training, pairs
 from structlearn.core.contract import Array
-from structlearn.core.wording import listed
+from structlearn.core.wording import count_of, listed
 from structlearn.data import read_csv_features, read_libsvm, read_table, read_table_features
 from structlearn.data.table import TargetKind
 from structlearn.estimators.feature_names import Names, listed_names, mapped_names, numbered
@@ -264,4 +264,4 @@ def has_gaps(X: object) -> bool:
 
 def _summary(X: Array | sparse.csr_matrix, text: Sequence[str] = ()) -> str:
     of_text = f" ({len(text)} of them text)" if text else ""
-    return f"{X.shape[0]} examples with {X.shape[1]} features{of_text}"
+    return f"{count_of(X.shape[0], 'example')} with {count_of(X.shape[1], 'feature')}{of_text}"

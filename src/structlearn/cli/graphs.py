@@ -11,7 +11,7 @@ import numpy as np
 from structlearn.cli.label_table import table_of_labels
 from structlearn.cli.task import Inputs, Scores, Task, Training, pairs
 from structlearn.core.contract import Array
-from structlearn.core.wording import plain
+from structlearn.core.wording import count_of, plain
 from structlearn.data import DataError, read_graphs, write_graphs
 from structlearn.data.graphs import write_arrays
 from structlearn.estimators.persistence import Bundle
@@ -98,7 +98,8 @@ class GraphTask(LabelledNodes):
             raise DataError(f"{path} has no array labels to learn from.")
         n_nodes, n_edges = len(found.arrays["nodes"]), len(found.arrays["edges"])
         n_features = found.arrays["nodes"].shape[1]
-        summary = f"{len(found.X)} graphs, {n_nodes} nodes with {n_features} features, {n_edges} edges"
+        nodes = f"{count_of(n_nodes, 'node')} with {count_of(n_features, 'feature')}"
+        summary = f"{count_of(len(found.X), 'graph')}, {nodes}, {count_of(n_edges, 'edge')}"
         return Training(found.X, found.y, {"format": "npz"}, {}, summary)
 
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:

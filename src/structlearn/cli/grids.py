@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from structlearn.cli.graphs import LabelledNodes
 from structlearn.cli.task import Inputs, Training, pairs
 from structlearn.core.contract import Array
-from structlearn.core.wording import plain
+from structlearn.core.wording import count_of, plain
 from structlearn.data import DataError, read_image_folder, write_label_image
 from structlearn.data.label_images import ImageFolder, windows
 from structlearn.estimators.feature_names import Names
@@ -72,7 +72,8 @@ class GridTask(LabelledNodes):
         X = self._features(path, found, window, channels)
         notes = {"format": "images", "window": window, "channels": channels}
         n_pixels = sum(one.shape[0] * one.shape[1] for one in X)
-        summary = f"{len(X)} images, {n_pixels} pixels with {X[0].shape[2]} features"
+        pixels = f"{count_of(n_pixels, 'pixel')} with {count_of(X[0].shape[2], 'feature')}"
+        summary = f"{count_of(len(X), 'image')}, {pixels}"
         return Training(X, found.y, notes, {}, summary, source=found)
 
     def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:

@@ -11,6 +11,7 @@ import numpy as np
 from structlearn import metrics
 from structlearn.cli.task import Inputs, Scores, Task, Training
 from structlearn.core.contract import Array
+from structlearn.core.wording import count_of
 from structlearn.data import DataError
 from structlearn.data.archives import read_arrays
 from structlearn.estimators.persistence import Bundle
@@ -31,7 +32,9 @@ class Match(Task):
         X, y = read_matchings(path)
         if y is None:
             raise DataError(f"{path} has no array links.")
-        summary = f"{len(X)} examples, {X.rows.shape[0]} pairs of nodes with {X.rows.shape[1]} features"
+        rows, features = X.rows.shape
+        pairs = f"{rows} pairs of nodes with {count_of(features, 'feature')}"
+        summary = f"{count_of(len(X), 'example')}, {pairs}"
         return Training(X, y, {"format": "npz"}, {}, summary)
 
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:

@@ -15,7 +15,7 @@ from structlearn.cli.flags import OPPOSITES
 from structlearn.cli.folds import FoldedExamples, SentenceFile, TrainingFile
 from structlearn.cli.task import Inputs, Scores, Task, Training
 from structlearn.core.contract import Array
-from structlearn.core.wording import plain
+from structlearn.core.wording import count_of, plain
 from structlearn.estimators.persistence import Bundle
 from structlearn.estimators.tree_parser import Parse, TreeParser
 from structlearn.problem.registry import LOSSES
@@ -56,7 +56,8 @@ class ParseTask(Task):
         trees = document.trees()
         unlabelled = all((labels == "_").all() for _, labels in trees)
         y = [heads for heads, _ in trees] if unlabelled else trees
-        summary = f"{len(document)} sentences, {sum(map(len, document.sentences))} words"
+        n_words = sum(map(len, document.sentences))
+        summary = f"{count_of(len(document), 'sentence')}, {count_of(n_words, 'word')}"
         tokens = document.tokens(COLUMNS)
         return Training(tokens, y, {"format": "conllu"}, {}, summary, source=document)
 

@@ -142,7 +142,7 @@ class Tag(Task):
             labels,
             tagger.notes(plan, self.transitions),
             tagger.derived_.texts(),
-            summary_of(X.rows, tokens),
+            summary_of(len(tokens), *X.rows.shape),
             tagger.arrays(),
             tagger.problem_parameters(len(tokens)),
             bundled={name: one.bundle() for name, one in (tagger.taggers or {}).items()},
@@ -171,7 +171,7 @@ class Tag(Task):
         file = CrfsuiteFile(path)
         X = features.fit_transform(file)
         file.check_labels()
-        summary = f"{len(X)} sequences, {X.rows.shape[0]} tokens with {features.n_features} features"
+        summary = summary_of(len(X), X.rows.shape[0], features.n_features)
         parameters = Tagger().problem_parameters(len(X))
         constraints = constraints_for(file.labels, self.constraints, spans=self.spans, error=file.error)
         training = Training(X, file.labels, named_notes(), {}, summary, {}, parameters)

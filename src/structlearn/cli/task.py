@@ -12,6 +12,7 @@ import numpy as np
 from structlearn.cli.label_table import LabelTable
 from structlearn.cli.outputs import check_output, write_pieces
 from structlearn.core.contract import Array
+from structlearn.core.wording import count_of
 from structlearn.data import Packed, open_packed
 from structlearn.distributed import is_partitioned, open_partitions
 from structlearn.estimators.choices import one_of
@@ -109,10 +110,10 @@ class Task(ABC):
         if is_partitioned(path):  # `data split` wrote it, and workers read it
             X, y = open_partitions(path), None
             data = self._checked(X.paths[0], X.first())
-            summary = f"{len(X.paths)} partitions"
+            summary = count_of(len(X.paths), "partition")
         else:
             data = self._unpacked(path)
-            X, y, summary = data.X, data.y, f"{len(data)} packed examples"
+            X, y, summary = data.X, data.y, count_of(len(data), "packed example")
         notes = dict(data.notes) or {"format": PACKED}
         parameters = notes.pop(PARAMETERS, {})
         return Training(X, y, notes, data.texts, summary, data.arrays, parameters)

@@ -29,6 +29,11 @@ def listed(names: Iterable[object], most: int = 10) -> str:
     return ", ".join([*shown, *(["..."] if len(known) > most else [])])
 
 
+def count_of(n: int, noun: str) -> str:
+    """So many of a thing: "1 example", "2 examples"."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def kind_of(value: object) -> str:
     """What a value is, with its article: "an int", "a list", "None"."""
     name = type(value).__name__

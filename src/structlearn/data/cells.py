@@ -11,7 +11,7 @@ from itertools import chain, islice
 from math import isfinite
 from typing import NamedTuple
 
-from structlearn.core.wording import listed, quoted
+from structlearn.core.wording import count_of, listed, quoted
 from structlearn.data.scalars import number_problem, parse_number
 from structlearn.data.text import open_text
 from structlearn.storage.errors import DataError, StrPath
@@ -147,7 +147,8 @@ def _as_long(path: StrPath, rows: Rows, length: int) -> Rows:
         if len(cells) == length:
             yield line, cells
         elif len(cells) > 1 or cells[0].strip():
-            raise DataError.at(path, line, f"{len(cells)} cells, but the header has {length} columns.")
+            there = f"{count_of(len(cells), 'cell')}, but the header has {count_of(length, 'column')}."
+            raise DataError.at(path, line, there)
 
 
 def _blocks(rows: Rows) -> Iterator[CellBlock]:
