@@ -170,3 +170,32 @@ def test_real_files_come_back(shared_file, parts, label):
     tokens = read_tokens(path, text=True)
     written = "".join(filled(tokens, label, cells(tokens, label)))
     assert written.encode() == gzip.decompress(path.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("content", "signs"),
+    [
+        ("word,pos,label\nthe,DT,B-NP\n\ncat,NN,I-NP\n", "2 commas"),
+        ("Wort;Art\n3,5;NUM\n", "1 semicolon"),
+    ],
+)
+def test_a_table_is_no_column_of_tokens(write, content, signs):
+    with pytest.raises(DataError, match=rf"x\.csv, line 1: every line has {signs}, as those of a table"):
+        read_tokens(write(content, "x.csv"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "1,000\n2,500\n",
+        ",\n",
+        "a,b\n",
+        ",\n,,\n",
+        "well\n,\nyes\n",
+        "a,b\nc\n",
+        "&lt;\n&gt;\n",
+        "a,b X\nc,d Y\n",
+    ],
+)
+def test_tokens_may_have_commas(write, content):
+    assert cells(read_tokens(write(content)), "0") == [line.split()[0] for line in content.splitlines()]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.core.wording import listed
+from structlearn.core.wording import count_of, listed
 from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
 from structlearn.data.text import Lines, content, is_blank, open_text
 from structlearn.storage.errors import DataError, StrPath
@@ -235,7 +235,19 @@ def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = Fal
     if len(numbers) > ends[-1]:
         ends.append(len(numbers))
     columns = {one: Column(np.array(codes), list(table)) for one, _, table, codes in parts}
+    if list(columns) == list(layout.names) and len(columns) == 1:
+        _check_no_table(name, layout, columns[layout.names[0]].strings)
     return Tokens(columns, np.diff(ends), {}, name, layout, np.array(numbers), kept)
+
+
+def _check_no_table(name: str, layout: FileLayout, tokens: list[str]) -> None:
+    """DataError if a single column is a whole table: a header of words, and as many commas in every line."""
+    for sign, called in {",": "comma", ";": "semicolon"}.items():
+        n, *others = {token.count(sign) for token in tokens}
+        header = tokens[0].split(sign)
+        if n and not others and len(tokens) > 1 and all(any(map(str.isalpha, cell)) for cell in header):
+            message = f"every line has {count_of(n, called)}, as those of a table; write one token per line, "
+            raise DataError.at(name, layout.line, f"{message}with blanks or tabs between columns.")
 
 
 def token_sentences(name: str, lines: Lines) -> tuple[FileLayout, Iterator[list[tuple[int, list[str]]]]]:
