@@ -103,7 +103,9 @@ def test_misuse(run, arguments):
         ("bad.libsvm", "1 1:2 2:x\n", "line 1"),
         ("sets.libsvm", "1,2 1:2\n", "multi-label"),
         ("one.libsvm", "1 1:2\n1 1:3\n", "only one class"),
-        ("binary.libsvm", b"\xff\xfe\x00", "not UTF-8"),
+        ("binary.libsvm", b"\xff\xfe\x00", "is UTF-16 text"),
+        ("mixed.libsvm", b"1 1:2\n1 \xff:2\n", "not UTF-8"),
+        ("sheet.libsvm", b"PK\x03\x04\x14\0\xff\n", "is not text: save it as text in UTF-8"),
         ("broken.gz", b"no archive", "cannot be read"),
     ],
 )

@@ -273,3 +273,11 @@ def test_unscaled_columns_are_named_in_words_of_the_shell(run, csv, out, tmp_pat
     assert "row_transformer" not in said
     (tmp_path / "x.libsvm").write_text("a 1:1 2:0.5 3:1e7\nb 1:2 2:1 3:-3e6\n" * 10)
     assert "Column index 3 is " in run("train", "classify", tmp_path / "x.libsvm", *few).stderr
+
+
+@pytest.mark.filterwarnings("always:The number of unique classes")
+def test_numbers_for_classes_are_warned_of_once(run, tmp_path, out):
+    x = np.random.default_rng(0).normal(size=30)
+    pd.DataFrame({"size": x, "price": 3 * x}).to_csv(tmp_path / "prices.csv", index=False)
+    said = run("tune", "classify", tmp_path / "prices.csv", "--regularization", "1,0.1", "--out", out).stderr
+    assert said.count("the task regress predicts numbers") == said.count("Warning") == 1

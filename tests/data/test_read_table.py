@@ -149,7 +149,7 @@ def test_numbers_with_signs_around_them_are_refused(write, cells):
         ("a,b,t\n1,2,x\n1,2,\n", 'line 3: the target column "t" is empty; remove the row'),
         (",a,t\n0,1,x\n", r"line 1: column 1 has no name; name it, or delete it"),
         ("a,a,t\n0,1,x\n", 'line 1: two columns are named "a"; rename one'),
-        ("a,t\n,x\n,y\n", r'has no column to learn from \(Column "a" is left out: it is empty\.\)'),
+        ("a,t\n,x\n,y\n", r'has no column to learn from: Column "a" is left out: it is empty\.'),
         ("t\nx\n", "line 1: no feature columns"),
         ("a,t\n", "has a header but no rows"),
     ],
@@ -320,3 +320,24 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(DataError, match="needs pyarrow: pip install pyarrow"):
         read_table(tmp_path / "x.parquet")
+
+
+def test_a_header_that_may_be_data_is_remarked(write):
+    assert read_table(write("1.5,red\n2.5,blue\n3.5,red\n")).remarks == (
+        'The header has "1.5" for a name; if line 1 is data, write a line of names above it.',
+    )
+    assert read_table(write("2023,2024,t\n1,2,a\n2,2.5,b\n")).remarks == ()
+
+
+def test_numbers_that_cannot_be_squared_are_refused(write):
+    table = read_table(write("a,b,t\n1e149,1e-300,x\n,-1e-300,y\n"))
+    assert np.isfinite(np.nanmax(table.X**2))
+    with pytest.raises(DataError, match=r'line 3: column "b" holds -1e\+151, which is too large'):
+        read_table(write("a,b,t\n1,2,x\n2,-1e151,y\n"))
+
+
+def test_tables_that_are_no_text(write):
+    with pytest.raises(DataError, match=r"x\.csv is UTF-16 text: save the file as UTF-8"):
+        read_table(write("a,t\n1,x\n".encode("utf-16"), "x.csv"))
+    with pytest.raises(DataError, match=r"x\.csv is not text: save it as text in UTF-8"):
+        read_table(write(b"PK\x03\x04\0\0,\0\n", "x.csv"))

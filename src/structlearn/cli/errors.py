@@ -38,6 +38,10 @@ NO_MODEL = "Interrupted before there was a model: nothing was written."
 #: What a Ctrl-C that nothing has answered leaves behind.
 STOPPED = "Interrupted. No file is half written: each is whole, or as it was."
 
+#: What scikit-learn says of labels that may be numbers, and what it means in the shell.
+_OF_SKLEARN = "The number of unique classes is greater than 50%"
+_MANY_CLASSES = "There are more than half as many classes as examples; the task regress predicts numbers."
+
 _told: list[int] = []
 
 
@@ -139,10 +143,14 @@ def _leave_stdout() -> None:
 
 @contextmanager
 def _warnings_as_lines() -> Iterator[None]:
-    """Show each warning, whoever warns, as a sentence on stderr instead of as lines of code."""
+    """Show each warning, whoever warns, as a sentence on stderr instead of as lines of code, and once."""
+    shown = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        say(f"Warning: {in_flags(str(message))}")
+        sentence = _MANY_CLASSES if str(message).startswith(_OF_SKLEARN) else in_flags(str(message))
+        if sentence not in shown:
+            shown.add(sentence)
+            say(f"Warning: {sentence}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show

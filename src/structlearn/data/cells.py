@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from structlearn.core.wording import count_of, listed, quoted
 from structlearn.data.scalars import number_problem, parse_number
-from structlearn.data.text import open_text
+from structlearn.data.text import BINARY, open_text
 from structlearn.storage.errors import DataError, StrPath
 
 #: The place of a row in its file, and its cells.
@@ -113,6 +113,8 @@ def _open_csv(path: StrPath) -> CellTable:
         raise DataError(f"{os.fspath(path)} is empty.")
     if not first.strip():
         raise DataError.at(path, 1, "the header is empty.")
+    if "\0" in first:
+        raise DataError(f"{os.fspath(path)} {BINARY}")
     delimiter = _delimiter(first)
     rows = _split(path, chain([first], (line for _, line in lines)), delimiter)
     _, header = next(rows)

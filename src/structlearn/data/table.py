@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from structlearn.core.wording import quoted
 from structlearn.data.cells import MISSING, CellTable, open_cells
-from structlearn.data.scalars import class_labels, parse_labels
+from structlearn.data.scalars import class_labels, is_number, parse_labels
 from structlearn.data.table_choice import chosen_columns, usual_min_frequency
 from structlearn.data.table_columns import ColumnReader, Kind, TableColumn
 from structlearn.storage.errors import DataError, StrPath
 
 #: What one target is: numbers or labels, as its cells are; numbers; or names of classes, as they are spelled.
 TargetKind: TypeAlias = Literal["any", "numbers", "classes"]
+#: The root of the largest number, less a little for sums.
+_LARGEST = 1e150
 _SWITCHES = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 
 
@@ -160,8 +162,10 @@ def read_table(
     least = usual_min_frequency(len(places)) if min_frequency is None else min_frequency
     kept, remarks = chosen_columns(columns, least)
     if not kept:
-        why = f" ({' '.join(remarks)})" if remarks else ""
-        raise DataError(f"{os.fspath(path)} has no column to learn from{why}.")
+        why = f": {' '.join(remarks)}" if remarks else "."
+        raise DataError(f"{os.fspath(path)} has no column to learn from{why}")
+    _check_sizes(cells, places, kept)
+    remarks = [*_odd_header(cells), *remarks]
     found = _table(cells, kept, y, targets)
     left_out = _without(found.others, targets)
     return replace(found, left_out=left_out, min_frequency=least, remarks=tuple(remarks))
@@ -225,6 +229,23 @@ def _check_there(cells: CellTable, role: str, names: Sequence[str]) -> None:
     missing = _without(names, cells.header)
     if missing:
         raise cells.missing(role, missing)
+
+
+def _odd_header(cells: CellTable) -> list[str]:
+    """What to say of a header that may be a row of data; whole numbers may be years."""
+    odd = [name for name in cells.header if is_number(cells.spelled(name)) and not name.isdecimal()]
+    if not odd:
+        return []
+    return [f"The header has {quoted(odd[0])} for a name; if line 1 is data, write a line of names above it."]
+
+
+def _check_sizes(cells: CellTable, places: list[int], columns: Sequence[TableColumn]) -> None:
+    """DataError for numbers whose squares are infinite: columns that have one cannot be scaled."""
+    for name, values in (column for column in columns if not column.is_text):
+        for row in np.flatnonzero(np.abs(values) > _LARGEST).tolist():
+            found = f"column {quoted(name)} holds {values[row]:g}, which is too large to be squared"
+            advice = f"divide the column by a constant, or leave it out (ignore={name!r})"
+            raise cells.wrong(places[row], f"{found}; {advice}.")
 
 
 def _if_all_there(cells: CellTable, names: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import zlib
@@ -16,6 +17,10 @@ from structlearn.storage.errors import DataError, StrPath
 
 #: What is said of bytes that are no text, with what to do about it.
 NOT_UTF8 = "is not UTF-8 text: save the file as UTF-8, or convert it (iconv -f CP1252 -t UTF-8, say)."
+
+#: The same of text that Windows programs call Unicode, and of spreadsheets and other files of bytes.
+_UTF16 = "is UTF-16 text: save the file as UTF-8, or convert it (iconv -f UTF-16 -t UTF-8)."
+BINARY = "is not text: save it as text in UTF-8 (a spreadsheet as CSV)."
 
 #: Numbered lines; `close` them where an error may come between two of them.
 Lines = Generator[tuple[int, str], None, None]
@@ -107,10 +112,14 @@ def numbered_lines(name: str, stream: IO[bytes], *, whole: bool = False) -> Line
     number = 0
     try:
         for number, raw in enumerate(stream, 1):
+            if number == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise DataError(f"{name} {_UTF16}")
             # Line by line, so that an error knows its line.
             line = raw.decode("utf-8-sig" if number == 1 and not whole else "utf-8")
             yield number, line if whole else line.removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
+        if b"\0" in raw:
+            raise DataError(f"{name} {BINARY}") from error
         raise DataError.at(name, number, f"byte {error.start + 1} {NOT_UTF8}") from error
     except (OSError, EOFError, zlib.error) as error:
         raise DataError.at(name, number + 1, f"the file cannot be read further ({error}).") from error
