@@ -112,17 +112,22 @@ def numbered_lines(name: str, stream: IO[bytes], *, whole: bool = False) -> Line
     number = 0
     try:
         for number, raw in enumerate(stream, 1):
-            if number == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                raise DataError(f"{name} {_UTF16}")
             # Line by line, so that an error knows its line.
             line = raw.decode("utf-8-sig" if number == 1 and not whole else "utf-8")
             yield number, line if whole else line.removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
-        if b"\0" in raw:
-            raise DataError(f"{name} {BINARY}") from error
-        raise DataError.at(name, number, f"byte {error.start + 1} {NOT_UTF8}") from error
+        raise _no_text(name, number, raw, error.start) from error
     except (OSError, EOFError, zlib.error) as error:
         raise DataError.at(name, number + 1, f"the file cannot be read further ({error}).") from error
+
+
+def _no_text(name: str, number: int, raw: bytes, wrong: int) -> DataError:
+    """The error of a line that is not UTF-8, from a byte on."""
+    if number == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return DataError(f"{name} {_UTF16}")
+    if b"\0" in raw:
+        return DataError(f"{name} {BINARY}")
+    return DataError.at(name, number, f"byte {wrong + 1} {NOT_UTF8}")
 
 
 def content(line: str, number: int) -> str:
