@@ -1,12 +1,16 @@
 """Packed graphs and images: what is packed is what is read, and training on it is the same."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from structlearn import GraphClassifier, GridClassifier
-from structlearn.core.memory import anonymous_bytes
+from structlearn.core.memory import Memory, anonymous_bytes
 from structlearn.data import DataError, PackedWriter, open_packed, pack
+from structlearn.structures.cut.graphs import make_graph
+from structlearn.structures.graph.pairwise import PairwiseGraphs
 
 FAST = {"random_state": 0, "tol": 0.1, "regularization": 0.1}
 
@@ -83,6 +87,7 @@ def test_features_are_not_copied(tmp_path):
     examples = GraphClassifier()._examples(packed.X)
     assert np.shares_memory(examples.nodes, packed.X.rows)
     assert np.shares_memory(examples.edge_features, packed.X.edge_features)
+    assert all(np.shares_memory(one.edges, packed.X.edges) for one in examples.graphs if len(one.edges))
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -96,6 +101,25 @@ def test_training_within_a_limit_is_the_same(tmp_path, monkeypatch, n_jobs, unkn
     one = GraphClassifier(**options).fit(X, y)
     limited = GraphClassifier(**options, memory=anonymous_bytes() + (2 << 30)).fit(packed.X, packed.y)
     assert limited.weights_.tobytes() == one.weights_.tobytes()
+
+
+def test_the_compiled_form_of_graphs_keeps_to_a_limit(monkeypatch):
+    """Graphs that are too wide to be eliminated, each its own: their arcs are in files."""
+    rng, n = np.random.default_rng(0), 300
+    pairs = np.stack(np.triu_indices(50, 1), axis=1)
+    wide = [make_graph(50, pairs[rng.permutation(len(pairs))[:100]]) for _ in range(n)]
+    assert len(PairwiseGraphs(wide[:2], 3, most_entries=0).record.middle) == 100  # compiles
+    monkeypatch.setattr("structlearn.core.memory.SHARE_KEPT", 0.0)
+    monkeypatch.setattr("structlearn.core.memory.SMALL", 1 << 14)
+    memory = Memory(anonymous_bytes() + (2 << 30))
+    tracemalloc.start()
+    try:
+        record = PairwiseGraphs(wide, 3, most_entries=0, memory=memory).record
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(record.scores.graph.head) == 200 * n
+    assert most < 10 * 100 * n  # an edge has 32 bytes
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,16 @@
 """What a checkpoint says of blocks and atoms is checked before compiled code gets it."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from brute import STRUCTURES, build, problem
+from structlearn.core.memory import Memory
 from structlearn.problem.regularizers import Shannon, SquaredNorm, Zero
 from structlearn.solvers import LBFGS, ActiveBlocks, BlockFrankWolfe, Checkpoint, Stopping, solve
+from structlearn.solvers.bcfw import saved_blocks
+from structlearn.solvers.bcfw.active_set import empty_store
 from structlearn.solvers.states import load_state, open_state, refusing, save_state
 
 WHOLE = ("count", "atom_first", "entry_first", "gram_first")
@@ -28,6 +33,34 @@ def changed(state, name, at, number):
 
 def test_what_was_kept_fits(kept):
     ActiveBlocks().restored(*kept)
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1 << 16])
+def test_a_part_that_is_none_is_refused_in_any_group(kept, monkeypatch, at_once):
+    monkeypatch.setattr(saved_blocks, "ENTRIES_AT_ONCE", at_once)
+    objective, state = kept
+    ActiveBlocks().restored(objective, state)
+    store, n_parts = state.blocks, np.diff(objective.point_start)
+    for i, size in enumerate(n_parts):
+        used = store.edge[store.atom_first[i] + i + store.count[i]]
+        for at, number in ((0, -1), (used - 1, size)):
+            with pytest.raises(ValueError, match="its parts are others"):
+                ActiveBlocks().restored(objective, changed(state, "index", store.entry_first[i] + at, number))
+
+
+def test_checks_take_little_memory():
+    """Of a million entries, less than two bytes each."""
+    blocks, entries = np.full(2000, 2), np.full(2000, 500)
+    store = empty_store(blocks, entries, Memory())
+    store.count[:] = 1
+    store.edge[1::3] = 500
+    tracemalloc.start()
+    try:
+        saved_blocks.check_store(store, np.full(2000, 9))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 2 * store.index.size
 
 
 @pytest.mark.parametrize("number", [-1, 10**6, 2**62, -(2**63)])

@@ -194,6 +194,7 @@ def test_arcs_come_in_pairs():
         (0, [], "at least 1 node"),
         (3, [(0, 3)], r"Edge \(0, 3\) leaves the graph: its nodes are 0 .. 2"),
         (3, [(-1, 0)], "leaves the graph"),
+        (3, [(0, 2**32 + 1)], r"Edge \(0, 4294967297\) leaves the graph"),
         (3, [(1, 1)], "joins node 1 with itself"),
         (3, [(0, 1, 1), (1, 2, 2)], r"got the shape \(2, 3\): transpose it"),
         (3, np.eye(3, dtype=int), "an adjacency matrix A has the edges"),

@@ -165,13 +165,14 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         self.__dict__.pop("outer_history_", None)
         weight = check_weights(sample_weight, len(examples.which))
         self.n_features_in_ = examples.nodes.shape[1]
-        structure, memory = self._structure_of(examples, self.polytope), Memory(self.memory)
+        memory = Memory(self.memory)
+        structure = self._structure_of(examples, self.polytope, memory)
         nodes = self._fit_rows(examples.nodes, memory)
         scoring = self._scoring(examples, nodes, structure, memory)
         self._n_edge_features = scoring.pairs.X.shape[1]
-        known = codes[codes >= 0]
+        n = len(self.classes_)
         options = class_costs(
-            self.cost, self.class_weight, self.classes_, lambda: balanced_known(known, len(self.classes_))
+            self.cost, self.class_weight, self.classes_, lambda: balanced_known(codes[codes >= 0], n)
         )
         options["nodes"] = weights_of_nodes(examples, node_weights)
         labels = NodeLabels(self.classes_, codes, examples.n_nodes, self.state_classes_, types)
@@ -219,13 +220,17 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
             )
         return one
 
-    def _edge_rows(self, examples: Examples) -> Array:
+    def _edge_rows(self, examples: Examples, memory: Memory) -> Array:
         """Features of all edges: those given, or the constant."""
         if examples.edge_features is not None:
             return examples.edge_features
-        return np.ones((examples.n_edges.sum(), 1), dtype=examples.nodes.dtype)
+        rows = memory.empty(examples.n_edges.sum(), examples.nodes.dtype)
+        rows[:] = 1.0
+        return rows[:, None]
 
-    def _structure_of(self, examples: Examples, polytope: str = "marginal") -> PairwiseGraphs:
+    def _structure_of(
+        self, examples: Examples, polytope: str = "marginal", memory: Memory | None = None
+    ) -> PairwiseGraphs:
         """With marginals, graphs are eliminated as long as memory allows; else where it is about as quick."""
         quick = self.loss in ("hinge", "perceptron") and self.inference != "exact"
         return PairwiseGraphs(
@@ -236,6 +241,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
             polytope=polytope,
             inference=self.inference,
             allowed=self._allowed(examples),
+            memory=memory,
         )
 
     def _scoring(
@@ -244,7 +250,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         """That of nodes, whose features may be mapped, and of edges, whose features never are."""
         shapes = np.stack([structure.n_parts[examples.which], examples.which], axis=1)
         sizes = structure.n_states, structure.table.n_parts
-        rows, intercept = self._edge_rows(examples), self.fit_intercept
+        rows, intercept = self._edge_rows(examples, memory or Memory()), self.fit_intercept
         return graph_scoring(examples, nodes, rows, shapes, sizes, intercept=intercept, memory=memory)
 
     # ---- prediction --------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -120,7 +121,7 @@ def _read_graph(x: tuple[ArrayLike, ...], name: str) -> Example:
     if nodes.ndim != 2:
         raise ValueError(f"{name} must have node features of shape (nodes, features); got {nodes.shape}.")
     try:
-        graph = make_graph(len(nodes), x[1])
+        graph = make_graph(len(nodes), x[1], copy=False)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     features = None
@@ -160,7 +161,7 @@ def _distinct(examples: Sequence[Example]) -> tuple[list[Graph], Array]:
 
 def _key(one: Example) -> tuple[object, ...]:
     types = None if one.types is None else tuple(one.types.tolist())
-    return one.graph.n_nodes, one.graph.edges.tobytes(), types
+    return one.graph.n_nodes, sha256(one.graph.edges.tobytes()).digest(), types
 
 
 def _stack_edge_features(given: Sequence[Array | None], dtype: DTypeLike, noun: str) -> Array | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.memory import Memory
 from structlearn.estimators.graph import GraphClassifier
 from structlearn.estimators.graphs import Examples, Images, read_examples
 from structlearn.estimators.grids import direction_names, edge_directions
@@ -42,11 +43,14 @@ class GridClassifier(GraphClassifier):
     def _examples(self, X: Images) -> Examples:
         return read_examples(X, self.connectivity)
 
-    def _edge_rows(self, examples: Examples) -> Array:
+    def _edge_rows(self, examples: Examples, memory: Memory) -> Array:
         if examples.edge_features is not None or not self.directional:
-            return super()._edge_rows(examples)
-        rows = [edge_directions(*one, self.connectivity) for one in examples.edge_lists]
-        return np.concatenate(rows).astype(examples.nodes.dtype)
+            return super()._edge_rows(examples, memory)
+        ends, width = np.cumsum(examples.n_edges), len(direction_names(self.connectivity))
+        rows = memory.empty(ends[-1] * width, examples.nodes.dtype).reshape(-1, width)
+        for end, (edges, shape) in zip(ends, examples.edge_lists):
+            rows[end - len(edges) : end] = edge_directions(edges, shape, self.connectivity)
+        return rows
 
     def edge_names(self) -> list[str]:
         """Directions, where they are what edges have."""

@@ -16,6 +16,9 @@ from structlearn.solvers.bcfw.totals import CACHED_GAP
 if TYPE_CHECKING:
     from structlearn.solvers.bcfw.blocks import BlockState
 
+#: Entries of atoms that are looked at together.
+ENTRIES_AT_ONCE = 1 << 16
+
 
 def check_state(objective: Objective, state: BlockState) -> None:
     """ValueError if the arrays that all representations share are of other sizes, or have other blocks."""
@@ -54,8 +57,15 @@ def check_store(store: Store, n_parts: Array) -> None:
     _check(store.value.size == n_entries and store.count.size == n, "atoms")
     _check(_are_between(store.count, atoms + 1), "atoms")
     used = _used(store, entries)
-    index = store.index[ranges(store.entry_first[:-1], used)]
-    _check(_are_between(index, np.repeat(n_parts, used)), "parts")
+    for i in _groups(used):
+        index = store.index[ranges(store.entry_first[i], used[i])]
+        _check(_are_between(index, np.repeat(n_parts[i], used[i])), "parts")
+
+
+def _groups(lengths: Array) -> list[Array]:
+    """The numbers of the blocks, in groups with so few entries that what is made of them stays small."""
+    last = np.flatnonzero(np.diff(np.cumsum(lengths) // ENTRIES_AT_ONCE))
+    return np.split(np.arange(lengths.size), last + 1)
 
 
 def _used(store: Store, entries: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from operator import index
 from typing import NamedTuple, SupportsIndex
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
+from structlearn.core.memory import Memory
 
 #: Steps (down, right) to the neighbours of a pixel, each pair of pixels once.
 _STEPS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, 0), (1, 1), (1, -1))}
@@ -39,8 +41,11 @@ class GraphRecord(NamedTuple):
     edge: Array  # the edge of each arc
 
 
-def make_graph(n_nodes: SupportsIndex, edges: ArrayLike) -> Graph:
-    """A checked graph: `edges` is an integer array-like of shape (E, 2), E may be 0."""
+def make_graph(n_nodes: SupportsIndex, edges: ArrayLike, *, copy: bool = True) -> Graph:
+    """A checked graph: `edges` is an integer array-like of shape (E, 2), E may be 0.
+
+    Without `copy`, edges that are as compiled code reads them stay where they are.
+    """
     n = index(n_nodes)
     if n < 1:
         raise ValueError(f"A graph has at least 1 node; got n_nodes={n_nodes}.")
@@ -53,7 +58,7 @@ def make_graph(n_nodes: SupportsIndex, edges: ArrayLike) -> Graph:
     loops = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
     if loops.size:
         raise ValueError(f"Edge {loops[0]} joins node {pairs[loops[0], 0]} with itself; leave it out.")
-    return Graph(n, pairs)
+    return Graph(n, pairs.astype(np.int32) if copy else np.require(pairs, np.int32, ("C", "A", "W")))
 
 
 def _as_pairs(edges: ArrayLike) -> Array:
@@ -68,7 +73,7 @@ def _as_pairs(edges: ArrayLike) -> Array:
         )
     if pairs.size and not np.issubdtype(pairs.dtype, np.integer):
         raise ValueError(f"Edges are pairs of integers, nodes counted from 0; got {pairs.dtype}.")
-    return pairs.astype(np.int32)
+    return pairs
 
 
 def _shape_advice(pairs: Array) -> str:
@@ -95,13 +100,19 @@ def grid_graph(rows: int, columns: int, connectivity: int = 4) -> Graph:
     return Graph(rows * columns, np.concatenate(pairs))
 
 
-def graph_record(graphs: Sequence[Graph]) -> GraphRecord:
-    """The compiled form of some graphs."""
-    arcs = [_arcs(graph) for graph in graphs]
+def graph_record(graphs: Sequence[Graph], memory: Memory | None = None) -> GraphRecord:
+    """The compiled form of some graphs, in room that `memory` has."""
     nodes = np.cumsum([0, *(graph.n_nodes for graph in graphs)])
     edges = np.cumsum([0, *(len(graph.edges) for graph in graphs)])
-    ends = np.concatenate([graph.edges for graph in graphs])
-    return GraphRecord(nodes, edges, ends, *(np.concatenate(part) for part in zip(*arcs)))
+    room = partial((memory or Memory()).empty, dtype=np.int32)
+    ends, first = room(2 * edges[-1]).reshape(-1, 2), room(nodes[-1] + len(graphs))
+    arcs = [room(2 * edges[-1]) for _ in range(3)]
+    for g, graph in enumerate(graphs):
+        ends[edges[g] : edges[g + 1]] = graph.edges
+        first[nodes[g] + g : nodes[g + 1] + g + 1], *parts = _arcs(graph)
+        for whole, part in zip(arcs, parts):
+            whole[2 * edges[g] : 2 * edges[g + 1]] = part
+    return GraphRecord(nodes, edges, ends, first, *arcs)
 
 
 def _arcs(graph: Graph) -> tuple[Array, Array, Array, Array]:
@@ -112,5 +123,4 @@ def _arcs(graph: Graph) -> tuple[Array, Array, Array, Array]:
     place = np.empty_like(order)
     place[order] = np.arange(2 * n)
     first = np.searchsorted(tail[order], np.arange(graph.n_nodes + 1))
-    found = first, head[order], place[order - np.where(order < n, -n, n)], order % max(n, 1)
-    return tuple(np.ascontiguousarray(part, dtype=np.int32) for part in found)  # type: ignore[return-value]
+    return first, head[order], place[order - np.where(order < n, -n, n)], order % max(n, 1)

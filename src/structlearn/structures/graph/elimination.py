@@ -9,6 +9,7 @@ forests, where this is the max-product (sum-product) algorithm.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import leaf
+from structlearn.core.memory import Memory
 from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.cut.graphs import Graph
 from structlearn.structures.graph.orders import EliminationOrder, elimination_order
@@ -23,12 +25,10 @@ from structlearn.structures.graph.pair_scores import add_given
 
 
 class EliminationRecord(NamedTuple):
-    """Elimination orders of several graphs, end to end; steps are counted through, nodes within a graph.
-
-    Graph g has the steps of its nodes, nodes[g] .. nodes[g + 1] - 1, where it is `exact`.
-    """
+    """Elimination orders of several graphs, end to end; steps are counted through, nodes within a graph."""
 
     exact: Array  # of each graph: whether its messages are small enough
+    first: Array  # where its steps begin, one for each node; none where they are too large
     node: Array  # which node a step eliminates
     separator_first: Array
     separator: Array  # nodes of its separator, by the time of their elimination
@@ -45,36 +45,41 @@ class EliminationRecord(NamedTuple):
 
 
 def elimination_record(
-    graphs: Sequence[Graph], n_states: int, most_entries: int, widest: int = 64
+    graphs: Sequence[Graph],
+    n_states: int,
+    most_entries: int,
+    widest: int = 64,
+    memory: Memory | None = None,
 ) -> EliminationRecord:
     """Orders of the graphs whose messages have at most `most_entries` entries in all, over `widest` nodes."""
     widest = min(widest, int(np.log(max(most_entries, 1)) / np.log(max(n_states, 2))))
-    found = [elimination_order(graph, widest) for graph in graphs]
-    columns: dict[str, list[Any]] = {name: [] for name in EliminationRecord._fields}
-    steps = 0
+    columns = {name: array("q") for name in EliminationRecord._fields[:-2]}
     largest = width = 0
-    for graph, order in zip(graphs, found):
+    for graph in graphs:
+        order = elimination_order(graph, widest)
         total = np.inf if order is None else sum(n_states ** len(one) for one in order.separators)
         fits = order is not None and total <= most_entries
         columns["exact"].append(fits)
+        columns["first"].append(graph.n_nodes if fits else 0)
         if order is not None and fits:
-            _append(columns, graph, order, n_states, steps)
+            _append(columns, graph, order, n_states, len(columns["node"]))
             largest, width = max(largest, int(total)), max(width, order.width)
-        else:
-            for name in ("node", "separator_first", "message", "child_first", "edge_first"):
-                columns[name] += [0] * graph.n_nodes  # steps that nobody takes
-        steps += graph.n_nodes
-    lengths = {"separator_first", "child_first", "edge_first"}
-    arrays = {
-        name: np.array(np.cumsum([0, *values]) if name in lengths else values, dtype=np.int64)
-        for name, values in columns.items()
-        if name not in ("most_entries", "widest")
-    }
+    room = memory or Memory()
+    arrays = {name: _kept(name, columns.pop(name), room) for name in tuple(columns)}
     return EliminationRecord(**arrays, most_entries=largest, widest=width)
 
 
+def _kept(name: str, values: array[int], memory: Memory) -> Array:
+    """A column in its place; where the pieces of others begin, from their lengths."""
+    lengths = name.endswith("first")
+    kept = memory.empty(len(values) + lengths, np.int64)
+    kept[:1] = 0
+    kept[lengths:] = values
+    return np.cumsum(kept, out=kept) if lengths else kept
+
+
 def _append(
-    columns: dict[str, list[Any]], graph: Graph, order: EliminationOrder, n_states: int, offset: int
+    columns: dict[str, array[int]], graph: Graph, order: EliminationOrder, n_states: int, offset: int
 ) -> None:
     time = {v: t for t, v in enumerate(order.nodes)}
     children: list[list[int]] = [[] for _ in order.nodes]
@@ -93,15 +98,15 @@ def _append(
         clique = [separator[0], *order.separators[time[separator[0]]]] if separator else []
         columns["node"].append(v)
         columns["separator_first"].append(len(separator))
-        columns["separator"] += separator
-        columns["place"] += [clique.index(u) for u in separator]
+        columns["separator"].extend(separator)
+        columns["place"].extend(clique.index(u) for u in separator)
         columns["message"].append(begin)
         begin += n_states ** len(separator)
         columns["child_first"].append(len(children[t]))
-        columns["child"] += children[t]
+        columns["child"].extend(children[t])
         columns["edge_first"].append(len(own[t]))
         for name, values in zip(("edge", "edge_place", "edge_ahead"), zip(*own[t])):
-            columns[name] += values
+            columns[name].extend(values)
 
 
 class SeparatorTables(NamedTuple):

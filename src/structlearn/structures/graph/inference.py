@@ -149,14 +149,14 @@ def write(scores: Any, g: Any, states: Any, vertex: Any) -> None:
 
 @leaf
 def _eliminated(scores: Any, g: Any, work: Any, soft: Any) -> Any:
-    first, last = scores.graph.nodes[g], scores.graph.nodes[g + 1]
+    first, last = scores.elimination.first[g], scores.elimination.first[g + 1]
     return eliminate(scores.elimination, first, last, work.node, work.table, work.elimination, soft)
 
 
 @leaf
 def best_by_elimination(scores: Any, g: Any, work: Any) -> Any:
     value = _eliminated(scores, g, work, False)
-    first, last = scores.graph.nodes[g], scores.graph.nodes[g + 1]
+    first, last = scores.elimination.first[g], scores.elimination.first[g + 1]
     if value > -np.inf:
         read_back(scores.elimination, first, last, work.node, work.table, work.elimination, work.states)
     return value
@@ -202,7 +202,7 @@ def exact_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: A
         return value
     k = scores.n_states
     nodes, pairs = np.empty((n, k)), np.empty((m, k, k))
-    first, last = scores.graph.nodes[g], scores.graph.nodes[g + 1]
+    first, last = scores.elimination.first[g], scores.elimination.first[g + 1]
     found = probabilities(
         scores.elimination, first, last, work.node, work.table, work.elimination, nodes, pairs
     )

@@ -18,6 +18,7 @@ import numpy as np
 
 from structlearn.core.contract import Array, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, kernel, leaf
+from structlearn.core.memory import Memory
 from structlearn.core.vectors import assign, longest_range
 from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.cut.graphs import Graph
@@ -63,11 +64,13 @@ class LocalWork(NamedTuple):
     point: Array
 
 
-def local_elimination(graphs: Sequence[Graph], n_states: int) -> EliminationRecord:
+def local_elimination(
+    graphs: Sequence[Graph], n_states: int, memory: Memory | None = None
+) -> EliminationRecord:
     """Orders by which the forests are eliminated, and they alone."""
     forests = np.array([is_forest(*graph) for graph in graphs])
     largest = max(graph.n_nodes for graph in graphs) * n_states
-    record = elimination_record(graphs, n_states, largest)
+    record = elimination_record(graphs, n_states, largest, memory=memory)
     return record._replace(exact=record.exact * forests)
 
 

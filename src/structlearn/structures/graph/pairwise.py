@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape
+from structlearn.core.memory import Memory
 from structlearn.structures.base import (
     SparseVertices,
     Structure,
@@ -77,6 +78,8 @@ class PairwiseGraphs(Structure):
         graph which method found its labelling, and the bound.
     allowed : list of boolean arrays of shape (nodes, n_states), optional
         Which states the nodes of each graph may have; all, unless given.
+    memory : Memory, optional
+        Where the compiled form of the graphs has room.
     """
 
     has_graphs = True
@@ -91,9 +94,11 @@ class PairwiseGraphs(Structure):
         polytope: str = "marginal",
         inference: str = "auto",
         allowed: Sequence[ArrayLike] | None = None,
+        memory: Memory | None = None,
     ) -> None:
         self.graphs = list(graphs)
         self.allowed = allowed
+        self.memory = memory or Memory()
         self.n_states = label_count(n_states, "A graph")
         self.pairs = pairs
         self.most_entries_eliminated = most_entries
@@ -109,13 +114,13 @@ class PairwiseGraphs(Structure):
 
     def _elimination(self, most_entries: int) -> EliminationRecord:
         if self.polytope == "local":
-            return local_elimination(self.graphs, self.n_states)
+            return local_elimination(self.graphs, self.n_states, self.memory)
         if self.inference not in INFERENCES:
             names = ", ".join(map(repr, INFERENCES))
             raise ValueError(f"inference is one of {names}; got {self.inference!r}.")
         if self.polytope == "marginal":
             widest = 1 if self.inference == "relaxed" else 64
-            return elimination_record(self.graphs, self.n_states, most_entries, widest)
+            return elimination_record(self.graphs, self.n_states, most_entries, widest, self.memory)
         raise ValueError(f'polytope is "marginal" or "local"; got {self.polytope!r}.')
 
     def _why_no_marginals(self) -> str:
@@ -187,7 +192,7 @@ class PairwiseGraphs(Structure):
         return BoundedGraphs(scores, self._middle(), MOST_SWEEPS, visits, branches)
 
     def _scores(self) -> GraphScores:
-        graph = graph_record(self.graphs)
+        graph = graph_record(self.graphs, self.memory)
         return GraphScores(self.n_states, *self.table, graph, self.elimination, self._allowed_rows())
 
     def _allowed_rows(self) -> Array:
@@ -201,12 +206,13 @@ class PairwiseGraphs(Structure):
 
     def _middle(self) -> Array:
         """Of each node, the first of its arcs to a later node, within its graph."""
-        found = []
-        for graph in self.graphs:
-            ends = np.sort(graph.edges, axis=1).T
-            earlier, later = (np.bincount(one, minlength=graph.n_nodes) for one in (ends[1], ends[0]))
-            found.append(np.cumsum(earlier + later) - later)
-        return np.concatenate(found).astype(np.int32)
+        found, at = self.memory.empty(self.n_nodes.sum(), np.int32), 0
+        for n_nodes, edges in self.graphs:
+            ends = np.sort(edges, axis=1).T
+            earlier, later = (np.bincount(one, minlength=n_nodes) for one in (ends[1], ends[0]))
+            found[at : at + n_nodes] = np.cumsum(earlier + later) - later
+            at += n_nodes
+        return found
 
     # ---- sizes -------------------------------------------------------------------------------------
 
