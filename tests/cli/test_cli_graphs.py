@@ -1,11 +1,12 @@
 """The tasks `graph` and `grid`: files in and out, figures, pages, and what is refused."""
 
 import json
+import os
 
 import numpy as np
 import pytest
 from cli_cases import values
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
 from structlearn import GraphClassifier, GridClassifier, load
@@ -124,28 +125,77 @@ def arrays(**changes):
         ({"nodes": None}, "has no array nodes"),
         ({"edges": None}, "has no array edges"),
         ({"labels": None}, "has no array labels to learn from"),
-        ({"edges": np.array([(0, 1), (0, 2)])}, "Graph 1: Edge (0, 2) leaves the graph"),
-        ({"edges": np.array([(0, 0), (0, 1)])}, "with itself"),
+        (
+            {"edges": np.array([(0, 1), (0, 2)])},
+            "edge 0 of graph 1 is (0, 2); it must join two of the nodes 0 to 1",
+        ),
+        ({"edges": np.array([(0, -1), (0, 1)])}, "edge 0 of graph 0 is (0, -1)"),
+        ({"edges": np.array([(0, 2**32 + 1), (0, 1)])}, "edge 0 of graph 0 is (0, 4294967297)"),
+        ({"edges": np.array([(0, 0), (0, 1)])}, "edge 0 of graph 0 is (0, 0); it must join two"),
         ({"edges": np.array([0, 1])}, "edges must have 2 axes"),
-        ({"edges": np.array([(0.5, 1), (0, 1)])}, "edges must hold whole numbers"),
+        ({"edges": np.array([(0.5, 1), (0, 1)])}, "edges must hold whole numbers, not 0.5 (row 0)"),
+        ({"edges": np.array([(0, 1), (0, np.nan)])}, "edges must hold whole numbers, not nan (row 1)"),
+        (
+            {"edges": np.array([(0, 1), (0, 2**64 - 1)], dtype=np.uint64)},
+            "whole numbers, not 18446744073709551615",
+        ),
         ({"edge_features": np.ones((3, 1))}, "edge_features has 3 rows; edges has 2"),
-        ({"edge_features": np.full((2, 1), np.nan)}, "must be finite"),
-        ({"nodes": np.full((4, 4), np.inf)}, "NaN or infinity"),
+        ({"edge_features": np.ones((2, 0))}, "edge_features has no columns"),
+        (
+            {"edge_features": np.array([[1, 1], [1, np.nan]])},
+            "edge_features has nan in row 1, column 1, of graph 1",
+        ),
+        (
+            {"edge_features": np.full((2, 1), -1e200)},
+            "edge_features has -1e+200 in row 0, column 0, of graph 0",
+        ),
+        ({"nodes": np.full((4, 4), np.inf)}, "nodes has inf in row 0, column 0, of graph 0"),
+        (
+            {"nodes": np.diag([1, 1, 1, np.nan]).astype(np.float16)},
+            "nodes has nan in row 3, column 3, of graph 1",
+        ),
+        ({"nodes": np.eye(4) * 1e101}, "features are numbers of at most 1e+100"),
+        ({"nodes": np.empty((4, 0))}, "nodes has no columns"),
+        ({"nodes": np.eye(4, dtype=object)}, "nodes.npy holds no numbers"),
+        ({"labels": np.ones((4, 1))}, "labels must have 1 axis, not 2"),
         ({"labels": np.array([0, 1, 1])}, "labels has 3 rows; nodes has 4"),
         ({"labels": np.array([0, 1, 1, -2])}, "labels must be at least 0"),
         ({"labels": np.array(["a", "b", "a", "b"])}, "holds no numbers"),
-        ({"labels": np.array([0, 0, 0, -1])}, "only one class"),
-        ({"labels": np.full(4, -1)}, "no label at all"),
-        ({"sizes": np.array([(2, 1), (2, 2)])}, "sizes must add up to the 4 nodes and 2 edges"),
+        ({"labels": np.array([0, 0, 0, -1])}, "has the label 0 alone"),
+        ({"labels": np.full(4, -1)}, "no label that is known"),
+        (
+            {"sizes": np.array([(2, 1), (2, 2)])},
+            "sizes must add up to the 4 nodes and 2 edges that there are, not to 4 and 3",
+        ),
         ({"sizes": np.array([(2**62, 1), (2**62, 1)])}, "sizes must add up"),
-        ({"sizes": np.array([(4, 2), (0, 0)])}, "each with a node or more"),
-        ({"sizes": np.empty((0, 2))}, "one graph or more"),
+        (
+            {"sizes": np.array([(4, 2), (0, 0)])},
+            "each with a node or more, not 0 nodes and 0 edges in graph 1",
+        ),
+        (
+            {"sizes": np.array([(2, 3), (2, -1)])},
+            "each with a node or more, not 2 nodes and -1 edges in graph 1",
+        ),
+        ({"sizes": np.empty((0, 2))}, "one graph or more, each with a node or more, not none"),
     ],
 )
 def test_refused_files_of_graphs(refused, tmp_path, changes, problem):
     np.savez(tmp_path / "x.npz", **arrays(**changes))
-    assert problem in refused("train", "graph", tmp_path / "x.npz", "--out", tmp_path / "m.st")
-    assert not (tmp_path / "m.st").exists()
+    told = refused("train", "graph", tmp_path / "x.npz", "--out", tmp_path / "m.st")
+    assert problem in told
+    assert "x.npz" in told
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npz"]
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [np.eye(4, dtype=bool), np.eye(4, dtype=np.int8), np.eye(4, dtype=np.float16), np.eye(4, dtype=">f4")],
+)
+def test_features_of_any_kind_of_number(run, tmp_path, nodes):
+    for name, kind in (("plain", np.float64), ("other", nodes.dtype)):
+        np.savez(tmp_path / f"{name}.npz", **arrays(nodes=nodes.astype(kind)))
+        run("train", "graph", tmp_path / f"{name}.npz", "--out", tmp_path / f"{name}.st", *FAST)
+    assert_allclose(*(load(tmp_path / f"{name}.st").weights_ for name in ("plain", "other")), atol=1e-4)
 
 
 def test_other_refusals(refused, run, npz, model, folder, tmp_path):
@@ -162,12 +212,43 @@ def test_other_refusals(refused, run, npz, model, folder, tmp_path):
     assert "has no labels to compare with" in _refused_without_labels(refused, model, tmp_path)
     X, y = rings(2)
     write_graphs(tmp_path / "wide.npz", [(np.ones((4, 5)), x[1]) for x in X], y)
-    assert "5 features" in refused("predict", model, tmp_path / "wide.npz")
+    for command in (("predict",), ("evaluate",), ("show", "--out", tmp_path / "page.html")):
+        told = refused(command[0], model, tmp_path / "wide.npz", *command[1:])
+        assert "wide.npz has 5 features per node, but the model was trained with 3" in told
+    assert not (tmp_path / "page.html").exists()
     write_graphs(tmp_path / "edges.npz", [(*x, np.ones((4, 2))) for x in X], y)
-    assert "2 edge features" in refused("predict", model, tmp_path / "edges.npz")
+    told = refused("predict", model, tmp_path / "edges.npz", "--out", tmp_path / "p.npz")
+    assert "edges.npz has 2 edge features, but the model was trained with 1" in told
+    assert not (tmp_path / "p.npz").exists()
+    write_graphs(tmp_path / "unknown.npz", X, [np.full(4, -1)] * 2)
+    assert "unknown.npz has no labels to compare with" in refused("evaluate", model, tmp_path / "unknown.npz")
+    states = ("--latent-states", 10**9)
+    assert 'Class "0" has 12 nodes, but --latent-states asks for 1000000000 states' in refused(
+        "train", "graph", npz, *states, *out
+    )
     assert "is no folder" in refused("train", "grid", npz, *out)
     assert "--window must be odd" in refused("train", "grid", folder, "--window", "2", *out)
     assert "connectivity is 4 or 8" in refused("train", "grid", folder, "--connectivity", "5", *out)
+
+
+def test_types_of_nodes_that_training_had_not(refused, run, npz, tmp_path):
+    X, y = rings(4)
+    for name, types in (("typed", [0, 1, 0, 1]), ("other", [0, 7, 0, 1])):
+        write_graphs(tmp_path / f"{name}.npz", [(*x, None, np.array(types)) for x in X], y)
+    run("train", "graph", tmp_path / "typed.npz", "--out", tmp_path / "typed.st", *FAST)
+    run("predict", tmp_path / "typed.st", tmp_path / "typed.npz")
+    assert "other.npz has nodes of type 7" in refused(
+        "predict", tmp_path / "typed.st", tmp_path / "other.npz"
+    )
+    assert "rings.npz has no array node_types" in refused("predict", tmp_path / "typed.st", npz)
+
+
+@pytest.mark.filterwarnings("error")
+def test_positions_that_are_none(run, model, tmp_path):
+    places = [np.array([(0, 0), (1e300, -1e300), (np.nan, np.inf), (1, 2)])] * 2
+    write_graphs(tmp_path / "far.npz", rings(2)[0], positions=places)
+    run("show", model, tmp_path / "far.npz", "--out", tmp_path / "page.html")
+    assert "nan" not in (tmp_path / "page.html").read_text().split("<svg", 1)[1].lower().split("</svg>")[0]
 
 
 def _refused_without_labels(refused, model, tmp_path):
@@ -203,6 +284,7 @@ def test_drawn_images_and_hostile_names(run, folder, tmp_path):
     run("show", tmp_path / "m.st", folder, "--out", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "<script>alert" not in page
+    assert "\x1b" not in page
     assert "&lt;script&gt;alert" in page
     assert page.count("data:image/png;base64,") == 16
     run("predict", tmp_path / "m.st", folder, "--out", tmp_path / "made")
@@ -253,6 +335,15 @@ def damage(folder, kind):
         (folder / "labels").rename(folder / "other")
     elif kind == "no images":
         (folder / "images").rename(folder / "other")
+    elif kind == "pipe":
+        image.unlink()
+        os.mkfifo(image)
+    elif kind == "nan":
+        image.unlink()
+        np.save(image.with_suffix(".npy"), np.diag([1, 1, np.nan, 1])[:, :, None])
+    elif kind == "void":
+        for path in labels.parent.iterdir():
+            write_label_image(path, np.full((4, 6), -1))
     elif kind == "bomb":
         Image.new("L", (20000, 20000)).save(image)
 
@@ -271,6 +362,9 @@ def damage(folder, kind):
         ("pickle", "holds no numbers"),
         ("no labels", "has no folder labels to learn from"),
         ("no images", "has no images"),
+        ("pipe", "p1.png is no file"),
+        ("nan", "p1.npy has nan in row 2, column 2; features are numbers of at most 1e+100"),
+        ("void", "pictures has no label that is known"),
         ("bomb", "exceeds limit"),
     ],
 )

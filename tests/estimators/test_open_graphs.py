@@ -160,7 +160,8 @@ def test_files_and_clones(tmp_path):
         ([[-1, -1, None, -1]], {}, "no label at all"),
         ([[1, -1, 1, -1]], {}, "only one class.*name them otherwise"),
         ([[0, -1, 1, 0]], {"warm_start": True}, "do not go with"),
-        ([[0, 1, 1, 0]], {"latent_states": 3}, 'class "0" have 2 different rows'),
+        ([[0, 1, 1, 0]], {"latent_states": 3}, 'Class "0" has 2 nodes, but latent_states asks for 3 states'),
+        ([[0, 1, 1, 0]], {"latent_states": {1: 2, 0: 10**12}}, 'Class "0" has 2 nodes'),
         ([[0, 1, 1, 0]], {"latent_states": 0}, "at least 1"),
         ([[0, 1, 1, 0]], {"latent_states": {5: 2}}, "names the label 5"),
         ([[0, 1, 1, 0]], {"latent_states": 1.5}, "at least 1"),
@@ -171,6 +172,12 @@ def test_refusals(y, parameters, problem):
     X = [(np.arange(8.0).reshape(4, 2), RING)]
     with pytest.raises(ValueError, match=problem):
         GraphClassifier(**{**SETTINGS, **parameters}).fit(X, y)
+
+
+def test_more_states_than_different_nodes_are_refused():
+    X = [(np.array([[0.0], [1], [2], [0]]), RING)]
+    with pytest.raises(ValueError, match='class "0" have 1 different rows'):
+        GraphClassifier(**SETTINGS, latent_states=2).fit(X, [[0, 1, 1, 0]])
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,17 @@ from structlearn.cli.task import Inputs, Scores, Task, Training, pairs
 from structlearn.core.contract import Array
 from structlearn.core.wording import count_of, plain
 from structlearn.data import DataError, read_graphs, write_graphs
-from structlearn.data.graphs import write_arrays
+from structlearn.data.graphs import GraphFile, write_arrays
 from structlearn.estimators.persistence import Bundle
 
 if TYPE_CHECKING:
     from structlearn.reports import Page
     from structlearn.reports.summaries import Summary
+
+
+def known_or_none(y: Sequence[Array] | None) -> Sequence[Array] | None:
+    """Labels, if any of them is known."""
+    return y if y is not None and any((one >= 0).any() for one in y) else None
 
 
 class LabelledNodes(Task):
@@ -32,6 +37,14 @@ class LabelledNodes(Task):
     def check_target(self, target: str | None) -> None:
         if target is not None:
             raise ValueError(f"--target goes with tables; the labels of {self.counted} have their place.")
+
+    def check_classes(self, path: Path, y: Sequence[Array]) -> None:
+        """DataError for a file with fewer than two labels to learn."""
+        found = np.unique(np.concatenate([np.unique(one) for one in y]))
+        known = found[found >= 0]
+        if len(known) < 2:
+            what = f"the label {known[0]} alone" if len(known) else "no label that is known"
+            raise DataError(f"{path} has {what}; a classifier needs at least two classes.")
 
     def check_notes(self, bundle: Bundle) -> None:
         """Labels of files are numbers."""
@@ -53,10 +66,6 @@ class LabelledNodes(Task):
             np.concatenate([one.ravel() for one in predicted]),
         )
         known = gold >= 0
-        if not known.any():
-            raise ValueError(
-                "No label is known (-1 stands for unknown ones): there is nothing to compare with."
-            )
         table = table_of_labels("label", self.counted, gold[known].tolist(), found[known].tolist())
         overlap = [one.right / (one.gold + one.found - one.right) for one in table.scores.values()]
         whole = [np.array_equal(a[a >= 0], b[a >= 0]) for a, b in zip(y, predicted)]
@@ -75,7 +84,7 @@ class LabelledNodes(Task):
         """What a page says on top, where labels are known."""
         from structlearn.reports.summaries import Summary, score_row
 
-        if y is None or not any((one >= 0).any() for one in y):
+        if y is None:
             return None
         values, _, table = self.evaluate(bundle, y, predicted)
         rows = [score_row(label, one) for label, one in (table.scores.items() if table else ())]
@@ -96,6 +105,7 @@ class GraphTask(LabelledNodes):
         found = read_graphs(path)
         if found.y is None:
             raise DataError(f"{path} has no array labels to learn from.")
+        self.check_classes(path, found.y)
         n_nodes, n_edges = len(found.arrays["nodes"]), len(found.arrays["edges"])
         n_features = found.arrays["nodes"].shape[1]
         nodes = f"{count_of(n_nodes, 'node')} with {count_of(n_features, 'feature')}"
@@ -105,7 +115,23 @@ class GraphTask(LabelledNodes):
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read graphs, whose labels need not be there."""
         found = read_graphs(path)
-        return Inputs(found.X, found.y, found)
+        self._check_features(path, found, bundle.estimator)
+        return Inputs(found.X, known_or_none(found.y), found)
+
+    def _check_features(self, path: Path, graphs: GraphFile, model: Any) -> None:
+        """DataError for other features, or types of nodes, than those of training."""
+        arrays = graphs.arrays
+        edges = arrays["edge_features"].shape[1] if "edge_features" in arrays else 1
+        given, known = (arrays["nodes"].shape[1], edges), (model.n_features_in_, len(model.edge_names()))
+        for what, one, other in zip(("features per node", "edge features"), given, known):
+            if one != other:
+                raise DataError(f"{path} has {one} {what}, but the model was trained with {other}.")
+        if hasattr(model, "types_"):
+            if "node_types" not in arrays:
+                raise DataError(f"{path} has no array node_types, but the model was trained with types.")
+            new = np.setdiff1d(arrays["node_types"], model.types_)
+            if new.size:
+                raise DataError(f"{path} has nodes of type {new[0]}, which training had not.")
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
         """Probabilities of the labels, a line a node, an empty line between graphs."""

@@ -7,7 +7,7 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from structlearn.cli.graphs import LabelledNodes
+from structlearn.cli.graphs import LabelledNodes, known_or_none
 from structlearn.cli.task import Inputs, Training, pairs
 from structlearn.core.contract import Array
 from structlearn.core.wording import count_of, plain
@@ -67,6 +67,7 @@ class GridTask(LabelledNodes):
         found = read_image_folder(path)
         if found.y is None:
             raise DataError(f"{path} has no folder labels to learn from.")
+        self.check_classes(path, found.y)
         channels = found.X[0].shape[2]
         window = self.window or 1
         X = self._features(path, found, window, channels)
@@ -89,7 +90,7 @@ class GridTask(LabelledNodes):
         """Read images; label images where they are asked for."""
         found = read_image_folder(path, labels=labels)
         X = self._features(path, found, bundle.notes["window"], bundle.notes["channels"])
-        return Inputs(X, found.y, found)
+        return Inputs(X, known_or_none(found.y), found)
 
     def _features(self, path: Path, folder: ImageFolder, window: int, channels: int) -> list[Array]:
         for name, one in zip(folder.names, folder.X):
@@ -157,6 +158,7 @@ class GridTask(LabelledNodes):
         X, y, source = self.inputs(path, bundle, labels=True)
         answers = bundle.estimator.predict(X)
         golds = [None] * len(answers) if y is None else y
-        shown = [LabelledImage(*one) for one in zip(source.names, source.X, answers, golds)]
+        names = map(plain, source.names)
+        shown = [LabelledImage(*one) for one in zip(names, source.X, answers, golds)]
         title = f"Labelled images of {plain(path.name)}"
         return image_page(shown, title=title, limit=limit, summary=self.summary(bundle, y, answers))

@@ -23,6 +23,8 @@ _WINDOW = 1 << 20
 _MOST = 250
 _READ_AT_ONCE = 1 << 11
 _PIECE = 1 << 24
+#: The largest feature: sums of its squares are finite.
+LARGEST = 1e100
 _TOO_MUCH = f"it unpacks to more than {_MOST} times its size; if that is right, unpack it first"
 
 
@@ -96,6 +98,13 @@ def read_npy(path: StrPath) -> np.ndarray:
     name = os.fspath(path)
     with reading(name, ".npy file"), open(name, "rb") as file:
         return _read(file, os.path.getsize(name), "it")
+
+
+def unusable_at(features: np.ndarray) -> tuple[int, ...] | None:
+    """Where features first hold NaN, infinity or more than `LARGEST`; None if they do not."""
+    if not features.size or -LARGEST <= float(features.min()) <= float(features.max()) <= LARGEST:
+        return None
+    return tuple(np.argwhere(~(np.abs(features.astype(np.float64)) <= LARGEST))[0].tolist())
 
 
 @contextmanager

@@ -8,7 +8,7 @@
     labels          (all nodes,)          whole numbers, -1 where it is not known
     positions       (all nodes, 2)        where a drawing has the nodes: right and down
 
-All but the first two may be missing. Nothing is pickled.
+All but the first two may be missing. Features are finite. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.data.archives import read_arrays
+from structlearn.data.archives import LARGEST, read_arrays, unusable_at
 from structlearn.storage.atomic import atomic_write
 from structlearn.storage.errors import DataError, StrPath
 
@@ -70,18 +70,22 @@ def read_graphs(path: StrPath) -> GraphFile:
 
 def _checked(name: str, array: Array) -> Array:
     """An array of as many axes as it must have; those of whole numbers as such."""
-    if array.size == 0 and name in _OF_EDGES:
-        array = array.reshape(0, array.shape[-1] if name == "edge_features" and array.ndim == 2 else 2)
+    if name == "edges" and array.size == 0:
+        array = array.reshape(0, 2)
     if array.ndim != _AXES[name]:
-        raise ValueError(f"{name} must have {_AXES[name]} axes, not {array.ndim}")
+        axes = "2 axes" if _AXES[name] == 2 else "1 axis"
+        raise ValueError(f"{name} must have {axes}, not {array.ndim}")
+    if array.ndim == 2 and not array.shape[1]:
+        raise ValueError(f"{name} has no columns")
     if name in ("edges", "sizes", "positions") and array.shape[1] != 2:
         raise ValueError(f"{name} must have 2 columns, not {array.shape[1]}")
     if name not in _WHOLE:
         return array
     with np.errstate(invalid="ignore"):
         whole = array.astype(np.int64)
-    if (whole != array).any():
-        raise ValueError(f"{name} must hold whole numbers")
+    wrong = np.argwhere(whole != array)
+    if wrong.size:
+        raise ValueError(f"{name} must hold whole numbers, not {array[tuple(wrong[0])]} (row {wrong[0, 0]})")
     if name == "labels" and whole.min(initial=0) < -1:
         raise ValueError(f"labels must be at least 0, or -1 for unknown ones, not {whole.min()}")
     return whole
@@ -91,12 +95,52 @@ def _pieces(arrays: Mapping[str, Array]) -> tuple[dict[str, list[Array]], dict[s
     """Every array cut into its graphs: those of nodes, and those of edges."""
     n_nodes, n_edges = len(arrays["nodes"]), len(arrays["edges"])
     sizes = arrays.get("sizes", np.array([[n_nodes, n_edges]]))
-    if not len(sizes) or sizes[:, 0].min() < 1 or sizes.min() < 0:
-        raise ValueError("sizes must tell of one graph or more, each with a node or more")
-    # No sum of numbers that fit can overflow.
-    if sizes.max() > max(n_nodes, n_edges) or sizes.sum(axis=0).tolist() != [n_nodes, n_edges]:
-        raise ValueError(f"sizes must add up to the {n_nodes} nodes and {n_edges} edges that there are")
-    return _cut(arrays, _OF_NODES, sizes[:, 0]), _cut(arrays, _OF_EDGES, sizes[:, 1])
+    empty = np.flatnonzero((sizes < (1, 0)).any(axis=1))
+    if not len(sizes) or empty.size:
+        found = (
+            "{} nodes and {} edges in graph {}".format(*sizes[empty[0]], empty[0]) if empty.size else "none"
+        )
+        raise ValueError(f"there must be one graph or more, each with a node or more, not {found}")
+    total = sizes.sum(axis=0, dtype=object).tolist()  # which cannot overflow
+    if total != [n_nodes, n_edges]:
+        raise ValueError(
+            f"sizes must add up to the {n_nodes} nodes and {n_edges} edges that there are, not to {total[0]} "
+            f"and {total[1]}"
+        )
+    of_nodes, of_edges = _cut(arrays, _OF_NODES, sizes[:, 0]), _cut(arrays, _OF_EDGES, sizes[:, 1])
+    _check_edges(arrays["edges"], sizes)
+    for name, column in (("nodes", 0), ("edge_features", 1)):
+        if name in arrays:
+            _check_features(name, arrays[name], sizes[:, column])
+    return of_nodes, of_edges
+
+
+def _check_edges(edges: Array, sizes: Array) -> None:
+    last = np.repeat(sizes[:, 0], sizes[:, 1]) - 1
+    outside = (edges.min(axis=1, initial=0) < 0) | (edges.max(axis=1, initial=0) > last)
+    wrong = np.flatnonzero(outside | (edges[:, 0] == edges[:, 1]))
+    if wrong.size:
+        graph, edge = _place(wrong[0], sizes[:, 1])
+        pair = tuple(edges[wrong[0]].tolist())
+        raise ValueError(
+            f"edge {edge} of graph {graph} is {pair}; it must join two of the nodes 0 to {last[wrong[0]]}"
+        )
+
+
+def _check_features(name: str, array: Array, lengths: Array) -> None:
+    at = unusable_at(array)
+    if at is not None:
+        raise ValueError(
+            f"{name} has {array[at]:g} in row {at[0]}, column {at[1]}, of graph {_place(at[0], lengths)[0]}; "
+            f"features are numbers of at most {LARGEST:g}"
+        )
+
+
+def _place(row: int, lengths: Array) -> tuple[int, int]:
+    """The graph that a row of all belongs to, and which of its own rows it is."""
+    ends = np.cumsum(lengths)
+    graph = int(np.searchsorted(ends, row, side="right"))
+    return graph, int(row - ends[graph] + lengths[graph])
 
 
 def _cut(arrays: Mapping[str, Array], names: Sequence[str], lengths: Array) -> dict[str, list[Array]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from structlearn.core.wording import quoted
-from structlearn.data.archives import read_npy, reading
+from structlearn.data.archives import LARGEST, read_npy, reading, unusable_at
 from structlearn.storage.atomic import atomic_write
 from structlearn.storage.errors import DataError, StrPath
 
@@ -81,14 +81,26 @@ def _files(folder: Path, endings: Iterable[str]) -> dict[str, Path]:
 
 
 def _image(path: Path) -> Array:
+    if not path.is_file():  # a pipe would be waited for
+        raise DataError(f"{path} is no file.")
     if path.suffix.lower() == ".npy":
-        found = read_npy(path)
-        if found.ndim != 3 or 0 in found.shape:
-            raise DataError(f"{path} must be of shape (rows, columns, features); it is of {found.shape}.")
-        return found
+        return _array(path)
     mode, pixels = _pixels(path, ("PNG", "JPEG"))
     largest = 65535.0 if mode in ("I", "I;16") else 255.0
     return np.atleast_3d(pixels) / largest
+
+
+def _array(path: Path) -> Array:
+    found = read_npy(path)
+    if found.ndim != 3 or 0 in found.shape:
+        raise DataError(f"{path} must be of shape (rows, columns, features); it is of {found.shape}.")
+    at = unusable_at(found)
+    if at is not None:
+        raise DataError(
+            f"{path} has {found[at]:g} in row {at[0]}, column {at[1]}; features are numbers of at most "
+            f"{LARGEST:g}."
+        )
+    return found
 
 
 def _labels_of(folder: Path, name: str, x: Array) -> Array:

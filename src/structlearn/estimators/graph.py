@@ -160,7 +160,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         """
         examples = self._examples(X)
         self.classes_, codes = labels_of(examples, network_labels(X, y) if isinstance(y, str) else y)
-        self.state_classes_ = classes_of_states(self.latent_states, self.classes_)
+        self.state_classes_ = classes_of_states(self.latent_states, self.classes_, codes)
         types = self._set_types(examples, codes)
         self.__dict__.pop("outer_history_", None)
         weight = check_weights(sample_weight, len(examples.which))

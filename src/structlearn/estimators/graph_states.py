@@ -97,8 +97,11 @@ def weights_of_nodes(examples: Examples, given: Sequence[ArrayLike] | None) -> l
 # ---- states ------------------------------------------------------------------------------------------
 
 
-def classes_of_states(latent_states: LatentStates, classes: Array) -> Array:
-    """The class of each state, as a position in `classes`; those of a class are neighbours."""
+def classes_of_states(latent_states: LatentStates, classes: Array, codes: Array) -> Array:
+    """The class of each state, as a position in `classes`; those of a class are neighbours.
+
+    codes : of all nodes, positions in `classes` or -1; a class has no more states than nodes
+    """
     if latent_states is None:
         return np.arange(len(classes))
     numbers = latent_states.values() if isinstance(latent_states, Mapping) else [latent_states]
@@ -109,7 +112,15 @@ def classes_of_states(latent_states: LatentStates, classes: Array) -> Array:
         )
     mapped = isinstance(latent_states, Mapping)
     given = label_weights(latent_states, classes, "latent_states") if mapped else latent_states
-    return np.repeat(np.arange(len(classes)), np.asarray(given, dtype=np.int64))
+    wanted = np.zeros(len(classes), dtype=np.int64) + np.asarray(given, dtype=np.int64)
+    counts = np.bincount(codes[codes >= 0], minlength=len(classes))
+    if (wanted > counts).any():
+        k = int(np.argmax(wanted > counts))
+        raise ValueError(
+            f"Class {quoted(classes[k])} has {counts[k]} nodes, but latent_states asks for {wanted[k]} "
+            "states of it."
+        )
+    return np.repeat(np.arange(len(classes)), wanted)
 
 
 class NodeTypes(NamedTuple):

@@ -93,7 +93,7 @@ def _node(one: DrawnGraph, v: int, at: Array, colours: dict[int, int]) -> _Node:
 
 def _fitted(places: Array, radius: float) -> tuple[Array, tuple[int, int]]:
     """Places in a drawing of 640 units at most, and its size."""
-    places = np.where(np.isfinite(places), places, 0.0)
+    places = np.where(np.abs(places) <= 1e100, places, 0.0)
     low, extent = places.min(axis=0), np.ptp(places, axis=0)
     side = 120 + 520 * min(1.0, np.sqrt(len(places)) / 12)
     inside = side * (extent / max(extent.max(), 1e-12))
