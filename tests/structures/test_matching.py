@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.linalg import block_diag
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import block_array, eye_array, kron
 
@@ -165,6 +166,19 @@ def test_duals_prove_that_a_flow_is_optimal(unmatched, capacities, theta):
     assert (surplus[vertex == 1] >= -near).all()
     assert (u[alone < (units if unmatched else units - 1)] >= -near).all()
     assert (u[alone > 0] <= near).all()
+
+
+@pytest.mark.parametrize("capacities", [(1, 1), (2, 1), (1, 3), (2, 2)])
+def test_parts_without_positive_scores_between_them_are_decided_apart(capacities):
+    rng, structure = np.random.default_rng(0), Matching(capacities=capacities)
+    for _ in range(20):
+        blocks = [rng.normal(shift, size=(3, 4)) for shift in (2.0, -1.0, 0.5, 2.0)]
+        rows, columns = rng.permutation(12), rng.permutation(16)
+        theta = np.where(block_diag(*map(np.ones_like, blocks)), block_diag(*blocks), -rng.random((12, 16)))
+        _, vertex, _ = solve(structure, theta[rows][:, columns])
+        options = all_vertices(3, 4, True, capacities)
+        best = [options[score(block, options).argmax()] for block in blocks]
+        np.testing.assert_array_equal(vertex, block_diag(*best)[rows][:, columns])
 
 
 @pytest.mark.parametrize("capacities", [(1, 1), (2, 3)])

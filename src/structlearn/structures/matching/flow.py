@@ -10,6 +10,9 @@ if
     theta_ij - u_i - p_j <= 0 where z_ij = 0,    >= 0 where z_ij = 1,    p_j = 0 at a column with room,
     u_i >= 0 where one more unit may stay alone,    u_i <= 0 where one does.
 
+Where all pairs of positive score can be linked they are, and the duals are 0. So are they in every part of
+the graph of these pairs, its connected components, where that is possible; the others are decided together.
+
 Successive shortest paths: the units are sent one by one, each along the path that loses least, which keeps
 these conditions (Ahuja, Magnanti and Orlin, 1993, "Network Flows", section 9.7; the duals are those of
 Edmonds and Karp, 1972).
@@ -25,8 +28,8 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import jitable, kernel
 
 
-class FlowWork(NamedTuple):
-    """Scratch memory of `flow`; after it, `linked` is the answer and `dual` is its proof.
+class SendingWork(NamedTuple):
+    """Scratch memory of `_send_all`; after it, `linked` is the answer and `dual` is its proof.
 
     Nodes are the m rows, then the n columns.
     """
@@ -41,6 +44,18 @@ class FlowWork(NamedTuple):
     dual_before: Array  # and this dual
 
 
+class FlowWork(NamedTuple):
+    """Scratch memory of `flow`; after it, `linked` is the answer and `dual` is its proof, as above."""
+
+    linked: Array
+    dual: Array
+    room: Array  # links a node could take beside those of positive score
+    is_contested: Array
+    contested: Array  # such nodes, the rows first
+    scores: Array  # of contested rows and columns
+    sending: SendingWork
+
+
 @jitable
 def flow_work(rows: Any, columns: Any) -> Any:
     """Scratch memory for every problem of at most `rows` rows and `columns` columns."""
@@ -49,11 +64,19 @@ def flow_work(rows: Any, columns: Any) -> Any:
         np.empty(rows * columns, np.bool_),
         np.empty(nodes),
         np.empty(nodes, np.int64),
-        np.empty(nodes),
+        np.empty(nodes, np.bool_),
         np.empty(nodes, np.int64),
-        np.empty(nodes, np.int64),
-        np.empty(nodes),
-        np.empty(nodes),
+        np.empty(rows * columns),
+        SendingWork(
+            np.empty(rows * columns, np.bool_),
+            np.empty(nodes),
+            np.empty(nodes, np.int64),
+            np.empty(nodes),
+            np.empty(nodes, np.int64),
+            np.empty(nodes, np.int64),
+            np.empty(nodes),
+            np.empty(nodes),
+        ),
     )
 
 
@@ -62,32 +85,29 @@ def flow(
     theta: Any, m: Any, n: Any, row_capacity: Any, column_capacity: Any, unmatched: Any, work: Any
 ) -> Any:
     """Solve the problem above for the m * n scores `theta`; returns the maximum (-inf: nothing allowed)."""
-    linked, dual, room = work.linked, work.dual, work.room
-    if unmatched and _all_fit(theta, m, n, row_capacity, column_capacity, work):
-        value = 0.0
+    linked = work.linked
+    # 1. Link all pairs of positive score. If they are too many, something has to be decided.
+    overfull = _link_positive(theta, m, n, row_capacity, column_capacity, work)
+    value = 0.0
+    if unmatched and not overfull:
         for e in range(m * n):
             value += max(theta[e], 0.0)
         return value
-    # 1. Nothing is linked; u_i is the best that row i could get.
-    for e in range(m * n):
-        linked[e] = False
+    # 2. Decide where they are too many.
+    rows, columns = _contested(m, n, unmatched, work)
+    for a in range(rows):
+        for b in range(columns):
+            work.scores[a * columns + b] = theta[work.contested[a] * n + work.contested[rows + b] - m]
     units = min(row_capacity, n)
-    for i in range(m):
-        room[i] = units if unmatched else units - 1
-        dual[i] = 0.0 if room[i] > 0 else -np.inf
-        for c in range(n):
-            dual[i] = max(dual[i], theta[i * n + c])
-        if dual[i] == -np.inf:
-            return -np.inf
-    for v in range(m, m + n):
-        dual[v], room[v] = 0.0, column_capacity
-    # 2. Send the units.
-    for i in range(m):
-        for _ in range(units):
-            if not _send(theta, i, m, n, work):
-                return -np.inf
+    if not _send_all(work.scores, rows, columns, units, column_capacity, unmatched, work.sending):
+        return -np.inf
+    for a in range(rows + columns):
+        work.dual[work.contested[a]] = work.sending.dual[a]
+    for a in range(rows):
+        for b in range(columns):
+            e = work.contested[a] * n + work.contested[rows + b] - m
+            linked[e] = work.sending.linked[a * columns + b]
     # 3. The value of the answer, where no rounding error links a pair for nothing.
-    value = 0.0
     for e in range(m * n):
         linked[e] = linked[e] and (theta[e] > 0.0 or not unmatched)
         if linked[e]:
@@ -96,21 +116,76 @@ def flow(
 
 
 @kernel
-def _all_fit(theta: Any, m: Any, n: Any, row_capacity: Any, column_capacity: Any, work: Any) -> Any:
-    """Link every pair with a positive score; whether that keeps to the capacities. Its proof: duals of 0."""
+def _link_positive(theta: Any, m: Any, n: Any, row_capacity: Any, column_capacity: Any, work: Any) -> Any:
+    """Link every pair with a positive score; whether that exceeds a capacity. If not, duals of 0 prove it."""
     linked, dual, room = work.linked, work.dual, work.room
-    for i in range(m):
-        dual[i], room[i] = 0.0, row_capacity
-    for v in range(m, m + n):
-        dual[v], room[v] = 0.0, column_capacity
+    for v in range(m + n):
+        dual[v], room[v] = 0.0, row_capacity if v < m else column_capacity
+    overfull = False
     for i in range(m):
         for c in range(n):
             linked[i * n + c] = theta[i * n + c] > 0.0
             if linked[i * n + c]:
                 room[i] -= 1
                 room[m + c] -= 1
-                if room[i] < 0 or room[m + c] < 0:
-                    return False
+                overfull = overfull or room[i] < 0 or room[m + c] < 0
+    return overfull
+
+
+@kernel
+def _contested(m: Any, n: Any, unmatched: Any, work: Any) -> Any:
+    """Find the nodes that links of positive score join with a node that has too many of them.
+
+    Elsewhere these links stay. Where no node may stay alone, all nodes are contested. Returns how many rows
+    and how many columns there are.
+    """
+    linked, room, is_contested, nodes = work.linked, work.room, work.is_contested, work.contested
+    count = 0
+    for v in range(m + n):
+        is_contested[v] = room[v] < 0 or not unmatched
+        if is_contested[v]:
+            nodes[count] = v
+            count += 1
+    k = 0
+    while k < count:
+        v = nodes[k]
+        k += 1
+        for o in range(n if v < m else m):
+            other, e = (m + o, v * n + o) if v < m else (o, o * n + v - m)
+            if linked[e] and not is_contested[other]:
+                is_contested[other] = True
+                nodes[count] = other
+                count += 1
+    count = rows = 0
+    for v in range(m + n):
+        if is_contested[v]:
+            nodes[count] = v
+            count += 1
+            rows += v < m
+    return rows, count - rows
+
+
+@kernel
+def _send_all(theta: Any, m: Any, n: Any, units: Any, column_capacity: Any, unmatched: Any, work: Any) -> Any:
+    """Solve a problem by sending so many units from each row; False if nothing is allowed."""
+    linked, dual, room = work.linked, work.dual, work.room
+    # 1. Nothing is linked; u_i is the best that row i could get.
+    for e in range(m * n):
+        linked[e] = False
+    for i in range(m):
+        room[i] = units if unmatched else units - 1
+        dual[i] = 0.0 if room[i] > 0 else -np.inf
+        for c in range(n):
+            dual[i] = max(dual[i], theta[i * n + c])
+        if dual[i] == -np.inf:
+            return False
+    for v in range(m, m + n):
+        dual[v], room[v] = 0.0, column_capacity
+    # 2. Send the units.
+    for i in range(m):
+        for _ in range(units):
+            if not _send(theta, i, m, n, work):
+                return False
     return True
 
 
