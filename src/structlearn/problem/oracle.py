@@ -127,6 +127,8 @@ class Oracle:
         is_zero = not w.any()
 
         def one(chunk: Range) -> Losses:
+            if not weight[slice(*chunk)].any():
+                return Losses()
             theta = self._costs(cost, *chunk).copy() if is_zero else self._scores(w, cost, *chunk)
             shared = self.scoring.shared(w)
             found = self.run(loss_chunk, self.layout, gold, weight, *chunk, theta, shared)

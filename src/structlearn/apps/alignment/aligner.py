@@ -352,7 +352,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
 
     def _linked(self, features: EdgeFeatures) -> Cells:
         """The cells with links, argmax <theta, z>; pairs without cells are passed over."""
-        shapes = np.stack([features.bitext.source.lengths, features.bitext.target.lengths], axis=1)
+        shapes = features.bitext.shapes
         shapes = shapes[shapes.all(axis=1)]
         if not len(shapes):
             return Cells.of(features.bitext, np.empty(0, dtype=np.int64))

@@ -106,6 +106,11 @@ class Bitext:
         """All of it."""
         return [self]
 
+    @property
+    def shapes(self) -> Array:
+        """Numbers of source and of target words, of shape (n_pairs, 2)."""
+        return np.stack([self.source.lengths, self.target.lengths], axis=1)
+
     @cached_property
     def cell_start(self) -> Array:
         """Where the cells of each pair begin, of shape (n_pairs + 1,)."""

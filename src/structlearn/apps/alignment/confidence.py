@@ -196,11 +196,8 @@ HeldOut = list[tuple[Array, Array]]
 
 def held_out_weights(gold: GoldPairs, setting: Setting, folds: int, **parameters: Any) -> HeldOut:
     """Parts of the gold pairs in their order, each with weights learned from the others."""
-    everything = np.arange(len(gold.X))
-    return [
-        (part, fit_links(gold.part(np.setdiff1d(everything, part)), setting, **parameters).weights_)
-        for part in np.array_split(everything, min(folds, len(gold.X)))
-    ]
+    parts = np.array_split(np.arange(len(gold.X)), min(folds, len(gold.X)))
+    return [(part, fit_links(gold, setting, part, **parameters).weights_) for part in parts]
 
 
 class CalibratedLinks:

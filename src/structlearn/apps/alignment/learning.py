@@ -41,18 +41,22 @@ class Validation(NamedTuple):
     aer: float
 
 
-class GoldPairs(NamedTuple):
-    """Training pairs: (m, n, d) features, 0/1 tables of gold links, masks of links that are free, and all."""
+class EdgeTables(list[Array]):
+    """The (m, n, d) features of pairs. They are laid out as training wants them: it makes no copy."""
 
-    X: list[Array]
+    def __init__(self, features: EdgeFeatures) -> None:
+        super().__init__(features.bitext.tables(features.F))
+        self.rows = features.F
+        self.shapes = features.bitext.shapes
+
+
+class GoldPairs(NamedTuple):
+    """Training pairs: features, 0/1 tables of gold links, masks of links that are free, and all links."""
+
+    X: EdgeTables
     tables: list[Array]
     free: list[Array]
     links: list[Links]
-
-    def part(self, chosen: Collection[int]) -> GoldPairs:
-        """Some of the pairs."""
-        X, tables, free = ([column[i] for i in chosen] for column in (self.X, self.tables, self.free))
-        return GoldPairs(X, tables, free, [self.links[i] for i in chosen])
 
 
 def check_links(bitext: Bitext, links: Sequence[Links]) -> None:
@@ -70,7 +74,7 @@ def gold_of(features: EdgeFeatures, links: Sequence[Links], structure: Matching)
 
     argmax over matchings of sum of (1 + agreement) at sure links, -1 at others.
     """
-    gold = GoldPairs(features.bitext.tables(features.F), [], [], list(links))
+    gold = GoldPairs(EdgeTables(features), [], [], list(links))
     for one, agreement in zip(links, features.bitext.tables(features.agreement)):
         sure, possible = one.tables(agreement.shape)
         table = structure.decode(structure.maximize(np.where(sure, 1.0 + agreement, -1.0)))
@@ -79,14 +83,18 @@ def gold_of(features: EdgeFeatures, links: Sequence[Links], structure: Matching)
     return gold
 
 
-def fit_links(gold: GoldPairs, setting: Setting, **parameters: Any) -> MatchingClassifier:
-    """The matching classifier of the gold pairs."""
+def fit_links(
+    gold: GoldPairs, setting: Setting, held_out: Collection[int] = (), **parameters: Any
+) -> MatchingClassifier:
+    """The matching classifier of the gold pairs, of which it does not see those that are held out."""
     model = MatchingClassifier(
         regularization=setting.regularization,
         cost={"missed": setting.missed, "spurious": setting.spurious, "possible": gold.free},
         **parameters,
     )
-    return model.fit(gold.X, gold.tables, np.array([max(1.0, table.sum()) for table in gold.tables]))
+    weights = np.array([max(1.0, table.sum()) for table in gold.tables])
+    weights[list(held_out)] = 0.0
+    return model.fit(gold.X, gold.tables, weights)
 
 
 def cross_validate(
@@ -104,16 +112,15 @@ def _aer(gold: GoldPairs, setting: Setting, parts: Sequence[Array], **parameters
     true: list[Links] = []
     found: list[frozenset[Link]] = []
     for part in parts:
-        model = fit_links(gold.part(np.setdiff1d(np.arange(len(gold.X)), part)), setting, **parameters)
-        test = gold.part(part)
-        true += test.links
-        found += map(table_links, model.predict(test.X))
+        tables = fit_links(gold, setting, part, **parameters).predict(gold.X)
+        true += (gold.links[k] for k in part)
+        found += (table_links(tables[k]) for k in part)
     return alignment_scores(true, found).aer
 
 
 def calibrate(weights: Array, gold: GoldPairs) -> float:
     """The slope s whose confidences clip(s theta + 1/2, 0, 1) have the least squared error on gold pairs."""
-    theta = np.concatenate([(x @ weights).ravel() for x in gold.X])
+    theta = gold.X.rows @ weights
     right = np.concatenate([table.ravel() for table in gold.tables])
     counts = ~np.concatenate([free.ravel() for free in gold.free])
     errors = [np.square(np.clip(s * theta + 0.5, 0, 1) - right)[counts].sum() for s in _SLOPES]
