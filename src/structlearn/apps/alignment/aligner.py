@@ -197,7 +197,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         surplus = None if links is None else gold_surplus(features, links)
         features = self._taught(pairs, features, surplus)
         gold = gold_of(features, known, self.structure_)
-        setting = self._learn(gold)
+        setting = self._learn(gold, known)
         if links is not None and surplus is not None and len(pairs) > 1:
             held_out = held_out_weights(gold, setting, self.folds, **self._shared())
             self._calibrate(pairs, features, links, held_out, surplus)
@@ -281,9 +281,9 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         self.feature_names_ = feature_names(vectors=self.vectors_ is not None, taught=True)
         return self._features(pairs, surplus)
 
-    def _learn(self, gold: GoldPairs) -> Setting:
+    def _learn(self, gold: GoldPairs, links: Sequence[Links]) -> Setting:
         shared = self._shared()
-        trials, best = self._validate(gold, shared)
+        trials, best = self._validate(gold, links)
         if trials:
             self.validation_, self.aer_ = trials, min(trial.aer for trial in trials)
         model = fit_links(gold, best, **shared)
@@ -292,19 +292,18 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         self.slope_ = calibrate(model.weights_, gold)
         return best
 
-    def _validate(self, gold: GoldPairs, shared: dict[str, Any]) -> tuple[list[Validation], Setting]:
+    def _validate(self, gold: GoldPairs, links: Sequence[Links]) -> tuple[list[Validation], Setting]:
         """Choose the cost of missed links, then the regularization with it; one choice needs no trial."""
         costs = _given(self.missed, [self.spurious * ratio for ratio in MISSED])
         strengths = _given(self.regularization, REGULARIZATIONS)
         trials: list[Validation] = []
         best = Setting(strengths[len(strengths) // 2], costs[0], self.spurious)
         if len(gold.X) > 1 and len(costs) * len(strengths) > 1:
-            trials = cross_validate(
-                gold, [best._replace(missed=cost) for cost in costs], self.folds, **shared
-            )
+            by_cost = [best._replace(missed=cost) for cost in costs]
+            trials = cross_validate(gold, links, by_cost, self.folds, **self._shared())
             best = min(trials, key=lambda trial: trial.aer).setting
             rest = [best._replace(regularization=one) for one in strengths if one != best.regularization]
-            trials += cross_validate(gold, rest, self.folds, **shared)
+            trials += cross_validate(gold, links, rest, self.folds, **self._shared())
             best = min(trials, key=lambda trial: trial.aer).setting
         return trials, best
 

@@ -15,6 +15,7 @@ from structlearn.apps.alignment.bitext import Bitext
 from structlearn.apps.alignment.features import EdgeFeatures
 from structlearn.apps.alignment.links import Link, Links, table_links
 from structlearn.apps.alignment.metrics import alignment_scores
+from structlearn.apps.alignment.pieces import pieces_of
 from structlearn.core.contract import Array
 from structlearn.estimators import MatchingClassifier
 from structlearn.structures import Matching
@@ -44,19 +45,19 @@ class Validation(NamedTuple):
 class EdgeTables(list[Array]):
     """The (m, n, d) features of pairs. They are laid out as training wants them: it makes no copy."""
 
-    def __init__(self, features: EdgeFeatures) -> None:
-        super().__init__(features.bitext.tables(features.F))
-        self.rows = features.F
-        self.shapes = features.bitext.shapes
+    def __init__(self, rows: Array, shapes: Array) -> None:
+        parts = np.split(rows, np.cumsum(shapes.prod(axis=1))[:-1])
+        super().__init__(part.reshape(*shape, -1) for part, shape in zip(parts, shapes))
+        self.rows = rows
+        self.shapes = shapes
 
 
 class GoldPairs(NamedTuple):
-    """Training pairs: features, 0/1 tables of gold links, masks of links that are free, and all links."""
+    """Training pairs: features, 0/1 tables of gold links, masks of links that are free."""
 
     X: EdgeTables
     tables: list[Array]
     free: list[Array]
-    links: list[Links]
 
 
 def check_links(bitext: Bitext, links: Sequence[Links]) -> None:
@@ -74,7 +75,7 @@ def gold_of(features: EdgeFeatures, links: Sequence[Links], structure: Matching)
 
     argmax over matchings of sum of (1 + agreement) at sure links, -1 at others.
     """
-    gold = GoldPairs(EdgeTables(features), [], [], list(links))
+    gold = GoldPairs(EdgeTables(features.F, features.bitext.shapes), [], [])
     for one, agreement in zip(links, features.bitext.tables(features.agreement)):
         sure, possible = one.tables(agreement.shape)
         table = structure.decode(structure.maximize(np.where(sure, 1.0 + agreement, -1.0)))
@@ -98,24 +99,40 @@ def fit_links(
 
 
 def cross_validate(
-    gold: GoldPairs, settings: Sequence[Setting], folds: int, **parameters: Any
+    gold: GoldPairs, links: Sequence[Links], settings: Sequence[Setting], folds: int, **parameters: Any
 ) -> list[Validation]:
-    """The alignment error rate of each setting, every pair predicted by a model that has not seen it."""
+    """The alignment error rate of each setting, every pair predicted by a model that has not seen it.
+
+    Models are trained on the pieces of long pairs.
+    """
     from sklearn.utils import check_random_state
 
     order = check_random_state(parameters.get("random_state")).permutation(len(gold.X))
     parts = np.array_split(order, min(folds, len(order)))
-    return [Validation(setting, _aer(gold, setting, parts, **parameters)) for setting in settings]
+    pieces, pair = in_pieces(gold, links)
+
+    def aer(setting: Setting) -> float:
+        found: dict[int, frozenset[Link]] = {}
+        for part in parts:
+            held_out = np.flatnonzero(np.isin(pair, part))
+            tables = fit_links(pieces, setting, held_out, **parameters).predict(gold.X)
+            found |= {k: table_links(tables[k]) for k in part}
+        return alignment_scores(links, [found[k] for k in range(len(links))]).aer
+
+    return [Validation(setting, aer(setting)) for setting in settings]
 
 
-def _aer(gold: GoldPairs, setting: Setting, parts: Sequence[Array], **parameters: Any) -> float:
-    true: list[Links] = []
-    found: list[frozenset[Link]] = []
-    for part in parts:
-        tables = fit_links(gold, setting, part, **parameters).predict(gold.X)
-        true += (gold.links[k] for k in part)
-        found += (table_links(tables[k]) for k in part)
-    return alignment_scores(true, found).aer
+def in_pieces(gold: GoldPairs, links: Sequence[Links]) -> tuple[GoldPairs, Array]:
+    """Gold pairs, those that are long in pieces, and the pair of each."""
+    cuts = [pieces_of(one, table.shape) for one, table in zip(links, gold.tables)]
+    pair = np.repeat(np.arange(len(cuts)), [len(places) for places in cuts])
+    if len(pair) == len(cuts):
+        return gold, pair
+    X, tables, free = (
+        [table[np.ix_(*place)] for table, places in zip(column, cuts) for place in places] for column in gold
+    )
+    rows = np.concatenate([x.reshape(-1, x.shape[2]) for x in X])
+    return GoldPairs(EdgeTables(rows, np.array([table.shape for table in tables])), tables, free), pair
 
 
 def calibrate(weights: Array, gold: GoldPairs) -> float:
