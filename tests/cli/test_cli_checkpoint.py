@@ -35,7 +35,7 @@ def graph(tmp_path):
 def killed_when_written(process, path, *, after):
     """SIGKILL a process once it has replaced `path`, and some seconds later."""
     before = path.stat().st_mtime_ns if path.exists() else None
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while process.poll() is None and time.monotonic() < deadline:
         if path.exists() and path.stat().st_mtime_ns != before:
             time.sleep(after)

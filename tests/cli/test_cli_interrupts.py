@@ -79,7 +79,7 @@ def read_until(process, word):
 
 def ended(process, code):
     """What a process has said at its end; with the code 130, one sentence about the interruption."""
-    stdout, stderr = process.communicate(timeout=120)
+    stdout, stderr = process.communicate(timeout=600)
     assert process.returncode in code, (process.returncode, stderr)
     assert "Traceback" not in stderr
     assert "Exception ignored" not in stderr
@@ -219,7 +219,7 @@ def test_processes_of_a_comparison_that_was_killed_end_with_it(data, tmp_path):
     process = subprocess.Popen(program, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
     read_until(process, "apart")
     process.kill()
-    process.communicate(timeout=60)  # ends when nobody holds the other ends of the pipes, the child included
+    process.communicate(timeout=600)  # ends when nobody holds the other ends of the pipes, the child included
     await_end_of_group(process)  # the tracker of shared memory ends a little later
 
 

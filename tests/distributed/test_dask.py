@@ -36,7 +36,7 @@ def cluster():
 def client(cluster):
     """All workers there again: nannies start those anew that a test has killed, or the cluster does."""
     cluster.cluster.scale(WORKERS)
-    cluster.wait_for_workers(WORKERS, timeout=120)
+    cluster.wait_for_workers(WORKERS, timeout=600)
     wait_for(lambda: len(cluster.run(int, on_error="ignore")) == WORKERS)  # a dead one may still be listed
     return cluster
 
@@ -109,7 +109,7 @@ def test_the_driver_killed_and_resumed(client, tmp_path):
     assert model.exists()
 
 
-def wait_for(happened, seconds=120):
+def wait_for(happened, seconds=600):
     end = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < end
@@ -126,7 +126,7 @@ def test_a_worker_killed_while_the_cluster_starts(tmp_path, after):
         wait_for(lambda: driver.poll() is not None or workers_of(driver.pid))
         time.sleep(after)
         workers_of(driver.pid)[0].kill()
-        _, stderr = driver.communicate(timeout=120)
+        _, stderr = driver.communicate(timeout=600)
     assert "Traceback" not in stderr
     assert driver.returncode == 1, stderr
     (sentence,) = [line for line in stderr.splitlines() if line.startswith("Error: ")]

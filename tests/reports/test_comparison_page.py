@@ -167,7 +167,7 @@ def dumped(address, profile):
     """The document after its scripts ran."""
     command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
     command += ["--virtual-time-budget=5000", "--dump-dom", address]
-    return Elements(subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout)
+    return Elements(subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout)
 
 
 @browser

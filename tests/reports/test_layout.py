@@ -135,7 +135,7 @@ def test_pages_fit_and_can_be_read(dark, harness, tmp_path):
     command += ["--allow-file-access-from-files", "--virtual-time-budget=10000"]
     command += ["--blink-settings=preferredColorScheme=0"] * dark
     dumped = subprocess.run(
-        [*command, "--dump-dom", harness.as_uri()], capture_output=True, text=True, check=True, timeout=120
+        [*command, "--dump-dom", harness.as_uri()], capture_output=True, text=True, check=True, timeout=600
     ).stdout
     (text,) = re.findall(r'<pre id="found">(.*?)</pre>', dumped, re.DOTALL)
     found = dict(zip((make.__name__ for make in KINDS), json.loads(text), strict=True))

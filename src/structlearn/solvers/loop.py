@@ -215,7 +215,7 @@ class _Run(Generic[Kind, State]):
         candidates, best = self.solver.candidates(self.objective, state), self.best
         certifies = self.solver.certifies
         if not best.w.size and certifies and candidates[0].w.any():
-            candidates = [Candidate(np.zeros_like(candidates[0].w)), *candidates]
+            candidates = [Candidate(np.zeros(candidates[0].w.size)), *candidates]
         for candidate in candidates:
             if primal:
                 best = self._better(best, candidate)

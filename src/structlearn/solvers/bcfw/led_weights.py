@@ -82,7 +82,8 @@ class LedWeights:
 
     def anchor_at(self, v: Array) -> None:
         """w(z) is v, found afresh."""
-        self.lead.anchor[:] = v - self.ratio * self.w
+        np.multiply(self.w, -self.ratio, out=self.lead.anchor)
+        self.lead.anchor[:] += v
 
     # ---- moving --------------------------------------------------------------------------------------
 
