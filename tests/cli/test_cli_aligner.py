@@ -64,7 +64,7 @@ def test_train_apply_evaluate(run, files, tmp_path):
 def test_a_little_text_is_said_to_be_little(run, write, files, tmp_path):
     little = ["--src", write("a house\n", "s"), "--tgt", write("une maison\n", "t")]
     said = run("align", "train", *little, "--out", tmp_path / "m").stderr
-    assert "Read 1 pairs of text. That is little" in said
+    assert "Read 1 pair of text. That is little" in said
     said = run("align", "train", *sides(files), "--out", tmp_path / "m").stderr
     assert "pairs of text.\n" in said
 

@@ -119,7 +119,7 @@ def test_columns_of_a_table_are_left_out(run, refused, tmp_path):
     )
     assert "--ignore day" in refused("compare", "classify", data, "--solvers", "bcfw", "--out", out)
     result = run("compare", "classify", data, "--ignore", "day", "--solvers", "bcfw", "--out", out)
-    assert "28 examples with 1 features" in result.stderr
+    assert "28 examples with 1 feature " in result.stderr
     assert "--ignore does not go with" in refused("compare", "tag", data, "--ignore", "day", "--out", out)
 
 
