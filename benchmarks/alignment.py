@@ -27,7 +27,8 @@ from alignment_statistics import bitext_pairs, eflomal_links, gold_pairs, symmet
 from common import DATA, machine
 
 from structlearn import MatchingClassifier, StructuredPredictor
-from structlearn.apps.alignment.aligner import BATCH, Aligner
+from structlearn.apps.alignment.aligner import Aligner
+from structlearn.apps.alignment.bitext import batches
 from structlearn.apps.alignment.concatenated import ProgramMatching, UntiedMatching
 from structlearn.apps.alignment.links import link_table, read_links
 from structlearn.apps.alignment.metrics import alignment_scores
@@ -128,8 +129,8 @@ def links_of_the_rule(n: int, *, regularization: float = 0.01, dtype: Any = np.f
     """A one-to-one matching with the count cost, and n pairs with the links of the unsupervised aligner."""
     pairs = [pair for pair in islice(bitext_pairs(), n) if pair[0] and pair[1]]
     aligner = Aligner(fertility=1).fit(pairs)
-    batches = (aligner.features(pairs[k : k + BATCH]) for k in range(0, len(pairs), BATCH))
-    X = [x.astype(dtype) for batch in batches for x in batch.bitext.tables(batch.F)]
+    found = map(aligner.features, batches(pairs))
+    X = [x.astype(dtype) for batch in found for x in batch.bitext.tables(batch.F)]
     y = [link_table(one, x.shape[:2]) for one, x in zip(aligner.predict(pairs), X)]
     return MatchingClassifier(cost="count", regularization=regularization, random_state=0), X, y
 

@@ -206,11 +206,12 @@ def train(
         map_vectors=vectors is not None and files.dictionary is None and not files.one_space,
         lowercase=not words.keep_case,
         strip_accents=words.strip_accents,
+        max_length=words.max_length,
         random_state=seed,
         **long_run,
     )
     with _naming(text, run.continue_):
-        _fit(aligner, text, gold, words.max_length, vectors=vectors, earlier=earlier)
+        _fit(aligner, text, gold, vectors=vectors, earlier=earlier)
     if aligner.mapped_ is not None:
         _say_mapped(aligner.mapped_, "the text")
     aligner.save(out_file)
@@ -240,20 +241,19 @@ def _fit(
     aligner: Aligner,
     text: TextFiles,
     gold: GoldFiles,
-    max_length: int,
     *,
     vectors: Vectors | None,
     earlier: Aligner | None,
 ) -> None:
     from structlearn.apps.alignment.text import LengthLimit
 
-    limit = LengthLimit(max_length)
+    limit = LengthLimit(aligner.max_length)
     pairs = text.read() if earlier is None else unknown_warned(earlier, text.read())
     bitext = _words(limit.kept(pairs))
     more: dict[str, Any] = {"vectors": vectors, "earlier": earlier}
     with fitting():
         if gold.gold is not None:
-            known = list(LengthLimit(max_length).kept(gold.read()))
+            known = list(LengthLimit(aligner.max_length).kept(gold.read()))
             say(f"Read {count_of(len(known), 'pair')} with gold links from {gold.gold}.")
             aligner.fit(list(_words(known)), _gold_links(gold.gold, known), bitext, **more)
         elif aligner.pseudo_gold:

@@ -93,6 +93,7 @@ def aligned_pairs(
     """The pairs with their links; one that is too long has none."""
     from structlearn.apps.alignment.pair_files import WrittenPair
 
+    aligner.set_params(max_length=limit.max_length)
     kept, read = tee(looked_at(aligner, pairs))
     words = ((pair.source, pair.target) if limit.fits(pair) else ([], []) for pair in read)
     for pair, one in zip(kept, aligner.align(words, scores=scores)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise
+from itertools import chain, compress, pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from structlearn.apps.alignment.balance import link_threshold, surplus
-from structlearn.apps.alignment.bitext import Vocabulary
+from structlearn.apps.alignment.bitext import batches, checked_pair
 from structlearn.apps.alignment.confidence import USUAL, CalibratedLinks, Cells, held_out_weights
 from structlearn.apps.alignment.features import STRONG, EdgeFeatures, edge_features, feature_names
 from structlearn.apps.alignment.gold_words import GoldWords, count_gold_words, gold_surplus, no_gold_words
@@ -35,16 +35,16 @@ from structlearn.apps.alignment.learning import (
 from structlearn.apps.alignment.links import Aligned, Link, Links, table_links
 from structlearn.apps.alignment.statistics import AlignmentStatistics
 from structlearn.apps.alignment.storage import read_aligner, write_aligner
+from structlearn.apps.alignment.text import LengthLimit
 from structlearn.apps.alignment.text_statistics import TextStatistics
 from structlearn.apps.alignment.uses import AlignerUses
 from structlearn.apps.alignment.vectors import (
     MappedVectors,
     Vectors,
     Words,
-    WordVectors,
-    check_coverage,
     map_vectors,
     nearest_links,
+    vectors_of,
 )
 from structlearn.core.contract import Array
 from structlearn.data import DataError
@@ -57,8 +57,6 @@ from structlearn.solvers.checkpoint import Checkpoint
 from structlearn.solvers.solution import Certificate, History
 from structlearn.structures import Matching
 
-#: Pairs whose features are held at once.
-BATCH = 500
 #: No word has so many links: the unsupervised rule is bound by nothing.
 _UNBOUND = 1000
 _NOTHING_SURE = "No gold link is sure: they teach nothing, and links are drawn as without gold links."
@@ -93,6 +91,9 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         Parts of the cross-validation.
     tol, max_passes : float
         Training ends at this duality gap, or, with a warning, after so many passes.
+    max_length : int
+        Pairs with a side of more words are left out of training, and have no links in prediction; a warning
+        says how many there were. Time grows with the product of the lengths, and more.
     memory : int or str, optional
         Most memory that the statistics shall take, such as "1GB": the text then goes to working files in
         the folder for temporary files, and rare pairs of words that do not fit are passed over.
@@ -138,6 +139,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     folds: int = 5
     tol: float = 1e-2
     max_passes: float = 1000
+    max_length: int = 200
     memory: int | str | None = None
     checkpoint: str | PathLike[str] | Checkpoint | None = None
     n_jobs: int = 1
@@ -179,9 +181,15 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
                 "Statistics are used as they are, an earlier model is continued; give one of them."
             )
         self._check(vectors)
-        text = self._find_forms(pairs, bitext or (), statistics, earlier)
+        limit = LengthLimit(self.max_length)
+        admitted = [limit.admits(*checked_pair(pair)) for pair in pairs]
+        pairs = list(compress(pairs, admitted))
+        links = None if links is None else list(compress(links, admitted)) or None
+        more = (pair for pair in bitext or () if limit.admits(*checked_pair(pair)))
+        text = self._find_forms(pairs, more, statistics, earlier)
         before = None if earlier is None else earlier.statistics_
         self.statistics_ = statistics or self._statistics(chain(pairs, text), before)
+        limit.warn("were left out")
         self.mapped_: MappedVectors | None = None
         self.vectors_ = None if vectors is None else self._known(vectors)
         self._take_rule()
@@ -206,6 +214,8 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     def _check(self, vectors: Vectors | None) -> None:
         if self.fertility is not None and self.fertility < 1:
             raise ValueError(f"fertility is at least 1, or None; got {self.fertility}.")
+        if self.max_length < 1:
+            raise ValueError(f"max_length is at least 1; got {self.max_length}.")
         if self.folds < 2:
             raise ValueError(f"folds is at least 2; got {self.folds}.")
         for name in ("regularization", "missed", "spurious"):
@@ -221,7 +231,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         statistics = self.statistics_
         sides = zip(vectors, self.forms_, (statistics.source_words, statistics.target_words))
         source, target = (
-            _known(side.rewritten(form.write), words, name)
+            vectors_of(words, side.rewritten(form.write), name)
             for name, (side, form, words) in zip(("source", "target"), sides)
         )
         if self.map_vectors:
@@ -329,9 +339,12 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     def align(self, pairs: Iterable[Words], *, scores: bool = False) -> Iterator[Aligned]:
         """Stream the pairs, aligned, with confidences if `scores`."""
         check_is_fitted(self, "weights_")
-        stream = iter(pairs)
-        while batch := list(islice(stream, BATCH)):
+        limit = LengthLimit(self.max_length)
+        nothing: Words = ([], [])
+        short = (pair if limit.admits(*checked_pair(pair)) else nothing for pair in pairs)
+        for batch in batches(short):
             yield from self._align(batch, scores)
+        limit.warn("have no links")
 
     def unknown_words(self, pairs: Iterable[Words]) -> tuple[int, int]:
         """How many words of the pairs the statistics lack, and how many there are."""
@@ -384,8 +397,3 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
 
 def _given(value: float | None, choices: Sequence[float]) -> Sequence[float]:
     return choices if value is None else (value,)
-
-
-def _known(vectors: WordVectors, words: Vocabulary, side: str) -> WordVectors:
-    check_coverage(vectors, words, side)
-    return vectors.among(words.words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol, TypeVar
@@ -14,6 +14,10 @@ from structlearn.apps.alignment.numbering import SHARED, Lookup, Numbering
 from structlearn.core.contract import Array
 
 P = TypeVar("P", bound=Sequence[Iterable[str]])
+Sentences = TypeVar("Sentences", bound=Sequence[Sized])
+
+#: Pairs whose features are held at once, and cells from which on they are enough.
+PAIRS_AT_ONCE, CELLS_AT_ONCE = 500, 1 << 19
 
 
 class Vocabulary:
@@ -226,6 +230,20 @@ def _add_all(
         source.add(e)
         target.add(f)
     return source, target
+
+
+def batches(pairs: Iterable[Sentences]) -> Iterator[list[Sentences]]:
+    """Pairs in lists: few enough that the features of all of their cells fit into memory."""
+    batch: list[Sentences] = []
+    cells = 0
+    for pair in pairs:
+        batch.append(pair)
+        cells += len(pair[0]) * len(pair[1])
+        if len(batch) == PAIRS_AT_ONCE or cells >= CELLS_AT_ONCE:
+            yield batch
+            batch, cells = [], 0
+    if batch:
+        yield batch
 
 
 def checked_pair(pair: P) -> P:

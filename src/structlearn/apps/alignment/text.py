@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import closing
 from itertools import zip_longest
 from typing import NamedTuple, Protocol, TypeVar
@@ -140,31 +141,47 @@ class LengthLimit:
     """Pairs that are too long to be aligned, or have an empty side: counted while others pass.
 
     long, empty : how many there were
+    longest : words of the longest side
     """
 
     def __init__(self, max_length: int) -> None:
         self.max_length = max_length
-        self.total = self.long = self.empty = self.first_long = 0
+        self.total = self.long = self.empty = self.first_long = self.longest = 0
 
-    def fits(self, pair: TextPair) -> bool:
+    def admits(self, source: Sized, target: Sized) -> bool:
         """Whether a pair may be aligned; it is counted."""
         self.total += 1
-        if max(len(pair.source), len(pair.target)) > self.max_length:
-            self.first_long = self.first_long or pair.number
+        length = max(len(source), len(target))
+        self.longest = max(self.longest, length)
+        if length > self.max_length:
             self.long += 1
             return False
-        self.empty += not (pair.source and pair.target)
+        self.empty += not (len(source) and len(target))
         return True
+
+    def fits(self, pair: TextPair) -> bool:
+        """As `admits`, for a pair of a file, whose number is kept."""
+        if self.admits(pair.source, pair.target):
+            return True
+        self.first_long = self.first_long or pair.number
+        return False
 
     def kept(self, pairs: Iterable[P]) -> Iterator[P]:
         """The pairs that fit and have words on both sides."""
         return (pair for pair in pairs if self.fits(pair) and pair.source and pair.target)
 
     def said(self, done: str) -> str | None:
-        """A sentence about those that are too long, and what was done; None if there are none."""
-        if not self.long:
-            return None
+        """A sentence about those of files that are too long, and what was done; None if there are none."""
+        advice = f"the first is in line {self.first_long}. --max-length raises the limit."
+        return f"{self._counted(done)}; {advice}" if self.long else None
+
+    def warn(self, done: str, stacklevel: int = 3) -> None:
+        """A warning about those that were given in Python, if there are any."""
+        if self.long:
+            advice = f"the longest has {self.longest}. max_length of the Aligner raises the limit."
+            warnings.warn(f"{self._counted(done)}; {advice}", stacklevel=stacklevel)
+
+    def _counted(self, done: str) -> str:
         return (
-            f"{self.long} of {self.total} pairs have more than {self.max_length} words on a side and {done}; "
-            f"the first is in line {self.first_long}. --max-length raises the limit."
+            f"{self.long} of {self.total} pairs have more than {self.max_length} words on a side and {done}"
         )

@@ -156,8 +156,8 @@ def _known(source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[
     return rows[(rows >= 0).all(axis=1)]
 
 
-def check_coverage(vectors: WordVectors, words: Vocabulary, side: str) -> None:
-    """DataError if next to no word of a text has a vector."""
+def vectors_of(words: Vocabulary, vectors: WordVectors, side: str) -> WordVectors:
+    """Those of the words of a text; DataError if next to none of them has a vector."""
     known = np.array([word in vectors.position for word in words.words], dtype=bool)
     share = words.counts[known].sum() / max(1, words.counts.sum())
     if share < _LEAST_COVERED:
@@ -165,6 +165,7 @@ def check_coverage(vectors: WordVectors, words: Vocabulary, side: str) -> None:
             f"{vectors.origin or 'The vectors'}: vectors of {share:.2%} of the words of the {side} text; are "
             "they of its language, and written as it is?"
         )
+    return vectors.among(words.words)
 
 
 def map_by_file(vectors: Vectors, path: str | os.PathLike[str]) -> MappedVectors:
