@@ -7,8 +7,11 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from brute import pairwise_graphs, score_of
+from structlearn.core.contract import workspace
 from structlearn.structures import PairwiseGraph
 from structlearn.structures.cut.graphs import grid_graph, make_graph
+from structlearn.structures.graph.bounded import BRANCHES, best_labelling
+from structlearn.structures.graph.inference import fill
 from structlearn.structures.graph.pairwise import PairwiseGraphs
 from structlearn.structures.graph.partition_bound import (
     SumWork,
@@ -90,6 +93,30 @@ def test_a_budget_that_is_too_small_leaves_a_true_bound(monkeypatch):
         opened += not found.exact
         assert (found.missing > 0) == (not found.exact)
     assert opened > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("most_read", [0, 10**5, 10**6])
+def test_a_budget_of_reading_ends_the_search(kind, most_read, monkeypatch):
+    """On a complete graph, where branch and bound is hopeless; a subproblem is ended, once it is begun."""
+    monkeypatch.setattr("structlearn.structures.graph.pairwise.MOST_READ", most_read)
+    graph = make_graph(20, [(a, b) for a in range(20) for b in range(a)])
+    structure = PairwiseGraphs([graph], 4, pairs=kind, most_entries=0, inference="exact")
+    theta = np.random.default_rng(0).normal(size=structure.n_parts[0])
+    record = structure.record
+    work = workspace(record, structure.shapes[0])
+    fill(record.scores, 0, theta, np.empty(0), work.labels)
+    value, bound, method = best_labelling(record, 0, False, work)
+    assert method == BRANCHES
+    a_visit = len(graph.edges) * 4 * ((1 if kind == "potts" else 4) + 2) / 20
+    assert work.branches.length[1] <= most_read / a_visit + 20 * (2 + 2 * 20)
+    states = work.labels.states[:20]
+    assert_allclose(value, theta @ structure.encode(states), rtol=1e-9)
+    assert bound > value
+    monkeypatch.setattr("structlearn.structures.graph.pairwise.MOST_READ", 1 << 31)
+    whole = PairwiseGraphs([graph], 4, pairs=kind, most_entries=0, inference="exact").solve(theta)
+    assert value <= whole.value + 1e-9
+    assert whole.value <= bound + 1e-9
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -85,8 +85,8 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         are in the order of `graph.nodes`; y may be the name of the attribute that has the labels.
     inference : "auto", "exact" or "relaxed"
         Where a graph is too wide to be solved otherwise: message passing with bounds; branch and bound, of at
-        most 10,000 subproblems, with a warning where they were too few; or message passing for all graphs
-        but forests. `predict_with_bounds` names the method of each answer.
+        most 10,000 subproblems and some seconds, with a warning where that was too little; or message passing
+        for all graphs but forests. `predict_with_bounds` names the method of each answer.
 
     Attributes
     ----------

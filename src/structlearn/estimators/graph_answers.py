@@ -10,7 +10,7 @@ from structlearn.core.contract import Array
 from structlearn.estimators.graphs import Images
 from structlearn.estimators.scikit import warn_of_convergence
 from structlearn.structures.graph.answers import GraphAnswer
-from structlearn.structures.graph.pairwise import MOST_BRANCHES, PairwiseGraphs
+from structlearn.structures.graph.pairwise import MOST_BRANCHES, MOST_READ, PairwiseGraphs
 
 if TYPE_CHECKING:
     from structlearn.estimators.graph import GraphClassifier
@@ -61,7 +61,8 @@ def _warn_of_open(structure: PairwiseGraphs, answers: list[GraphAnswer], which: 
             f"{len(left)} of {len(answers)} graphs were not solved exactly. Graph {worst} has "
             f"{graph.n_nodes} nodes, {len(graph.edges)} edges and {structure.n_states} states: variable "
             f"elimination would need more than {structure.most_entries_eliminated} entries, and branch "
-            f"and bound has not ended after {MOST_BRANCHES} subproblems. Its labelling has the score "
+            f"and bound has not ended within its budget ({MOST_BRANCHES} subproblems, or {MOST_READ:.1e} "
+            "entries of tables and messages that it reads). Its labelling has the score "
             f"{answer.value:.6g}, none has more than {answer.bound:.6g} ({answer.missing:.2%} missing).",
             stacklevel=5,
         )

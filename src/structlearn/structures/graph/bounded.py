@@ -35,6 +35,8 @@ ELIMINATION, FLOW, MESSAGES, BRANCHES = range(4)
 _FIRST_SWEEPS = 32
 #: Without a limit.
 _MANY = 1 << 62
+#: The short branch and bound reads this share of what the long one may.
+_SHORT = 8
 
 
 class BoundedGraphs(NamedTuple):
@@ -45,6 +47,7 @@ class BoundedGraphs(NamedTuple):
     most_sweeps: int
     most_visits: int = 0  # of branch and bound at every node, on average, before temperatures are tried
     most_branches: int = 0  # its subproblems after that; none unless asked for
+    most_read: int = 0  # entries of tables and messages that it reads in these, and before an eighth of it
 
 
 class BoundedWork(NamedTuple):
@@ -160,19 +163,28 @@ def best_labelling(structure: Any, g: Any, tight: Any, work: Any) -> Any:
     return value, max(bound, value), method
 
 
+@leaf
+def visits_that_read(n_entries: Any, arcs: Any, labels: Any) -> Any:
+    """Visits of nodes by sweeps that read so many entries: of each edge once the table, twice the message."""
+    a_sweep = arcs.ends.shape[0] * labels.node.shape[1] * (labels.table.shape[1] + 2)
+    return n_entries * arcs.middle.size // max(a_sweep, 1)
+
+
 @kernel
 def _close(structure: Any, arcs: Any, value: Any, bound: Any, least: Any, work: Any) -> Any:
     """By branch and bound, from the best labelling of expansions; after some time from tighter bounds."""
     n, low, most = arcs.middle.size, 3.0 * least, structure.most_branches
+    visits = visits_that_read(structure.most_read, arcs, work.labels)
     value = expand(arcs, value, bound, work)
     assign(work.best[:n], work.labels.states[:n])
-    value, bound = branch_and_bound(arcs, value, bound, low, _MANY, structure.most_visits * n, work)
+    few = min(structure.most_visits * n, visits // _SHORT)
+    value, bound = branch_and_bound(arcs, value, bound, low, _MANY, few, work)
     if not closed(value, bound):
         bound = sweep_on(arcs, value, bound, structure.most_sweeps, work)
         if structure.scores.n_states > 2 and not closed(value, bound):
             bound = tighten(arcs, value, bound, work)
         if most > 0:
-            value, bound = branch_and_bound(arcs, value, bound, low, most, _MANY, work)
+            value, bound = branch_and_bound(arcs, value, bound, low, most, visits, work)
     assign(work.labels.states[:n], work.best[:n])
     return value, bound
 

@@ -42,6 +42,8 @@ MOST_SWEEPS = 200
 MOST_VISITS = 1600
 #: Subproblems of branch and bound before it gives up, with inference="exact".
 MOST_BRANCHES = 10_000
+#: Entries of tables and messages that it reads before it gives up: some 4e8 take a second.
+MOST_READ = 1 << 31
 #: Ways to the best labelling.
 INFERENCES = ("auto", "exact", "relaxed")
 
@@ -74,8 +76,9 @@ class PairwiseGraphs(Structure):
         margins, for each edge. `maximize` then answers with fractional points where a graph has cycles.
     inference : "auto", "exact" or "relaxed"
         What is not eliminated: message passing with bounds; these closed by branch and bound, of at most
-        10,000 subproblems a labelling; or message passing for all graphs but forests. `solve` says for one
-        graph which method found its labelling, and the bound.
+        10,000 subproblems a labelling, which read at most 2^31 entries of tables and messages (some seconds);
+        or message passing for all graphs but forests. `solve` says for one graph which method found its
+        labelling, and the bound.
     allowed : list of boolean arrays of shape (nodes, n_states), optional
         Which states the nodes of each graph may have; all, unless given.
     memory : Memory, optional
@@ -189,7 +192,7 @@ class PairwiseGraphs(Structure):
             return LocalGraphs(BoundedGraphs(scores, self._middle(), MOST_SWEEPS))
         visits = 0 if self.inference == "relaxed" else MOST_VISITS
         branches = MOST_BRANCHES if self.inference == "exact" else 0
-        return BoundedGraphs(scores, self._middle(), MOST_SWEEPS, visits, branches)
+        return BoundedGraphs(scores, self._middle(), MOST_SWEEPS, visits, branches, MOST_READ)
 
     def _scores(self) -> GraphScores:
         graph = graph_record(self.graphs, self.memory)
