@@ -134,8 +134,8 @@ def damage_hashes(installed):
 
 
 OTHERWISE = {
-    "other files": (damage_files, "without 12 files that are not as they were built, such as "),
-    "other hashes": (damage_hashes, "without 19 files that are not as they were built, such as "),
+    "other files": (damage_files, "without 11 files that are not as they were built, such as "),
+    "other hashes": (damage_hashes, "without 17 files that are not as they were built, such as "),
     "another Numba": (lambda there: edit(there, numba="0.1"), "built for numba 0.1, here is "),
     "another CPU": (lambda there: edit(there, features=["avx2", "avx9000"]), "this CPU lacks avx9000"),
 }

@@ -1,6 +1,4 @@
-import csv
 import gzip
-import io
 
 import numpy as np
 import pandas as pd
@@ -8,10 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import structlearn.data.cells
-import structlearn.data.text
 from structlearn.data import DataError, read_csv, read_csv_features
-from structlearn.data.cells import open_cells
 
 
 def test_target_is_the_last_column(write):
@@ -147,81 +142,3 @@ def test_what_pandas_writes(tmp_path_factory, numbers, words):
     np.testing.assert_array_equal(table.X, frame.iloc[:, :2].to_numpy(float))
     assert table.y.tolist() == words
     assert table.feature_names == ["x,y", 'a"b']
-
-
-def _row_by_row(content, n_columns):
-    """Lines and rows by the csv module alone, or the line of the first mistake."""
-    reader, start, found = csv.reader(io.StringIO(content, newline="\n"), strict=True), 1, []
-    try:
-        for cells in reader:
-            if len(cells) not in (0, n_columns):
-                return start
-            found += [(start, cells)] if cells else []
-            start = reader.line_num + 1
-    except csv.Error:
-        return start
-    return found
-
-
-LINES = ["1,2,x\n", "3,,y\n", '"4","é, ""5""",z\n', '6,"7\n8\n",z\n', "\n", "é,7,u\n", "9,9\n", '1,2,"x\n']
-
-
-@settings(deadline=None)
-@given(
-    st.lists(st.sampled_from(LINES), min_size=1, max_size=12),
-    st.integers(1, 30),
-    st.booleans(),
-    st.booleans(),
-)
-def test_rows_and_their_lines_however_a_file_is_cut(tmp_path_factory, lines, at_once, windows, compiled):
-    content = "a,b,c\n" + "".join(lines)
-    path = tmp_path_factory.mktemp("cut") / "x.csv"
-    path.write_text(content, newline="\r\n" if windows else "\n")
-    expected = _row_by_row(content, 3)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(structlearn.data.text, "_AT_ONCE", at_once)
-        patch.setattr(structlearn.data.text, "_FEWEST_LINES", 1)
-        patch.setattr(structlearn.data.cells, "_PAYS", 0 if compiled else 1 << 30)
-        if isinstance(expected, int):
-            with pytest.raises(DataError, match=rf"x\.csv, line {expected}: "):
-                list(open_cells(path).blocks)
-        else:
-            rows = []
-            for block in open_cells(path).blocks:
-                rows += zip(block.places, zip(*(block.column(j) for j in range(3))))
-            assert [(place, list(cells)) for place, cells in rows] == expected[1:]
-
-
-@pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
-def test_the_first_mistake_of_a_file_is_named(write, monkeypatch, at_once):
-    monkeypatch.setattr(structlearn.data.text, "_AT_ONCE", at_once)
-    monkeypatch.setattr(structlearn.data.text, "_FEWEST_LINES", 1)
-    for content, message in (
-        (b"\xef\xbb\xbfa,t\n1,x\n1\xc3\xa9\n2,\xff\n", "line 3: 1 cell,"),
-        (b"\xef\xbb\xbfa,t\n1,x\n1,\xc3\xa9\xff\n1\n", "line 3: byte 5 is not UTF-8"),
-        (b"\xef\xbb\xbfa,\xff\n1,x\n", "line 1: byte 3 is not UTF-8"),
-        (b'"a,t\n1,x\n', "line 1: the row cannot be split"),
-    ):
-        with pytest.raises(DataError, match=message):
-            read_csv(write(content))
-
-
-def test_a_table_whose_archive_breaks_off(write):
-    whole = gzip.compress(b"a,t\n" + b"".join(b"%d,x\n" % (i * i) for i in range(2000)))
-    with pytest.raises(DataError, match=r"line \d{2,}: the file cannot be read further"):
-        read_csv(write(whole[: len(whole) // 2], "x.csv.gz"))
-
-
-def test_large_tables_are_read_by_compiled_code_as_small_ones_are(write, monkeypatch):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(3000, 3)), columns=["a", "b", "c"])
-    spelled = frame["b"].map(repr)
-    spelled[2500] = " 1e400"
-    frame["t"] = rng.choice(["x", "y"], 3000)
-    content = frame.assign(b=spelled).to_csv(index=False)
-    monkeypatch.setattr(structlearn.data.cells, "_PAYS", 0)
-    with pytest.raises(DataError, match='line 2502: column "b" holds "1e400", which is not finite'):
-        read_csv(write(content))
-    table = read_csv(write(content.replace(" 1e400", repr(float(frame["b"][2500])))))
-    np.testing.assert_array_equal(table.X, frame[["a", "b", "c"]].to_numpy())
-    assert table.y.tolist() == frame["t"].tolist()

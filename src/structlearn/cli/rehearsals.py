@@ -14,7 +14,6 @@ import numpy as np
 from numpy.random import Generator
 
 from structlearn.core.contract import Array
-from structlearn.data.number_cells import rehearse_numbers
 
 _WORDS = ("the", "a", "cat", "dog", "tree", "house", "sees", "likes", "finds", "often", "never")
 _HINGE: tuple[str, ...] = ("--loss", "hinge")
@@ -89,8 +88,6 @@ def rehearse(rehearsal: Rehearsal, place: str | None = None) -> None:
     with TemporaryDirectory(dir=place) as name:
         folder = Path(name)
         _write(rehearsal.data, folder)
-        if rehearsal.data.endswith(".csv"):
-            rehearse_numbers()
         for flags in rehearsal.flags:
             for command in _commands(rehearsal, flags, folder):
                 _run(command)

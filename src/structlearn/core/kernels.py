@@ -40,11 +40,6 @@ def leaf(function: F) -> F:
     return _compiled(function, counts=False)
 
 
-def exact(function: F) -> F:
-    """As `leaf`, for a function whose roundings count: sums and quotients are as they are written."""
-    return _compiled(function, counts=False, fastmath=False)
-
-
 def inlined(function: F) -> F:
     """As `leaf`, for the few lines of an innermost loop: they become part of every kernel that calls them.
 
@@ -65,7 +60,7 @@ def c_dispatcher(function: Function) -> CPUDispatcher:
 
 def _compiled(function: F, *, counts: bool, **options: object) -> F:
     compiled = dispatcher(
-        function, nogil=True, error_model="numpy", _nrt=counts, **{"fastmath": FAST_SUMS, **options}
+        function, nogil=True, fastmath=FAST_SUMS, error_model="numpy", _nrt=counts, **options
     )
     with suppress(RuntimeError):  # NUMBA_CACHE_LOCATOR_CLASSES asks for what is not there
         compiled._cache = PackageCache(compiled.py_func)

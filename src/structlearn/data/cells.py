@@ -7,23 +7,18 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from itertools import chain, islice
 from math import isfinite
 from typing import NamedTuple
 
-import numpy as np
-
 from structlearn.core.wording import count_of, listed, quoted
 from structlearn.data.scalars import number_problem, parse_number
-from structlearn.data.text import BINARY, open_pieces
+from structlearn.data.text import BINARY, open_text
 from structlearn.storage.errors import DataError, StrPath
 
 #: The place of a row in its file, and its cells.
 Rows = Iterator[tuple[int, list[str]]]
 _ROWS_AT_ONCE = 1024
-#: From how many bytes on compiled code saves more time than its first use takes.
-_PAYS = 1 << 23
 #: What may stand between two cells.
 DELIMITERS = (",", "\t", ";")
 #: Cells that say that a value is not known.
@@ -38,36 +33,6 @@ class CellBlock(NamedTuple):
 
     places: Sequence[int]
     columns: Sequence[Sequence[str]]
-
-    def column(self, j: int) -> Sequence[str]:
-        """The cells of a column."""
-        return self.columns[j]
-
-    def numbers(self, j: int, *, gaps: bool) -> np.ndarray | None:
-        """The numbers of a column, where they are to be had without its cells; NaN for empty ones."""
-        return None
-
-
-class PlainBlock(NamedTuple):
-    """The same of ASCII text without quotes: its bytes, and where each cell ends, row by row."""
-
-    places: Sequence[int]
-    text: str
-    raw: np.ndarray
-    ends: np.ndarray
-    n_columns: int
-
-    def column(self, j: int) -> Sequence[str]:
-        """The cells of a column."""
-        ends = self.ends.reshape(-1, self.n_columns)
-        starts = 1 + (ends[:, j - 1] if j else np.append(-1, ends[:-1, -1]))
-        return [self.text[start:end] for start, end in zip(starts.tolist(), ends[:, j].tolist())]
-
-    def numbers(self, j: int, *, gaps: bool) -> np.ndarray | None:
-        """The numbers of a column, NaN for empty cells if `gaps`; None if a cell may be something else."""
-        from structlearn.data.number_cells import column_numbers
-
-        return column_numbers(self.raw, self.ends, j, self.n_columns, gaps=gaps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +49,7 @@ class CellTable:
 
     path: StrPath
     header: list[str]
-    blocks: Iterable[CellBlock | PlainBlock]
+    blocks: Iterable[CellBlock]
     decimal_comma: bool = False
     text: frozenset[str] = frozenset()
     noun: str = "line"
@@ -142,22 +107,19 @@ def checked_header(path: StrPath, header: list[str]) -> list[str]:
 
 
 def _open_csv(path: StrPath) -> CellTable:
-    pieces = open_pieces(path)
-    start = next(pieces, "")
-    if not start:
+    lines = open_text(path)
+    _, first = next(lines, (0, None))
+    if first is None:
         raise DataError(f"{os.fspath(path)} is empty.")
-    first, _, _ = start.partition("\n")
     if not first.strip():
         raise DataError.at(path, 1, "the header is empty.")
     if "\0" in first:
         raise DataError(f"{os.fspath(path)} {BINARY}")
     delimiter = _delimiter(first)
-    _, header = next(_split(path, StringIO(start, newline="\n"), delimiter))
+    rows = _split(path, chain([first], (line for _, line in lines)), delimiter)
+    _, header = next(rows)
     checked = checked_header(path, [name.strip() for name in header])
-    n_lines = 1 + sum(name.count("\n") for name in header)
-    rest = start.split("\n", n_lines)[n_lines:]
-    blocks = _blocks(path, chain(rest, pieces), delimiter, len(header), n_lines + 1)
-    return CellTable(path, checked, blocks, delimiter == ";")
+    return CellTable(path, checked, _blocks(_as_long(path, rows, len(checked))), delimiter == ";")
 
 
 def _delimiter(header: str) -> str:
@@ -166,42 +128,17 @@ def _delimiter(header: str) -> str:
     return max(DELIMITERS, key=bare.count)
 
 
-def _blocks(
-    path: StrPath, pieces: Iterator[str], delimiter: str, length: int, line: int
-) -> Iterator[CellBlock | PlainBlock]:
-    """The rows of pieces of text, which begin at a line; DataError for one not as long as the header."""
-    compiled = delimiter != ";" and os.path.getsize(path) >= _PAYS  # between semicolons are decimal commas
-    for piece in pieces:
-        if '"' in piece or "\r" in piece:  # from here on by the csv module, which takes its time
-            lines = chain.from_iterable(StringIO(one, newline="\n") for one in chain([piece], pieces))
-            yield from _of_rows(_as_long(path, _split(path, lines, delimiter, line), length))
-            return
-        bare = piece.removesuffix("\n")
-        plain = bare.split("\n") if piece else []
-        places = range(line, line + len(plain))
-        if length == 1 or {one.count(delimiter) for one in plain} != {length - 1}:
-            rows = ((place, one.split(delimiter)) for place, one in zip(places, plain) if one)
-            yield from _of_rows(_as_long(path, rows, length))
-        elif compiled and piece.isascii():
-            raw = np.frombuffer(f"{bare}\n".encode(), dtype=np.uint8)
-            ends = np.flatnonzero((raw == ord(delimiter)) | (raw == ord("\n")))
-            yield PlainBlock(places, piece, raw, ends, length)
-        else:
-            cells = bare.replace("\n", delimiter).split(delimiter)
-            yield CellBlock(places, [cells[column::length] for column in range(length)])
-        line += len(plain)
-
-
-def _split(path: StrPath, lines: Iterable[str], delimiter: str, line: int = 1) -> Rows:
-    """The line number and the cells of each row that is not empty; the first line has a number."""
+def _split(path: StrPath, lines: Iterator[str], delimiter: str) -> Rows:
+    """The line number and the cells of each row that is not empty; the header is the first."""
     # strict: a quote that is never closed is an error, instead of one cell that holds the rest of the file.
-    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=delimiter != "\t")
-    start = line
+    text = (f"{line}\n" for line in lines)
+    reader = csv.reader(text, delimiter=delimiter, strict=True, skipinitialspace=delimiter != "\t")
+    start = 1
     try:
         for cells in reader:
             if cells:
                 yield start, cells
-            start = line + reader.line_num
+            start = reader.line_num + 1
     except csv.Error as error:
         raise DataError.at(path, start, f"the row cannot be split into cells ({error}).") from error
 
@@ -216,7 +153,7 @@ def _as_long(path: StrPath, rows: Rows, length: int) -> Rows:
             raise DataError.at(path, line, there)
 
 
-def _of_rows(rows: Rows) -> Iterator[CellBlock]:
+def _blocks(rows: Rows) -> Iterator[CellBlock]:
     while some := list(islice(rows, _ROWS_AT_ONCE)):
         places, cells = zip(*some)
         yield CellBlock(places, list(zip(*cells)))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structlearn.core.wording import quoted
-from structlearn.data.cells import MISSING, CellBlock, CellTable, open_cells
+from structlearn.data.cells import MISSING, CellTable, open_cells
 from structlearn.data.scalars import class_labels, is_number, parse_labels
 from structlearn.data.table_choice import chosen_columns, usual_min_frequency
 from structlearn.data.table_columns import ColumnReader, Kind, TableColumn
@@ -262,12 +262,12 @@ def _read(
     places: list[int] = []
     readers = [ColumnReader(name, cells, kinds.get(name), places) for name in features]
     answers: list[list[str]] = [[] for _ in targets]
-    for block in cells.blocks:
-        places += block.places
+    for own, columns in cells.blocks:
+        places += own
         for reader in readers:
-            reader.extend(block, at[reader.name])
+            reader.extend(columns[at[reader.name]])
         for name, found in zip(targets, answers):
-            found.extend(map(str.strip, block.column(at[name])))
+            found.extend(map(str.strip, columns[at[name]]))
     if not places:
         raise DataError(f"{os.fspath(cells.path)} has a header but no rows.")
     return [one.finished() for one in readers], answers, places
@@ -315,7 +315,7 @@ def _answers(
 
 def _target_numbers(cells: CellTable, places: list[int], name: str, column: Sequence[str]) -> np.ndarray:
     reader = ColumnReader(name, cells, "strict", places, role="the target column")
-    reader.extend(CellBlock(places, [column]), 0)
+    reader.extend(column)
     return reader.finished().values
 
 

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from structlearn.core.wording import quoted
-from structlearn.data.cells import MISSING, CellBlock, CellTable, PlainBlock
+from structlearn.data.cells import MISSING, CellTable
 from structlearn.storage.errors import DataError
 
 #: Numbers of which some may be missing, text, or numbers none of which may be.
@@ -77,21 +77,15 @@ class ColumnReader:
         self._numbers: array[float] | None = None
         self._try_from = MANY_LEVELS
         self._missing = frozenset() if kind == "strict" else MISSING
-        self._as_nan = dict.fromkeys(self._missing, "nan")
         self._has_comma, self._with_point = False, 0
 
-    def extend(self, block: CellBlock | PlainBlock, j: int) -> None:
-        """Take the cells of the last rows: column j of a block."""
+    def extend(self, cells: Sequence[str]) -> None:
+        """Take the cells of the last rows."""
         if self._numbers is not None:
-            found = block.numbers(j, gaps=bool(self._missing))
-            if found is None:
-                found = self._parsed(block.column(j), block.places)
-            self._numbers.frombytes(found.tobytes())
+            self._numbers.frombytes(self._parsed(cells, self._places[-len(cells) :]).tobytes())
             return
-        cells, levels = block.column(j), self._levels
-        for cell in dict.fromkeys(cells):
-            levels.setdefault(cell, len(levels))
-        self._codes.extend(map(levels.__getitem__, cells))
+        levels = self._levels
+        self._codes.extend([levels.setdefault(cell, len(levels)) for cell in cells])
         if len(levels) > self._try_from and self.kind != "text":
             self._try_numbers()
 
@@ -122,8 +116,7 @@ class ColumnReader:
 
     def _first_places(self, codes: np.ndarray) -> list[int]:
         """Where each level is seen first."""
-        rows = np.empty(len(self._levels), dtype=np.int64)
-        rows[codes[::-1]] = np.arange(len(codes))[::-1]  # what is written last stays
+        _, rows = np.unique(codes, return_index=True)
         return [self._places[row] for row in rows.tolist()]
 
     # ---- numbers -----------------------------------------------------------------------------------
@@ -143,18 +136,17 @@ class ColumnReader:
         whole = "".join(cells)
         if whole.isascii() and "_" not in whole:  # all else that float takes is a number
             with suppress(ValueError):
-                found = self._as_python_spells(cells)
+                found = np.array(self._as_python_spells(cells))
                 odd = np.flatnonzero(~np.isfinite(found)).tolist()
                 if all(cells[k].strip() in self._missing for k in odd):
                     return found
         return np.array([self._number(cell) for cell in cells])
 
-    def _as_python_spells(self, cells: Sequence[str]) -> np.ndarray:
+    def _as_python_spells(self, cells: Sequence[str]) -> list[float]:
         try:
-            return np.fromiter(map(float, cells), np.float64, len(cells))
+            return list(map(float, cells))
         except ValueError:
-            known = map(self._as_nan.get, cells, cells)
-            return np.fromiter(map(float, known), np.float64, len(cells))
+            return [nan if cell in self._missing else float(cell) for cell in cells]
 
     def _number(self, cell: str) -> float:
         cell = cell.strip()

@@ -22,11 +22,6 @@ NOT_UTF8 = "is not UTF-8 text: save the file as UTF-8, or convert it (iconv -f C
 _UTF16 = "is UTF-16 text: save the file as UTF-8, or convert it (iconv -f UTF-16 -t UTF-8)."
 BINARY = "is not text: save it as text in UTF-8 (a spreadsheet as CSV)."
 
-#: How many bytes a piece of text has, about: few enough that its cells stay in the cache; and how many lines
-#: at least, so that columns are read many cells at a time.
-_AT_ONCE = 1 << 17
-_FEWEST_LINES = 128
-
 #: Numbered lines; `close` them where an error may come between two of them.
 Lines = Generator[tuple[int, str], None, None]
 
@@ -133,58 +128,6 @@ def _no_text(name: str, number: int, raw: bytes, wrong: int) -> DataError:
     if b"\0" in raw:
         return DataError(f"{name} {BINARY}")
     return DataError.at(name, number, f"byte {wrong + 1} {NOT_UTF8}")
-
-
-def open_pieces(path: StrPath) -> Iterator[str]:
-    """The text that `open_text` gives, in pieces of many whole lines with a newline at the end of each.
-
-    Errors name their line and come after all lines before it. The last line of a file may lack its newline.
-    """
-    return _pieces(os.fspath(path), open_bytes(path))
-
-
-def _pieces(name: str, stream: BufferedReader) -> Iterator[str]:
-    number = 1
-    with stream:
-        try:
-            for raw in _whole_lines(stream):
-                raw = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
-                text, wrong = _decoded(raw)
-                if text:
-                    yield text.replace("\r\n", "\n")
-                number += text.count("\n")
-                if wrong is not None:
-                    raise _no_text(name, number, *wrong)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError.at(name, number, f"the file cannot be read further ({error}).") from error
-
-
-def _whole_lines(stream: BufferedReader) -> Iterator[bytes]:
-    """The bytes of a stream, cut where lines end; all whole lines come before an error."""
-    held, n_lines = bytearray(), 0
-    try:
-        while piece := stream.read1(_AT_ONCE):
-            end = len(held) + piece.rfind(b"\n") + 1 if b"\n" in piece else 0
-            held += piece
-            n_lines += piece.count(b"\n")
-            if end >= _AT_ONCE and n_lines >= _FEWEST_LINES:
-                yield bytes(held[:end])
-                del held[:end]
-                n_lines = 0
-    except (OSError, EOFError, zlib.error):
-        yield bytes(held[: held.rfind(b"\n") + 1])
-        raise
-    yield bytes(held)
-
-
-def _decoded(raw: bytes) -> tuple[str, tuple[bytes, int] | None]:
-    """The lines before the first that is not UTF-8, and that line with the place of its wrong byte."""
-    try:
-        return raw.decode(), None
-    except UnicodeDecodeError as error:
-        start = raw.rfind(b"\n", 0, error.start) + 1
-        line, _, _ = raw[start:].partition(b"\n")
-        return raw[:start].decode(), (line, error.start - start)
 
 
 def content(line: str, number: int) -> str:
