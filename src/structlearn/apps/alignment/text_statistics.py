@@ -74,8 +74,8 @@ class TextStatistics:
     def _statistics(
         self, pairs: Iterable[Words], earlier: AlignmentStatistics | None = None
     ) -> AlignmentStatistics:
-        both = (pair for pair in map(checked_pair, pairs) if len(pair[0]) and len(pair[1]))
-        written = map(self._written, both)
+        """Those of pairs that are checked."""
+        written = (self._write(*pair) for pair in pairs if len(pair[0]) and len(pair[1]))
         known = None if earlier is None else (earlier.source_words, earlier.target_words)
         if self.memory is None:
             text: Bitext | TextOnDisk = Bitext.from_pairs(written, known)
@@ -90,7 +90,9 @@ class TextStatistics:
 
     def _written(self, pair: Words) -> tuple[list[str], list[str]]:
         """The words as the statistics have them."""
-        source, target = checked_pair(pair)
+        return self._write(*checked_pair(pair))
+
+    def _write(self, source: Sequence[str], target: Sequence[str]) -> tuple[list[str], list[str]]:
         try:
             return self._writers[0].words(source), self._writers[1].words(target)
         except TypeError:
