@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from structlearn.core.contract import workspace
 from structlearn.structures.cut.graphs import grid_graph, make_graph
 from structlearn.structures.graph.bounded import best_labelling, node_arcs
-from structlearn.structures.graph.expansion import fuse
+from structlearn.structures.graph.expansion import expand, fuse
 from structlearn.structures.graph.inference import fill
 from structlearn.structures.graph.messages import value_of
 from structlearn.structures.graph.pairwise import PairwiseGraphs
@@ -73,6 +73,26 @@ def test_fusion_is_the_best_of_all_moves(kind):
         assert found >= values[0] - 1e-12
         if kind == "metric":
             assert_allclose(found, max(values), rtol=1e-12)
+
+
+def test_expansions_end_where_none_helps():
+    """With a bound that is reached, rounds go on while they gain anything: no move to any state is better."""
+    rng = np.random.default_rng(3)
+    graph = make_graph(7, [(a, b) for a in range(7) for b in range(a) if rng.random() < 0.6])
+    structure = PairwiseGraphs([graph], 4, most_entries=0)
+    for _ in range(8):
+        theta = np.concatenate([rng.normal(size=28), metric_tables(rng, len(graph.edges), 4).ravel()])
+        record, work = loaded(structure, theta)
+        arcs, labels = node_arcs(record, 0), work.labels
+        labels.states[:7] = rng.integers(4, size=7)
+        work.messages.message[:] = 0.0
+        first = value_of(arcs, labels.node, labels.table, labels.states)
+        found = expand(arcs, first, first, work)
+        states = labels.states[:7].copy()
+        assert_allclose(found, value_of(arcs, labels.node, labels.table, states), rtol=1e-12)
+        for x, move in product(range(4), product((False, True), repeat=7)):
+            moved = np.where(move, x, states)
+            assert value_of(arcs, labels.node, labels.table, moved) <= found + 1e-9
 
 
 def test_expansion_helps_where_rounding_stops_short():

@@ -20,7 +20,7 @@ from structlearn.structures.graph.messages import value_of
 from structlearn.structures.graph.pair_scores import pair_score
 
 #: A round of expansions that gains less than this share of what is missing is the last.
-_PAYS = 0.1
+_PAYS = 0.01
 
 
 @leaf
@@ -73,15 +73,18 @@ def fuse(arcs: Any, labels: Any, states: Any, proposal: Any, message: Any, flow:
 def expand(arcs: Any, value: Any, bound: Any, work: Any) -> Any:
     """Every state in turn is proposed to all nodes, as long as a round pays; returns the value."""
     labels, states, proposal, n = work.labels, work.labels.states, work.best, arcs.middle.size
-    before = -np.inf
+    n_states, in_vain, before = labels.node.shape[1], 0, -np.inf
     while value - before > _PAYS * max(bound - value, 0.0):  # rounding may put the bound below
         before = value
-        for x in range(labels.node.shape[1]):
+        for x in range(n_states):
             for v in range(n):
                 proposal[v] = x
             fuse(arcs, labels, states, proposal, work.messages.message, work.flow)
             found = value_of(arcs, labels.node, labels.table, proposal)
+            in_vain += 1
             if found > value:
-                value = found
+                value, in_vain = found, 0
                 assign(states[:n], proposal[:n])
+            if in_vain == n_states:
+                return value
     return value
