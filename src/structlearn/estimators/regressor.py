@@ -33,7 +33,7 @@ from structlearn.estimators.scikit import (
 )
 from structlearn.problem.least_squares import LeastSquares
 from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
-from structlearn.solvers.loop import Stopping, solve
+from structlearn.solvers.loop import TOO_LARGE, Stopping, solve
 from structlearn.solvers.progress import Watchable, watched
 from structlearn.solvers.registry import SQUARES, solvers_for
 from structlearn.solvers.solution import Certificate, History, Row, Solution
@@ -186,7 +186,11 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         A, mean = Design(X, p, self.fit_intercept), 0.0
         if self.fit_intercept:
             y, mean = centred(y, p)
-        return CentredData(A, A.project(np.sqrt(p) * y), mean, total, weight is not None)
+        data = CentredData(A, A.project(np.sqrt(p) * y), mean, total, weight is not None)
+        with np.errstate(over="ignore"):
+            if not np.isfinite(A.sizes @ A.sizes + data.at_zero):
+                raise ValueError(TOO_LARGE)
+        return data
 
     def _fit_posterior(self, data: CentredData) -> None:
         from structlearn.estimators.bayes import maximise_evidence

@@ -154,7 +154,8 @@ def rows_overlap(problem: TrainingProblem[C], regularization: float) -> bool:
     if not (regularization > 0 and active.size > scoring.X.shape[1]):
         return False
     weight = np.ones(active.size) if problem.sample_weight is None else problem.sample_weight[active]
-    squares = float(weight @ scoring.record.gram[active])
+    with np.errstate(over="ignore"):
+        squares = float(weight @ scoring.record.gram[active])
     return squares > OVERLAP * regularization * scoring.X.shape[1] * float(weight.sum())
 
 

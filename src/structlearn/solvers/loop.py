@@ -21,6 +21,11 @@ from structlearn.solvers.solution import INTERRUPTED, Certificate, DualPoint, Hi
 from structlearn.solvers.solver import Candidate, Kind, Progress, Solver, State
 from structlearn.solvers.states import check_saved, check_weights, refusing
 
+#: What is said of a problem of which nothing can be certified, not even at w = 0.
+TOO_LARGE = (
+    "Features or targets are so large that their squares are infinite: no certificate is possible. Divide "
+    "them by a constant, or scale them, as with row_transformer=StandardScaler()."
+)
 #: What NumPy makes a generator of.
 Seed: TypeAlias = int | Sequence[int] | np.random.SeedSequence | np.random.Generator | None
 
@@ -235,6 +240,8 @@ class _Run(Generic[Kind, State]):
         if best.w.size and value >= best.primal and certifies:
             return best
         rounding = self.objective.primal_rounding(w, value) if certifies else 0.0
+        if not best.w.size and not np.isfinite(rounding):
+            raise ValueError(TOO_LARGE)
         return best._replace(w=w.copy(), primal=float(value), rounding=rounding)
 
     def _trusted(self, best: Best, state: State) -> Best:

@@ -145,8 +145,9 @@ class RowScoring(Scoring):
 
     def _squares(self, first: int, last: int) -> Array:
         rows = self._rows(first, last)
-        square = rows * rows if isinstance(rows, np.ndarray) else rows.power(2)
-        return np.asarray(square.sum(axis=1)).ravel() + float(self.intercept)
+        with np.errstate(over="ignore"):  # training refuses what is infinite
+            square = rows * rows if isinstance(rows, np.ndarray) else rows.power(2)
+            return np.asarray(square.sum(axis=1)).ravel() + float(self.intercept)
 
     def _rows(self, first: int, last: int) -> Array | sparse.csr_matrix:
         """Rows of a range of examples, in float64: float32 is for storage."""
