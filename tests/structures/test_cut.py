@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
+from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_flow
 
 from brute import STRUCTURES, score_of
@@ -35,7 +35,7 @@ def flow_value(graph, theta):
     tails = [*graph.edges[:, 0], *graph.edges[:, 1], *np.full(n, n), *np.arange(n)]
     heads = [*graph.edges[:, 1], *graph.edges[:, 0], *np.arange(n), *np.full(n, n + 1)]
     values = [*capacity, *capacity, *np.maximum(nodes, 0), *np.maximum(-nodes, 0)]
-    network = csr_array((np.array(values, dtype=np.int32), (tails, heads)), shape=(n + 2, n + 2))
+    network = csr_matrix((np.array(values, dtype=np.int32), (tails, heads)), shape=(n + 2, n + 2))
     network.sum_duplicates()
     cut = maximum_flow(network, n, n + 1).flow_value
     return np.maximum(nodes, 0).sum() - cut + np.maximum(theta[n:], 0).sum()

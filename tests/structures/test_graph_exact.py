@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
+from scipy.sparse import csr_matrix
 
 from brute import pairwise_graphs, score_of
 from structlearn.core.contract import workspace
@@ -58,7 +58,7 @@ def integer_program(graph, k, theta):
             for x in range(k):
                 columns += [*(table[x] if side == 0 else table[:, x]), ends[side] * k + x]
                 rows, values, row = rows + [row] * (k + 1), values + [1.0] * k + [-1.0], row + 1
-    A = csr_array((values, (rows, columns)), shape=(row, theta.size))
+    A = csr_matrix((values, (rows, columns)), shape=(row, theta.size))
     right = np.concatenate([np.ones(n), np.zeros(row - n)])
     integer = (np.arange(theta.size) < n * k).astype(int)
     allowed = LinearConstraint(A, right, right)

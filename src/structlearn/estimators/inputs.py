@@ -376,4 +376,4 @@ def _bits(values: Array) -> Array:
 def _same(X: Rows, i: int, j: int) -> bool:
     if isinstance(X, np.ndarray):
         return np.array_equal(X[i], X[j])
-    return (X[i] != X[j]).nnz == 0
+    return (X[[i]] != X[[j]]).nnz == 0  # SciPy 1.13 has no rows of sparse arrays
