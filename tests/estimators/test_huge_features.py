@@ -33,7 +33,9 @@ def problems(scale):
         "matching": (MatchingClassifier(), scale * rng.normal(size=(len(links), 2, 2, 3)), links),
         "ridge": (LinearRegressor(), X, y),
         "lasso": (LinearRegressor(penalty="l1"), X, y),
+        "evidence": (LinearRegressor(posterior="gaussian"), X, y),
         "targets": (LinearRegressor(), X / scale, X[:, 0]),
+        "targets of a lasso": (LinearRegressor(penalty="l1"), X / scale, X[:, 0]),
     }
 
 

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from structlearn.data.scalars import LARGEST_FEATURE
 from structlearn.storage.errors import DataError, StrPath
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ _WINDOW = 1 << 20
 _MOST = 250
 _READ_AT_ONCE = 1 << 11
 _PIECE = 1 << 24
-#: The largest feature: sums of its squares are finite.
-LARGEST = 1e100
 _TOO_MUCH = f"it unpacks to more than {_MOST} times its size; if that is right, unpack it first"
 
 
@@ -101,10 +100,10 @@ def read_npy(path: StrPath) -> np.ndarray:
 
 
 def unusable_at(features: np.ndarray) -> tuple[int, ...] | None:
-    """Where features first hold NaN, infinity or more than `LARGEST`; None if they do not."""
-    if not features.size or -LARGEST <= float(features.min()) <= float(features.max()) <= LARGEST:
+    """Where features first hold NaN, infinity or more than `LARGEST_FEATURE`; None if they do not."""
+    if not features.size or max(-float(features.min()), float(features.max())) <= LARGEST_FEATURE:
         return None
-    return tuple(np.argwhere(~(np.abs(features.astype(np.float64)) <= LARGEST))[0].tolist())
+    return tuple(np.argwhere(~(np.abs(features.astype(np.float64)) <= LARGEST_FEATURE))[0].tolist())
 
 
 @contextmanager

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.data.archives import LARGEST, read_arrays, unusable_at
+from structlearn.data.archives import read_arrays, unusable_at
+from structlearn.data.scalars import LARGEST_FEATURE
 from structlearn.storage.atomic import atomic_write
 from structlearn.storage.errors import DataError, StrPath
 
@@ -132,7 +133,7 @@ def _check_features(name: str, array: Array, lengths: Array) -> None:
     if at is not None:
         raise ValueError(
             f"{name} has {array[at]:g} in row {at[0]}, column {at[1]}, of graph {_place(at[0], lengths)[0]}; "
-            f"features are numbers of at most {LARGEST:g}"
+            f"features are numbers of at most {LARGEST_FEATURE:g}"
         )
 
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from structlearn.core.wording import quoted
-from structlearn.data.archives import LARGEST, read_npy, reading, unusable_at
+from structlearn.data.archives import read_npy, reading, unusable_at
+from structlearn.data.scalars import LARGEST_FEATURE
 from structlearn.storage.atomic import atomic_write
 from structlearn.storage.errors import DataError, StrPath
 
@@ -98,7 +99,7 @@ def _array(path: Path) -> Array:
     if at is not None:
         raise DataError(
             f"{path} has {found[at]:g} in row {at[0]}, column {at[1]}; features are numbers of at most "
-            f"{LARGEST:g}."
+            f"{LARGEST_FEATURE:g}."
         )
     return found
 

@@ -11,6 +11,8 @@ import numpy as np
 from structlearn.core.wording import quoted
 from structlearn.storage.errors import DataError, StrPath
 
+#: The largest feature that files may hold: sums of squares of such are finite.
+LARGEST_FEATURE = 1e150
 # At most 18 digits: these fit 64 bits.
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 

@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 
 from structlearn.core.wording import quoted
 from structlearn.data.cells import MISSING, CellTable, open_cells
-from structlearn.data.scalars import class_labels, is_number, parse_labels
+from structlearn.data.scalars import LARGEST_FEATURE, class_labels, is_number, parse_labels
 from structlearn.data.table_choice import chosen_columns, usual_min_frequency
 from structlearn.data.table_columns import ColumnReader, Kind, TableColumn
 from structlearn.storage.errors import DataError, StrPath
 
 #: What one target is: numbers or labels, as its cells are; numbers; or names of classes, as they are spelled.
 TargetKind: TypeAlias = Literal["any", "numbers", "classes"]
-#: The root of the largest number, less a little for sums.
-_LARGEST = 1e150
 _SWITCHES = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 
 
@@ -242,7 +240,7 @@ def _odd_header(cells: CellTable) -> list[str]:
 def _check_sizes(cells: CellTable, places: list[int], columns: Sequence[TableColumn]) -> None:
     """DataError for numbers whose squares are infinite: columns that have one cannot be scaled."""
     for name, values in (column for column in columns if not column.is_text):
-        for row in np.flatnonzero(np.abs(values) > _LARGEST).tolist():
+        for row in np.flatnonzero(np.abs(values) > LARGEST_FEATURE).tolist():
             found = f"column {quoted(name)} holds {values[row]:g}, which is too large to be squared"
             advice = f"divide the column by a constant, or leave it out (ignore={name!r})"
             raise cells.wrong(places[row], f"{found}; {advice}.")

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.estimators.scikit import Rows
+from structlearn.solvers.loop import TOO_LARGE
 
 #: Rows (or columns) of X that are turned into centred float64 at once.
 AT_ONCE = 2048
@@ -188,7 +189,14 @@ class CentredData(NamedTuple):
     @property
     def at_zero(self) -> float:
         """P(0)."""
-        return float(self.y @ self.y) / 2
+        with np.errstate(over="ignore"):
+            return float(self.y @ self.y) / 2
+
+    def check_squares(self) -> None:
+        """ValueError if squares are infinite; where `solve` trains, it looks itself."""
+        with np.errstate(over="ignore"):
+            if not np.isfinite(self.A.sizes @ self.A.sizes + self.at_zero):
+                raise ValueError(TOO_LARGE)
 
 
 def times(X: Rows, w: Array) -> Array:

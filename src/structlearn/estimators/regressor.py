@@ -33,7 +33,7 @@ from structlearn.estimators.scikit import (
 )
 from structlearn.problem.least_squares import LeastSquares
 from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
-from structlearn.solvers.loop import TOO_LARGE, Stopping, solve
+from structlearn.solvers.loop import Stopping, solve
 from structlearn.solvers.progress import Watchable, watched
 from structlearn.solvers.registry import SQUARES, solvers_for
 from structlearn.solvers.solution import Certificate, History, Row, Solution
@@ -186,15 +186,12 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         A, mean = Design(X, p, self.fit_intercept), 0.0
         if self.fit_intercept:
             y, mean = centred(y, p)
-        data = CentredData(A, A.project(np.sqrt(p) * y), mean, total, weight is not None)
-        with np.errstate(over="ignore"):
-            if not np.isfinite(A.sizes @ A.sizes + data.at_zero):
-                raise ValueError(TOO_LARGE)
-        return data
+        return CentredData(A, A.project(np.sqrt(p) * y), mean, total, weight is not None)
 
     def _fit_posterior(self, data: CentredData) -> None:
         from structlearn.estimators.bayes import maximise_evidence
 
+        data.check_squares()
         begin = time.perf_counter()
         found = maximise_evidence(data.A, data.y, data.n)
         alpha, beta = found.prior_precision, found.noise_precision
@@ -208,6 +205,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         self._certify_direct(data, self._ridge(data, strength), strength, begin)
 
     def _fit_direct(self, data: CentredData) -> None:
+        data.check_squares()
         begin = time.perf_counter()
         found = self._ridge(data, self.regularization)
         self._certify_direct(data, found, self.regularization, begin)
