@@ -2,11 +2,15 @@
 
     z(theta) = argmax_{z in M} <theta, z> - Omega(z)          J v = d/dh z(theta + h v) at h = 0
 
-Every row of a batch is on its own, and a part that an answer does not use (z = 0, a masked one, say) neither
+Every row of a batch is on its own, and a part that no output of the answer uses (a masked one, say) neither
 moves nor moves others. Exact for the simplex and the cube; for marginals of chains (forward-backward twice);
 for SparseMAP by active sets, where J projects onto the face of the answer. Else by central differences of
 fourth order, four predictions. The step has a fixed length in units of scores: predictions change over
 differences of about one, whatever the size of the scores.
+
+J itself moves by D J[u] v = d/dh J(theta + h u) v, symmetric in u and v and, with a third direction, in all
+three: so it is also the gradient of <u, J v>. It is zero for the squared norm, whose predictions are linear
+in pieces; exact for the simplex and the cube; else by the same differences, of J v.
 """
 
 from __future__ import annotations
@@ -37,14 +41,43 @@ def derivative(loss: FenchelYoungLoss, theta: Array, v: Array) -> Array:
     """J v of stacks of scores and directions of one shape; NaN in rows whose direction is not finite."""
     if not loss.regularizer.smooth:
         return np.zeros_like(v)
+    if _has_face(loss):
+        return _on_a_face(loss, theta, v)
     z = loss.predict(theta)
+    return _on_used_parts(_used(loss, z), (v,), lambda rows, v: _rule(loss)(loss, theta[rows], v, z[rows]))
+
+
+def second_derivative(loss: FenchelYoungLoss, theta: Array, u: Array, v: Array) -> Array:
+    """D J[u] v, with stacks as in `derivative`."""
+    if not loss.regularizer.smooth or isinstance(loss.regularizer, SquaredNorm):
+        return np.zeros_like(v)
+    z = loss.predict(theta)
+    rule = _SECOND.get(type(loss.structure), _second_by_differences)
+    return _on_used_parts(_used(loss, z), (u, v), lambda rows, u, v: rule(loss, theta[rows], u, v, z[rows]))
+
+
+def _used(loss: FenchelYoungLoss, z: Array) -> Array:
+    """Which parts some output of the answer uses; where pairs may be negative, 0 says nothing of them."""
     used = z > 0
-    v = np.where(used, v, 0.0)
-    finite = np.isfinite(v).reshape(len(v), -1).all(axis=1)
-    found = np.full_like(v, np.nan)
+    if loss.structure.signed:
+        used[:, loss.structure.n_curved(loss.structure.shape(z[0])) :] = True
+    return used
+
+
+def _on_used_parts(used: Array, ways: tuple[Array, ...], rule: Callable[..., Array]) -> Array:
+    """The answer of `rule` for rows whose directions are finite, over the parts that are used."""
+    ways = tuple(np.where(used, way, 0.0) for way in ways)
+    finite = np.isfinite(sum(ways)).reshape(len(used), -1).all(axis=1)
+    found = np.full(used.shape, np.nan)
     if finite.any():
-        found[finite] = _rule(loss)(loss, theta[finite], v[finite], z[finite])
+        found[finite] = rule(finite, *(way[finite] for way in ways))
     return np.where(used, found, 0.0)
+
+
+def _has_face(loss: FenchelYoungLoss) -> bool:
+    """Whether answers are mixtures of atoms that an active set has found."""
+    active_set = implementation(project, loss.structure.record) is active_set_project
+    return active_set and isinstance(loss.regularizer, SquaredNorm)
 
 
 def _rule(loss: FenchelYoungLoss) -> Rule:
@@ -56,17 +89,26 @@ def _rule(loss: FenchelYoungLoss) -> Rule:
         return _on_the_cube
     if isinstance(structure, Chain) and isinstance(regularizer, Shannon):
         return lambda loss, theta, v, z: chain_derivative(structure, theta, v)
-    active_sets = implementation(project, structure.record) is active_set_project
-    return _on_a_face if isinstance(regularizer, SquaredNorm) and active_sets else _by_differences
+    return _by_differences
 
 
 def _on_the_simplex(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Array:
     """J = diag(s) - s s'/sum(s), s = z^(2 - alpha) on the support: softmax 1, sparsemax 2, entmax between."""
+    _, s = _simplex_slopes(loss, z)
+    return s * _centred(v, s)
+
+
+def _simplex_slopes(loss: FenchelYoungLoss, z: Array) -> tuple[float, Array]:
+    """Return alpha and s."""
     alpha = 1.0 if isinstance(loss.regularizer, Shannon) else 2.0
     if isinstance(loss.regularizer, Tsallis):
         alpha = loss.regularizer.alpha
-    s = np.where(z > 0, z ** (2.0 - alpha), 0.0)
-    return s * (v - (s * v).sum(axis=1, keepdims=True) / s.sum(axis=1, keepdims=True))
+    return alpha, np.where(z > 0, z ** (2.0 - alpha), 0.0)
+
+
+def _centred(v: Array, s: Array) -> Array:
+    """V less its mean with weights s."""
+    return v - (s * v).sum(axis=1, keepdims=True) / s.sum(axis=1, keepdims=True)
 
 
 def _on_the_cube(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Array:
@@ -74,40 +116,70 @@ def _on_the_cube(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Ar
     return v * (z * (1 - z) if isinstance(loss.regularizer, Shannon) else (z > 0) & (z < 1))
 
 
-def _on_a_face(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Array:
+def _on_a_face(loss: FenchelYoungLoss, theta: Array, v: Array) -> Array:
     """J v = E' (E_l E_l')^-1 E v with the edges E of the answer's face and their local parts E_l."""
     structure, found = loss.structure, np.zeros_like(v)
     shape = structure.shape(theta[0])
     inner, owner = erase(structure.record, shape, operations_of(active_set_project))
     work = active_set_workspace(inner, shape)
     for scores, way, out in zip(theta, v, found):
-        edges = _edges(loss, shape, scores, inner, work)
-        local = edges[:, : structure.n_local(shape)]
-        along = np.linalg.lstsq(local @ local.T, edges @ way.ravel(), rcond=None)[0]
-        out[...] = (along @ edges).reshape(out.shape)
+        atoms = _atoms(loss, shape, scores, inner, work)
+        used = (atoms != 0).any(axis=0)
+        edges, towards = (atoms[1:] - atoms[0])[:, used], way.ravel()[used]
+        local = edges[:, : used[: structure.n_local(shape)].sum()]
+        along = np.linalg.lstsq(local @ local.T, edges @ towards, rcond=None)[0]
+        out.reshape(-1)[used] = along @ edges if np.isfinite(towards).all() else np.nan
     del owner
     return found
 
 
-def _edges(
+def _atoms(
     loss: FenchelYoungLoss, shape: Shape, scores: Array, record: ErasedStructure, work: SparseMAPScratch
 ) -> Array:
-    """From the first atom of an answer to the others; the local parts are independent."""
+    """The outputs that an answer mixes, one a row; their local parts are independent."""
     z = np.zeros(scores.size)
     local, shared = loss.structure.split(scores.ravel(), shape)
     active_set_project(record, shape, local, shared, work, z)
     loss.structure.raise_failure()
-    atoms = work.atoms.parts[work.atoms.slot[work.atoms.weight > 0], : z.size]
-    return atoms[1:] - atoms[0]
+    return work.atoms.parts[work.atoms.slot[work.atoms.weight > 0], : z.size]
 
 
 def _by_differences(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Array:
     """Each row by a step that moves no part, and no output on average, by more than STEP."""
+    return _difference(loss, theta, v, z, lambda scores: loss.predict(scores) - z)
+
+
+def _difference(
+    loss: FenchelYoungLoss, theta: Array, v: Array, z: Array, moved: Callable[[Array], Array]
+) -> Array:
+    """d/dh moved(theta + h v) at h = 0."""
     axes = tuple(range(1, v.ndim))
-    length = np.maximum(np.abs(v).max(axis=axes, keepdims=True), (z * np.abs(v)).sum(axes, keepdims=True))
+    size = np.abs(v)
+    length = np.maximum(size.max(axis=axes, keepdims=True), (np.abs(z) * size).sum(axes, keepdims=True))
     far = SMOOTH_STEP if isinstance(loss.regularizer, Shannon) else LINEAR_STEP
     step = far / np.where(length > 0, length, 1.0)
-    found = np.zeros_like(v)
-    for side, weight in STENCIL:
-        found += weight * (loss.predict(theta + side * step * v) - z)
-    return found / step
+    return sum(weight * moved(theta + side * step * v) for side, weight in STENCIL) / step
+
+
+# ---- how J moves --------------------------------------------------------------------------------------
+
+
+def _second_on_the_simplex(loss: FenchelYoungLoss, theta: Array, u: Array, v: Array, z: Array) -> Array:
+    """With s and J of `_on_the_simplex`: s moves by (2 - alpha) z^(1 - alpha) J u."""
+    alpha, s = _simplex_slopes(loss, z)
+    with np.errstate(divide="ignore"):
+        bend = np.where(z > 0, (2.0 - alpha) * z ** (3.0 - 2.0 * alpha), 0.0)
+    both = bend * _centred(u, s) * _centred(v, s)
+    return both - s * (both.sum(axis=1, keepdims=True) / s.sum(axis=1, keepdims=True))
+
+
+def _second_on_the_cube(loss: FenchelYoungLoss, theta: Array, u: Array, v: Array, z: Array) -> Array:
+    """Of the entropy: the derivative of z (1 - z)."""
+    return z * (1 - z) * (1 - 2 * z) * u * v
+
+
+def _second_by_differences(loss: FenchelYoungLoss, theta: Array, u: Array, v: Array, z: Array) -> Array:
+    return _difference(loss, theta, u, z, lambda scores: derivative(loss, scores, v))
+
+
+_SECOND: dict[type, Callable[..., Array]] = {Simplex: _second_on_the_simplex, Cube: _second_on_the_cube}

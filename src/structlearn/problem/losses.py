@@ -97,10 +97,22 @@ class FenchelYoungLoss:
     def _part_vector(self, theta: Array, y: object) -> Array:
         given = np.asarray(y)
         if given.shape == theta.shape and given.dtype.kind in "fbiu":
-            if not np.isfinite(given).all() or (given.size and given.min() < 0):
-                raise ValueError("A part vector holds finite numbers of at least 0; got others.")
-            return given.astype(np.float64)
-        return self.structure.encode(y, self.structure.shape(theta))
+            return self._checked_parts(given.astype(np.float64))
+        mu = self.structure.encode(y, self.structure.shape(theta))
+        if mu.shape != theta.shape:
+            raise ValueError(f"it has {mu.size} parts, but there are scores of {theta.size}.")
+        return mu
+
+    def _checked_parts(self, mu: Array) -> Array:
+        """A part vector, also of a mixture; ValueError for what is none."""
+        if not np.isfinite(mu).all():
+            raise ValueError("A part vector holds finite numbers; got NaN or inf.")
+        structure = self.structure
+        curved = mu.ravel()[: structure.n_curved(structure.shape(mu))]
+        outside = curved[(curved < 0) | (curved > 1)]
+        if structure.zero_one and outside.size:
+            raise ValueError(f"A part vector holds numbers between 0 and 1; got {outside[0]:g}.")
+        return mu
 
     def _costs(self, mu: Array) -> Array | float:
         if self.cost is None:

@@ -83,6 +83,10 @@ class Structure(ABC):
     no_marginals: str = ""
     #: Number of axes of a part vector: a matching writes its parts as an (m, n) table.
     part_ndim: int = 1
+    #: Whether the parts that the squared norm covers are between 0 and 1.
+    zero_one: bool = True
+    #: Whether others may be negative.
+    signed: bool = False
     #: What compiled code calls where `maximize` is plain Python.
     python: Callback | None = None
 
@@ -123,6 +127,31 @@ class Structure(ABC):
     @abstractmethod
     def shape(self, theta: Array) -> Shape:
         """(rows, columns) of the local parts in a part vector; ValueError if there is no such output."""
+
+    # ---- how scores of one example may be written as a table: what `structlearn.torch` takes ----------
+
+    @property
+    def local_axes(self) -> tuple[int | str, ...]:
+        """The axes of the local scores: a number where the size is fixed, else the name of what it counts."""
+        return ("parts",) if self.part_ndim == 1 else ("rows", "columns")
+
+    @property
+    def output_axes(self) -> tuple[int | str, ...]:
+        """The first axes of an output that is written as an array, by the same names."""
+        return self.local_axes
+
+    @property
+    def shared_shapes(self) -> tuple[tuple[int, ...], ...] | None:
+        """The shapes in which shared scores may be written; None where the structure takes any."""
+        return ((self.n_shared,),) if self.n_shared else ()
+
+    @property
+    def column_blocks(self) -> tuple[int, ...]:
+        """The widths of the blocks of columns that follow each other in a part vector; () for a plain table.
+
+        Within a block the table is laid out row by row.
+        """
+        return ()
 
     def fits(self, shape: Shape | Array) -> bool | Array:
         """Whether there are outputs of this shape: what compiled code may be asked about.

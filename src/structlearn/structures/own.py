@@ -71,6 +71,7 @@ class OwnStructure(Structure):
         May also have `encode(y)`, `decode(vertex)`, `cost(mu)`, `exact` and `part_ndim`.
     """
 
+    zero_one = False
     no_marginals = " (it can only maximise); use loss='hinge' or 'sparsemax'"
 
     def __init__(self, inner: Any) -> None:
@@ -113,6 +114,10 @@ class OwnStructure(Structure):
             raise ValueError("A part vector has at least one part.")
         rows, columns = theta.shape if theta.ndim == 2 else (theta.size, 1)
         return int(rows), int(columns)
+
+    @property
+    def shared_shapes(self) -> tuple[tuple[int, ...], ...] | None:
+        return None if self.part_ndim == 1 else ()
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
         encode = getattr(self.inner, "encode", None)

@@ -22,6 +22,10 @@ class LabelRow(Structure):
             raise ValueError(f"{self.noun} of {self.n_labels} labels has as many parts; got {theta.size}.")
         return 1, self.n_labels
 
+    @property
+    def local_axes(self) -> tuple[int | str, ...]:
+        return (self.n_labels,)
+
     def fits(self, shape: Shape | Array) -> bool | Array:
         return (shape[0] == 1) & (shape[1] == self.n_labels)
 

@@ -80,6 +80,10 @@ class ConditionedChain(LabelSequences):
             )
         return length, self.n_columns
 
+    @property
+    def column_blocks(self) -> tuple[int, ...]:
+        return (self.n_labels, self.n_labels**2)
+
     def n_curved(self, shape: Shape | Array) -> Any:
         return shape[0] * self.n_labels
 

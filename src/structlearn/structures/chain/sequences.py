@@ -55,6 +55,14 @@ class LabelSequences(Structure):
         """Local parts of one position."""
         return self.n_labels * (self.n_labels + 1 if self.conditioned else 1)
 
+    @property
+    def local_axes(self) -> tuple[int | str, ...]:
+        return ("length", self.n_columns)
+
+    @property
+    def output_axes(self) -> tuple[int | str, ...]:
+        return ("length",)
+
     def fits(self, shape: Shape | Array) -> bool | Array:
         return (shape[0] >= 1) & (shape[1] == self.n_columns)
 

@@ -90,6 +90,11 @@ class Chain(LabelSequences):
             )
         return length, self.n_labels
 
+    @property
+    def shared_shapes(self) -> tuple[tuple[int, ...], ...]:
+        table = () if self.start or self.end else ((self.n_labels, self.n_labels),)
+        return (*table, (self.n_shared,))
+
     def most_entries(self, shape: Shape) -> int:
         length, k = shape
         return length + min(length - 1, k * k) + int(self.start) + int(self.end)

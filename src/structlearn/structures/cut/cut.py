@@ -73,6 +73,10 @@ class Cuts(Structure):
             "(nodes + edges)."
         )
 
+    @property
+    def output_axes(self) -> tuple[int | str, ...]:
+        return ()  # nodes, while scores are of nodes and edges
+
     def encode(self, y: object, shape: Shape | None = None) -> Array:
         """The labels y, a 0/1 vector of length n_nodes, then 1 for each edge between unlike labels."""
         graph = self._graph_of(np.asarray(y), shape)
@@ -166,6 +170,10 @@ class Cut(Cuts):
                 f"(nodes + edges); got {np.size(theta)}."
             )
         return int(self.n_parts[0]), 0
+
+    @property
+    def local_axes(self) -> tuple[int | str, ...]:
+        return (int(self.n_parts[0]),)
 
 
 def _checked(weights: Weights, size: int, noun: str) -> Array:

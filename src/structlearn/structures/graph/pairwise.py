@@ -106,6 +106,7 @@ class PairwiseGraphs(Structure):
         self.pairs = pairs
         self.most_entries_eliminated = most_entries
         self.table = pair_table(pairs, self.n_states)
+        self.signed = bool((self.table.sign < 0).any())
         self.polytope = polytope
         self.inference = inference
         self.elimination = self._elimination(most_entries)
@@ -261,6 +262,10 @@ class PairwiseGraphs(Structure):
             return nodes + edges
         return nodes * k + edges * min(2 * k - 1, self.table.n_parts)  # those of a vertex of couplings
 
+    @property
+    def output_axes(self) -> tuple[int | str, ...]:
+        return ()  # nodes, while scores are of nodes and edges
+
     # ---- outputs -----------------------------------------------------------------------------------
 
     def encode(self, y: object, shape: Shape | None = None) -> Array:
@@ -368,6 +373,10 @@ class PairwiseGraph(PairwiseGraphs):
         graphs = [make_graph(n_nodes, edges)]
         super().__init__(graphs, n_states, pairs=pairs, polytope=polytope, inference=inference)
         self.edges = self.graphs[0].edges
+
+    @property
+    def local_axes(self) -> tuple[int | str, ...]:
+        return (int(self.n_parts[0]),)
 
     def arguments(self) -> dict[str, object]:
         return {

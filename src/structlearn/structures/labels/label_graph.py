@@ -113,6 +113,11 @@ class LabelGraph(LabelRow):
             )
         return 1, self.n_labels
 
+    @property
+    def shared_shapes(self) -> tuple[tuple[int, ...], ...]:
+        edges = len(self.edges)
+        return ((edges, 2, 2), (edges, 4), (self.n_shared,)) if edges else ()
+
     def most_entries(self, shape: Shape) -> int:
         return self.n_labels + len(self.edges) * (1 if self.exact else 4)
 

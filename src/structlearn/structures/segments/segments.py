@@ -127,6 +127,18 @@ class Segments(Structure):
             )
         return length, self.n_columns
 
+    @property
+    def local_axes(self) -> tuple[int | str, ...]:
+        return ("length", self.n_columns)
+
+    @property
+    def output_axes(self) -> tuple[int | str, ...]:
+        return ()  # a row per segment
+
+    @property
+    def column_blocks(self) -> tuple[int, ...]:
+        return (self.n_token_parts, self.n_columns - self.n_token_parts) if self.whole else ()
+
     def fits(self, shape: Shape | Array) -> bool | Array:
         return (shape[0] >= 1) & (shape[1] == self.n_columns)
 

@@ -70,6 +70,14 @@ class LabelledTree(Structure):
         rows, n = self.inner.shape(theta[:, :, 0])
         return rows, n * self.n_labels
 
+    @property
+    def local_axes(self) -> tuple[int | str, ...]:
+        return (*self.inner.local_axes, self.n_labels)
+
+    @property
+    def output_axes(self) -> tuple[int | str, ...]:
+        return self.inner.output_axes
+
     def fits(self, shape: Shape | Array) -> bool | Array:
         n = shape[1] // self.n_labels
         return (shape[1] == n * self.n_labels) & self.inner.fits((shape[0], n))

@@ -37,6 +37,14 @@ class Tree(Structure):
             raise ValueError(f"Arcs of n words are an (n + 1, n) table, n >= 1; got shape {found}.")
         return found[0], found[1]
 
+    @property
+    def local_axes(self) -> tuple[int | str, ...]:
+        return ("words + 1", "words")
+
+    @property
+    def output_axes(self) -> tuple[int | str, ...]:
+        return ("words",)
+
     def fits(self, shape: Shape | Array) -> bool | Array:
         return (shape[1] >= 1) & (shape[0] == shape[1] + 1)
 
