@@ -3,6 +3,7 @@
 import copy
 import ctypes
 import gc
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numba
@@ -17,7 +18,7 @@ from structlearn.core.contract import maximize
 from structlearn.core.erased import CFunction, operations_of
 from structlearn.core.kernels import kernel
 from structlearn.core.words import Words, load
-from structlearn.problem.oracle import loss_chunk, maximize_chunk
+from structlearn.problem.oracle import Oracle, loss_chunk, maximize_chunk
 from structlearn.solvers import ActiveBlocks, BlockFrankWolfe, Stopping, solve
 from structlearn.solvers.bcfw.active_pass import active_pass
 from structlearn.solvers.bcfw.plain_pass import plain_pass
@@ -75,6 +76,24 @@ def test_threads_have_scratch_memory_of_their_own(name):
     alone = [objective.primal(w) for w in points]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(objective.primal, points)) == alone
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_what_an_oracle_holds_is_freed_with_it_not_when_garbage_is_looked_for(n_jobs):
+    known = build(STRUCTURES["chain"]).objective
+    scoring = copy.copy(known.scoring)
+    oracle = Oracle(known.oracle.record, scoring, structure=known.structure, n_jobs=n_jobs)
+    w = np.ones(scoring.n_weights)
+    assert len(list(oracle.predict(w))) == scoring.n_examples
+    assert len(oracle.read(w, np.sum)) == len(scoring.chunks())
+    held = weakref.ref(oracle), weakref.ref(scoring)
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        del oracle, scoring
+        assert [one() for one in held] == [None, None]
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
 
 
 # ---- plain Python, called from compiled code ------------------------------------------------------------

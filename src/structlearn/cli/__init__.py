@@ -207,7 +207,7 @@ _PREDICTING = (
     ["weights"],
     *(["align", name] for name in ("apply", "show", "project", "phrases", "dictionary")),
 )
-#: New objects before garbage is looked for: most of what a short command makes are modules, which stay.
+#: New objects before garbage is first looked for: most of what a short command makes are modules, which stay.
 _OBJECTS = 100_000
 
 
@@ -217,11 +217,24 @@ def _run() -> None:
         signal.signal(signal.SIGINT, hear)
     if any(sys.argv[1 : 1 + len(words)] == words for words in _PREDICTING):
         promise_only_to_predict()
-    gc.set_threshold(_OBJECTS)
+    _collect_later()
     try:
         app(prog_name="structlearn")
     finally:
         stop_listening()
+
+
+def _collect_later() -> None:
+    """Put off the first search for garbage until the modules are there; later ones come as usual."""
+    usual = gc.get_threshold()
+
+    def after(phase: str, info: object) -> None:
+        if phase == "stop" and after in gc.callbacks:
+            gc.callbacks.remove(after)
+            gc.set_threshold(*usual)
+
+    gc.callbacks.append(after)
+    gc.set_threshold(_OBJECTS)
 
 
 def _stop() -> None:

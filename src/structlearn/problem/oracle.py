@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -110,7 +110,8 @@ class Oracle:
 
     @cached_property
     def _erased(self) -> Erased[ErasedStructure]:
-        return Erased(lambda operations: erase(self.record, self.layout.largest, operations))
+        # without `self`: a cycle would keep the features of every batch until garbage is collected
+        return Erased(partial(erase, self.record, self.layout.largest))
 
     @cached_property
     def layout(self) -> ExampleLayout:

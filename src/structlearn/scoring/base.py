@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -53,11 +53,11 @@ class Scoring(ABC):
 
     @cached_property
     def _erased(self) -> Erased[ErasedScoring]:
-        return Erased(lambda operations: erase(self.record, operations))
+        return Erased(partial(erase, self.record))
 
     @cached_property
     def _bare_erased(self) -> Erased[ErasedScoring]:
-        return Erased(lambda operations: erase(self._bare_record, operations))
+        return Erased(partial(erase, self._bare_record))
 
     def scores(self, w: Array, first: int, last: int) -> Array:
         """Local parts of Phi_i w for examples first .. last - 1, end to end."""
