@@ -362,10 +362,41 @@ def test_only_records_are_made_from_a_file():
 def test_the_digest_does_not_depend_on_addresses(name):
     """A record may hold the address of a function, which is another one in the next process."""
     family = STRUCTURES[name]
-    given = copy.copy(family.given)
+    pair = copy.copy(family.given), copy.copy(family.given)
     if name == "own, compiled":
-        given.oracle = numba.njit(choose_two.py_func)
-    one, other = build(family).objective, build(family._replace(given=given)).objective
+        for given in pair:
+            given.oracle = numba.njit(choose_two.py_func)
+    one, other = (build(family._replace(given=given)).objective for given in pair)
     assert one.structure.record.address != other.structure.record.address
     assert digest(one, Perceptron(), 1e-3) == digest(other, Perceptron(), 1e-3)
     assert digest(one, Perceptron(), 1e-3) != digest(one, Perceptron(), 1e-2)
+
+
+class Top:
+    """The k parts of the highest scores."""
+
+    def __init__(self, k, lock=None):
+        self.k, self.lock = k, lock
+
+    def maximize(self, theta):
+        return np.isin(np.arange(theta.size), np.argsort(-theta, kind="stable")[: self.k]).astype(float)
+
+
+def own(structure):
+    return build(STRUCTURES["own, plain Python"]._replace(given=structure)).objective
+
+
+def test_a_structure_of_ones_own_is_known_by_its_state(tmp_path):
+    """A run with two parts does not go on with one."""
+    with pytest.raises(Killed):
+        run(own(Top(2)), BlockFrankWolfe(), 12, tmp_path, kill_at=4)
+    with pytest.raises(ValueError, match="is of other data or other parameters"):
+        run(own(Top(1)), BlockFrankWolfe(), 12, tmp_path, resume=True)
+    whole = run(own(Top(2)), BlockFrankWolfe(), 12)
+    assert_same(run(own(Top(2)), BlockFrankWolfe(), 12, tmp_path, resume=True), whole)
+
+
+def test_a_structure_without_a_state_has_no_checkpoints(tmp_path):
+    with pytest.raises(ValueError, match=r"could not be recognised again.*__getstate__"):
+        run(own(Top(2, threading.Lock())), BlockFrankWolfe(), 12, tmp_path)
+    run(own(Top(2, threading.Lock())), BlockFrankWolfe(), 2)

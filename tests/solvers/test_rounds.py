@@ -323,7 +323,7 @@ def test_sums_over_examples_do_not_depend_on_the_number_of_threads(monkeypatch):
         assert len(objective.scoring.chunks()) > 3
         z = np.random.default_rng(0).random(objective.point_start[-1])
         w, cost = objective.weights_of(z)
-        found.append((objective.content_hash, w.tobytes(), cost))
+        found.append((objective.gold_map.tobytes(), objective.gold_cost, w.tobytes(), cost))
     assert found[0] == found[1] == found[2]
 
 

@@ -83,7 +83,7 @@ class SpreadObjective:
         return (self.regularization, *(one.digest for one in self.facts))
 
     #: No run goes on from another's dual point.
-    content_hash: tuple[float, ...] = ()
+    content_hash = polytopes = ""
     #: Solvers for data on one machine find nothing that they need.
     no_gradient = "needs all data on one machine"
     is_hinge = is_local = has_exact_blocks = False

@@ -163,8 +163,7 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
 
     def _warm(self, objective: Objective) -> Solution | None:
         """What `warm_start` goes on from, if there is something."""
-        known = getattr(self, "_solution", None)
-        return known if known is not None and known.w.size == objective.n_weights else None
+        return getattr(self, "_solution", None)
 
     def _objective(self, problem: TrainingProblem[S]) -> Objective:
         loss = LOSSES[self.loss]
@@ -208,6 +207,7 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
                 warm=warm,
                 watch=self._shown(adopt),
                 checkpoint=make_checkpoint(self.checkpoint),
+                resumable=self.warm_start,
             )
         adopt(solution.w)
         certificate = self.certificate_ = self._advised(solution.certificate, objective)

@@ -201,7 +201,7 @@ class LeastSquares:
     #: one sweep over coordinates is one pass; nothing is relaxed
     n_active, exact = 1, True
     #: a solver goes on from weights alone
-    content_hash: tuple[float, ...] = ()
+    content_hash = polytopes = ""
     no_gradient = ""
     is_hinge, is_local, has_exact_blocks = False, True, False
 

@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from structlearn.core.content import NoContentError, content_hash
 from structlearn.core.contract import Array, gram, project, strong_convexity
 from structlearn.core.errors import OracleError
 from structlearn.core.kernels import is_implemented
@@ -49,6 +50,13 @@ class ExampleBlocks(NamedTuple):
     gold_value: Array
     #: how many local parts, the first of each example, the squared norm covers
     curved: Array
+
+
+def best_step(slope: float, steep: float) -> float:
+    """argmax_{0 <= s <= 1} slope s - steep/2 s^2; zero where rounding makes a slope negative."""
+    if steep <= slope:
+        return 1.0
+    return slope / steep if slope > 0.0 else 0.0
 
 
 class Objective:
@@ -135,18 +143,26 @@ class Objective:
     def exact(self) -> bool:
         return self.structure.exact
 
-    @property
-    def content_hash(self) -> tuple[float, ...]:
-        u = self.gold_map
-        numbers = float(u @ u), float(u.sum()), self.gold_cost, self.penalty.conjugate(u)
-        return (self.regularization, self.n_active, u.size, *numbers)
+    @cached_property
+    def polytopes(self) -> str:
+        structure, scoring = self.structure, self.scoring
+        kind = f"{type(structure).__module__}.{type(structure).__qualname__}"
+        try:
+            return content_hash(kind, structure.content, scoring.shapes, scoring.start, scoring.n_shared)
+        except NoContentError:
+            return ""
+
+    @cached_property
+    def content_hash(self) -> str:
+        return content_hash(*self.content) if self.polytopes else ""
 
     @property
     def content(self) -> tuple[object, ...]:
         return (
             *(self.regularization, self.regularizer, self.oracle.n_jobs),
             *(type(self.penalty).__name__, *vars(self.penalty).values()),
-            *(self.structure.content, self.scoring.record, self.scoring.start),
+            *(type(self.structure).__qualname__, self.structure.content),
+            *(type(self.scoring).__qualname__, self.scoring.record, self.scoring.start, self.scoring.shapes),
             *(self.gold, self.cost, self.weight, self.active),
         )
 
@@ -296,8 +312,7 @@ class Objective:
 
         Where z comes from a larger lambda, w(z) is too long here.
         """
-        steep = self.regularization * float(w @ w)
-        return 1.0 if steep <= cost else max(cost, 0.0) / steep
+        return best_step(cost, self.regularization * float(w @ w))
 
     def dual_of_map(self, dual_map: Array, cost: float) -> Bound:
         """D of z, or of the furthest point from mu towards z where D is finite, from u(z) and the cost of z.

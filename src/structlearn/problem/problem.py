@@ -37,12 +37,20 @@ class Problem(Protocol):
         """Where large arrays go."""
 
     @property
-    def content_hash(self) -> tuple[float, ...]:
-        """Numbers that differ between problems: a solver may go on from where it was on an equal one."""
+    def content(self) -> tuple[object, ...]:
+        """All that makes the problem what it is."""
 
     @property
-    def content(self) -> tuple[object, ...]:
-        """All that makes the problem what it is; `content_hash` tells less, and takes less time."""
+    def content_hash(self) -> str:
+        """A hash of `content`; empty where no run goes on from the state of another."""
+
+    @property
+    def polytopes(self) -> str:
+        """A hash of the outputs that each example has, whatever its features, costs and gold output.
+
+        Dual points of one problem are feasible in another with the same hash, and in no other. Empty where
+        that cannot be told.
+        """
 
     def primal(self, w: Array) -> float:
         """P(w)."""

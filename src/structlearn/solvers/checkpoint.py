@@ -6,29 +6,24 @@ renamed: at any moment there is a whole one or none. A run that writes into a fo
 
 from __future__ import annotations
 
-import hashlib
-import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from structlearn.core.content import NoContentError, content_hash
 from structlearn.core.memory import Memory
 from structlearn.problem.problem import Problem
 from structlearn.solvers.states import load_state, open_state, save_state
 from structlearn.storage.atomic import make_folder
 from structlearn.storage.locks import FolderLock
-from structlearn.storage.tensors import pieces
 
-#: Since 2, all of a file is hashed.
-VERSION = 2
+#: Since 2, all of a file is hashed; since 3, runs are known by the state of structures and solvers.
+VERSION = 3
 NAME = "checkpoint.safetensors"
 #: Writing takes at most this share of the time, however short the interval.
 BUSY = 0.1
-_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 @dataclass(frozen=True)
@@ -146,21 +141,10 @@ class Keeper:
 
 def digest(objective: Problem, solver: object, tol: float) -> str:
     """A hash of the data and of all that shapes the iterates; budgets and the seed are not in it."""
-    found = hashlib.blake2b(digest_size=16)
-    for value in (solver, tol, *objective.content):
-        add_to_hash(found, value)
-    return found.hexdigest()
-
-
-def add_to_hash(found: hashlib.blake2b, value: object) -> None:
-    """Add an array, a tuple, or what `repr` tells of a value."""
-    if isinstance(value, np.ndarray):
-        found.update(f"{value.dtype} {value.shape}".encode())
-        for piece in pieces(np.ascontiguousarray(value)):
-            found.update(piece)
-    elif isinstance(value, tuple):
-        found.update(type(value).__name__.encode())
-        for one in value:
-            add_to_hash(found, one)
-    else:
-        found.update(_ADDRESS.sub("", repr(value)).encode())
+    try:
+        return content_hash(solver, tol, *objective.content)
+    except NoContentError as error:
+        raise ValueError(
+            f"A checkpoint of this training could not be recognised again. {error} Give the structure a "
+            "__getstate__ that returns what its answers depend on, or train without a checkpoint."
+        ) from error

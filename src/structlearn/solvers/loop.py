@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeAlias
 
 import numpy as np
@@ -50,20 +50,22 @@ def solve(
     warm: Solution | None = None,
     watch: Callable[[Row, Array], object] | None = None,
     checkpoint: Checkpoint | None = None,
+    resumable: bool = True,
 ) -> Solution:
     """Minimise `objective` with `solver` until the duality gap is at most `tol` or a budget is spent.
 
     `callback` gets each `Row` of the history; training ends when it returns a true value. Ctrl-C ends
     training too; the best weights so far are returned. `watch` gets each row with the best weights so far,
     while the clock stands still. With a `checkpoint` the run is written to disk every so often, and goes on
-    from there bit for bit; its seed is the one it began with.
+    from there bit for bit; its seed is the one it began with. `warm` is a solution to start from: of this
+    problem, or of another; what is not feasible here is left out. Unless the solution is `resumable`, a later
+    run takes nothing but its weights, and no hash of the problem is computed.
     """
     check_needs(solver, objective)
-    if warm is not None and warm.content_hash != objective.content_hash:
-        warm = replace(warm, state=None)
+    warm = None if warm is None else warm.start_for(objective)
     with blas_threads(1), np.errstate(over="ignore", invalid="ignore"):  # what diverges is never the best
         stopping = stopping or Stopping()
-        run = _Run(objective, solver, stopping, callback, watch)
+        run = _Run(objective, solver, stopping, callback, watch, resumable)
         rng = np.random.default_rng(seed)
         opened = nullcontext() if checkpoint is None else checkpoint.open(objective, solver, stopping.tol)
         with opened as keeper:
@@ -125,6 +127,7 @@ class _Run(Generic[Kind, State]):
     stopping: Stopping
     callback: Callable[[Row], object] | None
     watch: Callable[[Row, Array], object] | None
+    resumable: bool = True
     history: History = field(default_factory=History)
     best: Best = field(default_factory=Best)
     extra: dict[str, float] = field(default_factory=dict)
@@ -226,7 +229,7 @@ class _Run(Generic[Kind, State]):
                 best = self._better(best, candidate)
             if candidate.dual is not None:
                 best = best._replace(rough_dual=max(best.rough_dual, sum(candidate.dual)))
-                if candidate.dual.value > best.dual.value:
+                if best.dual.value < candidate.dual.value < np.inf:
                     best = best._replace(dual=candidate.dual, dual_norm=candidate.dual_norm)
             self.extra.update(candidate.extra)
         self.best = self._trusted(best, state) if certifies else best
@@ -237,10 +240,12 @@ class _Run(Generic[Kind, State]):
         """The better one of two primal values; where none is certified, the later one."""
         w, value, certifies = candidate.w, candidate.primal, self.solver.certifies
         value = self.objective.primal(w) if value is None else value
-        if best.w.size and value >= best.primal and certifies:
+        if best.w.size and certifies and not value < best.primal:  # nor where it is not a number
             return best
         rounding = self.objective.primal_rounding(w, value) if certifies else 0.0
-        if not best.w.size and not np.isfinite(rounding):
+        if not (np.isfinite(value) and np.isfinite(rounding) and np.isfinite(w).all()):
+            if best.w.size and certifies:
+                return best
             raise ValueError(TOO_LARGE)
         return best._replace(w=w.copy(), primal=float(value), rounding=rounding)
 
@@ -324,8 +329,13 @@ class _Run(Generic[Kind, State]):
             converged=bool(converged),
             rounding=best.rounding + best.dual.rounding,
         )
-        content_hash, dual_norm = self.objective.content_hash, best.dual_norm
-        return Solution(best.w, certificate, self.history, point, state, content_hash, dual_norm)
+        known = self._hashes() if self.resumable else ("", "")
+        return Solution(best.w, certificate, self.history, point, state, *known, dual_norm=best.dual_norm)
+
+    def _hashes(self) -> tuple[str, str]:
+        """Return the hashes by which a later run knows this problem; of all of it for solvers that resume."""
+        problem = self.objective
+        return problem.polytopes, problem.content_hash if self.solver.resumes else ""
 
 
 def _is_whole(passes: float) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from structlearn.problem.objective import Objective
+    from structlearn.problem.problem import Problem
 
 
 #: How the status of a run that Ctrl-C ended begins.
@@ -187,8 +187,8 @@ class Solution:
 
     w : the weights with the least primal value seen
     point : the dual point as its solver keeps it, where it keeps one; `z` is the same as a dense array
-    state : the solver's last state, to go on from with the same solver on the same objective
-    content_hash : of that objective
+    state : the solver's last state, to go on from with the same solver on the same problem
+    polytopes, content_hash : hashes of what examples have as outputs, and of the whole problem
     dual_norm : ||w(z)||^2 of the point with the best dual value; NaN where the solver does not tell
     """
 
@@ -197,20 +197,25 @@ class Solution:
     history: History = field(default_factory=History)
     point: DualPoint | None = None
     state: object = None
-    content_hash: tuple[float, ...] = ()
+    polytopes: str = ""
+    content_hash: str = ""
     dual_norm: float = np.nan
 
-    def fits(self, objective: Objective) -> bool:
-        """Whether there is a dual point laid out as those of an objective."""
-        if self.point is None:
-            return False
-        start = objective.point_start
-        own = getattr(self.point, "point_start", start)
-        return self.point.shape == (start[-1],) and np.array_equal(own, start)
+    def fits(self, problem: Problem) -> bool:
+        """Whether there is a dual point that is feasible in a problem: its examples have the same outputs."""
+        return self.point is not None and self.polytopes != "" and self.polytopes == problem.polytopes
 
-    def fraction(self, objective: Objective, w: Array, cost: float) -> float:
-        """How far from mu towards the point to start: all the way; on another objective, the best share."""
-        return 1.0 if self.content_hash == objective.content_hash else objective.best_fraction(w, cost)
+    def start_for(self, problem: Problem) -> Solution | None:
+        """Return what a run on a problem may start from.
+
+        The weights, where there are as many; the dual point, where it is feasible; the state of the solver,
+        where nothing has changed.
+        """
+        if self.w.size != problem.n_weights or not np.isfinite(self.w).all():
+            return None
+        same = self.content_hash != "" and self.content_hash == problem.content_hash
+        point, state = self.point if self.fits(problem) else None, self.state if same else None
+        return replace(self, point=point, state=state)
 
     @property
     def z(self) -> Array | None:

@@ -65,6 +65,8 @@ class Solver(Protocol[Kind, State]):
     #: True where w(z) and the cost of z are added up step by step, with a dual that never decreases: then
     #: only the dual value of a settled state, which has no drift, counts in the end
     accumulates: ClassVar[bool]
+    #: True where a run may go on from the last state of another run on an equal problem
+    resumes: ClassVar[bool]
 
     def start(self, objective: Kind, rng: np.random.Generator, warm: Solution | None) -> State:
         """The first state. Compiles what `step` will need, so that the clock starts after it."""
@@ -96,6 +98,7 @@ class SolverBase(Generic[State]):
     penalties: ClassVar[tuple[str, ...]] = ("l2",)
     certifies: ClassVar[bool] = True
     accumulates: ClassVar[bool] = False
+    resumes: ClassVar[bool] = False
 
     def progress(self, state: State) -> Progress:
         return Progress(state.oracle_calls)

@@ -22,9 +22,10 @@ from structlearn.apps.alignment.expectation import expect
 from structlearn.apps.alignment.lexicon import N_MISSING, Lexicon, find_entries
 from structlearn.apps.alignment.occurrences import N_PARTS
 from structlearn.apps.alignment.training import BELIEFS, CHUNK, EMIteration, EMSettings, chunks, stages, train
+from structlearn.core.content import add_to_hash
 from structlearn.core.contract import Array
 from structlearn.core.threads import in_order
-from structlearn.solvers.checkpoint import Checkpoint, Keeper, add_to_hash
+from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.progress import counted
 
 

@@ -80,10 +80,10 @@ class ActiveSet:
         """z, w(z) and the cost of z: mu, or from there towards another run's point."""
         z, fraction = cls.of_points(objective, *objective.gold), 1.0
         w, cost = np.zeros(objective.n_weights), 0.0
-        if warm is not None and warm.point is not None and warm.fits(objective):
+        if warm is not None and warm.point is not None:
             z = cls.of(objective, warm.point)
             w, cost = z.weights(objective)
-            fraction = warm.fraction(objective, w, cost)
+            fraction = objective.best_fraction(w, cost)
         if fraction < 1.0:
             z.shrink(objective, fraction)
         z.connect(objective)

@@ -147,7 +147,11 @@ def step_within(rules: Any, atoms: Atoms, count: Any, rate: Any, first: Any, gap
             slope += scores[a] * d[a]
             steep += image[a] * d[a]
         steep *= rate
-        gamma = longest if slope >= steep * longest else max(slope, 0.0) / steep
+        gamma = 0.0  # where rounding makes the slope negative; steep may be zero then
+        if slope >= steep * longest:
+            gamma = longest
+        elif slope > 0.0:
+            gamma = slope / steep
         for a in range(count):
             alpha[a] = max(alpha[a] + gamma * d[a], 0.0)
             scores[a] -= gamma * rate * image[a]

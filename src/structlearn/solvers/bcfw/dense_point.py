@@ -59,7 +59,7 @@ class DensePoint:
         if warm is not None and (known := cls.of_run(objective, warm)) is not None:
             point = known
             w, cost = point.weights(objective)
-            fraction = warm.fraction(objective, w, cost)
+            fraction = objective.best_fraction(w, cost)
         elif objective.regularizer.smooth and not strong_convexity(objective.oracle.record):
             point = cls._between(objective, 1.0)
             w, cost = point.weights(objective)
@@ -81,7 +81,7 @@ class DensePoint:
     @classmethod
     def of_run(cls, objective: Objective, warm: Solution) -> DensePoint | None:
         """Another run's z, with bounds h where Omega needs them; None if there is none that fits."""
-        if not warm.fits(objective):
+        if warm.point is None:
             return None
         z = np.asarray(warm.point).copy()
         if not objective.regularizer.smooth:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -41,6 +41,10 @@ class Constraints(NamedTuple):
     def loss(self, w: Array) -> Array:
         """p_i times what each constraint says the loss of its example is at least."""
         return self.cost - self.dual_maps @ w
+
+    def weights(self, regularization: float) -> Array:
+        """w(z) of the mixture that alpha says."""
+        return self.dual_maps.T @ self.alpha / regularization
 
     def take(self, kept: Array) -> Constraints:
         return Constraints(*(field[kept] for field in self))
@@ -81,6 +85,7 @@ class NSlack(SolverBase[NSlackState]):
     violation: float = 0.1
     forget_after: int = 10
     max_bytes: float = 1e9
+    resumes: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> NSlackState:
         self._refuse_large(objective)
@@ -90,7 +95,7 @@ class NSlack(SolverBase[NSlackState]):
         state = NSlackState(np.zeros(objective.n_weights), Bound(0.0), gather(objective, []), nothing, 0)
         if warm is None:
             return state
-        if warm.z is not None and warm.z.size == objective.point_start[-1]:
+        if warm.z is not None:
             parts = np.split(warm.z, objective.point_start[1:-1])
             known = gather(objective, [(int(i), parts[i]) for i in objective.active])
             state = self._mix(objective, state._replace(constraints=known))
@@ -114,8 +119,8 @@ class NSlack(SolverBase[NSlackState]):
         asked = gather(objective, objective.each_prediction(state.w, now))
         state = state._replace(order=later, oracle_calls=state.oracle_calls + now.size)
         violated = self._violated(state, asked)
-        if not violated.size:
-            return state
+        if not violated.size:  # weights of another run may violate nothing and be too long
+            return state._replace(w=state.constraints.weights(objective.regularization))
         return self._mix(objective, state._replace(constraints=state.constraints.join(asked.take(violated))))
 
     def _violated(self, state: NSlackState, asked: Constraints) -> Array:
@@ -129,11 +134,10 @@ class NSlack(SolverBase[NSlackState]):
         """Solve the master problem; forget what has been idle for long."""
         lam, known = objective.regularization, state.constraints
         alpha = mixture_of_rows(known.dual_maps, known.cost, known.owner, lam)
-        w = known.dual_maps.T @ alpha / lam
-        idle = idle_for(known.idle, alpha)
-        kept = np.flatnonzero(idle < self.forget_after)
-        constraints = known._replace(alpha=alpha, idle=idle).take(kept)
-        return state._replace(w=w, dual=objective.dual(w, float(alpha @ known.cost)), constraints=constraints)
+        known = known._replace(alpha=alpha, idle=idle_for(known.idle, alpha))
+        w = known.weights(lam)
+        kept = known.take(np.flatnonzero(known.idle < self.forget_after))
+        return state._replace(w=w, dual=objective.dual(w, float(alpha @ known.cost)), constraints=kept)
 
     def candidates(self, objective: Objective, state: NSlackState) -> list[Candidate]:
         return [Candidate(state.w, dual=state.dual)]

@@ -9,7 +9,7 @@ the mixture of the costs): the bundle method of Teo et al. 2010.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -92,6 +92,7 @@ class CuttingPlane(SolverBase[CuttingPlaneState]):
 
     share: float = 0.2
     forget_after: int = 20
+    resumes: ClassVar[bool] = True
 
     def start(
         self, objective: Objective, rng: np.random.Generator, warm: Solution | None
@@ -107,8 +108,6 @@ class CuttingPlane(SolverBase[CuttingPlaneState]):
     def _first_planes(objective: Objective, warm: Solution | None) -> tuple[Planes, Bound]:
         """A dual point is a plane; only the hinge knows its cost from z alone."""
         if warm is None or warm.z is None or objective.regularizer.smooth:
-            return Planes(), Bound(0.0)
-        if warm.z.size != objective.point_start[-1]:
             return Planes(), Bound(0.0)
         w, cost = objective.weights_of(warm.z)
         planes = Planes().add(objective.regularization * w, cost)

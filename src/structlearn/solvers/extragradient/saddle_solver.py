@@ -48,6 +48,7 @@ class SaddleSolver(SolverBase[OwnState], Generic[OwnState]):
     full: bool | None = None
     needs: ClassVar[frozenset[str]] = frozenset({"hinge"})
     kind: ClassVar[type[Any]]
+    resumes: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> OwnState:
         penalty = radial(objective.penalty, "extragradient")
@@ -89,13 +90,12 @@ def first_iterate(saddle: Saddle, at_zero: float, warm: Solution | None) -> tupl
     """
     objective = saddle.objective
     w = np.zeros(objective.n_weights)
-    if warm is not None and warm.w.size == w.size:
+    if warm is not None:
         w = objective.penalty.prox(warm.w.copy(), 0.0)
     if not saddle.geometry.keeps_scores:
         point = saddle.first_point()
         z = None if warm is None else warm.z
-        usable = z is not None and point.z is not None and z.shape == point.z.shape
-        return w, saddle.point_at(z) if usable and z is not None else point
+        return w, saddle.point_at(z) if z is not None and point.z is not None else point
     saddle.kappa = 0.0
     point = saddle.first_point()
     while objective.dual_of_map(point.dual_map, point.cost).value < -at_zero and saddle.kappa < STEEPEST:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.problem.objective import Objective, Predictions
+from structlearn.problem.objective import Objective, Predictions, best_step
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
 
@@ -36,14 +36,15 @@ class FrankWolfe(SolverBase[FrankWolfeState]):
     """
 
     line_search: bool = True
+    resumes: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> FrankWolfeState:
         if warm is not None and isinstance(warm.state, FrankWolfeState):
             return warm.state._replace(oracle_calls=0)
         w, cost = np.zeros(objective.n_weights), 0.0
-        if warm is not None and warm.fits(objective):
+        if warm is not None and warm.point is not None:
             w, cost = objective.weights_of(np.asarray(warm.point))
-            fraction = warm.fraction(objective, w, cost)
+            fraction = objective.best_fraction(w, cost)
             w, cost = fraction * w, fraction * cost
         return FrankWolfeState(w, cost, objective.predictions(w), 0, 0, np.inf)
 
@@ -55,7 +56,7 @@ class FrankWolfe(SolverBase[FrankWolfeState]):
         gamma = 2.0 / (state.steps + 2)
         if self.line_search:
             curvature = lam * float(away @ away)
-            gamma = 1.0 if curvature <= gap else max(gap, 0.0) / curvature
+            gamma = best_step(gap, curvature)
         w = state.w - gamma * away
         cost = state.cost + gamma * (state.predictions.cost - state.cost)
         oracle_calls = state.oracle_calls + objective.n_active

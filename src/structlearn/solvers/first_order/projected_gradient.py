@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.problem.objective import Objective
+from structlearn.problem.objective import Objective, best_step
 from structlearn.problem.oracle import Oracle
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, SolverBase
@@ -39,9 +39,9 @@ class ProjectedGradient(SolverBase[ProjectedState]):
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> ProjectedState:
         z, w, cost = objective.gold_point(), np.zeros(objective.n_weights), 0.0
-        if warm is not None and warm.fits(objective):
+        if warm is not None and warm.point is not None:
             w, cost = objective.weights_of(np.asarray(warm.point))
-            fraction = warm.fraction(objective, w, cost)
+            fraction = objective.best_fraction(w, cost)
             z, w, cost = z + fraction * (np.asarray(warm.point) - z), fraction * w, fraction * cost
         return ProjectedState(z, w, cost, 1.0, 0)
 
@@ -52,7 +52,7 @@ class ProjectedGradient(SolverBase[ProjectedState]):
         away = state.w - w
         slope = lam * float(state.w @ away) + cost - state.cost
         curvature = lam * float(away @ away)
-        gamma = 1.0 if curvature <= slope else max(slope, 0.0) / curvature
+        gamma = best_step(slope, curvature)
         moved = target - state.z
         sizes = np.diff(objective.scoring.start)
         travel = float(np.repeat(objective.weight, sizes) @ (moved * moved))

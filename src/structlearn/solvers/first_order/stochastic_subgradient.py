@@ -60,6 +60,7 @@ class StochasticSubgradient(SolverBase[StochasticState]):
     averaging: bool = True
     uniform_average: bool = False
     examples_at_once: int = 16384
+    resumes: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> StochasticState:
         if warm is not None and isinstance(warm.state, StochasticState):

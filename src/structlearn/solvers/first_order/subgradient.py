@@ -7,7 +7,7 @@ examples carry equal weight: its dual value is a lower bound, though no z is eve
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -65,6 +65,7 @@ class Subgradient(SolverBase[SubgradientState]):
 
     step_rule: StepRule = field(default_factory=PegasosStep)
     averaging: bool = True
+    resumes: ClassVar[bool] = True
 
     def start(
         self, objective: Objective, rng: np.random.Generator, warm: Solution | None
