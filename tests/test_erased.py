@@ -7,22 +7,26 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numba
+import numba.extending
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
+import structlearn.core.contract
 from brute import STRUCTURES, build, problem
 from structlearn import StructuredPredictor
+from structlearn.core import contract as of
 from structlearn.core.callbacks import Callback
-from structlearn.core.contract import maximize
+from structlearn.core.contract import maximize, omega
 from structlearn.core.erased import CFunction, operations_of
-from structlearn.core.kernels import kernel
+from structlearn.core.kernels import jitable, kernel
 from structlearn.core.words import Words, load
 from structlearn.problem.oracle import Oracle, loss_chunk, maximize_chunk
 from structlearn.solvers import ActiveBlocks, BlockFrankWolfe, Stopping, solve
 from structlearn.solvers.bcfw.active_pass import active_pass
 from structlearn.solvers.bcfw.plain_pass import plain_pass
 from structlearn.structures import as_structure
+from structlearn.structures.erased import ErasedStructure
 
 
 def test_values_come_back_from_words():
@@ -204,6 +208,75 @@ def test_structures_in_plain_python_can_be_copied():
     copied = copy.deepcopy(as_structure(Failing(ValueError("x"), 9)))
     np.testing.assert_array_equal(copied.maximize(np.array([1.0, 3.0, 2.0])), [0, 1, 0])
     assert isinstance(copied.python, Callback)
+
+
+# ---- operations are found whatever a kernel calls them --------------------------------------------------
+
+
+@kernel
+def by_a_module(structure, shape, theta, vertex):
+    return of.maximize(structure, shape, theta, theta[:0], 0, vertex)
+
+
+@kernel
+def by_modules(structure, shape, theta, vertex):
+    return structlearn.core.contract.maximize(structure, shape, theta, theta[:0], 0, vertex)
+
+
+def by_a_variable_around(chosen):
+    @kernel
+    def answer(structure, shape, theta, vertex):
+        return chosen(structure, shape, theta, theta[:0], 0, vertex)
+
+    return answer
+
+
+@kernel
+def in_a_list(structure, shape, theta, vertex):
+    return max([maximize(structure, shape, theta, theta[:0], 0, vertex) for _ in range(2)])
+
+
+@jitable
+def helper(structure, shape, theta, vertex):
+    return of.maximize(structure, shape, theta, theta[:0], 0, vertex)
+
+
+@kernel
+def by_a_helper(structure, shape, theta, vertex):
+    return helper(structure, shape, theta, vertex)
+
+
+@pytest.mark.parametrize(
+    "function", [by_a_module, by_modules, by_a_variable_around(maximize), in_a_list, by_a_helper]
+)
+def test_operations_are_found_whatever_they_are_called(function):
+    oracle, theta, vertex = problem("simplex").objective.oracle, np.array([0.0, 3.0, 2.0, 1.0]), np.empty(4)
+    assert oracle.run(function, (4, 1), theta, vertex) == 3.0
+    np.testing.assert_array_equal(vertex, [0, 1, 0, 0])
+
+
+@numba.extending.register_jitable
+def hidden(structure, shape, theta, vertex):
+    return maximize(structure, shape, theta, theta[:0], 0, vertex)
+
+
+@kernel
+def by_what_is_hidden(structure, shape, theta, vertex):
+    return hidden(structure, shape, theta, vertex)
+
+
+@kernel
+def regularizes(structure, shape, theta, vertex):
+    return omega(structure, shape, theta, theta[:0], 0, vertex, 0.0)
+
+
+def test_an_operation_that_was_not_compiled_is_an_error():
+    oracle, theta = problem("simplex").objective.oracle, np.arange(4.0)
+    assert oracle.run(regularizes, (4, 1), theta, theta) == 0.0
+    with pytest.raises(RuntimeError, match="an operation that was not compiled"):
+        oracle.run(by_what_is_hidden, (4, 1), theta, np.empty(4))
+    with pytest.raises(RuntimeError, match="an operation that was not compiled"):
+        regularizes(ErasedStructure(), (4, 1), theta, theta)
 
 
 def test_a_kernel_that_calls_no_operation_needs_none():

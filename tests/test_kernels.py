@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 import structlearn
 from structlearn.cli import app
 from structlearn.core import kernel_files
+from structlearn.core.kernel_folders import forget_old_folders, make_folder
 
 FOLDER = "from structlearn.core.kernel_cache import cache_folder; print(cache_folder())"
 ANSWER = """
@@ -151,15 +153,74 @@ def test_without_a_place_to_write_kernels_still_compile(run, tmp_path):
     assert json.loads(run(ANSWER, cache=tmp_path / "file"))[0] == [0, 1, 0]
 
 
+def kept_folder(path):
+    """A folder of the cache with the files of one function."""
+    make_folder(path)
+    kernel_files.CheckedFiles(path, "kernel", "stamp").save("a", b"machine code")
+    return path
+
+
 def test_old_folders_are_forgotten(run, tmp_path):
-    old = tmp_path / "cache" / "kernels" / "old"
-    recent = tmp_path / "cache" / "kernels" / "recent"
-    for folder in (old, recent):
-        folder.mkdir(parents=True)
+    old, recent = (kept_folder(tmp_path / "cache" / "kernels" / (digit * 16)) for digit in "0a")
     os.utime(old, (0, 0))
     run(FOLDER)
-    assert recent.exists()
+    assert len(list(recent.glob("*.nbc"))) == 1
     assert not old.exists()
+
+
+def rename(folder):
+    return folder.rename(folder.with_name("thesis"))
+
+
+def with_a_file(folder):
+    (folder / "thesis.tex").write_text("years of work")
+    return folder
+
+
+def with_a_folder(folder):
+    (folder / "thesis.nbi").mkdir()
+    return folder
+
+
+def unmarked(folder):
+    (folder / "CACHEDIR.TAG").unlink()
+    return folder
+
+
+def marked_by_another(folder):
+    (folder / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n# another program\n")
+    return folder
+
+
+def behind_a_link(folder):
+    moved = folder.rename(folder.parents[1] / "elsewhere")
+    folder.symlink_to(moved)
+    return moved
+
+
+def with_a_link(folder):
+    (folder.parent / "thesis.tex").write_text("years of work")
+    (folder / "thesis.nbi").symlink_to(folder.parent / "thesis.tex")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "change",
+    [rename, with_a_file, with_a_folder, unmarked, marked_by_another, behind_a_link, with_a_link],
+)
+def test_what_others_put_beside_the_cache_stays(tmp_path, change):
+    folder = change(kept_folder(tmp_path / "kernels" / ("0" * 16)))
+    for path in (folder, *(tmp_path / "kernels").iterdir()):
+        os.utime(path, (0, 0), follow_symlinks=False)
+    before = sorted(tmp_path.rglob("*"))
+    forget_old_folders(tmp_path / "kernels")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_kernels_are_compiled_where_numba_was_told_not_to_and_it_is_said(start):
+    done = start(ANSWER, NUMBA_DISABLE_JIT="1")
+    assert json.loads(done.stdout) == COMPILED
+    assert "NUMBA_DISABLE_JIT is set, but structlearn does not run without" in done.stderr
 
 
 # ---- what is wrong with a cache costs a compilation -----------------------------------------------------
@@ -297,6 +358,36 @@ def test_files_of_other_users_are_not_trusted():
     assert not kernel_files._is_ours(found(me + 1, 0o644))
     assert not kernel_files._is_ours(found(me, 0o664))
     assert not kernel_files._is_ours(found(me, 0o646))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+@pytest.mark.parametrize(
+    ("mode", "is_trusted"), [(0o755, True), (0o777, False), (0o757, False), (0o1777, True), (0o775, None)]
+)
+@pytest.mark.parametrize("there", [True, False])
+def test_folders_above_the_cache_are_looked_at(tmp_path, mode, is_trusted, there, monkeypatch):
+    """Where others may rename the cache they can put another one in its place; not in a sticky folder."""
+    above = tmp_path / "above"
+    (above / "cache").mkdir(0o755, parents=True)
+    (tmp_path / "link").symlink_to(above)
+    above.chmod(mode)
+    for alone in (True, False):
+        monkeypatch.setattr(kernel_files, "_is_own", lambda group, alone=alone: alone)
+        for way in (above, tmp_path / "link"):
+            kernel_files._stays.cache_clear()
+            found = kernel_files.is_trusted(way / "cache" if there else way / "cache" / "new" / "one")
+            assert found == (alone if is_trusted is None else is_trusted)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="users")
+def test_links_of_other_users_are_not_followed():
+    def found(user, mode):
+        return os.stat_result((mode, 0, 0, 1, user, 0, 0, 0, 0, 0))
+
+    me = os.geteuid()
+    assert kernel_files._keeps_entries(found(me, stat.S_IFLNK | 0o777))
+    assert not kernel_files._keeps_entries(found(me + 1, stat.S_IFLNK | 0o777))
+    assert not kernel_files._keeps_entries(found(me + 1, stat.S_IFDIR | 0o1777))
 
 
 @pytest.mark.usefixtures("filled")

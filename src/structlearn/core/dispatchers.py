@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import gc
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -45,6 +46,20 @@ def dispatcher(function: Callable[..., object], **options: object) -> CPUDispatc
     if not is_lean():
         return numba.njit(**options)(function)
     return EntryDispatcher(function, targetoptions={"nopython": True, "boundscheck": None, **options})
+
+
+def _turn_on() -> None:
+    """Kernels call one another by addresses of machine code, which plain Python functions do not have."""
+    if numba.config.DISABLE_JIT:
+        numba.config.DISABLE_JIT = 0
+        warnings.warn(
+            "NUMBA_DISABLE_JIT is set, but structlearn does not run without compiled kernels: from here on "
+            "Numba compiles in this process.",
+            stacklevel=2,
+        )
+
+
+_turn_on()
 
 
 @contextmanager

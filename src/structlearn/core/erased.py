@@ -14,12 +14,13 @@ import threading
 from collections.abc import Callable
 from functools import cache
 from inspect import unwrap
-from typing import Generic, TypeVar
+from types import CodeType, ModuleType
+from typing import Any, Generic, TypeVar
 
 from numba import types
 from numba.core.dispatcher import Dispatcher
 
-from structlearn.core.kernels import c_dispatcher, is_operation
+from structlearn.core.kernels import c_dispatcher, is_jitable, is_operation
 from structlearn.core.words import PackedWords
 
 INT, FLOAT = types.int64, types.float64
@@ -57,13 +58,43 @@ def c_function(*arguments: types.Type) -> Callable[[Callable[..., object]], CFun
 @cache
 def operations_of(function: Callable[..., object]) -> frozenset[str]:
     """The operations that a kernel, or one that it calls, names: what must be compiled for it."""
-    source, found = unwrap(function), set[str]()
-    for value in map(source.__globals__.get, source.__code__.co_names):
-        if isinstance(value, Dispatcher) and value is not function:
-            found |= operations_of(value)
-        elif is_operation(value):
-            found.add(unwrap(value).__name__)
-    return frozenset(found)
+    reached, waiting = {function}, [function]
+    for one in waiting:  # which grows
+        for value in _named(one):
+            if (isinstance(value, Dispatcher) or is_jitable(value)) and value not in reached:
+                reached.add(value)
+                waiting.append(value)
+    named = (value for one in reached for value in _named(one) if is_operation(value))
+    return frozenset(unwrap(value).__name__ for value in named)
+
+
+@cache
+def _named(function: Callable[..., object]) -> list[Any]:
+    """The values of the names in a function, also of attributes of modules, and of variables around it."""
+    source: Any = unwrap(function)
+    names = {name for code in _codes(source.__code__) for name in code.co_names}
+    cells = (cell.cell_contents for cell in source.__closure__ or () if _is_filled(cell))
+    values = [*map(source.__globals__.get, names), *cells]
+    modules = set[ModuleType]()
+    for value in values:  # which grows
+        if isinstance(value, ModuleType) and value not in modules:
+            modules.add(value)
+            values += map(vars(value).get, names)
+    return values
+
+
+def _codes(code: CodeType) -> list[CodeType]:
+    """Of a function and of those inside it: comprehensions, for one."""
+    inside = (_codes(one) for one in code.co_consts if isinstance(one, CodeType))
+    return [code, *(one for found in inside for one in found)]
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
 
 
 class Erased(Generic[Record]):

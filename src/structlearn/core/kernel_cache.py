@@ -7,12 +7,10 @@ never a run. Kernels that came with the installation (`shipped_kernels`) are loo
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING
 
 import platformdirs
@@ -20,7 +18,8 @@ from numba import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
 from structlearn.core.compilation import begins
-from structlearn.core.kernel_files import FOR_OTHERS, CheckedFiles, is_trusted
+from structlearn.core.kernel_files import CheckedFiles, is_trusted
+from structlearn.core.kernel_folders import forget_old_folders, make_folder
 from structlearn.core.loading import prepare
 from structlearn.core.shipped_kernels import shipped_kernels
 from structlearn.core.source_hash import PACKAGE, source_hash
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from numba.core.cpu import CPUContext
 
 Kinds = tuple[types.Type, ...]
-_SECONDS_KEPT = 30 * 24 * 3600
 
 
 @cache
@@ -44,15 +42,8 @@ def cache_folder(source: Path = Path(__file__)) -> Path:
     )
     folder = parent / source_hash(source)
     if not os.path.exists(folder):
-        _forget_old_folders(parent)
+        forget_old_folders(parent)
     return folder
-
-
-def _forget_old_folders(parent: Path) -> None:
-    with suppress(OSError):  # it cannot be listed, or another process was faster
-        for old in parent.glob("*"):
-            if time.time() - old.stat().st_mtime > _SECONDS_KEPT:
-                rmtree(old, ignore_errors=True)
 
 
 class _PackageLocator(_CacheLocator):
@@ -72,10 +63,8 @@ class _PackageLocator(_CacheLocator):
         return str(self._line)
 
     def ensure_cache_path(self) -> None:
-        """Make the folder, which nobody else may write to whatever the umask says."""
-        mode = 0o777 & ~FOR_OTHERS
-        self._folder.parent.mkdir(mode, parents=True, exist_ok=True)
-        self._folder.mkdir(mode, exist_ok=True)
+        """Make the folder, where it is missing."""
+        make_folder(self._folder)
 
     @classmethod
     def from_function(cls, py_func: Callable[..., object], py_file: str) -> _PackageLocator:
@@ -128,8 +117,8 @@ class PackageCache(FunctionCache):
         if is_trusted(self._folder):
             return ""
         return (
-            f"the cache {self._folder} is not used: it cannot be read, or other users may write to it; "
-            "remove it or set STRUCTLEARN_CACHE to a folder of your own"
+            f"the cache {self._folder} is not used: it cannot be read, or other users may write to it or to "
+            "a folder above it; remove it or set STRUCTLEARN_CACHE to a folder of your own"
         )
 
     def save_overload(self, sig: Kinds, data: CompileResult) -> None:

@@ -1,7 +1,8 @@
 """The files of the kernel cache: checked before they are used.
 
 Files are pickled, so that reading one executes what its writer wished. Therefore a file is read only if
-nobody but this user and root can have written it, and unpickled only if its hash is right.
+nobody but this user and root can have written it, or can have put its folder there, and unpickled only if its
+hash is right.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import stat
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from secrets import token_hex
 
@@ -22,6 +25,8 @@ from structlearn.core.loading import unpickled
 
 #: Bits of a mode that let others write.
 FOR_OTHERS = 0o022
+#: Whether the system has users, and modes that tell what they may do.
+_HAS_USERS = hasattr(os, "geteuid")
 _HASH_BYTES = 16
 _TRIES, _SECONDS_BETWEEN = 200, 0.01
 
@@ -58,10 +63,10 @@ class CheckedFiles:
             return
         content = dumps(data)
         name = self._data_name(content)
-        _write(self._folder / name, content)
+        write_whole(self._folder / name, content)
         with _in_turn(self._folder):
             index = dumps({**self._index(), key: name})
-            _write(self._index_path, self._hash(index) + index)
+            write_whole(self._index_path, self._hash(index) + index)
 
     def flush(self) -> None:
         """Forget everything."""
@@ -99,7 +104,8 @@ def read_trusted(path: Path) -> bytes | None:
         return None
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file for this user alone; it is there when it is whole."""
     aside = path.with_name(f"{path.name}.{token_hex(8)}.part")
     try:
         with open(aside, "xb", opener=lambda name, flags: os.open(name, flags, 0o666 & ~FOR_OTHERS)) as file:
@@ -127,17 +133,50 @@ def _in_turn(folder: Path) -> Iterator[None]:
         yield
 
 
+# ---- who can have written a file ------------------------------------------------------------------------
+
+
 def is_trusted(folder: Path) -> bool:
-    """Whether nobody but this user and root can put files into a folder; so it is for one not there yet."""
+    """Whether nobody but this user and root can put files into a folder, or another folder in its place.
+
+    Of a folder that is not there yet, those above it are looked at.
+    """
     try:
-        return _is_ours(os.stat(folder))
-    except FileNotFoundError:
-        return True
+        if os.path.lexists(folder):
+            return _is_ours(os.stat(folder)) and _stays(str(folder))
+        nearest = next(one for one in folder.absolute().parents if one.exists())
+        return nearest.is_dir() and _stays(str(nearest))
     except OSError:
         return False
 
 
 def _is_ours(found: os.stat_result) -> bool:
-    if not hasattr(os, "geteuid"):  # no such users and modes
+    return not _HAS_USERS or (found.st_uid in (0, os.geteuid()) and not found.st_mode & FOR_OTHERS)
+
+
+@cache
+def _stays(folder: str) -> bool:
+    """Whether others can neither rename nor replace a folder, or one above it, or a link on the way to it."""
+    ways = Path(os.path.abspath(folder)), Path(os.path.realpath(folder))
+    return all(_keeps_entries(os.lstat(step)) for way in ways for step in (way, *way.parents))
+
+
+def _keeps_entries(found: os.stat_result) -> bool:
+    """Whether others must leave what this user has in a folder; so it is in a sticky one, as /tmp is."""
+    if _is_ours(found) or not _HAS_USERS:
         return True
-    return found.st_uid in (0, os.geteuid()) and not found.st_mode & FOR_OTHERS
+    protected = stat.S_ISLNK(found.st_mode) or found.st_mode & stat.S_ISVTX
+    by_group = found.st_mode & FOR_OTHERS == stat.S_IWGRP
+    return found.st_uid in (0, os.geteuid()) and bool(protected or (by_group and _is_own(found.st_gid)))
+
+
+def _is_own(group: int) -> bool:
+    """Whether a group is this user's alone: of the same name, without other members."""
+    import grp
+    import pwd
+
+    try:
+        user, found = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(group)
+    except KeyError:
+        return False
+    return found.gr_name == user and set(found.gr_mem) <= {user}

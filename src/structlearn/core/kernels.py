@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
+from types import FunctionType
 from typing import TypeGuard, TypeVar
 
 from numba import types
@@ -50,6 +51,7 @@ def inlined(function: F) -> F:
 
 def jitable(function: F) -> F:
     """Leave `function` as it is to Python; inside kernels it is compiled. For what runs once a pass."""
+    _JITABLE.add(function)
     return register_jitable(error_model="numpy")(function)
 
 
@@ -69,6 +71,7 @@ def _compiled(function: F, *, counts: bool, **options: object) -> F:
 
 _KERNELS: dict[tuple[str, type], Function] = {}
 _OPERATIONS: set[object] = set()
+_JITABLE: set[object] = set()
 
 
 def operation(name: F) -> F:
@@ -107,7 +110,12 @@ def operation(name: F) -> F:
 
 def is_operation(value: object) -> TypeGuard[Function]:
     """Whether a value is one of the generic functions."""
-    return callable(value) and value in _OPERATIONS
+    return isinstance(value, FunctionType) and value in _OPERATIONS
+
+
+def is_jitable(value: object) -> TypeGuard[Function]:
+    """Whether a value is a function that `jitable` has seen."""
+    return isinstance(value, FunctionType) and value in _JITABLE
 
 
 def implements(called: Function, record: type) -> Callable[[F], F]:

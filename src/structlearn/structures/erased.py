@@ -17,8 +17,15 @@ from structlearn.structures.sparsemap import SparseMAP, active_set_project, acti
 OUTPUT = (INT, INT, *NUMBERS, *NUMBERS, *NUMBERS)
 
 
+#: In the place of an address: Omega is zero.
+NO_OMEGA = 1
+
+
 class ErasedStructure(NamedTuple):
-    """Addresses of a record with its scratch memory, and of its operations; 0 for those not asked for."""
+    """Addresses of a record with its scratch memory, and of its operations; 0 for those not asked for.
+
+    That of `omega` is NO_OMEGA where there is none.
+    """
 
     words: int = 0
     maximize: int = 0
@@ -68,7 +75,7 @@ def _erase_quadratic(
     """Its maximum is the projection."""
     inner, owner = erase(record.inner, largest, frozenset({"project"}))
     words, found = inner.project_words, inner.project
-    return ErasedStructure(words, found, found, 0, words, found, 1.0, inner.n_shared), owner
+    return ErasedStructure(words, found, found, NO_OMEGA, words, found, 1.0, inner.n_shared), owner
 
 
 def erase_whole(record: Record, largest: Shape, operations: frozenset[str]) -> tuple[ErasedStructure, object]:
@@ -78,6 +85,7 @@ def erase_whole(record: Record, largest: Shape, operations: frozenset[str]) -> t
     asked = {name: function for name, function in _LINEAR.items() if name in operations}
     if implementation(of.omega, record) is no_omega:
         asked.pop("omega", None)
+        erased = erased._replace(omega=NO_OMEGA)
     if asked:
         words = Words(record, of.workspace(record, largest))
         owners.append(words)
@@ -168,7 +176,7 @@ def erased_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: 
 @implements(of.omega, ErasedStructure)
 @leaf
 def erased_omega(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any) -> Any:
-    if structure.omega == 0:
+    if structure.omega == NO_OMEGA:
         return 0.0
     return call(structure.omega, (structure.words, shape[0], shape[1], theta, shared, z, value))
 
