@@ -30,6 +30,13 @@ TOLERANCE = 1e-12
 #: The same where more atoms than `MOST_ATOMS` would be needed, relative also to the square of a vertex: flat
 #: scores of trees of more than about 30 words are such a case.
 ROUGH_TOLERANCE = 1e-4
+#: The same where outputs nearly tie, so that vertices come in by thousands for next to no gain. Then the best
+#: point hardly has a better value; how far it is at most is known, and added to the value.
+STALLED_TOLERANCE = 1e-5
+#: Rounds are stalled if at the pace of the last ones (as many as atoms, and at least `LEAST_ROUNDS`) the
+#: value would not rise by what is missing in `PATIENCE` times as many rounds as there have been, or if there
+#: have been `PATIENCE` times as many as those last ones.
+LEAST_ROUNDS, PATIENCE = 100, 20
 #: An atom is dependent if its squared distance from the others' affine hull is less, relative to its own.
 DEPENDENT = 1e-11
 #: Weights below this are rounding errors.
@@ -98,8 +105,8 @@ def make_atoms(most: Any, n_parts: Any) -> Any:
 def active_set_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     """Answers `project`: exact but for rounding, after finitely many vertices.
 
-    Where atoms must be merged it ends at `ROUGH_TOLERANCE`; the maximum is then an upper bound, so that what
-    is certified by it holds.
+    Where atoms must be merged it ends at `ROUGH_TOLERANCE`, where rounds are stalled at `STALLED_TOLERANCE`;
+    the maximum is then an upper bound, so that what is certified by it holds.
     """
     atoms = work.atoms
     mean = work.mean[: theta.size]
@@ -112,18 +119,30 @@ def active_set_project(structure: Any, shape: Any, theta: Any, shared: Any, work
     n = _start(atoms, point, theta.size)
     new_factor = True
     full = False
-    missing, square = 0.0, _inner(point[: theta.size], point)
-    for _ in range(100 * (theta.size + 10)):
+    square = _inner(point[: theta.size], point)
+    bound, before, last, due = np.inf, -np.inf, 0, LEAST_ROUNDS
+    for round_ in range(100 * (theta.size + 10)):
         # 2. The vertex that is best at the gradient; done where it is no better than the mixture.
         level = _climb(atoms, n, theta, mean, gradient)
         maximize(structure, shape, gradient, shared, work.oracle, point)
         score, size = _score(theta, shared, point)
         scale = max(scale, size)
         gain = score - first - _inner(mean, point) - level
-        missing = gain if gain > TOLERANCE * (1.0 + scale) else 0.0
+        value = level + 0.5 * _inner(mean, mean)
+        bound = min(bound, value + gain)
         full = full or n == atoms.slot.size
-        if missing == 0.0 or (full and gain <= ROUGH_TOLERANCE * (1.0 + scale + square)):
+        if gain <= TOLERANCE * (1.0 + scale):
+            bound = -np.inf  # what is missing is a rounding error
             break
+        if full and gain <= ROUGH_TOLERANCE * (1.0 + scale + square):
+            break
+        if round_ == due:
+            missing = bound - value
+            recent = round_ - last
+            stalled = PATIENCE * round_ * (value - before) < missing * recent or round_ > PATIENCE * recent
+            if stalled and missing <= STALLED_TOLERANCE * (1.0 + scale + square):
+                break
+            before, last, due = value, round_, round_ + max(n, LEAST_ROUNDS)
         # 3. Take it in and find the best weights. Where that leads nowhere, rounding errors have the upper
         #    hand: once more with a new factor, then no more.
         if n == atoms.slot.size:
@@ -139,7 +158,7 @@ def active_set_project(structure: Any, shape: Any, theta: Any, shared: Any, work
             n, _ = _best_weights(atoms, n)
         new_factor = not entered
     atoms.weight[n:] = 0.0  # whoever reads the atoms finds those of the answer
-    return first + _mix(atoms, n, theta.size, point) + missing
+    return first + max(_mix(atoms, n, theta.size, point), bound)
 
 
 @implements(project, SparseMAP)
