@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, NamedTuple
 
@@ -90,7 +91,7 @@ def complaints(model: Any, problem: Problem, kind: Kind) -> list[str]:
     if kind.loss == "perceptron":
         return found
     found += of_values(certificate, float(model.history_.dual.max()), written, w)
-    return found + of_status(certificate, model.tol) + of_history(model)
+    return found + of_status(certificate, model.tol, written.at_zero()) + of_history(model)
 
 
 def written_out(model: Any, problem: Problem, kind: Kind) -> Written:
@@ -123,15 +124,22 @@ def of_values(certificate: Any, highest: float, written: Written, w: Any) -> lis
     return found
 
 
-def of_status(certificate: Any, tol: float) -> list[str]:
-    """The gap is the difference and not below zero; converged means that it is within tol."""
+def of_status(certificate: Any, tol: float, at_zero: float) -> list[str]:
+    """The gap is the difference and not below zero; converged means that it is within the tolerance.
+
+    That is tol, times what P(0) exceeds 10 by, or falls short of 1/10 by, as a factor; but not where P(0) is
+    0 to rounding, as where there is only one output.
+    """
     found = []
+    bound = tol * at_zero / min(max(at_zero, 0.1), 10) if at_zero > 1e-12 else tol
+    if not math.isclose(certificate.tolerance, bound, rel_tol=1e-6):
+        found.append(f"tolerance {certificate.tolerance!r} for tol {tol:g} and P(0) = {at_zero!r}")
     if certificate.gap != certificate.primal - certificate.dual:
         found.append(f"gap {certificate.gap!r} is not primal - dual")
     if certificate.gap < 0:
         found.append(f"gap {certificate.gap!r} below zero")
-    if certificate.converged != (certificate.gap <= tol):
-        found.append(f"converged is {certificate.converged} at gap {certificate.gap!r} and tol {tol:g}")
+    if certificate.converged != (certificate.gap <= certificate.tolerance):
+        found.append(f"converged is {certificate.converged} at gap {certificate.gap!r}, tolerance {bound!r}")
     if not certificate.status.endswith(".") or "nan" in certificate.status:
         found.append(f"status {certificate.status!r}")
     return found

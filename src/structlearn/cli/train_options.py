@@ -41,8 +41,9 @@ class ProblemOptions:
         float | None,
         option(
             "X",
-            "Stop when the duality gap is at most this; regress: stop when the duality gap is at most this "
-            "share of the objective at zero.  [default: 0.001; tag, chunk, ner: 0.01; parse: 0.2]",
+            "Stop when the duality gap is at most this, in proportion to the objective at zero where that is "
+            "far from 1; regress: always in proportion to it.  "
+            "[default: 0.001; tag, chunk, ner: 0.01; parse: 0.2]",
         ),
     ] = None
     max_passes: Annotated[float, option("N", "Stop after so many passes over the data.")] = 1000

@@ -42,7 +42,7 @@ from structlearn.structures import Structure
 from structlearn.structures.base import SparseVertices
 
 if TYPE_CHECKING:
-    from structlearn.solvers.loop import Stopping
+    from structlearn.solvers.stopping import Stopping
 
 S = TypeVar("S", bound=Structure)
 
@@ -89,7 +89,8 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
     regularization : float
         lambda in P(w) = lambda/2 ||w||^2 + mean loss. Not used by the perceptron.
     tol : float
-        Training ends when the duality gap is at most this.
+        Training ends when the duality gap is at most this, in proportion to P(0) where that is below 0.1 or
+        above 10 (see docs/certificate.md).
     max_passes, max_seconds : float
         Training ends, with a warning, after so many passes; or, without one, after so many seconds.
     fit_intercept : bool
@@ -234,7 +235,7 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
 
     def _checked_parameters(self, auto: Auto | None = None) -> tuple[Solver, Stopping]:
         """The solver and the stopping rule; `auto` is what solver="auto" stands for, if not as usual."""
-        from structlearn.solvers.loop import Stopping
+        from structlearn.solvers.stopping import Stopping
 
         check_number("regularization", self.regularization)
         check_run(self.tol, self.max_passes, self.max_seconds, self.callback)

@@ -31,7 +31,7 @@ from structlearn.structures import Structure
 from structlearn.structures.base import SparseVertices
 
 if TYPE_CHECKING:
-    from structlearn.solvers.loop import Stopping
+    from structlearn.solvers.stopping import Stopping
 
 S = TypeVar("S", bound=Structure)
 
@@ -125,7 +125,7 @@ def fit_completions(
             values.append(value)
             kept = {name: getattr(estimator, name) for name in _FITTED}
         stopping = _rest(stopping, found)
-        if not fell or not found.certificate.converged or _flat(values, stopping.tol):
+        if not fell or not found.certificate.converged or _flat(values, found.certificate.tolerance):
             break
         laid = completed(estimator, problem, found.w)
     estimator.__dict__.update(kept, outer_history_=np.array(values))

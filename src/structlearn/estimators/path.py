@@ -45,8 +45,8 @@ def regularization_path(
         The values of lambda. With `gap`, the ends of a range.
     gap : float, optional
         Chooses the values of lambda between the ends: each model is within `gap` of the optimum not only at
-        its own lambda but at every one down to the next model's. Each is trained to half of it. For
-        penalty="l2".
+        its own lambda but at every one down to the next model's. Each is trained to half of it. Where P(0)
+        is far from 1 it is relative, as `tol` is. For penalty="l2".
     sample_weight : optional, as `fit` takes it
 
     Returns
@@ -130,7 +130,12 @@ def _chosen(models: list[E], ends: list[float], gap: float) -> Iterator[float]:
     value: float | None = ends[-1]
     while value is not None:
         yield value
-        value = _next_value(models[-1], ends[0], gap)
+        value = _next_value(models[-1], ends[0], gap * _scale(models[-1]))
+
+
+def _scale(model: StructuredEstimator[Any]) -> float:
+    """What `tol`, and so `gap`, is a share of; 1 where it is absolute."""
+    return model.certificate_.tolerance / model.tol if model.tol > 0 else 1.0
 
 
 def _next_value(model: StructuredEstimator[Any], smallest: float, gap: float) -> float | None:

@@ -36,7 +36,7 @@ from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
 from structlearn.solvers.loop import Stopping, solve
 from structlearn.solvers.progress import Watchable, watched
 from structlearn.solvers.registry import SQUARES, solvers_for
-from structlearn.solvers.solution import Certificate, History, Row, Solution
+from structlearn.solvers.solution import History, Row, Solution
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -219,21 +219,18 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         return ridge(data.A, data.y, regularization, max_iterations=most, seed=seed)
 
     def _certify_direct(self, data: CentredData, found: Ridge, regularization: float, begin: float) -> None:
-        from structlearn.estimators.ridge import status
+        from structlearn.estimators.ridge import certified
 
-        seconds, tol, bounds = time.perf_counter() - begin, self.tol * data.at_zero, found.bounds
-        passes = max(found.iterations, 1)
+        seconds, stopping = time.perf_counter() - begin, self._stopping()
+        passes, bounds = max(found.iterations, 1), found.bounds
         row = Row(0, float(passes), passes, seconds, bounds.primal, bounds.dual, bounds.gap)
-        text, converged = status(found, tol, self.max_passes), bool(bounds.gap <= tol)
-        self.weights_, self.history_ = found.w, History([row])
-        certificate = self.certificate_ = Certificate(
-            *row[4:], row.passes, passes, seconds, text, converged=converged, rounding=bounds.rounding
-        )
-        if not converged:
-            certificate = self.certificate_ = advised(certificate, data.A.X, self, constant=False)
-        with watched(Stopping(self.tol), verbose=self.verbose, callback=self.callback) as callback:
+        certificate = certified(found, row, stopping.tolerance(data.at_zero), self.max_passes)
+        if not certificate.converged:
+            certificate = advised(certificate, data.A.X, self, constant=False)
+        self.weights_, self.history_, self.certificate_ = found.w, History([row]), certificate
+        with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
             callback(row)
-        if not converged and (bounds.bounded or passes >= self.max_passes):
+        if not certificate.converged and (bounds.bounded or passes >= self.max_passes):
             warn_of_convergence(certificate.status, stacklevel=4)
 
     def _fit_iterative(self, data: CentredData, solver: str) -> None:
@@ -241,10 +238,10 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         from structlearn.solvers.first_order.gradient import Proximal
 
         objective = self._objective(data)
-        stopping = Stopping(self.tol * data.at_zero, self.max_passes, self.max_seconds)
+        stopping = self._stopping()
         chosen: Any = Proximal()
         if solver == "coordinate-descent":
-            chosen = CoordinateDescent(stopping.tol, self.max_passes)
+            chosen = CoordinateDescent(stopping.tolerance(data.at_zero).gap, self.max_passes)
         warm = None
         if self.warm_start and getattr(self, "weights_", np.empty(0)).size == objective.n_weights:
             warm = Solution(self.weights_, self.certificate_)
@@ -263,6 +260,9 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         self._estimate_noise(data, used)
         if not certificate.converged and certificate.passes >= self.max_passes:
             warn_of_convergence(certificate.status, stacklevel=3)
+
+    def _stopping(self) -> Stopping:
+        return Stopping(self.tol, self.max_passes, self.max_seconds, relative=True)
 
     def _objective(self, data: CentredData) -> LeastSquares:
         """Rows times sqrt(n p_i), minus the means, or with what of them is to be subtracted from products."""

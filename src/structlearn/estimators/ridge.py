@@ -19,6 +19,8 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 
 from structlearn.core.contract import Array
 from structlearn.estimators.design import Design
+from structlearn.solvers.solution import Certificate, Row
+from structlearn.solvers.stopping import Tolerance
 
 #: Sparse problems with more rows and more columns than this are solved by LSQR.
 LARGEST_GRAM = 3000
@@ -120,12 +122,23 @@ def _scales(A: Design, regularization: float) -> Array:
     return np.where(scales > 0, scales, 1.0)
 
 
-def status(found: Ridge, tol: float, max_passes: float) -> str:
-    """Why the solution is what it is, and what to do where its gap is above `tol`."""
+def certified(found: Ridge, row: Row, tolerance: Tolerance, max_passes: float) -> Certificate:
+    """The certificate of a solution, whose history is one row."""
+    return Certificate(
+        *(row.primal, row.dual, row.gap, row.passes, row.oracle_calls, row.seconds),
+        status=_status(found, tolerance, max_passes),
+        converged=bool(row.gap <= tolerance.gap),
+        rounding=found.bounds.rounding,
+        tolerance=tolerance.gap,
+    )
+
+
+def _status(found: Ridge, tolerance: Tolerance, max_passes: float) -> str:
+    """Why the solution is what it is, and what to do where its gap is above the tolerance."""
     bounds = found.bounds
-    if bounds.gap <= tol:
+    if bounds.gap <= tolerance.gap:
         return f"Solved directly: the duality gap is {bounds.gap:.3g}."
-    left = f"gap {bounds.gap:.3g} above tol={tol:g}"
+    left = f"gap {bounds.gap:.3g} above {tolerance}"
     if found.iterations >= max_passes:
         return f"Stopped after max_passes={max_passes:g} with {left}: raise it, tol or regularization."
     if not bounds.bounded:

@@ -10,8 +10,8 @@ from structlearn.estimators.choices import Auto, check_number, one_of
 from structlearn.problem.penalties import ElasticNet, Penalty
 
 if TYPE_CHECKING:
-    from structlearn.solvers.loop import Stopping
     from structlearn.solvers.solver import Solver
+    from structlearn.solvers.stopping import Stopping
 
 #: The penalties of estimators over structures.
 PENALTIES = ("l2", "l1", "elasticnet")

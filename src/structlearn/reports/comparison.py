@@ -9,7 +9,6 @@ from pathlib import Path
 
 from sklearn.base import clone
 
-from structlearn.estimators.base import StructuredEstimator
 from structlearn.reports.runs import Job, Run, Trainable, execute, execute_apart, rehearse
 from structlearn.solvers.registry import compared_solvers
 from structlearn.storage.atomic import atomic_write
@@ -32,7 +31,7 @@ class Comparison(Mapping[str, Run]):
     ----------
     runs : iterable of Run
     tol : float
-        The gap at which training ended; 0 where it is another for each problem.
+        The gap at which training was to end.
     parameters : mapping
         What all runs had in common.
 
@@ -170,7 +169,7 @@ def compare(
         if tell is not None:
             tell(f"{job.name}: {runs[-1].certificate.status}")
     shared = {name: value for name, value in prepared.get_params(deep=False).items() if name not in _UNSHARED}
-    tol = prepared.tol if isinstance(prepared, StructuredEstimator) else 0.0  # the regressor's is relative
+    tol = max(run.certificate.tolerance for run in runs)
     comparison = Comparison(runs, tol=tol, parameters={**shared, "separate": separate})
     if out is not None:
         comparison.write(out)

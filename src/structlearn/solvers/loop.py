@@ -20,6 +20,8 @@ from structlearn.solvers.refutation import refutation
 from structlearn.solvers.solution import INTERRUPTED, Certificate, DualPoint, History, Row, Solution
 from structlearn.solvers.solver import Candidate, Kind, Progress, Solver, State
 from structlearn.solvers.states import check_saved, check_weights, refusing
+from structlearn.solvers.stopping import Stopping as Stopping
+from structlearn.solvers.stopping import Tolerance
 
 #: What is said of a problem of which nothing can be certified, not even at w = 0.
 TOO_LARGE = (
@@ -28,16 +30,6 @@ TOO_LARGE = (
 )
 #: What NumPy makes a generator of.
 Seed: TypeAlias = int | Sequence[int] | np.random.SeedSequence | np.random.Generator | None
-
-
-@dataclass(frozen=True)
-class Stopping:
-    """When to stop: at a gap, or when a budget is spent. Seconds are those of the clock, but compilation."""
-
-    tol: float = 1e-3
-    max_passes: float = 1000
-    max_seconds: float | None = None
-    max_oracle_calls: int | None = None
 
 
 def solve(
@@ -107,6 +99,8 @@ class Best(NamedTuple):
     dual_norm: float = 0.0
     #: the largest dual value as it was computed, with its rounding errors
     rough_dual: float = 0.0
+    #: P(0), the first value; 0 where it is no more than its rounding error, or not known
+    at_zero: float = 0.0
 
     @property
     def bound(self) -> float:
@@ -168,6 +162,11 @@ class _Run(Generic[Kind, State]):
         self.clock = Stopwatch(record["seconds"])
         return state
 
+    @property
+    def tolerance(self) -> Tolerance:
+        """The gap at which to stop."""
+        return self.stopping.tolerance(self.best.at_zero)
+
     def passes(self, state: State) -> float:
         return state.oracle_calls / self.objective.n_active
 
@@ -177,7 +176,7 @@ class _Run(Generic[Kind, State]):
         if passes < int(self.next_check) + 1 and not _is_whole(passes):
             return False
         progress = self.solver.progress(state)
-        near = progress.estimate <= 3 * self.stopping.tol
+        near = progress.estimate <= 3 * self.tolerance.gap
         return not progress.pending and (passes >= self.next_check or (near and _is_whole(passes)))
 
     def certify(self, state: State) -> None:
@@ -198,7 +197,7 @@ class _Run(Generic[Kind, State]):
 
         If it is open then, training goes on from there.
         """
-        closed = self.solver.certifies and self.best.gap <= self.stopping.tol
+        closed = self.solver.certifies and self.best.gap <= self.tolerance.gap
         return self._settle(state)[0] if closed else state
 
     def _settle(self, state: State) -> tuple[State, DualPoint | None]:
@@ -212,7 +211,7 @@ class _Run(Generic[Kind, State]):
 
     def _share(self, state: State, passes: float) -> float:
         """How much further to go until the next evaluation: at first as far again, where tol is far."""
-        far = 10 * self.stopping.tol < self.solver.progress(state).estimate < np.inf
+        far = 10 * self.tolerance.gap < self.solver.progress(state).estimate < np.inf
         return 1.0 if far and passes < 10 else 0.1
 
     def _evaluate(self, state: State, primal: bool = True) -> Best:
@@ -247,6 +246,8 @@ class _Run(Generic[Kind, State]):
             if best.w.size and certifies:
                 return best
             raise ValueError(TOO_LARGE)
+        if not best.w.size and certifies:
+            best = best._replace(at_zero=float(value) if value > rounding else 0.0)
         return best._replace(w=w.copy(), primal=float(value), rounding=rounding)
 
     def _trusted(self, best: Best, state: State) -> Best:
@@ -270,18 +271,18 @@ class _Run(Generic[Kind, State]):
 
     def reason(self, state: State) -> str:
         """Why to stop now, as a sentence; empty to go on."""
-        stop, best = self.stopping, self.best
+        best, tolerance = self.best, self.tolerance
         progress = self.solver.progress(state)
-        if best.gap <= stop.tol and self.solver.certifies:
-            return f"Converged: the duality gap {best.gap:.3g} is within tol={stop.tol:g}."
+        if best.gap <= tolerance.gap and self.solver.certifies:
+            return f"Converged: the duality gap {best.gap:.3g} is within {tolerance}."
         if progress.finished:
             return progress.finished
-        if self.solver.certifies and best.primal - best.rough_dual <= stop.tol:
+        if self.solver.certifies and best.primal - best.rough_dual <= tolerance.gap:
             return (
-                f"Stopped with gap {best.gap:.3g}, perhaps within tol={stop.tol:g} but for rounding errors "
-                "of large scores: float64 cannot certify more; scale the features, or raise tol."
+                f"Stopped with gap {best.gap:.3g}, perhaps within {tolerance} but for rounding errors of "
+                "large scores: float64 cannot certify more; scale the features, or raise tol."
             )
-        left = f"gap {best.gap:.3g} above tol={stop.tol:g}" if self.solver.certifies else "mistakes left"
+        left = f"gap {best.gap:.3g} above {tolerance}" if self.solver.certifies else "mistakes left"
         if self.called_off:
             return f"Stopped by the callback with {left}."
         spent = self._spent(progress)
@@ -316,7 +317,7 @@ class _Run(Generic[Kind, State]):
             status = f"{INTERRUPTED} with gap {last.gap:.3g}: this is the best model so far."
         else:
             status = self.reason(state) or f"Stopped with gap {last.gap:.3g}: raise max_passes or tol."
-        converged = last.gap <= self.stopping.tol if self.solver.certifies else bool(finished)
+        converged = last.gap <= self.tolerance.gap if self.solver.certifies else bool(finished)
         certificate = Certificate(
             primal=last.primal,
             dual=last.dual,
@@ -328,6 +329,7 @@ class _Run(Generic[Kind, State]):
             exact=self.objective.exact,
             converged=bool(converged),
             rounding=best.rounding + best.dual.rounding,
+            tolerance=self.tolerance.gap if self.solver.certifies else 0.0,
         )
         known = self._hashes() if self.resumable else ("", "")
         return Solution(best.w, certificate, self.history, point, state, *known, dual_norm=best.dual_norm)

@@ -102,6 +102,7 @@ class _Bar:
     def __init__(self, stopping: Stopping) -> None:
         self.stopping = stopping
         self.first = 0.0
+        self.tol = 0.0
         self.done = 0.0
         self.speed = 0.0
         self.told = time.perf_counter()
@@ -125,7 +126,9 @@ class _Bar:
         return self.done + min(ahead, (1.0 - self.done) / 2)
 
     def _done(self, row: Row) -> float:
-        tol, by_gap = max(self.stopping.tol, 1e-12), 0.0
+        # P(0) is not in the history, but the first value is near
+        self.tol = self.tol or max(self.stopping.tolerance(row.primal).gap, 1e-12)
+        tol, by_gap = self.tol, 0.0
         if isfinite(row.gap):
             by_gap = log(self.first / max(row.gap, tol)) / log(self.first / tol) if self.first > tol else 1.0
         return min(max(by_gap, row.passes / self.stopping.max_passes), 1.0)
