@@ -1,11 +1,15 @@
 import gzip
 import io
 import os
+import tracemalloc
+from collections import deque
 
 import numpy as np
 import pytest
 
-from structlearn.data import DataError, open_text, write_lines
+from structlearn.data import DataError, open_text, text, write_lines
+from structlearn.data.rewriting import filled
+from structlearn.data.tokens import read_tokens
 
 
 def test_lines_come_numbered_and_without_their_ends(write):
@@ -84,10 +88,67 @@ def test_an_archive_that_holds_next_to_nothing_many_times_is_left_early(write, f
     assert sum(taken) < 1 << 22
 
 
+def test_an_archive_is_refused_before_anyone_works_on_it(write):
+    lines = open_text(write(gzip.compress(b"0-0\n" * (1 << 20)), "bomb.gz"))
+    with pytest.raises(DataError, match="line 1: the file cannot be read further"):
+        next(lines)
+
+
+def test_what_is_unpacked_is_bounded_beside_the_ratio(write):
+    """Newlines that keep within 250 times the size of the archive, as long as that goes."""
+    filler = os.urandom(5000).hex().encode() + b"\n"
+    window = gzip.compress(filler + b"\n" * ((1 << 20) - len(filler)))
+    assert 100 < (1 << 20) / len(window) < 250
+    with pytest.raises(DataError, match="unpacks to more than 100 times its size; if that is right, unpack"):
+        deque(open_text(write(window * 20, "bomb.gz")), maxlen=0)
+
+
+def test_a_line_has_an_end(write, monkeypatch):
+    monkeypatch.setattr(text, "LONGEST_LINE", 1000)
+    assert [len(line) for _, line in open_text(write(b"a" * 999 + b"\n" + b"b" * 1000))] == [999, 1000]
+    with pytest.raises(DataError, match="line 2: the line is longer than"):
+        list(open_text(write(b"a\n" + b"b" * 1001)))
+    with pytest.raises(DataError, match="is not text"):
+        list(open_text(write(bytes(1001))))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no such devices")
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_devices_that_never_end_are_refused(device, monkeypatch):
+    with pytest.raises(DataError, match=rf"^{device} is a device, not a file; give a file or a pipe\.$"):
+        open_text(device)
+    with open(device, encoding="latin-1") as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        with pytest.raises(DataError, match="stdin is a device"):
+            text.standard_input()
+
+
+def test_null_is_an_empty_file():
+    assert list(open_text(os.devnull)) == []
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_blank_lines_are_not_kept(write, end):
+    n = 100_000
+    path = write(f"{end * n}a X{end}{end * n}b Y{end}")
+    for whole in (False, True):
+        tracemalloc.start()
+        tokens = read_tokens(path, text=whole)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert tokens.lengths.tolist() == [1, 1]
+        assert peak < (2 * 9 * n if whole else 0) + 500_000  # a pointer a line, if it is written back
+    assert "".join(filled(tokens, "1", ["V", "W"])) == path.read_bytes().decode().replace("X", "V").replace(
+        "Y", "W"
+    )
+
+
 def test_an_archive_of_text_may_be_long(write):
     numbers = np.random.default_rng(0).integers(10, size=(1 << 16, 50))
-    text = "\n".join(" ".join(map(str, row)) for row in numbers.tolist())
-    assert [line for _, line in open_text(write(gzip.compress(text.encode()), "long.gz"))] == text.split("\n")
+    whole = "\n".join(" ".join(map(str, row)) for row in numbers.tolist())
+    assert [line for _, line in open_text(write(gzip.compress(whole.encode()), "long.gz"))] == whole.split(
+        "\n"
+    )
 
 
 @pytest.mark.parametrize("name", ["out.txt", "out.txt.gz"])

@@ -66,9 +66,9 @@ def _tagger(model: Path, jobs: int) -> Tagger:
 
 
 def _opened(file: Path) -> AbstractContextManager[ByteStream]:
-    from structlearn.data.text import open_bytes
+    from structlearn.data.text import open_bytes, standard_input
 
-    return nullcontext(sys.stdin.buffer) if file == _STDIN else open_bytes(file)  # type: ignore[arg-type]
+    return nullcontext(standard_input()) if file == _STDIN else open_bytes(file)  # type: ignore[arg-type]
 
 
 def _written(tagger: Tagger, text: Iterator[str], tokenizer: str, form: TextFormat) -> Iterator[str]:

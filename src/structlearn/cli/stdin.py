@@ -44,10 +44,12 @@ def input_file(data: Path, format: str | None = None) -> Path:
 
 
 def _written(path: Path) -> Path:
+    from structlearn.data.text import standard_input
+
     if sys.stdin.isatty():
         typer.echo("Reading from the terminal; end with Ctrl-D.", err=True)
     with open(path, "wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+        shutil.copyfileobj(standard_input(), file)
     with open(path, "rb") as file:
         packed = file.read(2) == _GZIP
     return path.rename(f"{path}.gz") if packed else path

@@ -7,6 +7,7 @@ import io
 import math
 import os
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, BinaryIO
@@ -22,18 +23,26 @@ if TYPE_CHECKING:
 #: So many bytes from fewer than one in `_MOST` bytes of archive are no data: text shrinks to a tenth or so.
 _WINDOW = 1 << 20
 _MOST = 250
+#: Nor is what is longer than this if it comes from fewer than one in `_USUAL` bytes.
+_LONG = 1 << 24
+_USUAL = 100
 _READ_AT_ONCE = 1 << 11
 _PIECE = 1 << 24
-_TOO_MUCH = f"it unpacks to more than {_MOST} times its size; if that is right, unpack it first"
+_TOO_MUCH = "it unpacks to more than {} times its size; if that is right, unpack it first"
 
 
 class Unpacked(io.RawIOBase):
-    """The bytes of a .gz file as a stream; OSError where it holds next to nothing many times over."""
+    """The bytes of a .gz file as a stream; OSError where it holds next to nothing many times over.
+
+    A window of it is looked at before any of its bytes is given, so that nobody works on what is refused.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = _Sips(file)
         self._stream = gzip.GzipFile(fileobj=self._file)  # type: ignore[call-overload]
-        self._given = self._marked = 0
+        self._window = memoryview(b"")
+        self._found = 0
+        self._error: Exception | None = None
 
     @classmethod
     def open(cls, name: str) -> io.BufferedReader:
@@ -44,14 +53,38 @@ class Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        n = self._stream.readinto1(buffer)  # what is there: an error comes after all lines before it
-        self._given += n
-        if self._given - self._marked >= _WINDOW:
-            self._marked = self._given
-            if self._file.taken < _WINDOW // _MOST:
-                raise OSError(_TOO_MUCH)
-            self._file.taken = 0
+        if not self._window:
+            self._window = memoryview(self._next_window())
+        with memoryview(buffer).cast("B") as given:
+            n = min(len(given), len(self._window))
+            given[:n] = self._window[:n]
+        self._window = self._window[n:]
         return n
+
+    def _next_window(self) -> bytes:
+        """What comes next; where the archive is damaged, first all that is before."""
+        if self._error is not None:
+            raise self._error
+        pieces, size, before = [], 0, self._file.taken
+        try:
+            while size < _WINDOW and (piece := self._stream.read1(_WINDOW - size)):
+                pieces.append(piece)
+                size += len(piece)
+        except (OSError, EOFError, zlib.error) as error:
+            self._error = error
+        self._found += size
+        if size == _WINDOW:
+            self._check(self._file.taken - before)
+        if not size and self._error is not None:
+            raise self._error
+        return b"".join(pieces)
+
+    def _check(self, taken: int) -> None:
+        """OSError if so many bytes of the archive are too few for a window, or all of them for all of it."""
+        if taken < _WINDOW // _MOST:
+            raise OSError(_TOO_MUCH.format(_MOST))
+        if self._found > max(_LONG, _USUAL * self._file.taken):
+            raise OSError(_TOO_MUCH.format(_USUAL))
 
     def close(self) -> None:
         self._file.close()
@@ -62,7 +95,7 @@ class _Sips:
     """A file that is read by little and little, and how much of it was."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self.taken = -io.DEFAULT_BUFFER_SIZE  # read ahead, once
+        self.taken = 0
         self._file = file
 
     def read(self, size: int) -> bytes:
@@ -121,7 +154,7 @@ def reading(name: StrPath, what: str) -> Iterator[None]:
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) -> np.ndarray:
     """One array; ValueError if it is not what its header says. `size` is that of the archive."""
     if member.file_size > max(_WINDOW, _MOST * min(member.compress_size, size)):
-        raise ValueError(f"of {member.filename}, {_TOO_MUCH}")
+        raise ValueError(f"of {member.filename}, {_TOO_MUCH.format(_MOST)}")
     with archive.open(member) as stream:
         return _read(stream, member.file_size, member.filename)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import codecs
 import gzip
 import os
+import stat
+import sys
 import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from io import BufferedReader
-from typing import IO, TextIO
+from typing import IO, BinaryIO, TextIO
 
 from structlearn.data.archives import Unpacked
 from structlearn.storage.atomic import atomic_write
@@ -20,7 +23,14 @@ NOT_UTF8 = "is not UTF-8 text: save the file as UTF-8, or convert it (iconv -f C
 
 #: The same of text that Windows programs call Unicode, and of spreadsheets and other files of bytes.
 _UTF16 = "is UTF-16 text: save the file as UTF-8, or convert it (iconv -f UTF-16 -t UTF-8)."
+_DEVICE = "{} is a device, not a file; give a file or a pipe."
 BINARY = "is not text: save it as text in UTF-8 (a spreadsheet as CSV)."
+
+#: Bytes of a line, at most: no line of data comes near, and all of it is in memory.
+LONGEST_LINE = 1 << 24
+
+#: Characters of lines that are likely to be blank: an end, and little more.
+_SHORT = 2
 
 #: Numbered lines; `close` them where an error may come between two of them.
 Lines = Generator[tuple[int, str], None, None]
@@ -54,9 +64,13 @@ def open_bytes(path: StrPath) -> BufferedReader:
     check_there(path)
     name = os.fspath(path)
     try:
-        return Unpacked.open(name) if _is_archive(name) else open(name, "rb")
+        stream = Unpacked.open(name) if _is_archive(name) else open(name, "rb")  # noqa: SIM115
     except OSError as error:
         raise DataError(f"File {name} cannot be read: {error.strerror}.") from error
+    if _is_device(stream):
+        stream.close()
+        raise DataError(_DEVICE.format(name))
+    return stream
 
 
 def _closed_at_the_end(name: str, stream: IO[bytes], whole: bool) -> Lines:
@@ -71,6 +85,23 @@ def check_there(path: StrPath) -> None:
         raise DataError(f"File {name} does not exist.")
     if os.path.isdir(name):
         raise DataError(f"{name} is a directory, not a file.")
+
+
+def standard_input() -> BinaryIO:
+    """The bytes of the standard input; DataError if it is a device."""
+    if _is_device(sys.stdin.buffer):
+        raise DataError(_DEVICE.format("stdin"))
+    return sys.stdin.buffer
+
+
+def _is_device(stream: IO[bytes]) -> bool:
+    """Whether a stream may never end, as that of /dev/zero; a terminal's does, by Ctrl-D."""
+    try:
+        found = os.fstat(stream.fileno())
+    except OSError:  # no file of the system
+        return False
+    is_null = found.st_rdev == os.stat(os.devnull).st_rdev
+    return stat.S_ISCHR(found.st_mode) and not is_null and not stream.isatty()
 
 
 def write_lines(target: StrPath | TextIO, lines: Iterable[str]) -> None:
@@ -111,7 +142,9 @@ def numbered_lines(name: str, stream: IO[bytes], *, whole: bool = False) -> Line
     """The lines of an open stream as `open_text` gives those of a file; `name` is for its errors."""
     number = 0
     try:
-        for number, raw in enumerate(stream, 1):
+        for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
+            if len(raw) > LONGEST_LINE:
+                raise _too_long(name, number, raw)
             # Line by line, so that an error knows its line.
             line = raw.decode("utf-8-sig" if number == 1 and not whole else "utf-8")
             yield number, line if whole else line.removesuffix("\n").removesuffix("\r")
@@ -119,6 +152,14 @@ def numbered_lines(name: str, stream: IO[bytes], *, whole: bool = False) -> Line
         raise _no_text(name, number, raw, error.start) from error
     except (OSError, EOFError, zlib.error) as error:
         raise DataError.at(name, number + 1, f"the file cannot be read further ({error}).") from error
+
+
+def _too_long(name: str, number: int, raw: bytes) -> DataError:
+    if b"\0" in raw:
+        return DataError(f"{name} {BINARY}")
+    return DataError.at(
+        name, number, f"the line is longer than {LONGEST_LINE >> 20} MB; is the file text, with line ends?"
+    )
 
 
 def _no_text(name: str, number: int, raw: bytes, wrong: int) -> DataError:
@@ -134,6 +175,11 @@ def content(line: str, number: int) -> str:
     """A whole line without its end and, if it is the first, without a byte order mark."""
     line = line.removesuffix("\n").removesuffix("\r")
     return line.removeprefix("\ufeff") if number == 1 else line
+
+
+def kept_line(line: str) -> str:
+    """A whole line, for a list of them; blank ones, of which there may be very many, are one object."""
+    return line if len(line) > _SHORT else sys.intern(line)
 
 
 def is_blank(line: str) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 
 from structlearn.core.wording import count_of, listed
 from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
-from structlearn.data.text import Lines, content, is_blank, open_text
+from structlearn.data.text import Lines, content, is_blank, kept_line, open_text
 from structlearn.storage.errors import DataError, StrPath
 
 #: The cells of a line, by what separates them. Other white space (a no-break space) is part of a cell.
@@ -215,14 +215,13 @@ def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = Fal
     """
     name = os.fspath(path)
     kept: list[str] = []
-    with closing(open_text(name, whole=True)) as lines:
+    with closing(open_text(name, whole=True)) as stream:
+        lines = _recorded(stream, kept) if text else stream
         head = list(_head(lines))
         layout = _layout(name, head)
         parts = [(one, place, _Interned(), array("i")) for one, place in _chosen(name, layout, choice)]
         numbers, ends = array("q"), array("q", [0])  # lines of tokens; how many there are up to each border
         for number, line in chain(head, lines):
-            if text:
-                kept.append(line)
             cells = layout.cells(name, number, content(line, number), len(numbers) - ends[-1])
             if cells:
                 numbers.append(number)
@@ -238,6 +237,13 @@ def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = Fal
     if list(columns) == list(layout.names) and len(columns) == 1:
         _check_no_table(name, layout, columns[layout.names[0]].strings)
     return Tokens(columns, np.diff(ends), {}, name, layout, np.array(numbers), kept)
+
+
+def _recorded(lines: Lines, kept: list[str]) -> Lines:
+    """The lines, as they are added to a list."""
+    for number, line in lines:
+        kept.append(kept_line(line))
+        yield number, line
 
 
 def _check_no_table(name: str, layout: FileLayout, tokens: list[str]) -> None:
@@ -284,11 +290,15 @@ def _chosen(name: str, layout: FileLayout, choice: Choice | None) -> list[tuple[
 
 
 def _head(lines: Lines) -> Iterator[tuple[int, str]]:
-    """The first lines, up to one that can be no comment."""
+    """The first lines, up to one that can be no comment; blank ones once in a row, none at the start."""
+    after_blank = True
     for number, line in lines:
-        yield number, line
-        if not line.startswith(("#", "\ufeff#")) and not is_blank(content(line, number)):
+        blank = is_blank(content(line, number))
+        if not (blank and after_blank):
+            yield number, line
+        if not blank and not line.startswith(("#", "\ufeff#")):
             return
+        after_blank = blank
 
 
 def _layout(name: str, head: list[tuple[int, str]]) -> FileLayout:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain, islice, zip_longest
@@ -13,9 +12,10 @@ from typing import NamedTuple
 
 from structlearn.apps.alignment.pair_files import FilePair
 from structlearn.apps.alignment.projection import NO_TAG, Projection
+from structlearn.apps.alignment.text import lines_of
 from structlearn.core.registry import Registry, one_of
 from structlearn.core.wording import quoted
-from structlearn.data import CONLLU, DataError, Lines, numbered_lines, open_text
+from structlearn.data import CONLLU, DataError, Lines
 from structlearn.data.tokens import token_sentences
 from structlearn.estimators.spans import OUTSIDE, spans
 from structlearn.storage.errors import StrPath
@@ -65,7 +65,7 @@ def read_labelled(path: StrPath, column: str | None = None, form: str | None = N
 
     """
     name = os.fspath(path)
-    lines = numbered_lines(name, sys.stdin.buffer, whole=True) if name == "-" else open_text(name, whole=True)
+    lines = lines_of(path, whole=True)
     head = list(islice(lines, _LOOKED_AT))
     whole = _chained(head, lines)
     if form is not None:

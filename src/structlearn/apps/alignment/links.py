@@ -60,6 +60,9 @@ class Aligned(NamedTuple):
     confidence: list[float]
 
 
+_NO_LINKS = Links.of(())
+
+
 def link_table(links: Collection[Link], lengths: Lengths) -> Array:
     """The 0/1 table [source, target] of a set of links."""
     table = np.zeros(lengths, dtype=np.int8)
@@ -85,7 +88,7 @@ def parse_pharaoh(line: str) -> Links:
         if match is None:
             raise ValueError(f"{quoted(entry)} is no link such as 0-1 (or 0?1 for a possible one).")
         (sure if match[2] == "-" else possible).append((int(match[1]), int(match[3])))
-    return Links.of(sure, possible)
+    return Links.of(sure, possible) if sure or possible else _NO_LINKS
 
 
 def parse_scored(line: str) -> Aligned:
@@ -171,10 +174,11 @@ def read_both(one: Path, other: Path) -> tuple[list[Links], list[Links]]:
 def _read(path: Path, lengths: Sequence[Lengths] | None) -> tuple[list[Links], bool]:
     """The links, and whether the file is of the NAACL kind."""
     with closing(lines_of(path)) as lines:
-        first = list(_until_text(lines))
+        blank, first = _first_text(lines)
         is_naacl = _is_naacl(os.fspath(path), first)
         read = _read_naacl if is_naacl else _read_pharaoh
-        return read(path, chain(first, lines), lengths), is_naacl
+        before = ((number, "") for number in range(1, blank + 1))
+        return read(path, chain(before, first, lines), lengths), is_naacl
 
 
 def links_at(path: Path, number: int, text: str, lengths: Lengths | None = None) -> Links:
@@ -203,17 +207,18 @@ def check_inside(path: Path, number: int, links: Iterable[Link], lengths: Length
         _check_inside(path, number, link, lengths)
 
 
-def _until_text(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """The lines up to the first that is not blank."""
+def _first_text(lines: Iterator[tuple[int, str]]) -> tuple[int, list[tuple[int, str]]]:
+    """How many lines are blank up to the first that is not, and that one if there is one."""
+    number = 0
     for number, line in lines:
-        yield number, line
         if line.strip():
-            return
+            return number - 1, [(number, line)]
+    return number, []
 
 
 def _is_naacl(name: str, first: list[tuple[int, str]]) -> bool:
-    if first and first[-1][1].strip():
-        return _NAACL.fullmatch(first[-1][1]) is not None
+    if first:
+        return _NAACL.fullmatch(first[0][1]) is not None
     return name.lower().removesuffix(".gz").endswith(".wa")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import closing
@@ -11,6 +10,7 @@ from itertools import zip_longest
 from typing import NamedTuple, Protocol, TypeVar
 
 from structlearn.data import DataError, Lines, check_there, numbered_lines, open_text
+from structlearn.data.text import standard_input
 
 Path = str | os.PathLike[str]
 
@@ -23,9 +23,11 @@ class Pair(NamedTuple):
     target: list[str]
 
 
-def lines_of(path: Path) -> Lines:
+def lines_of(path: Path, *, whole: bool = False) -> Lines:
     """The numbered lines of a file, plain or .gz; of the standard input if `path` is `-`."""
-    return numbered_lines("-", sys.stdin.buffer) if os.fspath(path) == "-" else open_text(path)
+    if os.fspath(path) != "-":
+        return open_text(path, whole=whole)
+    return numbered_lines("-", standard_input(), whole=whole)
 
 
 def paired_lines(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from typing import IO, NamedTuple
@@ -12,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from structlearn.core.wording import listed, quoted
 from structlearn.data import DataError
-from structlearn.data.text import open_bytes
+from structlearn.data.text import open_bytes, standard_input
 from structlearn.storage.errors import StrPath
 
 #: The languages of the two sides; None is the first, or the second, that the first unit has.
@@ -66,7 +65,7 @@ def read_units(path: StrPath) -> Iterator[Unit]:
 
 
 def _opened(path: StrPath) -> IO[bytes] | nullcontext[IO[bytes]]:
-    return nullcontext(sys.stdin.buffer) if os.fspath(path) == "-" else open_bytes(path)
+    return nullcontext(standard_input()) if os.fspath(path) == "-" else open_bytes(path)
 
 
 class _NoTmx(Exception):

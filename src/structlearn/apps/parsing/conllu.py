@@ -18,7 +18,7 @@ from structlearn.core.contract import Array
 from structlearn.core.wording import quoted
 from structlearn.data import CONLLU, DataError
 from structlearn.data.conllu import word_cells
-from structlearn.data.text import content, is_blank, open_text
+from structlearn.data.text import content, is_blank, kept_line, open_text
 
 _HEAD, _DEPREL, _MISC = (CONLLU.index(name) for name in ("head", "deprel", "misc"))
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
@@ -147,7 +147,7 @@ def read_conllu(path: str | os.PathLike[str]) -> Document:
     rows: list[list[str]] = []
     with closing(open_text(name, whole=True)) as stream:
         for number, line in stream:
-            lines.append(line)
+            lines.append(kept_line(line))
             text = content(line, number)
             if is_blank(text):
                 if rows:
