@@ -1,5 +1,6 @@
 """Files are written whole or not at all."""
 
+import errno
 import os
 
 import pytest
@@ -69,3 +70,27 @@ def test_permissions_follow_the_umask(tmp_path, mask, mode):
     finally:
         os.umask(before)
     assert (tmp_path / "file").stat().st_mode & 0o777 == mode
+
+
+def test_writing_never_sets_the_umask(tmp_path, monkeypatch):
+    """It is that of the whole process: what other threads write at that moment would be open to all."""
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the umask is set"))
+    with atomic_write(tmp_path / "file") as aside:
+        aside.write_text("x")
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path):
+    def write():
+        with atomic_write(tmp_path / "model"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left on device") as told:
+        write()
+    assert (told.value.errno, told.value.filename) == (errno.ENOSPC, str(tmp_path / "model"))
+
+
+def test_a_link_that_leads_back_to_itself_cannot_be_written(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(OSError, match="it is a link that leads back to itself"):
+        check_writable(tmp_path / "loop")

@@ -305,3 +305,11 @@ def test_bugs_keep_their_traceback(run, model, libsvm, monkeypatch):
     monkeypatch.setattr("structlearn.MulticlassClassifier.predict", raising(ZeroDivisionError("a bug")))
     result = run("predict", model, libsvm, code=1)
     assert isinstance(result.exception, ZeroDivisionError)
+
+
+def test_a_loop_of_links_is_no_data_and_no_output(refused, libsvm, tmp_path):
+    loop = tmp_path / "loop"
+    loop.symlink_to("loop")
+    for task in ("classify", "tag"):
+        assert "leads to no file" in refused("train", task, loop, "--out", tmp_path / "model")
+    assert "leads back to itself" in refused("train", "classify", libsvm, "--out", loop)

@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from scipy import sparse
 from structlearn import ChainClassifier, LinearRegressor, MatchingClassifier, MulticlassClassifier
 from structlearn.core.memory import Memory, anonymous_bytes, mapped, parse_size
 from structlearn.data import DataError, PackedWriter, make_chains, make_matchings, open_packed, pack
+from structlearn.storage.folder import FolderWriter
 
 
 def chains(kind=np.float64, **options):
@@ -182,6 +186,21 @@ def test_nothing_half_written_is_left(tmp_path):
     pack(tmp_path / "p", "classes", X, y)
     with pytest.raises(FileExistsError, match="exists already"):
         pack(tmp_path / "p", "classes", X, y)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of folders")
+def test_what_a_killed_writer_left_goes_with_the_next_one(tmp_path):
+    killed = "import os, sys; from structlearn.storage.folder import FolderWriter\n"
+    killed += "with FolderWriter(sys.argv[1]): os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", killed, str(tmp_path / "packed")], check=False)
+    (left,) = tmp_path.iterdir()
+    with FolderWriter(tmp_path / "other"):
+        assert left.exists()
+    with FolderWriter(tmp_path / "packed") as alive:
+        assert not left.exists()
+        with FolderWriter(tmp_path / "packed"):
+            assert alive.aside.exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_batches_must_fit_together(tmp_path):

@@ -123,6 +123,12 @@ def test_devices_that_never_end_are_refused(device, monkeypatch):
             text.standard_input()
 
 
+def test_links_that_lead_nowhere_are_refused(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(DataError, match=r"loop is a link that leads to no file\.$"):
+        open_text(tmp_path / "loop")
+
+
 def test_null_is_an_empty_file():
     assert list(open_text(os.devnull)) == []
 

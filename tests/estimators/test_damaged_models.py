@@ -8,6 +8,7 @@ from safetensors.numpy import save_file
 
 from model_files import rewrite
 from structlearn import TreeParser, load
+from structlearn.storage import tensors
 
 
 @pytest.fixture
@@ -199,6 +200,17 @@ def test_headers_of_absurd_length_are_refused(saved, size):
     saved.write_bytes(size.to_bytes(8, "little") + saved.read_bytes()[8:])
     with pytest.raises(ValueError, match="its header is not as long as it says"):
         load(saved)
+
+
+def test_headers_are_bounded_before_they_are_parsed(saved, tmp_path, monkeypatch):
+    monkeypatch.setattr(tensors, "_LONGEST_HEADER", 1000)
+    monkeypatch.setattr(tensors, "read_json", lambda *_: pytest.fail("the header is parsed"))
+    saved.write_bytes((1001).to_bytes(8, "little") + b" " * 1001)
+    with pytest.raises(ValueError, match="its header is not as long as it says"):
+        load(saved)
+    with pytest.raises(ValueError, match="was not written: what it says beside its arrays takes"):
+        tensors.write_tensors(tmp_path / "long", {}, {"classes": "a" * 1000})
+    assert not (tmp_path / "long").exists()
 
 
 def test_a_file_is_refused_before_it_takes_memory(saved):

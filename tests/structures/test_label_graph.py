@@ -426,6 +426,8 @@ def test_bad_edges_are_refused(edges, reason):
 
 def test_bad_numbers_and_sizes_are_refused():
     graph = LabelGraph(3)
+    with pytest.raises(ValueError, match=r"fewer than 2\^31 labels; got n_labels=2147483648"):
+        LabelGraph(2**31, [(0, 1)])
     with pytest.raises(ValueError, match="at least 1 label"):
         LabelGraph(0)
     with pytest.raises(TypeError, match="integer"):

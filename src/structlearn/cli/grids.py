@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from copy import copy
 from pathlib import Path
@@ -132,8 +133,8 @@ class GridTask(LabelledNodes):
         """A folder, which may be there; of probabilities a file."""
         if marginals:
             return super().check_out(out, others, marginals=marginals)
-        taken = (one.resolve() / name for one in others for name in ("", "images", "labels"))
-        if out.exists() and out.resolve() in taken:
+        taken = (os.path.realpath(one / name) for one in others for name in ("", "images", "labels"))
+        if out.exists() and os.path.realpath(out) in taken:
             raise ValueError(f"Cannot write {out}: the command uses this folder already.")
         if out.exists() and not out.is_dir():
             raise ValueError(f"Cannot write {out}: label images go to a folder, and this is a file.")

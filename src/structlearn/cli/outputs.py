@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -35,7 +36,7 @@ def output_file(out: Path | None, others: Iterable[Path]) -> Path | None:
 def _is_same(one: Path, other: Path) -> bool:
     if one.exists() and other.exists():
         return one.samefile(other)
-    return one.resolve() == other.resolve()
+    return os.path.realpath(one) == os.path.realpath(other)  # `Path.resolve` raises for a loop of links
 
 
 def write_output(lines: Iterable[str], out: Path | None) -> None:

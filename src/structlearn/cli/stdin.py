@@ -45,10 +45,11 @@ def input_file(data: Path, format: str | None = None) -> Path:
 
 def _written(path: Path) -> Path:
     from structlearn.data.text import standard_input
+    from structlearn.storage.atomic import naming
 
     if sys.stdin.isatty():
         typer.echo("Reading from the terminal; end with Ctrl-D.", err=True)
-    with open(path, "wb") as file:
+    with naming(path), open(path, "wb") as file:
         shutil.copyfileobj(standard_input(), file)
     with open(path, "rb") as file:
         packed = file.read(2) == _GZIP

@@ -82,7 +82,8 @@ def check_there(path: StrPath) -> None:
     """DataError if there is no such file."""
     name = os.fspath(path)
     if not os.path.exists(name):
-        raise DataError(f"File {name} does not exist.")
+        what = "is a link that leads to no file" if os.path.islink(name) else "does not exist"
+        raise DataError(f"File {name} {what}.")
     if os.path.isdir(name):
         raise DataError(f"{name} is a directory, not a file.")
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+#: Errors of a full disk, a full share of it, and a file that is too large.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 def check_writable(path: str | Path) -> Path:
     """`path` if a file can be written there; OSError with a sentence if not. Found before work starts."""
-    path = Path(path).resolve() if Path(path).is_symlink() else Path(path)  # a link stays a link
+    path = Path(os.path.realpath(path)) if Path(path).is_symlink() else Path(path)  # a link stays a link
     folder = path.parent
+    if path.is_symlink():
+        raise OSError(f"Cannot write {path}: it is a link that leads back to itself.")
     if path.is_dir():
         raise IsADirectoryError(f"Cannot write {path}: it is a folder.")
     if path.exists() and not path.is_file():
@@ -55,9 +62,7 @@ def put_in_place(aside: Path, path: Path, mode: int) -> None:
 
     The folder is synced, so that the new name, too, outlives a power cut; not every system can.
     """
-    mask = os.umask(0)
-    os.umask(mask)
-    aside.chmod(mode & ~mask)
+    aside.chmod(_new_mode(path, mode))
     os.replace(aside, path)
     with suppress(OSError):
         handle = os.open(path.absolute().parent, os.O_RDONLY)
@@ -67,11 +72,32 @@ def put_in_place(aside: Path, path: Path, mode: int) -> None:
             os.close(handle)
 
 
+def _new_mode(path: Path, mode: int) -> int:
+    """What is left of the rights `mode` for a new file beside `path`, found by making one.
+
+    Asking for the umask sets it, for files that other threads make at this moment, too.
+    """
+    with removed_aside(path) as probe:
+        os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        return stat.S_IMODE(os.stat(probe).st_mode)
+
+
+@contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """Name the file in the error of a disk that is full, which lacks it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[Path]:
     """A path beside `path` to write to; on success it is synced and replaces `path`, else it is removed."""
     path = check_writable(path)
-    with removed_aside(path) as aside:
+    with naming(path), removed_aside(path) as aside:
         aside.touch(0o600, exist_ok=False)
         yield aside
         with open(aside, "rb") as file:

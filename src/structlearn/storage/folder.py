@@ -20,13 +20,15 @@ from typing import Self
 
 import numpy as np
 
-from structlearn.storage.atomic import put_in_place
+from structlearn.storage.atomic import naming, put_in_place
 from structlearn.storage.errors import DataError
 from structlearn.storage.schema import check_form, count, read_json
 from structlearn.storage.tensors import KINDS
 
 HEADER = "header.json"
 _PIECE = 1 << 24
+#: Bytes of a header, which may hold texts, such as names of features.
+_LONGEST_HEADER = 1 << 28
 
 
 def little(kind: np.dtype) -> np.dtype:
@@ -92,19 +94,24 @@ class FolderWriter:
 
     def __enter__(self) -> Self:
         parent = self.path.absolute().parent
+        _forget_abandoned(parent, self.path.name)
         self.aside = Path(tempfile.mkdtemp(dir=parent, prefix=f".{self.path.name}.", suffix=".part"))
+        self._lock = _locked(self.aside)
         return self
 
     def __exit__(self, *_: object) -> None:
         for array in self._arrays.values():
             array.file.close()
         shutil.rmtree(self.aside, ignore_errors=True)  # after `finish` it is gone already
+        if self._lock is not None:
+            os.close(self._lock)
 
     def append(self, name: str, rows: np.ndarray) -> None:
         """Further rows of an array, which all have one type and width."""
-        if name not in self._arrays:
-            self._arrays[name] = _ArrayFile(self.aside / f"{name}.bin", rows)
-        self._arrays[name].append(rows)
+        with naming(self.path):
+            if name not in self._arrays:
+                self._arrays[name] = _ArrayFile(self.aside / f"{name}.bin", rows)
+            self._arrays[name].append(rows)
 
     def rewrite(self, name: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
         """Replace the entries of a vector by others of the same type."""
@@ -119,12 +126,43 @@ class FolderWriter:
 
     def finish(self, header: Mapping[str, object]) -> None:
         """Write the header, sync everything, and give the folder its name."""
+        with naming(self.path):
+            self._finish(header)
+
+    def _finish(self, header: Mapping[str, object]) -> None:
         header = {**header, "arrays": {name: array.finish() for name, array in self._arrays.items()}}
         with open(self.aside / HEADER, "w", encoding="utf-8") as file:
             json.dump({**header, "sha256": _hash_of_header(header)}, file, indent=1)
             file.flush()
             os.fsync(file.fileno())
         put_in_place(self.aside, self.path, 0o777)
+
+
+def _locked(folder: Path) -> int | None:
+    """A handle that holds a folder until this process ends; None where there are no locks, or it is held."""
+    try:
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
+
+
+def _forget_abandoned(parent: Path, name: str) -> None:
+    """Remove what processes that were killed have left of a folder of this name."""
+    for found in list(parent.iterdir()):
+        if not (found.name.startswith(f".{name}.") and found.name.endswith(".part") and found.is_dir()):
+            continue
+        lock = None if found.is_symlink() else _locked(found)
+        if lock is not None:
+            shutil.rmtree(found, ignore_errors=True)
+            os.close(lock)
 
 
 # ---- reading ---------------------------------------------------------------------------------------
@@ -143,6 +181,8 @@ def read_folder(path: str | Path, *, verify: bool = True) -> tuple[dict, dict[st
 
 def _read_header(path: Path) -> dict:
     try:
+        if (path / HEADER).stat().st_size > _LONGEST_HEADER:
+            raise ValueError(f"it is longer than {_LONGEST_HEADER >> 20} MB")
         header = read_json((path / HEADER).read_bytes(), dict, "")
         check_form(header, {"sha256": str, "arrays": dict[str, dict]}, "")
         for name, entry in header["arrays"].items():

@@ -32,7 +32,8 @@ KINDS: dict[str, np.dtype] = {
 _NAMES = {kind: name for name, kind in KINDS.items()}
 _ENTRY = {"dtype": str, "shape": [count], "data_offsets": [count]}
 _PIECE = 1 << 26
-_LONGEST_HEADER = 100 << 20
+#: Bytes of a header, which is in memory as a whole before its hash can be compared.
+_LONGEST_HEADER = 32 << 20
 _HASH_BYTES = 16
 
 
@@ -50,6 +51,11 @@ def write_tensors(path: str | Path, arrays: Mapping[str, np.ndarray], notes: Map
     header = {_METADATA: {**said, "hash": _header_hash(said, entries)}, **entries}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
+    if len(text) > _LONGEST_HEADER:
+        raise ValueError(
+            f"{path} was not written: what it says beside its arrays takes {len(text) >> 20} MB, and at most "
+            f"{_LONGEST_HEADER >> 20} MB are read back; use shorter names of classes and columns."
+        )
     with atomic_write(path) as aside, open(aside, "wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for array in flat.values():

@@ -346,9 +346,11 @@ def is_list_of(values: object, ndim: int) -> TypeGuard[Sequence[ArrayLike]]:
 
 
 def label_count(n_labels: SupportsIndex, noun: str) -> int:
-    """`n_labels` as an integer of at least 1; ValueError if it is none."""
+    """`n_labels` as an integer from 1 to 2^31 - 1; ValueError if it is none."""
     if index(n_labels) < 1:
         raise ValueError(f"{noun} has at least 1 label; got n_labels={n_labels}.")
+    if index(n_labels) >= 1 << 31:
+        raise ValueError(f"{noun} has fewer than 2^31 labels; got n_labels={n_labels}.")
     return index(n_labels)
 
 

@@ -323,6 +323,8 @@ def entry(name, place, value):
     [
         (entry("lexicon.start", 3, 10**9), "the entries of its lexicon are out of range"),
         (entry("lexicon.start", 0, -5), "the entries of its lexicon are out of range"),
+        (entry("source.counts", 0, -7), "the table source.counts has entries below zero"),
+        (entry("forward.translation", 0, -0.5), "the table forward.translation has entries below zero"),
         (entry("lexicon.target", 0, 10**8), "the entries of its lexicon are out of range"),
         (entry("forward.translation", 0, np.nan), "numbers that are not finite"),
         (table("forward.translation", np.zeros(3, dtype=np.float32)), "forward.translation must have"),

@@ -275,3 +275,19 @@ def test_all_answers_are_limited_to_what_is_allowed():
     right = sum(p for one, p in ranked if one.tolist() in (["D", "D", "N"], ["D", "D", "V"]))
     assert spans[0][:3] == (0, 2, "D")
     assert spans[0].probability == pytest.approx(right)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"random_state": 3},
+        {"task": "ner", "context": 0, "regularization": 0.5, "n_jobs": 2},
+        {"templates": ["word", "word[-1]"], "usual": "word", "chain_options": {"max_passes": 50}},
+        {"warm_start": True, "context": 3, "verbose": 0},
+    ],
+)
+def test_a_loaded_tagger_has_the_parameters_of_the_saved_one(tmp_path, given):
+    X, y = [["the", "cat"], ["a", "dog"]] * 40, [["D", "N"], ["D", "N"]] * 40
+    tagger = Tagger(**given).fit(X, y)
+    tagger.save(tmp_path / "tagger.st")
+    assert Tagger.load(tmp_path / "tagger.st").get_params(deep=False) == tagger.get_params(deep=False)

@@ -157,6 +157,9 @@ def _check_statistics(arrays: dict[str, np.ndarray]) -> None:
     _check_lexicon(arrays["lexicon.start"], arrays["lexicon.target"], sides["target"])
     for side in _SIDES:
         _check_words(arrays, side, sides[side])
+    for name, array in arrays.items():
+        if array.size and array.min() < 0:
+            raise ValueError(f"the table {name} has entries below zero")
 
 
 def _check_jumps(arrays: dict[str, np.ndarray], direction: str, n_words: int) -> None:

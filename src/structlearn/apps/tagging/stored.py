@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from pathlib import Path
 from typing import Any, Self
@@ -33,6 +34,18 @@ _NOTES = {
     "transitions?": str | None,
     "arrays?": count,
 }
+#: parameters that neither the chain nor the features tell, as they were given
+_OWN: dict[str, object] = {
+    "templates?": str | list[str] | None,
+    "usual?": str | list[str] | None,
+    "context?": int | None,
+    "regularization?": float | None,
+    "n_jobs?": int | None,
+    "random_state?": int | None,
+    "verbose?": int,
+    "warm_start?": bool,
+    "chain_options?": dict[str, Any] | None,
+}
 #: parameters that are those of the chain
 _SHARED = ("loss", "regularization", "penalty", "l1_ratio", "tol", "constraints")
 
@@ -54,7 +67,7 @@ class StoredTagger(FeaturedWords):
         """The tagger as a model file holds it."""
         chain = self._asked()
         if isinstance(self.features_, TokenFeatures):
-            return Bundle(chain, {"task": self._task_of_file("tag"), **named_notes()})
+            return Bundle(chain, {"task": self._task_of_file("tag"), **named_notes(), **self._told()})
         *names, label = map(str, range(len(self._given) + 1))
         templates = " ".join(map(str, self.features_.templates))
         inner = self.taggers or {}
@@ -62,9 +75,14 @@ class StoredTagger(FeaturedWords):
         plan = Plan((*names, label), label, dict(zip(self._given, names)), templates, tuple(inner), *derived)
         extra = self.transitions
         transitions = None if extra is None else " ".join(map(str, parse_templates(extra)))
-        notes = {"task": self._task_of_file(self.task), **self.notes(plan, transitions)}
+        notes = {"task": self._task_of_file(self.task), **self.notes(plan, transitions), **self._told()}
         kept = {name: one.bundle() for name, one in inner.items()}
         return Bundle(chain, notes, self.derived_.texts(), self.arrays(), bundled=kept)
+
+    def _told(self) -> dict[str, object]:
+        """Parameters as they were given, where a file can hold them."""
+        given = {name.removesuffix("?"): getattr(self, name.removesuffix("?")) for name in _OWN}
+        return {"parameters": {name: value for name, value in given.items() if _is_plain(value)}}
 
     def _task_of_file(self, task: str) -> str:
         """The task of the shell that reads the file: `tag` has chains alone."""
@@ -115,17 +133,24 @@ class StoredTagger(FeaturedWords):
             words |= derived.parameters()
         words["model"] = SEGMENTS if isinstance(chain, SegmentTagger) else CHAIN
         shared = _SHARED if chain is not None else ()
-        self = cls(
-            **words,
-            min_count=features.min_count,
-            hash_bits=features.hash_bits,
-            **{name: getattr(chain, name) for name in shared if hasattr(chain, name)},
-        )
+        words |= {name: getattr(chain, name) for name in shared if hasattr(chain, name)}
+        given = bundle.notes.get("parameters", {})
+        check_form(given, _OWN, "notes.parameters")
+        words |= {name: given[name] for name in given if f"{name}?" in _OWN}
+        self = cls(**words, min_count=features.min_count, hash_bits=features.hash_bits)
         self.features_, self.derived_ = features, derived
         self.n_arrays_ = 0 if isinstance(features, TokenFeatures) else bundle.notes.get("arrays", 0)
         if chain is not None:
             self.chain_ = chain
         return self
+
+
+def _is_plain(value: object) -> bool:
+    """Whether JSON gives a value back as it was."""
+    try:
+        return bool(json.loads(json.dumps(value)) == value)
+    except (TypeError, ValueError):
+        return False
 
 
 def named_notes() -> dict[str, object]:
