@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -49,8 +49,21 @@ class Chains(Problem):
         self.parameters["class_weight"], by_class = draw_class_weight(rng, codes, self.n_labels)
         self.table = table * by_class[:, None]
 
+    def vary(self, rng: Rng) -> None:
+        """Other costs, features, ends, or steps that are forbidden."""
+        self.scale(float(rng.choice([1, 1, 2])))
+        self.draw_cost(rng, np.concatenate(self.gold))
+        if rng.random() < 0.3:
+            self.draw_form(rng)
+        made = {step for one in self.gold for step in pairwise(one)}
+        free = [step for step in product(range(self.n_labels), repeat=2) if step not in made]
+        kept = [step for step in free if rng.random() < 0.6]
+        self.parameters["constraints"] = kept or None
+
     def vertices(self, i: int) -> list[Output]:
-        return sequences(self.n_labels, len(self.gold[i]))
+        forbidden = {*(self.parameters.get("constraints") or ())}
+        every = sequences(self.n_labels, len(self.gold[i]))
+        return [y for y in every if not {*pairwise(y)} & forbidden]
 
     def features(self, i: int, y: Output, model: Any) -> Array:
         k, form = self.n_labels, self.parameters

@@ -15,6 +15,8 @@ from .part_problems import WrongOracle
 from .problems import Problem
 from .reference import Written
 
+#: Warnings that some of the random problems deserve.
+DESERVED = (".*(training edges between like labels|crossing arcs).*",)
 #: Sentences of refusals that some of the random problems deserve.
 REFUSALS = (
     "has no marginals for geometry",
@@ -72,7 +74,8 @@ def train(model: Any, problem: Problem) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", message=".*(training edges between like labels|crossing arcs).*")
+        for message in DESERVED:
+            warnings.filterwarnings("ignore", message=message)
         model.fit(problem.X, problem.y, problem.sample_weight)
         if model.warm_start:
             model.set_params(regularization=10 * model.regularization, max_passes=model.max_passes + 1)

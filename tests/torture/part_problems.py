@@ -32,6 +32,9 @@ class PartProblem(Problem):
     def features(self, i: int, y: Output, model: Any) -> Array:
         return np.array(self.parts(i, y), dtype=EXTENDED) @ self.rows[i]
 
+    def draw_gold(self, rng: Rng) -> None:
+        self.gold = [all_[rng.integers(len(all_))] for all_ in map(self.vertices, range(len(self.gold)))]
+
     def parts(self, i: int, y: Output) -> Output:
         return y
 
@@ -65,6 +68,13 @@ class Matchings(PartProblem):
         if rng.random() < 0.4:
             self.mean, (self.missed, self.spurious) = True, rng.uniform(0, 3, size=2).tolist()
             self.parameters["cost"] = {"missed": self.missed, "spurious": self.spurious}
+
+    def vary(self, rng: Rng) -> None:
+        """Other capacities, and whether nodes may stay alone."""
+        self.capacities = (int(rng.integers(1, 3)), int(rng.integers(1, 3)))
+        self.unmatched = bool(rng.integers(2))
+        self.parameters.update(unmatched=self.unmatched, capacities=self.capacities)
+        self.draw_gold(rng)
 
     @property
     def y(self) -> Any:
@@ -109,6 +119,10 @@ class Cuts(Problem):
             (*y, *(int(y[a] != y[b]) for a, b in g))
             for y, g in zip([p.tolist() for p in pieces], self.graphs)
         ]
+        self._draw_cost(rng)
+
+    def vary(self, rng: Rng) -> None:
+        self.parameters.pop("class_weight", None)
         self._draw_cost(rng)
 
     def _edges(self, rng: Rng, size: int) -> Array:
@@ -158,6 +172,9 @@ class OwnProblem(PartProblem):
         self.mean = bool(rng.integers(2))
         self.parameters["cost"] = "hamming" if self.mean else "count"
 
+    def vary(self, rng: Rng) -> None:
+        self.draw_cost(rng)
+
 
 class Trees(OwnProblem):
     """Dependency trees, with features for each arc."""
@@ -173,6 +190,14 @@ class Trees(OwnProblem):
         self.gold = [all_[rng.integers(len(all_))] for all_ in map(self.vertices, range(n))]
         kind = ProjectiveTree if self.projective else NonProjectiveTree
         self.parameters["structure"] = kind(self.single_root)
+        self.draw_cost(rng)
+
+    def vary(self, rng: Rng) -> None:
+        """Trees of another kind."""
+        self.single_root, self.projective = bool(rng.integers(2)), bool(rng.integers(2))
+        kind = ProjectiveTree if self.projective else NonProjectiveTree
+        self.parameters["structure"] = kind(self.single_root)
+        self.draw_gold(rng)
         self.draw_cost(rng)
 
     def vertices(self, i: int) -> list[Output]:
@@ -212,6 +237,11 @@ class Parsers(Trees):
         self.parameters.update(projective=self.projective, single_root=self.single_root, bits=4)
         self.parameters.update(columns=("form",), templates=templates, min_count=1)
         self.draw_cost(rng)
+
+    def vary(self, rng: Rng) -> None:
+        super().vary(rng)
+        del self.parameters["structure"]
+        self.parameters.update(projective=self.projective, single_root=self.single_root)
 
     def written(self, model: Any, loss: str, **penalty: Any) -> Any:
         probe = copy(model)
@@ -265,6 +295,18 @@ class TwoOf:
         return vertex
 
 
+class SomeOf:
+    """As many of the parts as is said."""
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+    def maximize(self, theta: Array) -> Array:
+        vertex = np.zeros(theta.size)
+        vertex[np.argsort(-theta, kind="stable")[: self.k]] = 1.0
+        return vertex
+
+
 @numba.njit
 def two_of(theta, out):  # type: ignore[no-untyped-def]
     first, second = -1, -1
@@ -283,6 +325,7 @@ class LocalCopy(OwnProblem):
     """Two of some parts, by a plain `maximize`."""
 
     structure: ClassVar[Any] = TwoOf()
+    k: ClassVar[int] = 2
 
     def draw(self, rng: Rng) -> None:
         n, equal = int(rng.integers(1, 5)), bool(rng.integers(2))
@@ -297,8 +340,14 @@ class LocalCopy(OwnProblem):
             self.mean, self.price = True, rng.uniform(0, 3, size=4)
             self.parameters["cost"] = self.price
 
+    def vary(self, rng: Rng) -> None:
+        """Another number of parts."""
+        self.k = int(rng.integers(1, min(self.sizes) + 1))
+        self.parameters["structure"] = SomeOf(self.k)
+        self.draw_gold(rng)
+
     def vertices(self, i: int) -> list[Output]:
-        return [bits for bits in switches(self.sizes[i]) if sum(bits) == 2]
+        return [bits for bits in switches(self.sizes[i]) if sum(bits) == self.k]
 
     def cost(self, i: int, y: Output) -> float:
         total = sum(price for price, a, b in zip(self.price, y, self.gold[i]) if a != b)

@@ -6,7 +6,8 @@ the documentation and none from the package. Weights are read by their public na
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from copy import copy
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -46,6 +47,23 @@ class Problem:
     def draw(self, rng: Rng) -> None:
         """Set `X`, `gold` and `parameters`."""
         raise NotImplementedError
+
+    def varied(self, rng: Rng) -> Self:
+        """Another problem on examples of the same shapes."""
+        other = copy(self)
+        other.parameters = dict(self.parameters)
+        other.sample_weight = draw_weights(rng, len(self.gold))
+        other.vary(rng)
+        return other
+
+    def vary(self, rng: Rng) -> None:
+        """Draw features, costs, gold outputs or the set of outputs anew."""
+
+    def scale(self, factor: float) -> None:
+        """Multiply all features of rows."""
+        many = isinstance(self.X, list)
+        self.X = [factor * x for x in self.X] if many else factor * self.X
+        self.rows = [self.constant(x) for x in self.X] if many else self.constant(self.X)
 
     @property
     def y(self) -> Any:
@@ -161,6 +179,13 @@ class Flat(Problem):
         self.draw_cost(rng)
         self.rows = self.constant(self.X)
 
+    def vary(self, rng: Rng) -> None:
+        codes = np.array(self.gold)[:, 0]
+        self.scale(float(rng.choice([1, 2, -1])))
+        self.parameters["class_weight"], by_class = draw_class_weight(rng, codes, self.n_labels)
+        self.factors = by_class[codes]
+        self.draw_cost(rng)
+
     def most_labels(self, rng: Rng) -> int:
         return int(rng.integers(2, 5))
 
@@ -251,6 +276,9 @@ class LabelSets(Problem):
             self.parameters["class_weight"] = dict(enumerate(by_class.tolist()))
             price = price * by_class
         self.price = price / (k if self.mean else 1)
+
+    def vary(self, rng: Rng) -> None:
+        self.scale(float(rng.choice([1, 2, -1])))
 
     @property
     def y(self) -> Any:

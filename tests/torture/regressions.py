@@ -223,11 +223,17 @@ def _solved(matrix: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 def check_regression(regression: Regression) -> Verdict:
     """Fit, and recompute the certificate: AssertionError where it is false."""
-    model, X, y, weight, about = regression
+    model, X, y, weight, _ = regression
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y, weight)
+    return check_fitted(regression)
+
+
+def check_fitted(regression: Regression) -> Verdict:
+    """Recompute the certificate of a regression that was fitted: AssertionError where it is false."""
+    model, about = regression.model, regression.about
     exact, told = Exact(regression), model.certificate_
     value, zero = exact.value(model.weights_), exact.value(np.zeros_like(model.weights_))
     allowance = exact.allowance(model.weights_)

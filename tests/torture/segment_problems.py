@@ -52,6 +52,10 @@ class Segmentations(Problem):
         if isinstance(cost, dict):
             self.table = 1.0 - np.eye(self.n_states)
 
+    def vary(self, rng: Rng) -> None:
+        self.scale(float(rng.choice([1, 2])))
+        self._draw_cost(rng)
+
     @property
     def y(self) -> Any:
         return [[tile for tile in one if tile[2] < self.n_labels] for one in self.tiled]
@@ -123,6 +127,13 @@ class Graphs(Problem):
         self.X = list(zip(self.nodes, self.graphs, self.edges))
         self.rows = [self.constant(one) for one in self.nodes]
         self.parameters["pairs"] = str(rng.choice(["full", "symmetric", "antisymmetric", "potts"]))
+        self._draw_cost(rng, codes)
+
+    def vary(self, rng: Rng) -> None:
+        self.parameters["pairs"] = str(rng.choice(["full", "symmetric", "antisymmetric", "potts"]))
+        self._draw_cost(rng, np.concatenate(self.gold))
+
+    def _draw_cost(self, rng: Rng, codes: Array) -> None:
         self.parameters["cost"], table, self.mean = by_label(rng, self.n_labels, tables=True)
         self.parameters["class_weight"], by_class = draw_class_weight(rng, codes, self.n_labels)
         self.table = table * by_class[:, None]
