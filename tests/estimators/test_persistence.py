@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 import structlearn
 from model_files import contents
 from own_structures import ChooseTwo
-from structlearn import StructuredPredictor, load, structures
+from structlearn import ChainClassifier, StructuredPredictor, load, structures
 from structlearn.estimators.stored import build, describe
 from structlearn.structures import LabelledTree, Matching, ProjectiveTree
 from structlearn.structures.whole import Whole
@@ -331,3 +331,14 @@ def test_the_history_of_a_file_has_the_columns_of_a_row():
     from structlearn.storage.model_file import HISTORY_COLUMNS
 
     assert len(Row._fields) == HISTORY_COLUMNS
+
+
+def test_a_model_whose_parameters_no_longer_fit_its_weights_is_not_saved(tmp_path):
+    """The file could not be read again."""
+    X = [np.ones((2, 3)), np.zeros((1, 3))]
+    model = ChainClassifier(random_state=0).fit(X, [[0, 1], [1]])
+    model.set_params(transition_features=[0, 1])
+    with pytest.raises(ValueError, match="have changed since the model was fitted"):
+        model.save(tmp_path / "model.safetensors")
+    assert not list(tmp_path.iterdir())
+    model.set_params(transition_features=None).save(tmp_path / "model.safetensors")

@@ -401,3 +401,39 @@ def test_another_number_of_features_is_refused(fitting):
     X = np.array(widened) if isinstance(fitting.X, np.ndarray) else widened
     with pytest.raises(ValueError, match=r"features, but .* is expecting .* features as input"):
         model.predict(X)
+
+
+class Doubled(TransformerMixin, BaseEstimator):
+    """A map without parameters."""
+
+    factor = 2.0
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        return self.factor * X
+
+
+class Reversed(Doubled):
+    factor = -1.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Doubled(), Reversed()),
+        (FunctionTransformer(np.cbrt), FunctionTransformer(np.negative)),
+        (make_pipeline(Doubled(), StandardScaler()), make_pipeline(Reversed(), StandardScaler())),
+    ],
+)
+def test_a_warm_start_does_not_go_on_with_another_map(one, other):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), rng.integers(2, size=30)
+    model = MulticlassClassifier(row_transformer=one, warm_start=True, random_state=0).fit(X, y)
+    warm = model.set_params(row_transformer=other).fit(X, y)
+    fresh = MulticlassClassifier(row_transformer=other, random_state=0).fit(X, y)
+    np.testing.assert_allclose(warm.row_transformer_.transform(X), fresh.row_transformer_.transform(X))
+    kept = warm.row_transformer_
+    assert warm.set_params(regularization=0.1).fit(X, y).row_transformer_ is kept

@@ -21,9 +21,10 @@ USUAL = {"solver": "auto", "solver_options": None, "penalty": "l2", "l1_ratio": 
 
 @dataclass(frozen=True)
 class Being:
-    """Problems of one class, with every loss and solver that they take."""
+    """Problems of one class, with every loss and solver that they take, or those named."""
 
     problems: type[some.Problem]
+    solvers: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.problems.__name__
@@ -38,7 +39,8 @@ class Being:
 
     @property
     def kinds(self) -> list[Kind]:
-        return [one for one in KINDS if one.problem is self.problems and one.loss != "perceptron"]
+        every = [one for one in KINDS if one.problem is self.problems and one.loss != "perceptron"]
+        return [one for one in every if not self.solvers or f"{one.loss} / {one.solver}" in self.solvers]
 
     def draw(self, rng: Rng, kind: Kind | None = None) -> tuple[some.Problem, Kind]:
         kind = kind or self.kinds[rng.integers(len(self.kinds))]

@@ -213,6 +213,7 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         adopt(solution.w)
         certificate = self.certificate_ = self._advised(solution.certificate, objective)
         self.history_ = solution.history
+        self.__dict__.pop("_solution", None)
         if self.warm_start:
             self._solution = solution
         if not certificate.converged and certificate.passes >= self.max_passes:

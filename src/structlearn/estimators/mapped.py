@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from scipy import sparse
 
+from structlearn.core.content import NoContentError, content_hash
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.frames import is_table, rows_between
@@ -148,10 +149,25 @@ def takes_table(transformer: Any, X: Any) -> bool:
 
 
 def _alike(fitted: Any, other: Any, n_features: int) -> bool:
-    """Whether another transformer, fitted to rows of so many features, might be this one."""
-    if fitted is None or other is None or getattr(fitted, "n_features_in_", None) != n_features:
+    """Whether another transformer, fitted to rows of `n_features` features, would be one like this."""
+    if type(fitted) is not type(other) or getattr(fitted, "n_features_in_", None) != n_features:
         return False
-    return fitted is other or str(fitted.get_params()) == str(other.get_params())
+    if fitted is other:
+        return True
+    try:
+        return content_hash(_parameters(fitted)) == content_hash(_parameters(other))
+    except NoContentError:
+        return False
+
+
+def _parameters(value: Any) -> object:
+    """Return what tells a transformer before it is fitted: its class and parameters, and those inside."""
+    if isinstance(value, list | tuple):
+        return [_parameters(one) for one in value]
+    if not hasattr(value, "get_params") or isinstance(value, type):
+        return value
+    parameters = value.get_params(deep=False)
+    return type(value), {name: _parameters(one) for name, one in parameters.items()}
 
 
 def fitted_to(rows: Rows, given: Transformer) -> Transformer:

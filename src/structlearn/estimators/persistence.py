@@ -72,6 +72,11 @@ def _parts(bundle: Bundle) -> tuple[dict[str, object], dict[str, np.ndarray]]:
     """The header and the arrays of a model, with those of the models inside."""
     estimator = bundle.estimator
     check_is_fitted(estimator, "weights_")
+    if estimator.weights_.size not in estimator._weight_counts():
+        raise ValueError(
+            "Parameters that decide how many weights there are have changed since the model was fitted: set "
+            "them back, or fit again, before you save it."
+        )
     parameters = estimator.get_params(deep=False)
     fitted = {k: v for k, v in sorted(vars(estimator).items()) if k not in _OWN and k not in parameters}
     row_map, arrays_of_map = _row_map(estimator)
