@@ -12,8 +12,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "own-structure.md"
 @pytest.fixture(scope="module")
 def pieces():
     """The page's code: the data and the plain structure, the compiled one, the network."""
-    data, plain, compiled, network = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    return {"plain": data + plain, "compiled": compiled, "network": network}
+    data, plain, check, compiled, network = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    return {"plain": data + plain + check, "compiled": compiled, "network": network}
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,10 @@ def test_the_plain_and_the_compiled_structure_reach_one_optimum(names):
         assert model.certificate_.converged
         assert right(model.predict(names["X"]), names["y"]) > 0.7
     assert plain.certificate_.primal == pytest.approx(compiled.certificate_.primal, abs=2e-3)
+
+
+def test_the_check_finds_no_problem(names):
+    assert names["check_structure"](names["AtMostTwo"](), names["X"], names["y"]).ok
 
 
 def test_the_network_learns_the_sets(names, pieces):

@@ -13,7 +13,8 @@ from structlearn.estimators.inputs import Tables, as_list
 from structlearn.estimators.parts import PartEstimator
 from structlearn.estimators.scikit import Rows
 from structlearn.metrics import Outputs, exact_match
-from structlearn.structures import Structure, as_structure
+from structlearn.structures import OwnStructure, Structure, as_structure
+from structlearn.structures.questions import refuse_wrong_oracle
 from structlearn.structures.whole import Whole
 
 
@@ -24,9 +25,9 @@ class StructuredPredictor(PartEstimator[Structure]):
     Parameters
     ----------
     structure : object
-        One of `structlearn.structures`; or any object with `maximize(theta) -> vertex`; or one with a Numba
-        function `oracle(theta, out) -> value`, or that function itself, which is compiled into the solver.
-        It may have `encode(y)`, `decode(vertex)` and `cost(mu)`; without them an output is its 0/1 part
+        One of `structlearn.structures`; or any object with `maximize(theta) -> vertex`, or that function
+        itself; or one with a Numba function `oracle(theta, out) -> value`, or that function itself, which is
+        compiled into the solver. It may have `encode(y)`, `decode(vertex)` and `cost(mu)`; without them an output is its 0/1 part
         vector and the cost is Hamming over parts.
     scoring : callable, optional
         Turns one example x into its features, of shape (n_parts, d). Without it, x is those features.
@@ -61,7 +62,10 @@ class StructuredPredictor(PartEstimator[Structure]):
         structure = as_structure(self.structure)
         if structure.n_shared:
             structure = Whole(structure)
-        self._train(self._problem(structure, X, y, sample_weight))
+        problem = self._problem(structure, X, y, sample_weight)
+        if isinstance(structure, OwnStructure):
+            refuse_wrong_oracle(structure, problem.scoring.shapes, problem.gold)
+        self._train(problem)
         return self
 
     def _read(self, X: Tables, structure: Structure) -> tuple[Rows, Array]:

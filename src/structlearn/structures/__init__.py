@@ -6,6 +6,7 @@ Each is a polytope that maps theta to z. They know nothing of weights, features 
 from structlearn.structures.base import Structure
 from structlearn.structures.chain.conditioned import ConditionedChain
 from structlearn.structures.chain.viterbi import Chain
+from structlearn.structures.checking import StructureReport, check_structure
 from structlearn.structures.cut.cut import Cut
 from structlearn.structures.flat.cube import Cube
 from structlearn.structures.flat.simplex import Simplex
@@ -32,7 +33,9 @@ __all__ = [
     "Segments",
     "Simplex",
     "Structure",
+    "StructureReport",
     "as_structure",
+    "check_structure",
 ]
 
 

@@ -1,13 +1,15 @@
 """A user's own structure: anything that can maximise.
 
 An object with `maximize(theta) -> vertex`, an object with a compiled `oracle(theta, out) -> value`, or
-such a function by itself. Everything else is optional: without `encode`, an output is its own part vector.
+such a function by itself, plain or compiled. Everything else is optional: without `encode`, an output is its
+own part vector.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +18,9 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.callbacks import Callback
 from structlearn.core.contract import Array, Shape, max_value, maximize, shared_parts
+from structlearn.core.errors import OracleError
 from structlearn.core.kernels import implements, jitable, leaf
+from structlearn.core.rounding import MATERIAL
 from structlearn.core.words import call, call_numba
 from structlearn.structures.base import Structure, Weights
 from structlearn.structures.sparsemap import register
@@ -49,17 +53,32 @@ class PythonOracle:
 
     def __call__(self, shape: Shape, theta: Array, shared: Array, vertex: Array) -> float:
         asked = theta.reshape(shape if self._part_ndim == 2 else theta.shape)
-        given = self._maximize(asked.copy())  # the user may write to it
+        given, value = _without_value(self._maximize(asked.copy()))  # the user may write to it
         found = np.asarray(given, dtype=np.float64).ravel()
         if found.shape != theta.shape:
             raise ValueError(
                 f"maximize must return a vector of {theta.size} parts; it returned {found.size}."
             )
         if not np.isfinite(found).all():
-            raise ValueError("maximize must return a vertex, such as zeros and ones; it returned NaN or inf.")
+            raise OracleError(
+                "maximize must return a vertex, such as zeros and ones; it returned NaN or inf."
+            )
         vertex[:] = found
         chosen = found != 0  # -inf * 0 is NaN
-        return float(theta[chosen] @ found[chosen])
+        terms = theta[chosen] * found[chosen]
+        score = float(terms.sum())
+        if value is not None and not abs(value - score) <= MATERIAL * (1.0 + np.abs(terms).sum()):
+            raise OracleError(
+                f"maximize returned the value {value:.6g}, but its vertex has the score {score:.6g}."
+            )
+        return score
+
+
+def _without_value(given: Any) -> tuple[ArrayLike, float | None]:
+    """The vertex that a `maximize` has returned, and the value, if it has returned (vertex, value)."""
+    if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) and not np.ndim(given[1]):
+        return given[0], float(given[1])
+    return given, None
 
 
 class OwnStructure(Structure):
@@ -67,8 +86,9 @@ class OwnStructure(Structure):
 
     Parameters
     ----------
-    inner : object or Numba function
-        May also have `encode(y)`, `decode(vertex)`, `cost(mu)`, `exact` and `part_ndim`.
+    inner : object, function `maximize(theta) -> vertex`, or Numba function
+        May also have `encode(y)`, `decode(vertex)`, `cost(mu)`, `exact`, `accuracy` (a relative error of its
+        values) and `part_ndim`.
     """
 
     zero_one = False
@@ -79,9 +99,15 @@ class OwnStructure(Structure):
         oracle = inner if _is_compiled(inner) else getattr(inner, "oracle", None)
         self._oracle = oracle if _is_compiled(oracle) else None
         self.exact = bool(getattr(inner, "exact", True))
+        self.accuracy = float(getattr(inner, "accuracy", 0.0))
         self.part_ndim = int(getattr(inner, "part_ndim", 1))
         if self._oracle is None:
-            self.python = Callback(PythonOracle(inner.maximize, self.part_ndim))
+            self.python = Callback(PythonOracle(getattr(inner, "maximize", inner), self.part_ndim))
+
+    @property
+    def name(self) -> str:
+        """That of the user's class or function."""
+        return str(getattr(self.inner, "__name__", type(self.inner).__name__))
 
     @property
     def record(self) -> CompiledOracle | Called:
@@ -157,12 +183,22 @@ def as_structure(candidate: object) -> Structure:
     if isinstance(candidate, type):
         raise TypeError(f"A structure is an object, not a class: give {candidate.__name__}().")
     compiled = _is_compiled(candidate) or _is_compiled(getattr(candidate, "oracle", None))
-    if compiled or callable(getattr(candidate, "maximize", None)):
+    if compiled or callable(getattr(candidate, "maximize", candidate)):
         return OwnStructure(candidate)
     raise TypeError(
-        "A structure has `maximize(theta) -> vertex`, or a Numba function `oracle(theta, out) -> value`; "
-        f"{type(candidate).__name__} has neither."
+        "A structure is or has a function `maximize(theta) -> vertex`, or a Numba function "
+        f"`oracle(theta, out) -> value`; {type(candidate).__name__} has neither."
     )
+
+
+def python_path(structure: Structure) -> Structure | None:
+    """The plain `maximize` of an object that has a compiled `oracle` as well, as a structure; else None."""
+    if not isinstance(structure, OwnStructure) or structure.python is not None:
+        return None
+    plain = getattr(structure.inner, "maximize", None)
+    if not callable(plain):
+        return None
+    return OwnStructure(SimpleNamespace(maximize=plain, part_ndim=structure.part_ndim))
 
 
 def _machine_code(oracle: Any) -> CompileResult:
