@@ -146,7 +146,7 @@ def _host_features() -> set[str]:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    paths = sorted(path for path in folder.rglob("*.nb[ic]") if path.is_file())
     return {path.relative_to(folder).as_posix(): _sha256(path.read_bytes()) for path in paths}
 
 
