@@ -160,6 +160,11 @@ def cost_options(cost: Weights | None, classes: Array | None = None) -> dict[str
         return {"weights": cost if classes is None else label_weights(cost, classes, "cost")}
     if cost is None:
         raise ValueError("Unknown cost None; valid are 'hamming', 'count', an array or a mapping of weights.")
+    if callable(cost):
+        raise TypeError(
+            "cost is 'hamming', 'count', an array or a mapping of weights, not a function; a structure of "
+            "your own may have a method cost(mu) -> array with the cost of each part."
+        )
     return {"weights": np.asarray(cost, dtype=np.float64)}
 
 

@@ -26,7 +26,10 @@ from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import Rows, check_is_fitted
 from structlearn.metrics import Outputs
 from structlearn.scoring import PartScoring
+from structlearn.scoring.parts.sparse_parts import SparsePartScoring
 from structlearn.structures import Structure
+
+AnyPartScoring = PartScoring | SparsePartScoring
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -90,19 +93,19 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
         scores = ((i, scoring.scores(self.weights_, i, i + 1)) for i in range(scoring.n_examples))
         return self._each_shaped(scoring, scores)
 
-    def _each_shaped(self, scoring: PartScoring, answers: Iterable[tuple[int, Array]]) -> list[Array]:
+    def _each_shaped(self, scoring: AnyPartScoring, answers: Iterable[tuple[int, Array]]) -> list[Array]:
         """Copies of part vectors, as tables where parts form one."""
         if self.structure_.part_ndim == 2:
             return [parts.reshape(scoring.shapes[i]).copy() for i, parts in answers]
         return [parts.copy() for _, parts in answers]
 
-    def _training_scoring(self, X: Tables, structure: S, memory: Memory) -> PartScoring:
+    def _training_scoring(self, X: Tables, structure: S, memory: Memory) -> AnyPartScoring:
         """That of the training data, to whose rows the map is fitted."""
         rows, axes = self._read(X, structure)
         self.n_features_in_ = rows.shape[1]
         return self._part_scoring(structure, self._fit_rows(rows, memory), axes)
 
-    def _scoring(self, X: Tables) -> PartScoring:
+    def _scoring(self, X: Tables) -> AnyPartScoring:
         check_is_fitted(self, "weights_")
         rows, axes = self._read(X, self.structure_)
         return self._part_scoring(self.structure_, self._map_rows(rows), axes)
@@ -111,9 +114,10 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
         """The rows of all parts, end to end, and the axes of each example's parts."""
         return stack_examples(X, ndim=structure.part_ndim + 1, noun=self._noun, n_jobs=self._threads())
 
-    def _part_scoring(self, structure: Structure, rows: Rows, axes: Array) -> PartScoring:
+    def _part_scoring(self, structure: Structure, rows: Rows, axes: Array) -> AnyPartScoring:
         shapes = [self._shape(structure, i, tuple(one)) for i, one in enumerate(axes)]
-        return PartScoring(rows, np.array(shapes), sizes=axes.prod(axis=1), intercept=self.fit_intercept)
+        kind = PartScoring if isinstance(rows, np.ndarray) else SparsePartScoring
+        return kind(rows, np.array(shapes), sizes=axes.prod(axis=1), intercept=self.fit_intercept)
 
     def _weight_counts(self) -> set[int]:
         return {self._n_row_features, self._n_row_features + 1}

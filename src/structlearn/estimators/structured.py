@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,8 +28,8 @@ class StructuredPredictor(PartEstimator[Structure]):
     structure : object
         One of `structlearn.structures`; or any object with `maximize(theta) -> vertex`, or that function
         itself; or one with a Numba function `oracle(theta, out) -> value`, or that function itself, which is
-        compiled into the solver. It may have `encode(y)`, `decode(vertex)` and `cost(mu)`; without them an output is its 0/1 part
-        vector and the cost is Hamming over parts.
+        compiled into the solver. It may have `encode(y)`, `decode(vertex)` and `cost(mu)`; without them an
+        output is its 0/1 part vector and the cost is Hamming over parts.
     scoring : callable, optional
         Turns one example x into its features, of shape (n_parts, d). Without it, x is those features.
 
@@ -65,8 +66,18 @@ class StructuredPredictor(PartEstimator[Structure]):
         problem = self._problem(structure, X, y, sample_weight)
         if isinstance(structure, OwnStructure):
             refuse_wrong_oracle(structure, problem.scoring.shapes, problem.gold)
+            self._warn_of_threads(structure)
         self._train(problem)
         return self
+
+    def _warn_of_threads(self, structure: Structure) -> None:
+        if self._threads() > 1 and not structure.compiled:
+            warnings.warn(
+                "n_jobs is ignored: a `maximize` in plain Python runs in one thread; compile it with Numba "
+                "(docs/own-structure.md) for more.",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _read(self, X: Tables, structure: Structure) -> tuple[Rows, Array]:
         features = X if self.scoring is None else [self.scoring(x) for x in as_list(X, "X")]

@@ -123,6 +123,11 @@ class FenchelYoungLoss:
                     f"Unknown cost {self.cost!r}; valid are 'hamming', 'count', a mapping or None."
                 )
             return self.structure.cost(mu, normalized=self.cost == "hamming")
+        if callable(self.cost):
+            raise TypeError(
+                "cost is 'hamming', 'count', weights or None, not a function; a structure of your own may "
+                "have a method cost(mu) -> array with the cost of each part."
+            )
         return self.structure.cost(mu, weights=self.cost)
 
 

@@ -168,8 +168,20 @@ class OwnStructure(Structure):
         scale = np.ones(mu.shape)
         for factor in (weights, nodes):
             if factor is not None:
-                scale = scale * np.broadcast_to(np.asarray(factor, dtype=np.float64), mu.shape)
+                scale = scale * _one_per_part(factor, mu.shape)
         return (1.0 - 2.0 * mu) * scale / (mu.size if normalized else 1)
+
+
+def _one_per_part(weights: Weights, shape: tuple[int, ...]) -> Array:
+    """Weights in the shape of the parts; ValueError for others."""
+    found = np.asarray(weights, dtype=np.float64)
+    try:
+        return np.broadcast_to(found, shape)
+    except ValueError:
+        raise ValueError(
+            f"Cost weights must be one number, or one per part, of shape {shape}; got {found.shape}. Where "
+            "examples differ in their parts, give the structure a method cost(mu)."
+        ) from None
 
 
 def _is_compiled(candidate: object) -> bool:
