@@ -68,11 +68,19 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
     write_model(path, *_parts(bundle))
 
 
+def _fits_its_weights(estimator: StructuredEstimator) -> bool:
+    """Whether the parameters are those that the weights were trained with, as a reader of the file checks."""
+    try:
+        return estimator.weights_.size in estimator._weight_counts()
+    except ValueError:
+        return False
+
+
 def _parts(bundle: Bundle) -> tuple[dict[str, object], dict[str, np.ndarray]]:
     """The header and the arrays of a model, with those of the models inside."""
     estimator = bundle.estimator
     check_is_fitted(estimator, "weights_")
-    if estimator.weights_.size not in estimator._weight_counts():
+    if not _fits_its_weights(estimator):
         raise ValueError(
             "Parameters that decide how many weights there are have changed since the model was fitted: set "
             "them back, or fit again, before you save it."
