@@ -18,17 +18,16 @@ UNSCALED = 100.0
 _NAMED = 3
 
 
-def column_sizes(X: Rows) -> Array:
+def column_sizes(X: Array) -> Array:
     """The root of each column's mean square."""
-    if isinstance(X, np.ndarray):
-        squares = np.einsum("ij,ij->j", X, X, dtype=np.float64)
-    else:
-        squares = np.asarray(X.astype(np.float64).power(2).sum(axis=0)).ravel()
+    squares = np.einsum("ij,ij->j", X, X, dtype=np.float64)
     return np.sqrt(squares / max(X.shape[0], 1))
 
 
 def scaling_advice(X: Rows, estimator: Any, *, constant: bool) -> str:
     """A sentence that names columns which are much larger than others; empty if there are none.
+
+    It is for dense columns: the mean square of a sparse one tells how rare it is, not how large.
 
     Parameters
     ----------
@@ -36,6 +35,8 @@ def scaling_advice(X: Rows, estimator: Any, *, constant: bool) -> str:
     estimator : what knows the columns' names
     constant : whether there is a feature that is always 1, with which columns are compared, too
     """
+    if not isinstance(X, np.ndarray):
+        return ""
     sizes = column_sizes(X)
     some = sizes[sizes > 0]
     if not some.size:
@@ -44,10 +45,10 @@ def scaling_advice(X: Rows, estimator: Any, *, constant: bool) -> str:
     large = np.flatnonzero(sizes >= UNSCALED * usual)
     if large.size:
         large = large[np.argsort(-sizes[large], kind="stable")]
-        return _sentence(X, estimator, large, f"{_times(sizes[large[0]] / usual)} the median column")
+        return _sentence(estimator, large, f"{_times(sizes[large[0]] / usual)} the median column")
     if constant and usual >= UNSCALED:
         most = np.argsort(-sizes, kind="stable")[:1]
-        return _sentence(X, estimator, most, f"{_times(sizes[most[0]])} the constant feature")
+        return _sentence(estimator, most, f"{_times(sizes[most[0]])} the constant feature")
     return ""
 
 
@@ -57,14 +58,13 @@ def advised(certificate: Certificate, X: Rows, estimator: Any, *, constant: bool
     return replace(certificate, status=f"{certificate.status} {advice}") if advice else certificate
 
 
-def _sentence(X: Rows, estimator: Any, columns: Array, size: str) -> str:
+def _sentence(estimator: Any, columns: Array, size: str) -> str:
     from structlearn.estimators.feature_names import own_names
 
     named = listed(own_names(estimator)(columns[:_NAMED]))
     more = f" and {columns.size - _NAMED} more" if columns.size > _NAMED else ""
     what = f"Column {named} is" if columns.size == 1 else f"Columns {named}{more} are up to"
-    scaler = "StandardScaler()" if isinstance(X, np.ndarray) else "StandardScaler(with_mean=False)"
-    return f"{what} {size}: scale the columns, as with row_transformer={scaler}."
+    return f"{what} {size}: scale the columns, as with row_transformer=StandardScaler()."
 
 
 def _times(ratio: float) -> str:

@@ -434,3 +434,18 @@ def test_files_of_before_have_fewer_features(aligner, pairs, tmp_path):
     weights = found.statistics_.forward.jumps.weights
     np.testing.assert_array_equal(weights, np.tile(aligner.statistics_.forward.jumps.weights[-2], (2, 1)))
     assert len(found.predict(pairs[:3])) == 3
+
+
+def test_gold_links_may_be_sets_of_pairs(pairs, links, rule, aligner):
+    """Such as `predict` returns them."""
+    sure = [one.sure for one in links[:N_TRAIN]]
+    kinds = [list(map(Links.of, sure)), sure, [sorted(one) for one in sure]]
+    found = [Aligner(**PARAMETERS).fit(pairs[:N_TRAIN], one, statistics=rule.statistics_) for one in kinds]
+    for one in found[1:]:
+        np.testing.assert_array_equal(one.weights_, found[0].weights_)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "0-0", [(0, 1, 2)], [(0.5, 1)]])
+def test_other_links_are_refused(pairs, wrong):
+    with pytest.raises(ValueError, match=r"The links of pair 1 must be Links, or pairs"):
+        Aligner().fit(pairs[:2], [Links.of([(0, 0)]), wrong])

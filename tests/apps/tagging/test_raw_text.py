@@ -105,3 +105,13 @@ def test_labels_that_mark_spans():
     assert mark_spans(np.array(["B-NP", "I-NP", "O"]))
     assert not mark_spans(["O"])
     assert not mark_spans(["B-NP", "NN"])
+
+
+def test_quotes_of_training_are_looked_up_once(tagger, monkeypatch):
+    tagger.tag(TEXT)
+    asked = []
+    rows = type(tagger).rows
+    monkeypatch.setattr(type(tagger), "rows", lambda self, *args: asked.append(args) or rows(self, *args))
+    for _ in range(3):
+        tagger.tag(TEXT)
+    assert len(asked) == 3  # those of predict alone

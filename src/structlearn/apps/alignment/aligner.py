@@ -148,7 +148,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     def fit(
         self,
         pairs: Sequence[Words],
-        links: Sequence[Links] | None = None,
+        links: Sequence[Links | Iterable[Link]] | None = None,
         bitext: Iterable[Words] | None = None,
         *,
         statistics: AlignmentStatistics | None = None,
@@ -160,8 +160,8 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         Parameters
         ----------
         pairs : sequence of (source words, target words)
-        links : sequence of Links, optional
-            Gold links of the pairs.
+        links : sequence of Links or of sets of (source, target), optional
+            Gold links of the pairs, as `Links` or as `predict` returns them; those of sets are sure.
         bitext : iterable of (source words, target words), optional
             More text for the statistics, which are of these pairs too; it is read once, as a stream.
         statistics : AlignmentStatistics, optional
@@ -184,7 +184,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         limit = LengthLimit(self.max_length)
         admitted = [limit.admits(*checked_pair(pair)) for pair in pairs]
         pairs = list(compress(pairs, admitted))
-        links = None if links is None else list(compress(links, admitted)) or None
+        gold_links = [Links.given(one, k) for k, one in compress(enumerate(links or ()), admitted)] or None
         more = (pair for pair in bitext or () if limit.admits(*checked_pair(pair)))
         text = self._find_forms(pairs, more, statistics, earlier)
         before = None if earlier is None else earlier.statistics_
@@ -193,22 +193,22 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         self.mapped_: MappedVectors | None = None
         self.vectors_ = None if vectors is None else self._known(vectors)
         self._take_rule()
-        if links and not any(one.sure for one in links):
+        if gold_links and not any(one.sure for one in gold_links):
             warnings.warn(_NOTHING_SURE, stacklevel=2)
-            links = None
-        if links is None and not self.pseudo_gold:
+            gold_links = None
+        if gold_links is None and not self.pseudo_gold:
             return self
         features = self.features(pairs)
-        known = self._pseudo_links(pairs, features) if links is None else links
+        known = self._pseudo_links(pairs, features) if gold_links is None else gold_links
         self.structure_ = Matching(capacities=(self.fertility or 2,) * 2)
         check_links(features.bitext, known)
-        surplus = None if links is None else gold_surplus(features, links)
+        surplus = None if gold_links is None else gold_surplus(features, gold_links)
         features = self._taught(pairs, features, surplus)
         gold = gold_of(features, known, self.structure_)
         setting = self._learn(gold, known)
-        if links is not None and surplus is not None and len(pairs) > 1:
+        if gold_links is not None and surplus is not None and len(pairs) > 1:
             held_out = held_out_weights(gold, setting, self.folds, **self._shared())
-            self._calibrate(pairs, features, links, held_out, surplus)
+            self._calibrate(pairs, features, gold_links, held_out, surplus)
         return self
 
     def _check(self, vectors: Vectors | None) -> None:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
+from operator import index
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.apps.alignment.text import lines_of
 from structlearn.core.contract import Array
-from structlearn.core.wording import quoted
+from structlearn.core.wording import plain, quoted
 from structlearn.data import DataError, write_lines, written_text
 
 Link = tuple[int, int]
@@ -47,6 +48,23 @@ class Links(NamedTuple):
         """Links from sure and further possible ones."""
         sure = frozenset(sure)
         return cls(sure, sure | frozenset(possible))
+
+    @classmethod
+    def given(cls, links: Links | Iterable[Link], place: int = 0) -> Links:
+        """Links as a user has them: `Links`, or pairs (source, target), as a set, a list or a dict.
+
+        ValueError for anything else, which names the `place` of the sentence pair.
+        """
+        if isinstance(links, cls):
+            return links
+        try:
+            pairs: Iterable[Link] = links  # type: ignore[assignment]
+            return cls.of((index(i), index(j)) for i, j in pairs)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"The links of pair {place} must be Links, or pairs of word numbers from 0 such as "
+                f"{{(0, 0), (1, 2)}}; got {plain(repr(links), 80)}."
+            ) from None
 
     def tables(self, lengths: Lengths) -> tuple[Array, Array]:
         """0/1 tables [source, target] of the sure and of the possible links."""

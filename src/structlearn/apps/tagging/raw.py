@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 from structlearn.apps.text.streams import Passage, passages
 from structlearn.apps.text.tokenizers import TOKENIZERS, Span
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 PENN = "penn"
 _QUOTES = {'"', "“", "”", "''", "``"}
 _OPENING = frozenset(" \t\r\n([{<“")
+#: Whether training saw Penn's quotes, by the features that it learned.
+_PENN_QUOTES: WeakKeyDictionary[object, bool] = WeakKeyDictionary()
 
 
 class TaggedToken(NamedTuple):
@@ -114,8 +117,11 @@ def _words(tagger: Tagger, passage: Passage) -> list[list[str]]:
 
 def _has_penn_quotes(tagger: Tagger) -> bool:
     """Whether training saw Penn's quotes: more features of `` than of a plain quote are known."""
-    ours, theirs = (tagger.rows([[mark]]).rows.sum() for mark in ('"', "``"))
-    return bool(theirs > ours)
+    known = _PENN_QUOTES.get(tagger.features_)
+    if known is None:
+        ours, theirs = (tagger.rows([[mark]]).rows.sum() for mark in ('"', "``"))
+        known = _PENN_QUOTES[tagger.features_] = bool(theirs > ours)
+    return known
 
 
 def _write_quotes(words: list[str], spans: Sequence[Span], text: str) -> None:
