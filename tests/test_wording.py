@@ -47,7 +47,7 @@ def test_what_is_cut_and_what_is_escaped():
     assert plain("two\r\nlines\x1b[2J") == r"two lines\x1b[2J"
     assert plain(f"file.txt, line 1: {'x' * 10**6}; use tabs.").startswith("file.txt, line 1: xxx")
     assert plain(f"file.txt, line 1: {'x' * 10**6}; use tabs.").endswith("xxx; use tabs.")
-    assert listed(["a", "b\t", *map(str, range(20))], most=3) == r"a, b\t, 0, ..."
+    assert listed(["a", "b\t", *map(str, range(20))], most=3) == r"a, b\t, 0 and 19 more"
 
 
 def test_errors_of_readers_are_such_sentences():

@@ -6,8 +6,8 @@ A linear model scores an input x by :math:`\langle w, x \rangle`. In two classes
 and the *margin* :math:`m = y \langle w, x \rangle` says how right it is: positive is correct, large is safe.
 
 What we would like to minimise is the number of mistakes, the step function of the margin. It is flat almost everywhere, so that no
-small change of w tells which way is better. Every loss below is a convex stand-in: it bounds the step (but for the perceptron's), and
-it can be minimised.
+small change of w tells which way is better. Every loss below is a convex stand-in that can be minimised. The hinge is never below the
+step, and neither are the squared loss and the logistic loss, once the first is multiplied by 2 and the second divided by log 2.
 """
 
 # %%

@@ -44,7 +44,7 @@ plt.show()
 # ---------------------------
 #
 # Take the difference of the two sides of Fenchel's inequality :math:`\langle \theta, p \rangle \le \Omega^*(\theta) + \Omega(p)` at a
-# gold label y, with :math:`\Omega = -H`: :math:`\log\sum_k e^{\theta_k} - \theta_y`. That is the logistic loss; and over sequences, trees or
+# gold label y, with :math:`\Omega = -H`: :math:`\log\sum_k e^{\theta_k} - \theta_y`. That is the logistic loss; and over sequences or
 # trees in place of labels, the loss of a conditional random field. (Matchings have no softmax: their sum over exponentials is #P-hard.)
 from structlearn.losses import FenchelYoungLoss, Shannon
 from structlearn.structures import Chain, Simplex

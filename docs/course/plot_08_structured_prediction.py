@@ -99,20 +99,21 @@ print(tagger.predict([["a", "can", "barks"], ["we", "can", "see"]]))
 # A matching
 # ----------
 #
-# Which row belongs to which column? Choosing for each row alone would use a column twice.
+# Which row belongs to which column, if to any? A row alone would take its best column, where that has a positive score, and two rows may
+# take the same.
 pairs, links = make_matchings(80, 6, 6, n_features=5, random_state=0)
 matcher = MatchingClassifier(random_state=0).fit(pairs[:60], links[:60])
-scores = matcher.decision_function(pairs[60:])
-greedy = [table == table.max(axis=1, keepdims=True) for table in scores]
-figure, panels = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
-for axes, found, name in zip(
-    panels, (greedy[0], matcher.predict(pairs[60:61])[0]), ("best of each row", "best matching")
-):
-    axes.imshow(scores[0], cmap="PuOr_r", alpha=0.6)
-    axes.scatter(*np.nonzero(links[60])[::-1], s=260, facecolor="none", edgecolor="black", label="gold")
-    axes.scatter(*np.nonzero(found)[::-1], s=70, marker="x", color="black", label="predicted")
+shown = 60 + int(np.argmax([table.sum() for table in links[60:]]))  # the one with most gold links
+scores = matcher.decision_function(pairs[shown : shown + 1])[0]
+greedy = (scores == scores.max(axis=1, keepdims=True)) & (scores > 0)
+matched = matcher.predict(pairs[shown : shown + 1])[0]
+figure, panels = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
+for axes, found, name in zip(panels, (greedy, matched), ("best of each row", "best matching")):
+    axes.imshow(scores, cmap="PuOr_r", alpha=0.6)
+    gold = axes.scatter(*np.nonzero(links[shown])[::-1], s=260, facecolor="none", edgecolor="black")
+    answer = axes.scatter(*np.nonzero(found)[::-1], s=70, marker="x", color="black")
     axes.set(title=name, xlabel="column", ylabel="row")
-panels[1].legend(frameon=True)
+figure.legend([gold, answer], ["gold", "predicted"], loc="outside lower center", ncols=2)
 plt.show()
 
 # %%

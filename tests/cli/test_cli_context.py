@@ -88,3 +88,10 @@ def test_other_tasks_refuse(run, write, tmp_path):
     data = write("1 1:2\n2 1:3\n", "some.libsvm")
     said = run("train", "classify", data, "--out", tmp_path / "x", "--context", "3", code=2).stderr
     assert "--context does not go with the task classify" in said
+
+
+def test_sets_with_a_guarantee_are_refused(run, refused, files, tmp_path):
+    train, test = files
+    model = tmp_path / "model.st"
+    run("train", "ner", train, "--out", model, "--context", 2)
+    assert "--context 0" in refused("conformalize", model, test, "--out", tmp_path / "sets.st")

@@ -204,7 +204,8 @@ def test_bad_files(refused, write, tmp_path, content, said):
 def test_bad_files_for_a_model(refused, chunker, write):
     wide = write("a b c d\n", "wide.txt")
     message = refused("predict", chunker, wide)
-    assert "wide.txt, line 1: 4 columns; the model was trained on 2 feature columns and a label" in message
+    assert "wide.txt, line 1: 4 columns; the model was trained on files of 3 columns, the label" in message
+    assert "For raw text use `structlearn tag`" in message
     assert "no labels to compare with" in refused("evaluate", chunker, write("a b\n", "bare.txt"))
 
 

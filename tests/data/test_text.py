@@ -178,3 +178,11 @@ def test_write_where_there_is_no_folder(tmp_path):
 def test_errors_are_value_errors():
     assert issubclass(DataError, ValueError)
     assert str(DataError.at("scene.txt", 12, "no.")) == "scene.txt, line 12: no."
+
+
+@pytest.mark.parametrize("start", [b"\x89PNG\r\n\x1a", b"\xff\xd8\xff\xe0JFIF", b"GIF89a\xff", b"a\x01\xff"])
+def test_a_picture_is_not_text_of_another_encoding(write, start):
+    with pytest.raises(DataError, match="is not text: save it as text"):
+        list(open_text(write(start)))
+    with pytest.raises(DataError, match="CP1252"):
+        list(open_text(write("Müller".encode("cp1252"))))

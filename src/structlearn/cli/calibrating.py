@@ -48,8 +48,14 @@ def conformalize(model: Model, data: HeldOut, out: ModelOut, as_json: Json = Fal
     sentences for a coverage of 0.9, 99 for 0.99; a thousand make sets that do not depend much on which these
     are. The model may be written over itself.
     """
+    from structlearn.apps.tagging.confidence import NO_SETS
+    from structlearn.apps.text.context import COLUMNS
+    from structlearn.apps.text.resources import derived_names
+
     out_file = check_output(out, others=[data])
     bundle, X, y = _opened(model, data, probable=False)
+    if {*COLUMNS} & {*derived_names(bundle.notes)[0]}:
+        raise ValueError(NO_SETS)
     bundle.estimator.conformalize(X, y)
     _write(bundle, out_file)
     n = bundle.estimator.n_conformal_

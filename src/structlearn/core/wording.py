@@ -23,10 +23,10 @@ def quoted(text: object, most: int = 60) -> str:
 
 
 def listed(names: Iterable[object], most: int = 10) -> str:
-    """Names, unprintable characters escaped, separated by commas; `...` for those beyond `most`."""
+    """Names, unprintable characters escaped, separated by commas; "and 5 more" for those beyond `most`."""
     known: Sequence[str] = list(map(str, names))
     shown = [escaped(name) if len(name) <= 40 else quoted(name, 30) for name in known[:most]]
-    return ", ".join([*shown, *(["..."] if len(known) > most else [])])
+    return ", ".join(shown) + (f" and {len(known) - most} more" if len(known) > most else "")
 
 
 def count_of(n: int, noun: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import os
+import re
 import stat
 import sys
 import zlib
@@ -25,6 +26,10 @@ NOT_UTF8 = "is not UTF-8 text: save the file as UTF-8, or convert it (iconv -f C
 _UTF16 = "is UTF-16 text: save the file as UTF-8, or convert it (iconv -f UTF-16 -t UTF-8)."
 _DEVICE = "{} is a device, not a file; give a file or a pipe."
 BINARY = "is not text: save it as text in UTF-8 (a spreadsheet as CSV)."
+
+#: Bytes that no text in any usual encoding has, and those that files of pictures begin with.
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8")
 
 #: Bytes of a line, at most: no line of data comes near, and all of it is in memory.
 LONGEST_LINE = 1 << 24
@@ -167,7 +172,7 @@ def _no_text(name: str, number: int, raw: bytes, wrong: int) -> DataError:
     """The error of a line that is not UTF-8, from a byte on."""
     if number == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return DataError(f"{name} {_UTF16}")
-    if b"\0" in raw:
+    if _CONTROL.search(raw) or raw.startswith(_SIGNATURES):
         return DataError(f"{name} {BINARY}")
     return DataError.at(name, number, f"byte {wrong + 1} {NOT_UTF8}")
 

@@ -68,12 +68,13 @@ def test_worst_first_and_no_more_than_the_limit():
     assert "They are shown the worst first." in cut.texts
 
 
-def test_of_many_the_best_come_first_and_once():
+def test_of_many_the_best_come_last_and_once():
     """Those with few links are right by chance: they are no examples."""
     perfect, few = PAIR._replace(predicted=GOLD.possible), PAIR._replace(predicted=[(0, 0)])
     pairs = [*[PAIR] * 6, perfect, *[few] * 4, perfect, PAIR]
     reader = Reader(alignment_page(pairs))
-    assert reader.headings()[:3] == ["Pair 7", "Pair 12", "Pair 1"]
+    assert reader.headings()[-3:] == ["Pair 7", "Pair 12", "Pair 1"]
+    assert reader.headings()[0] == "Pair 2"
     assert sorted(reader.headings()) == sorted(f"Pair {k}" for k in range(1, len(pairs) + 1))
     assert "The best pairs" in reader.texts
     assert "The best pairs" not in Reader(alignment_page(pairs[:11])).texts

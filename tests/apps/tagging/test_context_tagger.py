@@ -122,3 +122,8 @@ def test_span_lexicon():
     tagger = Tagger(templates="word.suffix1", span_lexicon=True, context=1, random_state=0).fit(X, y)
     assert {"spans", "spans[1]", "nearby"} <= {str(one) for one in tagger.features_.templates}
     assert tagger.predict([["Villa", "Alba", "sale"]])[0].tolist() == ["B-LOC", "I-LOC", "O"]
+
+
+def test_sets_with_a_guarantee_need_sentences_that_stand_alone(tagger):
+    with pytest.raises(ValueError, match=r"looks at those around a sentence: train it with context=0"):
+        tagger.conformalize(*TEST)

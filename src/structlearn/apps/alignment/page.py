@@ -1,4 +1,4 @@
-"""The page of an alignment: an overview, a few pairs that work, and then all others, the worst first."""
+"""The page of an alignment: an overview, the pairs, the worst first, and a few that work."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def alignment_page(
     Parameters
     ----------
     pairs : iterable of AlignedPair
-        Of many, the best come first: those with the least alignment error rate, or without gold links with
-        the surest links. Then all others: by their alignment error rate, the worst at the top; those without
-        gold links in their order.
+        With gold links the worst come first, by their alignment error rate, and of many pairs the three best
+        follow at the end. Without gold links the pairs with the surest links come first, then all others in
+        their order.
     title : str
         The heading.
     limit : int
@@ -87,7 +87,8 @@ def alignment_page(
     others = sorted(left, key=_badness)[: limit - len(best)]
     groups = [("The best pairs", _why_best(judged), [every[k] for k in best])] if best else []
     order = "the worst first" if judged else "in their order"
-    groups.append(("All other pairs" if best else "Pairs", f"They are shown {order}.", others))
+    rest = ("All other pairs" if best else "Pairs", f"They are shown {order}.", others)
+    groups = [rest, *groups] if judged else [*groups, rest]
     return Page(
         title,
         _lead(len(every), len(best) + len(others)),

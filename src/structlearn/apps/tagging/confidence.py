@@ -13,10 +13,19 @@ from structlearn.estimators.spans import Span
 
 if TYPE_CHECKING:
     from structlearn.apps.tagging.featured import Labels, Sentences
+    from structlearn.apps.text.resources import DerivedColumns
+
+#: What is said of sets with a guarantee of taggers with context.
+NO_SETS = (
+    "Sets with a guarantee need sentences whose labels do not depend on one another, but this tagger looks "
+    "at those around a sentence: train it with context=0 (--context 0)."
+)
 
 
 class ConfidentTagger:
     """A tagger that says how sure it is; the methods are those of `ChainClassifier`."""
+
+    derived_: DerivedColumns
 
     @abstractmethod
     def rows(self, X: Sentences) -> Stacked:
@@ -51,7 +60,13 @@ class ConfidentTagger:
         return self._asked().calibrate(self.rows(X), y)
 
     def conformalize(self, X: Sentences, y: Labels) -> Self:
-        """Prepare `predict_sets` by sentences that were used for nothing else."""
+        """Prepare `predict_sets` by sentences that were used for nothing else.
+
+        Sentences must be exchangeable, which they are not where the labels of one depend on those around it:
+        a tagger with context is refused.
+        """
+        if self.derived_.context:
+            raise ValueError(NO_SETS)
         self._asked().conformalize(self.rows(X), y)
         return self
 

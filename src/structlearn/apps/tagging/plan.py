@@ -88,8 +88,8 @@ class Plan:
             return self.read
         if len(names) != len(self.names) - 1:
             raise ValueError(
-                f"{len(names)} columns; the model was trained on {len(self.names) - 1} feature columns and a "
-                "label."
+                f"{len(names)} columns; the model was trained on files of {len(self.names)} columns, the "
+                "label among them. For raw text use `structlearn tag`."
             )
         return list(names)
 
