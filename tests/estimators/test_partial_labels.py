@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from structlearn import ChainClassifier, load
+from structlearn.solvers import Solution
 
 LABELS = ["a", "b", "c"]
 SETTINGS = {"regularization": 0.1, "tol": 1e-4, "random_state": 0}
@@ -184,3 +185,18 @@ def test_transitions_with_features_and_files(tmp_path):
 def test_refusals(y, parameters, problem):
     with pytest.raises(ValueError, match=problem):
         ChainClassifier(**{"loss": "softmax", **parameters}).fit([np.ones((2, 1))] * len(y), y)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "softmax"])
+def test_each_convex_problem_starts_from_the_dual_point_of_the_last(loss, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(4, 3)) for _ in range(12)]
+    y = [[None if rng.random() < 0.4 else int(x[0] > 0) for x in rows] for rows in X]
+    started = []
+    start_for = Solution.start_for
+    monkeypatch.setattr(
+        Solution, "start_for", lambda self, problem: started.append(start_for(self, problem)) or started[-1]
+    )
+    ChainClassifier(loss=loss, regularization=0.02, tol=1e-4, random_state=0).fit(X, y)
+    assert started
+    assert all(one.point is not None for one in started)

@@ -191,8 +191,13 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         stopping: Stopping,
         seed: int,
         warm: Solution | None = None,
+        *,
+        resumable: bool = False,
     ) -> Solution:
-        """Run the solver under the eyes of the user, and keep what it finds."""
+        """Run the solver under the eyes of the user, and keep what it finds.
+
+        A solution is `resumable` where another run will start from it; with `warm_start` it always is.
+        """
         from structlearn.solvers.loop import solve
 
         def adopt(w: Array) -> None:
@@ -208,7 +213,7 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
                 warm=warm,
                 watch=self._shown(adopt),
                 checkpoint=make_checkpoint(self.checkpoint),
-                resumable=self.warm_start,
+                resumable=resumable or self.warm_start,
             )
         adopt(solution.w)
         certificate = self.certificate_ = self._advised(solution.certificate, objective)

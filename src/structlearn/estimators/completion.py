@@ -118,7 +118,7 @@ def fit_completions(
     kept: dict[str, object] = {}
     for _ in range(MOST_ROUNDS):
         objective = estimator._objective(laid)
-        found = estimator._minimise(objective, laid.structure, solver, stopping, seed, found)
+        found = estimator._minimise(objective, laid.structure, solver, stopping, seed, found, resumable=True)
         value = _whole(objective, problem, found.w)
         fell = not values or value < values[-1]
         if fell:

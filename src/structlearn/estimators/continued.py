@@ -129,4 +129,4 @@ def start_at(objective: Objective, w: Array, before: Solution) -> Solution:
             z[start[i] : start[i + 1]] = np.concatenate([one.vertices, one.shared])
             h[i] = one.losses.gain
         point = DensePoint.of(objective, z, h)
-    return Solution(w, before.certificate, point=point)
+    return Solution(w, before.certificate, point=point, polytopes=objective.polytopes)

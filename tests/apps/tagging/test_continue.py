@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 from structlearn import ChainClassifier
 from structlearn.apps.tagging import Tagger
 from structlearn.cli import app
+from structlearn.solvers import Solution
 
 KINDS = {"D": ["the", "a"], "N": ["dog", "cat", "Rome"], "V": ["runs", "sees"], "J": ["red", "old"]}
 
@@ -88,3 +89,15 @@ def test_from_the_shell(tmp_path):
     assert "other templates" in shell("train", "tag", a, *other, "--out", tmp_path / "x", code=2).stderr
     refused = shell("train", "classify", a, "--continue", model, "--out", tmp_path / "x", code=2)
     assert "--continue does not go with the task classify" in refused.stderr
+
+
+def test_a_model_of_probabilities_goes_on_from_the_predictions_at_its_weights(monkeypatch):
+    """They are a dual point of the new problem, whatever words and labels are new in it."""
+    tagger = Tagger(loss="softmax", warm_start=True, **OPTIONS).fit(*text(40, "DNV"))
+    started = []
+    start_for = Solution.start_for
+    monkeypatch.setattr(
+        Solution, "start_for", lambda self, problem: started.append(start_for(self, problem)) or started[-1]
+    )
+    tagger.fit(*text(60, "DNVJ", seed=1))
+    assert started[-1].point is not None
