@@ -104,7 +104,7 @@ def test_stacks_of_nothing_are_refused(theta):
 
 @pytest.mark.parametrize("mu", [[np.nan, 0.0, 1.0], [-1.0, 1.0, 1.0]])
 def test_part_vectors_that_are_none_are_refused(mu):
-    with pytest.raises(ValueError, match="A part vector holds (finite numbers|numbers between 0 and 1)"):
+    with pytest.raises(ValueError, match=r"A part vector holds (finite numbers|numbers between 0 and 1)"):
         FenchelYoungLoss(Simplex(3), SquaredNorm()).value(np.zeros(3), mu)
 
 
