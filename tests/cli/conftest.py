@@ -33,13 +33,14 @@ def run():
 def refused(run):
     """Run what must be refused: exit code 2, nothing on stdout, one sentence on stderr, which is returned.
 
-    What was read before, and how long it may take, may be said first.
+    What was read before, how long it may take, and what is worth knowing, may be said first.
     """
 
     def invoke(*arguments):
         result = run(*arguments, code=2)
         assert result.stdout == ""
-        (line,) = [line for line in result.stderr.splitlines() if not line.startswith(("Read ", "At most "))]
+        before = ("Read ", "At most ", "Note: ")
+        (line,) = [line for line in result.stderr.splitlines() if not line.startswith(before)]
         assert line.startswith("Error: ")
         return line
 

@@ -84,9 +84,14 @@ def test_empty_lines_give_empty_lines(run, model, write):
     assert lines[1:] == ["", "", "", ""]
 
 
+@pytest.mark.filterwarnings("default::UserWarning")
 def test_other_languages_are_noticed(run, files, model):
     exchanged = ["--src", files / "text.fr", "--tgt", files / "text.en"]
-    assert "does not know" in run("align", "apply", model, *exchanged).stderr
+    assert "Warning: The two sides seem to be exchanged" in run("align", "apply", model, *exchanged).stderr
+    french = ["--src", files / "text.fr", "--tgt", files / "text.fr"]
+    assert (
+        "of the source's words. They are words of its target" in run("align", "apply", model, *french).stderr
+    )
     assert "does not know" not in run("align", "apply", model, *sides(files)).stderr
 
 
@@ -182,6 +187,7 @@ def test_options_of_learning(run, refused, files, write, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.filterwarnings("ignore:The model does not know")
 def test_a_sentence_over_the_limit(run, files, model, write, tmp_path):
     """It has an empty line; one warning counts them all."""
     long = "word " * 201

@@ -108,7 +108,7 @@ def test_documents_stay_whole(tmp_path):
     path = tmp_path / "documents.txt"
     path.write_text("\n".join("-DOCSTART- x O\n\n" + one for one in documents))
     examples = sentence_file(TASKS["tag"].task, path, tmp_path)
-    assert examples.groups.tolist() == [k for k in range(1, 7) for _ in range(5)]
+    assert examples.groups.tolist() == [k for k in range(1, 7) for _ in range(4)]
     for fold in folds(examples, 3, 0, of_classes=False):
         assert not set(examples.groups[fold.training]) & set(examples.groups[fold.held_out])
     path = tmp_path / "documents.conllu"

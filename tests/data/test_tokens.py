@@ -48,6 +48,47 @@ def test_comments_of_plain_columns_are_tokens(write):
     assert (cells(tokens, "1"), tokens.lengths.tolist()) == (["X", "Y", "Z"], [1, 2])
 
 
+@pytest.mark.parametrize("separator", [" ", "\t"])
+def test_comments_have_no_columns_as_tokens_have(write, separator):
+    a, sign, b = (separator.join(row) for row in ("aXYZ", "###N", "bXYO"))
+    comments = ["# sent_id = 1", "# text = a # b", "# newdoc", "#begin document (x);", "# the end"]
+    path = write("\n".join([*comments[:2], a, sign, "", *comments[2:4], b, comments[4], ""]))
+    tokens = read_tokens(path, text=True)
+    assert (cells(tokens, "0"), cells(tokens, "3")) == (["a", "#", "b"], ["Z", "N", "O"])
+    assert (tokens.lengths.tolist(), tokens.lines.tolist(), tokens.layout.line) == ([2, 1], [3, 4, 8], 3)
+    assert "".join(filled(tokens, "3", ["Z", "N", "O"])) == path.read_text()
+
+
+def test_a_token_that_lacks_a_column_is_no_comment(write):
+    for content in ("a\tX\tY\n#\tX\n", "a X Y\n#tag X\n"):
+        with pytest.raises(DataError, match=r"line 2: 2 columns, but line 1 has 3"):
+            read_tokens(write(content))
+
+
+def test_files_of_comments_hold_no_tokens(write):
+    for content in ("# a = b\n", "-DOCSTART- O\n\n", "# newdoc\n-DOCSTART-\n"):
+        with pytest.raises(DataError, match="holds no tokens"):
+            read_tokens(write(content))
+
+
+def test_marks_of_documents_are_no_sentences(write):
+    text = "-DOCSTART- -X- O\n\na X O\nb Y B\n-DOCSTART-\nc Z I\n\n-DOCSTART-s X O\n"
+    path = write(f"\ufeff{text}")
+    tokens = read_tokens(path, text=True)
+    assert (cells(tokens, "0"), tokens.lengths.tolist()) == (["a", "b", "c", "-DOCSTART-s"], [2, 1, 1])
+    assert "".join(filled(tokens, "2", ["O", "B", "I", "O"])) == f"\ufeff{text}"
+    added = "".join(filled(tokens, "3", list("pqrs"), place=3, confidences=[0.5] * 4))
+    assert added.splitlines()[:3] == ["\ufeff-DOCSTART- -X- O _ _", "", "a X O p 0.5000"]
+    again = read_tokens(write(added.replace("\n-DOCSTART- _ _", "\n-DOCSTART-")))
+    assert cells(again, "3") == list("pqrs")
+
+
+def test_a_long_file_without_blank_lines_is_doubted(write):
+    with pytest.warns(UserWarning, match=r"no blank line, so that its 1001 tokens are one sequence"):
+        assert len(read_tokens(write("a X\n" * 1001))) == 1
+    assert len(read_tokens(write("a X\n" * 1001 + "\nb X\n"))) == 2  # no warning
+
+
 def test_sentences_from_lists():
     tokens = Tokens.from_sentences([[("a", "X"), ("b", "Y")], [("a", "Y")]], ["word", "pos"])
     assert (cells(tokens, "word"), cells(tokens, "pos")) == (["a", "b", "a"], ["X", "Y", "Y"])

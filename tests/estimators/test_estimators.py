@@ -29,6 +29,7 @@ COLUMNS = ["iteration", "passes", "oracle_calls", "seconds", "primal", "dual", "
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:y has exactly one label per example")
 @parametrize_with_checks([MulticlassClassifier(), MultiLabelClassifier()])
 def test_flat_estimators_keep_scikit_learns_conventions(estimator, check):
     check(estimator)

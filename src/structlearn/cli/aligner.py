@@ -21,8 +21,8 @@ from structlearn.cli.pair_text import (
     Out,
     TextFiles,
     aligned_pairs,
+    languages_doubted,
     load_aligner,
-    unknown_warned,
     warn_of_length,
 )
 from structlearn.core.wording import count_of
@@ -248,7 +248,7 @@ def _fit(
     from structlearn.apps.alignment.text import LengthLimit
 
     limit = LengthLimit(aligner.max_length)
-    pairs = text.read() if earlier is None else unknown_warned(earlier, text.read())
+    pairs = text.read() if earlier is None else languages_doubted(earlier, text.read())
     bitext = _words(limit.kept(pairs))
     more: dict[str, Any] = {"vectors": vectors, "earlier": earlier}
     with fitting():

@@ -43,6 +43,7 @@ _OF_SKLEARN = "The number of unique classes is greater than 50%"
 _MANY_CLASSES = "There are more than half as many classes as examples; the task regress predicts numbers."
 
 _told: list[int] = []
+_noted: set[str] = set()
 
 
 def tell_interruption() -> None:
@@ -55,6 +56,13 @@ def tell_interruption() -> None:
 def say(sentence: str) -> None:
     """Talk: a line on stderr, whatever its text comes from."""
     typer.echo(plain(by_its_name(sentence)), err=True)
+
+
+def note(sentence: str) -> None:
+    """Say something that is worth knowing, once in a command."""
+    if sentence not in _noted:
+        _noted.add(sentence)
+        say(f"Note: {sentence}")
 
 
 def hear(signum: int, frame: FrameType | None) -> None:
@@ -120,6 +128,7 @@ def handling_errors() -> Iterator[None]:
         raise _exit(_sentence(error), MISUSE) from error
     finally:
         forget_stdin()
+        _noted.clear()
 
 
 def _exit(sentence: str, code: int) -> typer.Exit:

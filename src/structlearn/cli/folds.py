@@ -15,10 +15,11 @@ from structlearn.core.contract import Array
 from structlearn.core.wording import quoted
 from structlearn.data import open_text
 from structlearn.data.text import is_blank
+from structlearn.data.token_lines import DOCUMENT, is_document
 from structlearn.estimators.persistence import Bundle
 
 #: How the first line of a document begins, in columns and in CoNLL-U.
-_DOCUMENT = ("-DOCSTART-", "# newdoc")
+_DOCUMENT = (DOCUMENT, "# newdoc")
 
 
 class Fold(NamedTuple):
@@ -94,14 +95,17 @@ class TrainingFile(NamedTuple):
 
 
 def _sentences(path: Path, *, comments: bool) -> Iterator[str]:
-    """The lines between blank lines; comments alone belong to what follows."""
+    """The lines between borders; comments alone and marks of documents belong to what follows."""
     lines: list[str] = []
+    has_tokens = False
     for line in chain((line for _, line in open_text(path)), [""]):
+        border = is_blank(line) or is_document(line)
+        if border and has_tokens:
+            yield "".join(lines)
+            lines, has_tokens = [], False
         if not is_blank(line):
             lines.append(f"{line}\n")
-        elif any(not (comments and one.startswith("#")) for one in lines):
-            yield "".join(lines)
-            lines = []
+        has_tokens |= not border and not (comments and line.startswith("#"))
 
 
 def _documents(sentences: Sequence[str], context: int) -> Array | None:

@@ -146,23 +146,23 @@ def warn_of_length(limit: LengthLimit, done: str) -> None:
 
 
 def looked_at(aligner: Aligner, pairs: Iterable[FilePair]) -> Iterator[FilePair]:
-    """The pairs; a warning where most words of the first ones are unknown, or written otherwise."""
-    stream = unknown_warned(aligner, pairs)
+    """The pairs; warnings where the first ones are of other languages, or written otherwise."""
+    from structlearn.apps.alignment.doubts import doubt_whole_lines
+
+    stream = languages_doubted(aligner, pairs)
     first = list(islice(stream, _LOOKED_AT))
+    doubt_whole_lines([(pair.source, pair.target) for pair in first])
     _warn_of_accents(aligner, first)
     return chain(first, stream)
 
 
-def unknown_warned(aligner: Aligner, pairs: Iterable[FilePair]) -> Iterator[FilePair]:
-    """The pairs; a warning where most words of the first ones are unknown."""
+def languages_doubted(aligner: Aligner, pairs: Iterable[FilePair]) -> Iterator[FilePair]:
+    """The pairs; a warning where the first ones are of other languages."""
+    from structlearn.apps.alignment.doubts import doubt_languages
+
     stream = iter(pairs)
     first = list(islice(stream, _LOOKED_AT))
-    unknown, words = aligner.unknown_words((pair.source, pair.target) for pair in first)
-    if 2 * unknown > words:
-        say(
-            f"Warning: the model does not know {unknown / words:.0%} of the words; was it trained on these "
-            "languages, in this order, and on text of this form?"
-        )
+    doubt_languages(aligner, [(pair.source, pair.target) for pair in first])
     return chain(first, stream)
 
 

@@ -19,6 +19,7 @@ from structlearn.apps.text.resources import parse_lexicons
 from structlearn.cli.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
 from structlearn.cli.constraints import constraints_for, parse_constraints, partly, with_constraints
 from structlearn.cli.continuing import continue_model
+from structlearn.cli.doubts import check_columns, note_columns
 from structlearn.cli.folds import FoldedExamples, SentenceFile, TrainingFile
 from structlearn.cli.formats import ENTRY
 from structlearn.cli.resources import context_of, described_tagger, has_resources
@@ -127,6 +128,7 @@ class Tag(Task):
         if all(ENTRY.fullmatch(one) for one in tokens.column(plan.label).strings):
             # Training on it would take hours: a label for each distinct entry.
             raise DataError(f"{path} looks like a libsvm file: its labels are index:value entries.")
+        check_columns(tokens, plan, chosen=label is not None, spans=self.spans)
         constraints = constraints_for(labels, self.constraints, spans=self.spans, error=tokens.error)
         if not self.with_ and self._brings_features(tokens, plan.label):
             if has_resources(self):
@@ -134,6 +136,7 @@ class Tag(Task):
                     "--lexicon, --clusters, --vectors, --usual and --context go with columns of words."
                 )
             return self._for_training(read_cells(tokens, tokens.layout.place(plan.label)), constraints)
+        note_columns(tokens, plan)
         tagger = described_tagger(self, plan.columns, plan.templates)
         tagger.set_params(taggers=taggers_with(self.with_, plan) or None)
         X = tagger.fit_features(plan.applied(tokens), partly(labels))

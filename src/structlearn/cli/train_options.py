@@ -142,8 +142,8 @@ class ReadingOptions(TableOptions):
         str | None,
         option(
             "COLUMN,...",
-            "tag, chunk, ner: the columns to look at, the words first.  [default: all but the label; in "
-            "CoNLL-U form]",
+            "tag, chunk, ner: the columns to look at, the words first.  [default: all but the label; ner: "
+            "the first; in CoNLL-U form]",
         ),
     ] = None
     templates: Annotated[

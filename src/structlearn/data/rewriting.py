@@ -6,10 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from structlearn.core.wording import quoted
 from structlearn.data.text import content
+from structlearn.data.token_lines import is_document
 from structlearn.data.tokens import CELLS, FileLayout, Tokens
 from structlearn.storage.errors import DataError
 
 _EMPTY = "_"
+#: Behind all columns.
+_LAST = 1 << 30
 
 
 def filled(
@@ -38,13 +41,12 @@ def filled(
     numbers = iter(tokens.lines.tolist())
     next_token = next(numbers, 0)
     for number, line in enumerate(tokens.text, 1):
+        mark, body, end = _parts(line, number)
         if number != next_token:
-            yield line
+            new = [*([at] if missing else []), *([_LAST] if shares is not None else [])]
+            yield f"{mark}{_as_wide(body, tokens.layout, new)}{end}" if is_document(body) else line
             continue
         next_token = next(numbers, 0)
-        body = content(line, number)
-        mark = "\ufeff" if number == 1 and line[0] == "\ufeff" else ""
-        end = line[len(mark) + len(body) :]
         value = next(cells)
         if tokens.layout.separator == " " and " " in value:
             has = f"the label {quoted(value)} has a space, as there is between the cells of this file"
@@ -53,6 +55,20 @@ def filled(
         if shares is not None:
             body = _with_confidence(body, tokens.layout, next(shares))
         yield f"{mark}{body}{end}"
+
+
+def _parts(line: str, number: int) -> tuple[str, str, str]:
+    """A byte order mark, the content of a line, and its end."""
+    body = content(line, number)
+    mark = "\ufeff" if number == 1 and line[:1] == "\ufeff" else ""
+    return mark, body, line[len(mark) + len(body) :]
+
+
+def _as_wide(line: str, layout: FileLayout, places: Iterable[int]) -> str:
+    """The mark of a document with empty cells in new columns, so that all lines have as many."""
+    for place in [] if layout.conllu else places:
+        line = _put(line, layout.separator, place, _EMPTY, insert=True)
+    return line
 
 
 def _put(line: str, separator: str, place: int, value: str, *, insert: bool) -> str:

@@ -17,9 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from structlearn.core.doubts import doubt_one_sequence
 from structlearn.core.wording import count_of, listed
 from structlearn.data.conllu import CONLLU, looks_like_conllu, word_cells
 from structlearn.data.text import Lines, content, is_blank, kept_line, open_text
+from structlearn.data.token_lines import SIGNS, is_comment, is_document
 from structlearn.storage.errors import DataError, StrPath
 
 #: The cells of a line, by what separates them. Other white space (a no-break space) is part of a cell.
@@ -63,7 +65,7 @@ class FileLayout(NamedTuple):
         return self.names.index(name)
 
     def cells(self, path: str, number: int, line: str, n_before: int) -> list[str] | None:
-        """The cells of a token's line; none of a line to pass over; None for a blank line.
+        """The cells of a token's line; none of a line to pass over; None at a border of sentences.
 
         `n_before` is how many tokens its sentence has before it.
         """
@@ -71,10 +73,16 @@ class FileLayout(NamedTuple):
             return None
         if self.conllu:
             return word_cells(path, number, line, n_before)
+        if line.startswith(SIGNS) and not self.is_token(line):
+            return None if is_document(line) else []
         cells = line.split("\t") if self.separator == "\t" else CELLS[" "].findall(line)
         if len(cells) != len(self.names) or (self.separator == " " and "\t" in line):
             raise DataError.at(path, number, self._problem(line, len(cells)))
         return cells
+
+    def is_token(self, line: str) -> bool:
+        """Whether a line is neither a border of sentences nor a comment."""
+        return not (is_blank(line) or is_document(line) or is_comment(line, self.separator, len(self.names)))
 
     def _problem(self, line: str, n_cells: int) -> str:
         own = "\t" if "\t" in line else " "
@@ -201,7 +209,9 @@ def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = Fal
     path : str or path
         Plain or .gz. A file whose first token has ten cells between tabs, the first of them a CoNLL-U
         number, is CoNLL-U: comments, multiword tokens and empty nodes are passed over. In any other file
-        cells are separated by tabs if the first line has one, else by spaces, and no line is a comment.
+        cells are separated by tabs if the first line has one, else by spaces; a line that begins with "# "
+        and has no columns as the others is a comment. Lines that begin with the cell -DOCSTART- mark
+        documents: they end sentences and are no tokens.
     choice : callable, optional
         From the names of all columns to those that are needed (all).
     text : bool
@@ -233,10 +243,12 @@ def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = Fal
         raise DataError(f"{name} holds no tokens.")
     if len(numbers) > ends[-1]:
         ends.append(len(numbers))
+    lengths = np.diff(ends)
+    doubt_one_sequence(name, lengths)
     columns = {one: Column(np.array(codes), list(table)) for one, _, table, codes in parts}
     if list(columns) == list(layout.names) and len(columns) == 1:
         _check_no_table(name, layout, columns[layout.names[0]].strings)
-    return Tokens(columns, np.diff(ends), {}, name, layout, np.array(numbers), kept)
+    return Tokens(columns, lengths, {}, name, layout, np.array(numbers), kept)
 
 
 def _recorded(lines: Lines, kept: list[str]) -> Lines:
@@ -290,25 +302,32 @@ def _chosen(name: str, layout: FileLayout, choice: Choice | None) -> list[tuple[
 
 
 def _head(lines: Lines) -> Iterator[tuple[int, str]]:
-    """The first lines, up to one that can be no comment; blank ones once in a row, none at the start."""
+    """The first lines, up to one that must be a token; blank ones once in a row, none at the start."""
     after_blank = True
     for number, line in lines:
-        blank = is_blank(content(line, number))
+        text = content(line, number)
+        blank = is_blank(text)
         if not (blank and after_blank):
             yield number, line
-        if not blank and not line.startswith(("#", "\ufeff#")):
+        if not blank and not text.startswith("#") and not is_document(text):
             return
         after_blank = blank
 
 
 def _layout(name: str, head: list[tuple[int, str]]) -> FileLayout:
-    """CoNLL-U by the first line that is no comment; else columns, as the first line has them."""
-    tokens = [(number, text) for number, line in head if not is_blank(text := content(line, number))]
-    if not tokens:
+    """The layout of the last line, or of the first if all may be comments; its line is the first token's."""
+    rows = [(number, content(line, number)) for number, line in head]
+    rows = [(number, line) for number, line in rows if not is_blank(line) and not is_document(line)]
+    if not rows:
         raise DataError(f"{name} holds no tokens.")
-    number, line = tokens[-1]
+    number, line = rows[-1]
     if looks_like_conllu(line):
         return FileLayout("\t", CONLLU, number)
-    number, line = tokens[0]
+    if line.startswith("#"):
+        number, line = rows[0]
     separator = "\t" if "\t" in line else " "
-    return FileLayout(separator, tuple(map(str, range(len(CELLS[separator].findall(line))))), number)
+    layout = FileLayout(separator, tuple(map(str, range(len(CELLS[separator].findall(line))))), number)
+    first = next((number for number, line in rows if layout.is_token(line)), None)
+    if first is None:
+        raise DataError(f"{name} holds no tokens.")
+    return layout._replace(line=first)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.core.doubts import doubt_alike
 from structlearn.core.threads import in_order
 from structlearn.core.wording import kind_of
 from structlearn.estimators.scikit import Rows, Table, check_is_fitted
@@ -304,8 +305,10 @@ def coded(labels: Array, classes: Array | None) -> tuple[Array, Array]:
 
 
 def check_two_classes(classes: Array) -> None:
+    """ValueError for a single class; a warning of two that look like one."""
     if len(classes) < 2:
         raise ValueError(f"y has only one class, {classes[0]}; a classifier needs at least two.")
+    doubt_alike(classes)
 
 
 def canonical_examples(X: Rows, codes: Array, weight: Array | None) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.core.doubts import doubt, doubt_alike
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs, one_of
@@ -25,6 +26,11 @@ from structlearn.structures import Cube, LabelGraph
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
+
+_ONE_CLASS = "MulticlassClassifier, which predicts one class per example"
+_ONE_EACH = (
+    f"y has exactly one label per example; use {_ONE_CLASS}. Label sets are a 0/1 matrix or a list of sets."
+)
 
 #: A 0/1 matrix, sets of labels, or a vector of labels.
 LabelSets: TypeAlias = Table | Sequence[Iterable[object]]
@@ -103,10 +109,14 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         self._form, found = read_labels(y)
         if isinstance(found, list):
             self.classes_ = _sorted_labels(found)
+            doubt_alike(self.classes_)
+            if self._form == "vector":
+                doubt(_ONE_EACH)
             return membership(found, self.classes_)
         if not np.isin(found, (0, 1)).all():
+            advice = f" One column of classes is for {_ONE_CLASS}." if found.shape[1] == 1 else ""
             raise ValueError(
-                "y of shape (n, K) must hold 0 and 1 only; got other values (continuous or NaN?)."
+                f"y of shape (n, K) must hold 0 and 1 only; got other values (continuous or NaN?).{advice}"
             )
         self.classes_ = np.array(column_names(y)) if is_frame(y) else np.arange(found.shape[1])
         return found.astype(np.int64)

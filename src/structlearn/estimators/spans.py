@@ -49,6 +49,11 @@ def mark_of(tag: str) -> Mark:
     return Mark(_AS_IN_BIOES.get(kind, kind), own) if _TAG.fullmatch(tag) else Mark("I", tag)
 
 
+def is_mark(tag: str) -> bool:
+    """Whether a tag is O, or marks a part of a span; others are plain."""
+    return _TAG.fullmatch(tag) is not None
+
+
 def tag_type(tag: str) -> str:
     """The type of a tag: "NP" of "B-NP", "" of "O" and of a bare "B"."""
     return mark_of(tag).type

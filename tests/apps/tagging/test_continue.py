@@ -64,6 +64,7 @@ def test_other_features_are_refused():
         tagger.fit([[{"w": word} for word in one] for one in X], y)
 
 
+@pytest.mark.filterwarnings("ignore:The labels .* mark no spans")
 def test_from_the_shell(tmp_path):
     def shell(*arguments, code=0):
         result = CliRunner().invoke(app, [str(one) for one in arguments])

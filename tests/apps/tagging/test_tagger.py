@@ -286,6 +286,7 @@ def test_all_answers_are_limited_to_what_is_allowed():
         {"warm_start": True, "context": 3, "verbose": 0},
     ],
 )
+@pytest.mark.filterwarnings("ignore:The labels .* mark no spans")
 def test_a_loaded_tagger_has_the_parameters_of_the_saved_one(tmp_path, given):
     X, y = [["the", "cat"], ["a", "dog"]] * 40, [["D", "N"], ["D", "N"]] * 40
     tagger = Tagger(**given).fit(X, y)

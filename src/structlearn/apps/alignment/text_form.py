@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from structlearn.apps.alignment.bitext import Vocabulary, checked_pair
 from structlearn.apps.alignment.clean import without_accents
+from structlearn.apps.alignment.doubts import doubt_whole_lines
 from structlearn.apps.alignment.vectors import Words
 from structlearn.storage.schema import check_form
 
@@ -146,6 +147,7 @@ def forms_of_text(
     stream = iter(text)
     head = list(map(checked_pair, islice(stream, _LOOKED_AT)))
     seen = head or list(map(checked_pair, islice(pairs, _LOOKED_AT)))
+    doubt_whole_lines(seen)
     source, target = (Counter(word for pair in seen for word in _strings(pair[k])) for k in (0, 1))
     return (TextForm.of(source, **asked), TextForm.of(target, **asked)), chain(head, stream)
 
@@ -165,6 +167,7 @@ def in_forms(forms: Forms, text: Iterable[Words]) -> Iterator[Words]:
     """The text, if its first pairs may be of these forms; OtherForm if not."""
     stream = iter(text)
     head = list(map(checked_pair, islice(stream, _LOOKED_AT)))
+    doubt_whole_lines(head)
     for k, side in enumerate(("source", "target")):
         lacking = lacks(forms[k], [word for pair in head for word in _strings(pair[k])])
         if lacking:

@@ -26,7 +26,9 @@ from structlearn.estimators.token_arrays import TokenArrays, without_arrays
 from structlearn.estimators.token_features import TokenFeatures
 from structlearn.estimators.token_reading import TokenForm, is_named
 
-TASKS = ("tag", "chunk", "ner")
+#: tasks whose labels mark spans, and all of them
+OF_SPANS = ("chunk", "ner")
+TASKS = ("tag", *OF_SPANS)
 
 Sentence = Sequence[str | tuple[str, ...] | TokenForm]
 #: Lists of words, of tuples of the columns, or of tokens' features by name; or pairs of such and an array.

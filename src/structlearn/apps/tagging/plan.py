@@ -8,6 +8,7 @@ from typing import Any
 
 from structlearn.apps.text import default_templates, parse_templates
 from structlearn.apps.text.resources import Resources, derived_names
+from structlearn.apps.text.templates import NAMES
 from structlearn.data import CONLLU, Tokens
 from structlearn.data.columns import ONE_COLUMN
 from structlearn.storage.schema import check_form
@@ -70,6 +71,16 @@ class Plan:
     def added(self) -> tuple[str, ...]:
         """Columns that the file does not have."""
         return tuple(one for one in self.bundled if not {one, self.aliases.get(one)} & set(self.names))
+
+    @property
+    def beside_words(self) -> list[str]:
+        """Columns of the file that are looked at beside its words, and that no tagger fills."""
+        return [one for one in self.columns if one not in self.bundled and self.own_name(one) != self.words]
+
+    @property
+    def words(self) -> str:
+        """The file's name of the column of words."""
+        return next(iter(self.aliases.values()))
 
     @property
     def read(self) -> list[str]:
@@ -142,7 +153,7 @@ def make_plan(
     names : the file's columns
     label : name or number; the last column unless given, UPOS in CoNLL-U
     columns : names or numbers of the columns to look at, the words first; all others, FORM in CoNLL-U
-    templates : those of `default_templates` unless given
+    templates : those of `default_templates` unless given; of names, they look at `columns` or words alone
     transitions : templates to be had beside them
     bundled : columns that taggers fill; None is the first beside the words, or a new one, "pos"
     task : whose default templates, "tag" or "ner"
@@ -161,7 +172,8 @@ def make_plan(
     called = [*aliases, *chosen[len(aliases) :]]
     filled = tuple(one or (called[1] if len(called) > 1 else _TAGS) for one in bundled)
     called += [one for one in filled if one not in called]
-    all_templates = f"{templates or default_templates(called, task)} {transitions or ''}".strip()
+    looked = [*called[:1], *filled] if task == NAMES and columns is None else called
+    all_templates = f"{templates or default_templates(looked, task)} {transitions or ''}".strip()
     resources = resources or Resources({})
     resources.check([*called, *names])
     derived = tuple(resources.names), tuple(resources.needs)

@@ -10,8 +10,9 @@ import numpy as np
 
 from structlearn.apps.tagging.confidence import ConfidentTagger
 from structlearn.apps.tagging.continuing import continue_tagger
+from structlearn.apps.tagging.doubts import doubt_labels
 from structlearn.apps.tagging.explaining import ExplainedTagger
-from structlearn.apps.tagging.featured import Labels, Sentences
+from structlearn.apps.tagging.featured import OF_SPANS, Labels, Sentences
 from structlearn.apps.tagging.models import check_model, new_model
 from structlearn.apps.tagging.pruning import drop_unused
 from structlearn.apps.tagging.raw import RawText
@@ -116,6 +117,7 @@ class Tagger(StoredTagger, RawText, ConfidentTagger, ExplainedTagger):
         Where a label is not known there may be a set of labels, or None for any.
         """
         check_model(self)
+        doubt_labels(y, spans=self.task in OF_SPANS)
         before = copy(self) if self.warm_start and hasattr(self, "chain_") else None
         rows = self.fit_features(X, y)
         self.chain_ = new_model(self, self.problem_parameters(len(rows)), rows)
