@@ -7,7 +7,7 @@ import re
 #: How the line begins that CoNLL-2003 puts before each document.
 DOCUMENT = "-DOCSTART-"
 #: Characters that such lines begin with.
-SIGNS = ("#", DOCUMENT[0])
+SIGNS = f"#{DOCUMENT[0]}"
 #: Comments that are known by their words, whatever their number of cells.
 _KNOWN = re.compile(r"# *(?:newdoc\b|newpar\b|[\w.:-]+ +=(?: |$))")
 #: How comments begin in files with blanks between cells; `#word` is a token.

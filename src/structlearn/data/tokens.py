@@ -73,7 +73,7 @@ class FileLayout(NamedTuple):
             return None
         if self.conllu:
             return word_cells(path, number, line, n_before)
-        if line.startswith(SIGNS) and not self.is_token(line):
+        if line[0] in SIGNS and not self.is_token(line):
             return None if is_document(line) else []
         cells = line.split("\t") if self.separator == "\t" else CELLS[" "].findall(line)
         if len(cells) != len(self.names) or (self.separator == " " and "\t" in line):
