@@ -26,7 +26,7 @@ def letters_hinge():
 
     X, y, folds = letters()
     some = [i for i in range(len(X)) if folds[i] == 0]
-    model = ChainClassifier(regularization=0.01, tol=1e-2, fit_intercept=False, random_state=0)
+    model = ChainClassifier(loss="hinge", regularization=0.01, tol=1e-2, fit_intercept=False, random_state=0)
     return lambda: model.fit([X[i] for i in some], [y[i] for i in some])
 
 
@@ -47,7 +47,9 @@ def digits_hinge():
     from structlearn import MulticlassClassifier
 
     X, y = load_digits(return_X_y=True)
-    model = MulticlassClassifier(regularization=0.01, tol=1e-4, fit_intercept=False, random_state=0)
+    model = MulticlassClassifier(
+        loss="hinge", regularization=0.01, tol=1e-4, fit_intercept=False, random_state=0
+    )
 
     def fit():
         for _ in range(20):
@@ -76,7 +78,7 @@ def letters_tight():
 
     X, y, folds = letters()
     some = [i for i in range(len(X)) if folds[i] == 0]
-    model = ChainClassifier(regularization=0.01, tol=1e-3, fit_intercept=False, random_state=0)
+    model = ChainClassifier(loss="hinge", regularization=0.01, tol=1e-3, fit_intercept=False, random_state=0)
     return lambda: model.fit([X[i] for i in some], [y[i] for i in some])
 
 
@@ -86,7 +88,7 @@ def scene_hinge():
     from structlearn import MultiLabelClassifier
 
     X, Y = scene("train")
-    return lambda: MultiLabelClassifier(regularization=0.01, tol=1e-2, random_state=0).fit(X, Y)
+    return lambda: MultiLabelClassifier(loss="hinge", regularization=0.01, tol=1e-2, random_state=0).fit(X, Y)
 
 
 def matching_hinge(size=60, n_examples=40, n_features=12):

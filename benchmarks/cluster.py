@@ -73,7 +73,7 @@ def to_gap(client, repeats):
     X, y, folds = letters()
     chosen = np.flatnonzero(folds != 0)
     X, y = [X[i] for i in chosen], [y[i] for i in chosen]
-    options = {"regularization": 0.01, "tol": GAP, "fit_intercept": False, "random_state": 0}
+    options = {"loss": "hinge", "regularization": 0.01, "tol": GAP, "fit_intercept": False, "random_state": 0}
     times = {"one process, one thread": [], "cluster": []}
     passes = {name: [] for name in times}
     loads = []

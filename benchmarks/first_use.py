@@ -32,7 +32,9 @@ def chain(**options):
     y = [rng.integers(0, 3, len(x)) for x in X]
 
     def use():
-        ChainClassifier(random_state=0, max_passes=20, **options).fit(X, y).predict(X)
+        ChainClassifier(**{"loss": "hinge", "random_state": 0, "max_passes": 20} | options).fit(X, y).predict(
+            X
+        )
 
     return use
 
@@ -42,7 +44,7 @@ def multiclass():
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 5)), rng.integers(0, 3, 30)
-    return lambda: MulticlassClassifier(random_state=0, max_passes=20).fit(X, y).predict(X)
+    return lambda: MulticlassClassifier(loss="hinge", random_state=0, max_passes=20).fit(X, y).predict(X)
 
 
 def multilabel():

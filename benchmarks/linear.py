@@ -45,7 +45,11 @@ def multiclass(X, y, name, regularization):
         peer = best_of(lambda svc=svc: svc.fit(X, y), 5)
         value = multiclass_objective(svc, X, y, regularization)
         model = MulticlassClassifier(
-            regularization=regularization, fit_intercept=False, tol=1e-4 * value, random_state=seed
+            loss="hinge",
+            regularization=regularization,
+            fit_intercept=False,
+            tol=1e-4 * value,
+            random_state=seed,
         )
         model.fit(X, y)
         ours = min(seconds_to(model.fit(X, y).history_, value) for _ in range(5))
@@ -80,7 +84,9 @@ def loosest(X, y, regularization, value):
 
 def binary(X, y, name, regularization):
     """Seconds to a relative gap of 1e-3, and those of liblinear to the same objective."""
-    model = BinaryClassifier(regularization=regularization, fit_intercept=False, tol=1e-3, random_state=0)
+    model = BinaryClassifier(
+        loss="hinge", regularization=regularization, fit_intercept=False, tol=1e-3, random_state=0
+    )
     model.fit(X, y)
     model.tol = 1e-3 * model.certificate_.primal
     ours = min((model.fit(X, y).certificate_ for _ in range(5)), key=lambda one: one.seconds)

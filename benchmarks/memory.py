@@ -28,9 +28,9 @@ def main():
     )
     X.sum_duplicates()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    model = MulticlassClassifier(regularization=1 / EXAMPLES, tol=0.05, max_passes=20, random_state=0).fit(
-        X, y
-    )
+    model = MulticlassClassifier(
+        loss="hinge", regularization=1 / EXAMPLES, tol=0.05, max_passes=20, random_state=0
+    ).fit(X, y)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"# {machine()}, {time.strftime('%Y-%m-%d')}")
     print(

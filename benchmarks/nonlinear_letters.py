@@ -32,6 +32,7 @@ CHOSEN = {"directions": 48, "gamma": 0.06, "regularization": 4e-4}
 def model(directions, gamma, regularization, n_components):
     kernel = Nystroem(gamma=gamma, n_components=n_components, random_state=0)
     return ChainClassifier(
+        loss="hinge",
         row_transformer=kernel
         if directions is None
         else make_pipeline(PCA(directions, random_state=0), kernel),

@@ -71,8 +71,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for name, (make, data, lambdas) in PROBLEMS.items():
         X, y = data()
-        make(max_passes=1, solver="seg").fit(X[:100], y[:100])  # compiles
-        make(max_passes=1, solver="bcfw").fit(X[:100], y[:100])
+        make(loss="hinge", max_passes=1, solver="seg").fit(X[:100], y[:100])  # compiles
+        make(loss="hinge", max_passes=1, solver="bcfw").fit(X[:100], y[:100])
         curvature = (X.multiply(X) if sparse.issparse(X) else X * X).sum() / X.shape[0] / X.shape[1]
         for value in lambdas:
             found = [fitted(make, X, y, value, solver) for solver in ("bcfw", "seg")]
@@ -81,6 +81,7 @@ def main() -> None:
 
 def fitted(make, X, y, regularization, solver) -> str:
     model = make(
+        loss="hinge",
         regularization=regularization,
         fit_intercept=False,
         tol=1e-3,

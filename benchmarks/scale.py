@@ -82,6 +82,7 @@ def train(path: Path, memory: str, jobs: int, plain: bool) -> None:
     packed = open_packed(path)
     opened = time.perf_counter() - begin
     model = ChainClassifier(
+        loss="hinge",
         regularization=1e-3,
         tol=0.0,
         max_passes=COMPARED_PASSES if plain else 100,

@@ -45,11 +45,11 @@ def digits(loss="hinge"):
 
 
 def binary():
-    return BinaryClassifier(fit_intercept=False), *sparse_problem(np.random.default_rng(0))
+    return BinaryClassifier(loss="hinge", fit_intercept=False), *sparse_problem(np.random.default_rng(0))
 
 
 def label_sets():
-    return MultiLabelClassifier(edges="all"), *scene("train")
+    return MultiLabelClassifier(loss="hinge", edges="all"), *scene("train")
 
 
 def matchings(size, n_examples=40, n_features=12):
@@ -107,7 +107,7 @@ def solvers(model, asked):
     if isinstance(model, BinaryClassifier):
         peer = "coordinate-ascent"
     else:
-        peer = "bcfw" if model.loss == "hinge" else "sdca"
+        peer = "bcfw" if model.chosen_loss().name == "hinge" else "sdca"
     found = {peer: {"solver": peer}}
     if peer == "sdca" and isinstance(model, MulticlassClassifier):
         found["lbfgs"] = {"solver": "lbfgs"}

@@ -90,7 +90,9 @@ def main() -> None:
     threads = (1, options.jobs)
 
     def make(n_jobs: int) -> ChainClassifier:
-        return ChainClassifier(regularization=regularization, tol=tol, random_state=0, n_jobs=n_jobs)
+        return ChainClassifier(
+            loss="hinge", regularization=regularization, tol=tol, random_state=0, n_jobs=n_jobs
+        )
 
     fitted = make(1).fit(X, y)
     objectives = [objective_of(make(n), X, y) for n in threads]

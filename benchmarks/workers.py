@@ -72,7 +72,13 @@ def count(path: Path) -> None:
     X, y, folds = letters()
     chosen = np.flatnonzero(folds != 0)
     X, y = [X[i] for i in chosen], [y[i] for i in chosen]
-    options = {"regularization": 0.01, "tol": GAP, "max_passes": MOST_PASSES, "fit_intercept": False}
+    options = {
+        "loss": "hinge",
+        "regularization": 0.01,
+        "tol": GAP,
+        "max_passes": MOST_PASSES,
+        "fit_intercept": False,
+    }
     found = json.loads(path.read_text()) if path.exists() else {}
 
     def fit(name: str, n_jobs: int = 1, solver: str = "bcfw", **where) -> None:

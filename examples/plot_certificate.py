@@ -14,7 +14,7 @@ from structlearn import ChainClassifier
 from structlearn.data import train_test_digit_sequences
 
 X, X_test, y, y_test = train_test_digit_sequences(150, 50, noise=0.4)
-model = ChainClassifier(solver="bcfw", regularization=0.002, tol=2e-3, random_state=0).fit(X, y)
+model = ChainClassifier(loss="hinge", solver="bcfw", regularization=0.002, tol=2e-3, random_state=0).fit(X, y)
 history = model.history_
 passes = np.maximum(history["passes"], 0.7)
 

@@ -19,7 +19,7 @@ from structlearn.metrics import sequence_accuracy
 def digit_errors(noise, n_train, n_test):
     """Share of wrong digits without and with transitions."""
     X, X_test, y, y_test = train_test_digit_sequences(n_train, n_test, kind="counters", noise=noise)
-    shared = {"regularization": 0.03, "tol": 5e-3, "random_state": 0}
+    shared = {"loss": "hinge", "regularization": 0.03, "tol": 5e-3, "random_state": 0}
     single = MulticlassClassifier(**shared).fit(np.concatenate(X), np.concatenate(y))
     chain = ChainClassifier(**shared).fit(X, y)
     alone = [single.predict(images) for images in X_test]

@@ -30,7 +30,9 @@ n_train = 500
 n_test = 1000
 X, y = make_multilabel(n_train + n_test, n_labels=8, n_features=10, random_state=0, noise=0.3)
 fits = {
-    edges: MultiLabelClassifier(edges=edges, regularization=0.1, random_state=0).fit(X[:n_train], y[:n_train])
+    edges: MultiLabelClassifier(loss="hinge", edges=edges, regularization=0.1, random_state=0).fit(
+        X[:n_train], y[:n_train]
+    )
     for edges in ("none", "all")
 }
 figure = plt.figure(figsize=(12, 4), layout="constrained")

@@ -14,7 +14,7 @@ from structlearn import ChainClassifier, regularization_path
 from structlearn.data import train_test_digit_sequences
 
 X, X_test, y, y_test = train_test_digit_sequences(60, 150, kind="dates", noise=0.4)
-models = regularization_path(ChainClassifier(random_state=0), X, y, [3.0, 0.001], gap=0.03)
+models = regularization_path(ChainClassifier(loss="hinge", random_state=0), X, y, [3.0, 0.001], gap=0.03)
 lambdas = np.array([model.regularization for model in models])
 wrong = np.array([[np.mean(a != b) for a, b in zip(m.predict(X_test), y_test)] for m in models])
 train = np.array([1 - model.score(X, y) for model in models])

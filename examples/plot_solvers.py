@@ -23,7 +23,7 @@ warnings.simplefilter("ignore")  # some do not reach the gap in 200 passes, and 
 
 figure, (by_passes, by_seconds) = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True, layout="constrained")
 for solver in solvers:
-    model = MulticlassClassifier(solver=solver, regularization=0.01, tol=1e-4, max_passes=200, random_state=0)
+    model = MulticlassClassifier(loss="hinge", solver=solver, tol=1e-4, max_passes=200, random_state=0)
     history = model.fit(X, y).history_
     gap = np.maximum(history["gap"], 1e-5)
     by_passes.loglog(np.maximum(history["passes"], 0.5), gap, label=solver)

@@ -33,8 +33,8 @@ from structlearn import ChainClassifier, MatchingClassifier, MulticlassClassifie
 from structlearn.data import make_matchings, train_test_digit_sequences
 
 X, X_test, y, y_test = train_test_digit_sequences(150, 100, kind="counters", noise=0.5)
-chain = ChainClassifier(regularization=0.03, tol=5e-3, random_state=0).fit(X, y)
-single = MulticlassClassifier(regularization=0.03, tol=5e-3, random_state=0).fit(
+chain = ChainClassifier(loss="hinge", regularization=0.03, tol=5e-3, random_state=0).fit(X, y)
+single = MulticlassClassifier(loss="hinge", regularization=0.03, tol=5e-3, random_state=0).fit(
     np.concatenate(X), np.concatenate(y)
 )
 

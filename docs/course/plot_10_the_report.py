@@ -46,7 +46,7 @@ shared = {"regularization": 0.01, "tol": 1e-3, "max_passes": 300, "random_state"
 models = {}
 warnings.simplefilter("ignore")  # batch methods end at 300 passes, and say so
 for name, (solver, options) in runs.items():
-    model = ChainClassifier(solver=solver, solver_options=options, **shared)
+    model = ChainClassifier(loss="hinge", solver=solver, solver_options=options, **shared)
     models[name] = model.fit(X, y)
 
 figure, (passes, seconds) = plt.subplots(1, 2, figsize=(11, 4), sharey=True, layout="constrained")

@@ -23,6 +23,7 @@ _HOMES = {
     "TreeParser": "structlearn.estimators",
     "Tagger": "structlearn.apps.tagging.tagger",
     "Aligner": "structlearn.apps.alignment.aligner",
+    "NothingLearnedWarning": "structlearn.core.errors",
     "OracleError": "structlearn.core.errors",
     "load": "structlearn.apps.registry",
     "make_table_transformer": "structlearn.estimators.tables",
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from structlearn.apps.alignment.aligner import Aligner as Aligner
     from structlearn.apps.registry import load as load
     from structlearn.apps.tagging.tagger import Tagger as Tagger
+    from structlearn.core.errors import NothingLearnedWarning as NothingLearnedWarning
     from structlearn.core.errors import OracleError as OracleError
     from structlearn.estimators import (
         BinaryClassifier as BinaryClassifier,

@@ -74,7 +74,7 @@ def test_alignment_compares_two_oracles(run, tmp_path):
         (["clasify", "DATA"], "Did you mean 'classify'?"),
         (["classify"], "The task classify needs DATA"),
         (["classify", "DATA", "--solvers", "bcfw,bcwf"], "Did you mean 'bcfw'?"),
-        (["classify", "DATA", "--solvers", "lbfgs"], "cannot train --loss hinge"),
+        (["classify", "DATA", "--loss", "hinge", "--solvers", "lbfgs"], "cannot train --loss hinge"),
         (["classify", "DATA", "--solvers", ","], "no solver to compare"),
         (["classify", "DATA", "--solvers", "fw,fw"], "'fw' is there twice"),
         (["classify", "DATA", "--loss", "hing"], "Did you mean 'hinge'?"),

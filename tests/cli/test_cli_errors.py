@@ -102,7 +102,7 @@ def test_info(run, model):
         "structure: Simplex(n_labels=3)",
         "weights: 15",
         "classes: 0, 1, 2",
-        "parameters: random_state=0",
+        "parameters: random_state=0, loss=softmax",
     ):
         assert line in described
     for line in str(load(model).certificate_).splitlines():

@@ -202,10 +202,49 @@ def test_history_and_gz(run, libsvm, tmp_path):
 
 def test_runs_are_seeded(run, libsvm, tmp_path):
     def weights(name, *options):
-        run("train", "classify", libsvm, "--out", tmp_path / name, "--max-passes", "2", *options)
+        shared = ("--loss", "hinge", "--max-passes", "2")
+        run("train", "classify", libsvm, "--out", tmp_path / name, *shared, *options)
         return load(tmp_path / name).weights_
 
     first = weights("first.st")
     np.testing.assert_array_equal(first, weights("again.st"))
     np.testing.assert_array_equal(first, weights("zero.st", "--seed", "0"))
     assert not np.array_equal(first, weights("other.st", "--seed", "1"))
+
+
+def test_the_loss_goes_with_the_solver(run, tmp_path):
+    """Of tag it is softmax, whatever makes the features; solvers of the hinge alone say that they take it."""
+    words, model = tmp_path / "words.txt", tmp_path / "model.st"
+    words.write_text("the D\ncat N\n\na D\ndog N\nruns V\n\n" * 3)
+    for templates in ((), ("--templates", "word")):
+        said = run("train", "tag", words, "--out", model, "--solver", "lbfgs", *templates).stderr
+        assert "The loss" not in said
+        assert load(model).chain_.loss_ == "softmax"
+    said = run("train", "tag", words, "--out", model, "--solver", "bcfw")
+    assert "The loss is 'hinge', because --solver bcfw does not train 'softmax'." in said.stderr
+    assert (load(model).chain_.loss_, load(model).chain_.cost) == ("hinge", "count")
+    said = run("train", "chunk", words, "--out", model, "--cost", "hamming", "--loss", "hinge")
+    assert (load(model).chain_.loss_, load(model).chain_.cost) == ("hinge", "hamming")
+
+
+@pytest.mark.filterwarnings("default::structlearn.NothingLearnedWarning")
+def test_a_table_of_seven_classes(run, tmp_path):
+    """As of wines, whose grades are mostly 5 and 6: never all the first grade, and a line says what to do."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4)).round(3)
+    grade = np.clip(np.round(5.6 + 0.3 * X[:, 0] + 0.8 * rng.normal(size=400)), 3, 9).astype(int)
+    table, model = tmp_path / "wine.csv", tmp_path / "model.st"
+    rows = [",".join(map(str, [*one, g])) for one, g in zip(X.tolist(), grade.tolist())]
+    table.write_text("\n".join(["a,b,c,d,quality", *rows, ""]))
+
+    def accuracy(*options):
+        said = run("train", "classify", table, "--out", model, *options).stderr
+        (found,) = (one for one in run("evaluate", model, table).stdout.splitlines() if "accuracy" in one)
+        return float(found.split()[-1]), said
+
+    usual = np.mean(grade == np.bincount(grade).argmax())
+    assert accuracy()[0] > usual
+    constant, said = accuracy("--loss", "hinge", "--regularization", "10")
+    assert constant == pytest.approx(usual, abs=1e-3)
+    assert said.count("Warning: ") == 1
+    assert "train with --loss softmax or a regularization below 10" in said

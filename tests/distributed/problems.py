@@ -35,7 +35,7 @@ PROBLEMS = {
 
 def estimator(name, **parameters):
     kind, _, own = PROBLEMS[name]
-    regular = {"regularization": 1.0, "tol": TOL, "random_state": 0, "max_passes": 5000}
+    regular = {"loss": "hinge", "regularization": 1.0, "tol": TOL, "random_state": 0, "max_passes": 5000}
     return kind(**{**regular, **own, **parameters})
 
 

@@ -89,7 +89,17 @@ def test_the_driver_killed_and_resumed(client, tmp_path):
     pack(tmp_path / "packed", "classes", *data(NAME))
     folder, model, history = tmp_path / "run", tmp_path / "model", tmp_path / "history.csv"
     command = [sys.executable, "-c", "from structlearn.cli import main; main()"]
-    command += ["train", "classify", str(tmp_path / "packed"), "--out", str(model), "--tol", "0"]
+    command += [
+        "train",
+        "classify",
+        str(tmp_path / "packed"),
+        "--out",
+        str(model),
+        "--tol",
+        "0",
+        "--loss",
+        "hinge",
+    ]
     command += ["--cluster", client.scheduler.address, "--checkpoint", str(folder)]
     command += ["--regularization", "1.0", "--checkpoint-seconds", "0", "--max-passes", "1000000"]
     with open(tmp_path / "talk", "w") as talk:

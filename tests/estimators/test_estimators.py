@@ -61,6 +61,7 @@ def test_fit_adds_only_names_with_an_underscore(fitting):
     assert all(name.endswith("_") or name.startswith("_") for name in added)
 
 
+@pytest.mark.filterwarnings("ignore::structlearn.NothingLearnedWarning")  # at 30
 def test_grid_search_chooses_a_regularization(fitting):
     search = GridSearchCV(fitting.estimator, {"regularization": [0.3, 30.0]}, cv=3)
     search.fit(fitting.X, fitting.y)
@@ -213,7 +214,7 @@ def multiclass_hinge(model, X, y):
 
 
 def test_multiclass_primal_by_hand(make):
-    model, X, y = make("multiclass")
+    model, X, y = make("multiclass", loss="hinge")
     model.fit(X, y)
     w = np.concatenate([model.coef_.ravel(), model.intercept_])
     by_hand = model.regularization / 2 * w @ w + multiclass_hinge(model, X, y).mean()
@@ -243,7 +244,7 @@ def chain_hinge(model, x, y):
 
 
 def test_chain_primal_by_hand(make):
-    model, X, y = make("chain", start=True, end=True)
+    model, X, y = make("chain", loss="hinge", start=True, end=True)
     model.fit(X, y)
     tables = [model.coef_, model.intercept_, model.transition_coef_, model.start_coef_, model.end_coef_]
     w = np.concatenate([table.ravel() for table in tables])
@@ -351,7 +352,7 @@ def test_class_weights_of_label_sets_may_be_an_array(make):
 
 @pytest.mark.parametrize("name", ["multilabel", "chain", "matching", "structured"])
 def test_counted_mistakes_cost_more_than_their_mean(make, name):
-    fitting = make(name, regularization=1.0)
+    fitting = make(name, loss="hinge", regularization=1.0)
     primal = [
         clone(fitting.estimator).set_params(cost=cost).fit(fitting.X, fitting.y).certificate_.primal
         for cost in ("hamming", "count")
@@ -385,11 +386,12 @@ def test_dear_missed_links_raise_the_score_of_links(make):
     "solver", ["auto", "bcfw", "fw", "cutting-plane", "n-slack", "subgradient", "stochastic-subgradient"]
 )
 def test_every_named_solver_reaches_the_same_objective(make, solver):
-    model, X, y = make("multiclass", solver=solver, tol=1e-2, regularization=0.3, max_passes=5000)
+    shared = {"loss": "hinge", "regularization": 0.3}
+    model, X, y = make("multiclass", solver=solver, tol=1e-2, max_passes=5000, **shared)
     model.fit(X, y)
     assert model.certificate_.converged
     assert model.certificate_.primal == pytest.approx(
-        make("multiclass", regularization=0.3).estimator.fit(X, y).certificate_.primal, abs=0.011
+        make("multiclass", **shared).estimator.fit(X, y).certificate_.primal, abs=0.011
     )
 
 
@@ -417,7 +419,7 @@ def test_solver_options_are_taken(make, solver, options):
 
 
 def test_a_solver_object_stands_for_itself(make):
-    by_object = make("multiclass", solver=BlockFrankWolfe(order=Uniform()))
+    by_object = make("multiclass", loss="hinge", solver=BlockFrankWolfe(order=Uniform()))
     by_name = make("multiclass", solver="bcfw", solver_options={"order": "uniform"})
     np.testing.assert_array_equal(weights_after(by_object), weights_after(by_name))
 
@@ -490,6 +492,7 @@ def test_sparse_sequences_train_the_same_problem(make):
     np.testing.assert_allclose(weights_after(fitting, X=X), weights_after(fitting), atol=0.02)
 
 
+@pytest.mark.filterwarnings("ignore:n_jobs is ignored")  # of an oracle in Python
 def test_threads_certify_the_same_problem(fitting):
     """Two threads take another way, the same each time, to the optimum that both bracket."""
     found = [clone(fitting.estimator).set_params(n_jobs=n).fit(fitting.X, fitting.y) for n in (1, 2, 2)]
@@ -623,8 +626,8 @@ def test_auto_runs_ahead_where_examples_overlap(estimator, scale, form):
     few, labels = X[:4, ::-1], np.array([0, 1, 0, 1])
     found = []
     for rows, classes in ((X, y), (few, labels)):
-        model = estimator(regularization=0.01, fit_intercept=False, warm_start=True, random_state=0)
-        model.fit(form(rows), classes)
+        shared = {"loss": "hinge", "fit_intercept": False, "warm_start": True, "random_state": 0}
+        model = estimator(regularization=0.01, **shared).fit(form(rows), classes)
         assert model.certificate_.converged
         found.append(model._solution.state.lead is not None)
     assert found == [scale > 1.0, False]

@@ -37,10 +37,10 @@ def primal(model, X, y):
         for states in product(*own):
             wrong = np.array([STATES[s][0] != k and k >= 0 for s, k in zip(states, one)])
             score = local[np.arange(4), states].sum() + sum(table[states[a], states[b]] for a, b in edges)
-            every.append(score + (wrong.mean() if model.loss == "hinge" else 0.0))
+            every.append(score + (wrong.mean() if model.loss_ == "hinge" else 0.0))
             if not wrong.any():
                 allowed.append(score)
-        total = np.max if model.loss == "hinge" else np.logaddexp.reduce
+        total = np.max if model.loss_ == "hinge" else np.logaddexp.reduce
         value += (total(every) - total(allowed)) / len(X)
     return value
 

@@ -40,10 +40,10 @@ def whole(model, X, y, weight=None, nodes=None, costs=(1.0, 1.0, 1.0)):
             score = local[np.arange(4), states].sum() + sum(table[states[a], states[b]] for a, b in edges)
             wrong = (one >= 0) & (labels != one)
             cost = sum(price[v] * costs[one[v]] for v in np.flatnonzero(wrong)) / 4
-            every.append(score + (cost if model.loss == "hinge" else 0.0))
+            every.append(score + (cost if model.loss_ == "hinge" else 0.0))
             if not wrong.any():
                 allowed.append(score)
-        total = np.max if model.loss == "hinge" else np.logaddexp.reduce
+        total = np.max if model.loss_ == "hinge" else np.logaddexp.reduce
         value += p * (total(every) - total(allowed))
     return value
 

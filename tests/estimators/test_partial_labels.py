@@ -57,10 +57,10 @@ def whole(model, X, y, weight=None, costs=None, forbidden=()):
                 for choice, tag in zip(choices, tags)
                 if not allows(choice, tag)
             ]
-            every.append(score + (sum(wrong) / len(x) if model.loss == "hinge" else 0.0))
+            every.append(score + (sum(wrong) / len(x) if model.loss_ == "hinge" else 0.0))
             if not wrong:
                 allowed.append(score)
-        total = np.max if model.loss == "hinge" else np.logaddexp.reduce
+        total = np.max if model.loss_ == "hinge" else np.logaddexp.reduce
         value += p * (total(every) - total(allowed))
     return value
 

@@ -20,6 +20,7 @@ def test_values_fall_at_equal_ratios(rows):
     assert np.array(found[1:]) / found[:-1] == pytest.approx([0.1] * 3, rel=0.05)
 
 
+@pytest.mark.filterwarnings("ignore:All weights are zero")
 @pytest.mark.parametrize(
     "model",
     [

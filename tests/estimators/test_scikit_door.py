@@ -99,6 +99,7 @@ try:
 except ValueError as error:
     print(error)
 soft = kind(loss="softmax")
+model.set_params(loss="hinge")
 print(hasattr(model, "predict_proba"), hasattr(soft, "predict_proba"), "sklearn" in sys.modules)
 """
 

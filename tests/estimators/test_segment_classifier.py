@@ -131,7 +131,7 @@ def test_empty_sentences_have_no_spans(crf):
 
 
 def test_the_hinge_has_no_probabilities():
-    model = SegmentClassifier(**OPTIONS).fit(X, SPANS)
+    model = SegmentClassifier(**OPTIONS, loss="hinge").fit(X, SPANS)
     with pytest.raises(AttributeError, match="no marginals"):
         model.predict_marginals(X)
     with pytest.raises(AttributeError, match="no distribution"):

@@ -95,9 +95,8 @@ def test_sparse_penalties_let_features_vanish(iris, penalty):
 def test_the_hinge_is_the_svm_of_crammer_and_singer(iris, solver):
     X, y = iris
     # a gap of 1e-8 puts no weight further than sqrt(2 gap / lambda) = 1.4e-3 from the optimum
-    model = MulticlassClassifier(
-        solver=solver, fit_intercept=False, tol=1e-8, random_state=0, max_passes=20000
-    ).fit(X, y)
+    shared = {"loss": "hinge", "fit_intercept": False, "tol": 1e-8, "random_state": 0}
+    model = MulticlassClassifier(solver=solver, max_passes=20000, **shared).fit(X, y)
     theirs = LinearSVC(
         multi_class="crammer_singer", C=1 / (0.01 * len(y)), fit_intercept=False, tol=1e-8, max_iter=100000
     ).fit(X, y)
@@ -111,7 +110,8 @@ def test_the_hinge_is_the_svm_of_crammer_and_singer(iris, solver):
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
 def test_the_dual_of_the_binary_hinge(two, solver, storage):
     X, y = two
-    model = BinaryClassifier(solver=solver, tol=1e-6, random_state=0, fit_intercept=False).fit(storage(X), y)
+    shared = {"loss": "hinge", "tol": 1e-6, "random_state": 0, "fit_intercept": False}
+    model = BinaryClassifier(solver=solver, **shared).fit(storage(X), y)
     theirs = LinearSVC(loss="hinge", C=1 / (0.01 * len(y)), fit_intercept=False, tol=1e-9, max_iter=10**6)
     theirs.fit(X, y)
     np.testing.assert_allclose(model.coef_, theirs.coef_, atol=5e-3)
@@ -281,7 +281,7 @@ def test_what_cannot_be_is_refused_with_what_to_use_instead(iris, two, chains):
     with pytest.raises((TypeError, ValueError), match=r"softmax|#P-hard"):
         MatchingClassifier(loss="softmax").fit(*matchings)
     with pytest.raises(ValueError, match="needs a smooth loss"):
-        MulticlassClassifier(penalty="l1").fit(*iris)
+        MulticlassClassifier(loss="hinge", penalty="l1").fit(*iris)
     with pytest.raises(ValueError, match="'proximal'"):
         MulticlassClassifier(loss="softmax", penalty="l1", solver="lbfgs").fit(*iris)
     with pytest.raises(ValueError, match="Unknown penalty 'l3'"):
@@ -293,8 +293,8 @@ def test_what_cannot_be_is_refused_with_what_to_use_instead(iris, two, chains):
     with pytest.raises(ValueError, match="margin must be above 0"):
         BinaryClassifier(margin=0).fit(*two)
     with pytest.raises(AttributeError, match="train with loss='softmax'"):
-        ChainClassifier(tol=1.0).fit(*chains).predict_marginals(chains[0])
-    assert not hasattr(MulticlassClassifier(), "predict_proba")
+        ChainClassifier(loss="hinge", tol=1.0).fit(*chains).predict_marginals(chains[0])
+    assert not hasattr(MulticlassClassifier(loss="hinge"), "predict_proba")
 
 
 def test_smooth_models_survive_saving(crf, chains, tmp_path):

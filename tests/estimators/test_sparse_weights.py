@@ -56,7 +56,7 @@ def test_l1_alone_has_a_certificate_too():
             "ActiveBlocks does not take penalty='elasticnet'",
         ),
         ({"penalty": "elasticnet", "regularization": 0}, "needs regularization > 0"),
-        ({"penalty": "l1"}, "penalty='l1' needs a smooth loss"),
+        ({"penalty": "l1", "loss": "hinge"}, "penalty='l1' needs a smooth loss"),
         ({"penalty": "l1", "loss": "sparsemax"}, "needs a smooth loss; that of Chain"),
     ],
 )

@@ -57,8 +57,8 @@ def primal(model, X, y):
     for theta, (heads, _) in zip(model.decision_function(X), y):
         n = len(heads)
         mu = (np.arange(n + 1)[:, None] == heads).astype(float).ravel()
-        omega = n / 2 if model.loss == "sparsemax" else 0.0
-        best = largest(model.loss, vertices(model.projective, n), theta.ravel(), mu)
+        omega = n / 2 if model.loss_ == "sparsemax" else 0.0
+        best = largest(model.loss_, vertices(model.projective, n), theta.ravel(), mu)
         losses.append(best + omega - theta.ravel() @ mu)
     return model.regularization / 2 * model.weights_ @ model.weights_ + np.mean(losses)
 

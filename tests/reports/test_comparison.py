@@ -12,7 +12,7 @@ from structlearn.reports.comparison import chosen_estimators
 from structlearn.reports.runs import Job, execute_apart
 from structlearn.solvers import BlockFrankWolfe, Certificate, History, Row, clock
 
-PARAMETERS = {"tol": 0.05, "max_passes": 200}
+PARAMETERS = {"loss": "hinge", "tol": 0.05, "max_passes": 200}
 
 
 def make_rows(n, seed):
@@ -122,7 +122,7 @@ def test_what_cannot_be_pickled_cannot_go_elsewhere(data):
 
 def test_refusals(data):
     (X, y), _ = data
-    estimator = MulticlassClassifier()
+    estimator = MulticlassClassifier(loss="hinge")
     with pytest.raises(ValueError, match="Did you mean 'bcfw'"):
         compare(estimator, X, y, ["fw", "bcwf"])
     with pytest.raises(ValueError, match="cannot train loss='hinge'"):

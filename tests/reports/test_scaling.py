@@ -56,7 +56,8 @@ def rows(total=150, seed=0, estimator=MulticlassClassifier):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(total, 5))
     y = np.argmax(X[:, :3] + 0.5 * rng.normal(size=(total, 3)), axis=1)
-    return StudyProblem("rows", "three kinds", estimator(random_state=0), total, lambda n: (X[:n], y[:n]))
+    hinge = estimator(loss="hinge", random_state=0)
+    return StudyProblem("rows", "three kinds", hinge, total, lambda n: (X[:n], y[:n]))
 
 
 def endless():

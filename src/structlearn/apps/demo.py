@@ -21,7 +21,13 @@ from structlearn.reports.plots import save_both
 from structlearn.storage.atomic import make_folder
 
 #: Both models have the same parameters. The error of single digits hardly depends on this regularization.
-SHARED: dict[str, Any] = {"regularization": 0.03, "tol": 1e-3, "max_passes": 5000, "random_state": 0}
+SHARED: dict[str, Any] = {
+    "loss": "hinge",
+    "regularization": 0.03,
+    "tol": 1e-3,
+    "max_passes": 5000,
+    "random_state": 0,
+}
 HEADER = ("model", "digit error", "sequence error", "primal", "dual", "gap", "passes", "seconds")
 
 

@@ -31,7 +31,13 @@ from structlearn.reports.comparison import named_solvers
 from structlearn.structures import Simplex
 
 #: Parameters of all recipes: lambda, the gap at which to stop, and budgets for the slow solvers.
-SHARED: dict[str, float] = {"regularization": 0.01, "tol": 1e-3, "max_passes": 1000, "max_seconds": 60.0}
+SHARED: dict[str, str | float] = {
+    "loss": "hinge",
+    "regularization": 0.01,
+    "tol": 1e-3,
+    "max_passes": 1000,
+    "max_seconds": 60.0,
+}
 
 
 class Amount(NamedTuple):

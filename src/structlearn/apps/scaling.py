@@ -115,19 +115,19 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "digits": ProblemEntry(
         "images of digits, one of ten classes",
         "",
-        lambda: MulticlassClassifier(fit_intercept=False),
+        lambda: MulticlassClassifier(loss="hinge", fit_intercept=False),
         _digits,
     ),
     "letters": ProblemEntry(
         "handwritten words as chains of 26 letters",
         "letters",
-        lambda: ChainClassifier(fit_intercept=False),
+        lambda: ChainClassifier(loss="hinge", fit_intercept=False),
         _letters,
     ),
     "scene": ProblemEntry(
         "images with sets of six labels, all pairs of labels with weights",
         "scene",
-        lambda: MultiLabelClassifier(edges="all", fit_intercept=False),
+        lambda: MultiLabelClassifier(loss="hinge", edges="all", fit_intercept=False),
         _scene,
     ),
     "alignment": ProblemEntry(

@@ -114,7 +114,7 @@ def check_confident(bundle: Bundle, task: Task, what: str, *, probable: bool) ->
         raise ValueError(
             f"{what} goes with models of tag, chunk and ner; this is one of the task {bundle.notes['task']}."
         )
-    loss = bundle.estimator.loss
+    loss = bundle.estimator.loss_
     if probable and loss != "softmax":
         raise ValueError(f"loss={loss!r} has no probabilities of labellings; train with --loss softmax.")
 

@@ -33,7 +33,11 @@ PageOut = Annotated[Path, option("PAGE.html", "Page to write.")]
 FolderOut = Annotated[Path, option("DIR", "Folder to make.")]
 Loss = Annotated[
     str | None,
-    option("L", "{losses}  [default: hinge; tag, chunk, ner: softmax]"),
+    option(
+        "L",
+        "{losses}  [default: hinge; classify, tag, chunk, ner: softmax, or hinge with --cost count or a "
+        "--solver that trains nothing else; multilabel: softmax with --edges tree or none, else hinge]",
+    ),
 ]
 Penalty = Annotated[
     str | None,

@@ -104,7 +104,7 @@ class ParseTask(Task):
         X, y, document = self.reread(path, bundle, labels=True)
         estimator = bundle.estimator
         trees = list(map(_labelled, estimator.predict(X)))
-        sure = _confidences(estimator, X, trees) if LOSSES[estimator.loss].smooth else repeat(None)
+        sure = _confidences(estimator, X, trees) if LOSSES[estimator.loss_].smooth else repeat(None)
         sentences = []
         known = repeat(None) if y is None else y
         for sentence, tree, right, shares in zip(document.sentences, trees, known, sure):

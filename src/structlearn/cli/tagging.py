@@ -87,12 +87,6 @@ class Tag(Task):
     context: int | None = None
     span_lexicon: bool = False
 
-    def check_parameters(self, parameters: dict[str, object]) -> None:
-        """The l1 norm alone goes with softmax, which words have without being asked."""
-        super().check_parameters(parameters)
-        if parameters.get("penalty") == "l1":
-            parameters.setdefault("loss", "softmax")
-
     def with_options(self, **options: Any) -> Tag:
         if options.get("constraints") is not None:
             parse_constraints(options["constraints"])

@@ -181,7 +181,7 @@ class Task(ABC):
 
     def check_marginals(self, bundle: Bundle) -> None:
         """ValueError if the model has no probabilities, before data is read."""
-        loss = bundle.estimator.loss
+        loss = bundle.estimator.loss_
         if not LOSSES[loss].smooth:
             raise ValueError(f"loss={loss!r} has no probabilities; train with --loss softmax or sparsemax.")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from structlearn.cli import options
 from structlearn.cli.errors import fitting, handling_errors, say
+from structlearn.cli.flags import in_flags
 from structlearn.cli.groups import grouped
 from structlearn.cli.options import argument
 from structlearn.cli.outputs import certified, check_output, print_figures
@@ -26,6 +27,7 @@ from structlearn.cli.train_options import (
 
 if TYPE_CHECKING:
     from structlearn.cli.task import Task, Training
+    from structlearn.estimators.loss_choice import LossChoice
     from structlearn.estimators.persistence import Bundle
     from structlearn.reports.runs import Trainable
 
@@ -92,6 +94,7 @@ def train(
         training = chosen.training(data, known.target)
         adapt(estimator, chosen, training, problem)
         say(f"Read {training.summary} from {data}.")
+        say_loss(estimator)
         _fit(estimator, training, client)
     save_trained(bundle_of(estimator, task, chosen.trimmed(estimator, training)), out_file)
     say(f"Wrote the model to {out}.")
@@ -131,9 +134,30 @@ def _is_default(value: object) -> bool:
 
 def adapt(estimator: Trainable, task: Task, training: Training, problem: ProblemOptions) -> Trainable:
     """Checked with its data, and with parameters that follow from these, where no option sets them."""
+    from structlearn.estimators.loss_choice import take_usual_cost
+
     task.check_training(estimator, training)
-    found = training.parameters.items()
-    return estimator.set_params(**{name: value for name, value in found if name not in problem.chosen()})
+    found = {name: value for name, value in training.parameters.items() if name not in problem.chosen()}
+    found.pop("loss", None)  # of data that older versions packed
+    cost = found.pop("cost", None)
+    estimator.set_params(**found)
+    if cost is not None:
+        take_usual_cost(estimator, cost)
+    return estimator
+
+
+def loss_of(estimator: Trainable) -> LossChoice:
+    """The loss that it would train, by name; "squares" for regressions."""
+    from structlearn.estimators.loss_choice import LossChoice
+
+    return getattr(estimator, "chosen_loss", lambda: LossChoice("squares"))()
+
+
+def say_loss(estimator: Trainable) -> None:
+    """Say why the loss is not the usual one of the task, where it is not."""
+    why = loss_of(estimator).why
+    if why:
+        say(in_flags(why))
 
 
 def checked_estimator(name: str, **parameters: object) -> Trainable:

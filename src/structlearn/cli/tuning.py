@@ -17,7 +17,7 @@ from structlearn.cli.options import argument, option, switch
 from structlearn.cli.outputs import certified, check_output, print_json, print_values
 from structlearn.cli.stdin import input_file
 from structlearn.cli.train_options import DataOptions, OutputOptions, ProblemOptions, ReadingOptions
-from structlearn.cli.training import TrainCommand, adapt, bundle_of, described, save_trained
+from structlearn.cli.training import TrainCommand, adapt, bundle_of, described, loss_of, save_trained
 
 if TYPE_CHECKING:
     from structlearn.cli.folds import TrainingFile
@@ -138,7 +138,7 @@ def _settings(
     ]
     for chosen in combinations(reading, outputs, open_):
         known, estimator = described(task, chosen[2], chosen[0], chosen[1])
-        if getattr(estimator, "loss", None) == "perceptron":
+        if loss_of(estimator).name == "perceptron":
             raise ValueError("--loss perceptron has no lambda to tune; use train.")
         all_ = {name: value for group in chosen for name, value in asdict(group).items()}
         own = {name: all_[name] for name in tried}

@@ -1,6 +1,10 @@
-"""Errors that a caller may want to tell from others."""
+"""Errors and warnings that a caller may want to tell from others."""
 
 from __future__ import annotations
+
+
+class NothingLearnedWarning(UserWarning):
+    """A trained model whose weights are zero, or that is no better than a constant."""
 
 
 class OracleError(ValueError):

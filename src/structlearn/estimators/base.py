@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -26,7 +26,9 @@ from structlearn.estimators.choices import (
     one_of,
 )
 from structlearn.estimators.forms import StoredForm, count
+from structlearn.estimators.frequencies import gold_frequencies, tie_scores
 from structlearn.estimators.help_texts import with_inherited
+from structlearn.estimators.loss_choice import AUTO, WITHOUT_MARGINALS, LossChoice, choose_loss
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import BaseEstimator, drawn_seed, warn_of_convergence
 from structlearn.problem.objective import Objective
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from structlearn.solvers.stopping import Stopping
 
 S = TypeVar("S", bound=Structure)
+#: Weights that are looked at before all are.
+_FIRST = 1000
 
 
 class TrainingProblem(NamedTuple, Generic[S]):
@@ -68,8 +72,12 @@ class Fitted(Generic[S]):
     certificate_: Certificate
     history_: History
     n_features_in_: int
+    #: the loss that was trained, which loss="auto" stood for
+    loss_: str
     #: where warm_start is set
     _solution: Solution
+    #: the share of rows with each label, where outputs are labels of rows
+    _frequencies: Array
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -80,9 +88,11 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
 
     Parameters
     ----------
-    loss : {"hinge", "perceptron", "softmax", "sparsemax"}
+    loss : {"auto", "hinge", "perceptron", "softmax", "sparsemax"}
         "hinge" is the structural SVM, "softmax" the conditional random field, "sparsemax" SparseMAP;
-        "perceptron" runs the averaged structured perceptron.
+        "perceptron" runs the averaged structured perceptron. "auto" is "softmax" where marginals are exact
+        and cheap (classes, chains, segments, label sets without cycles) and "hinge" elsewhere; with a solver
+        or a penalty for another loss alone, or a `cost`, it is that one. `loss_` tells which it was.
     solver : str or solver object
         "auto" picks "stochastic-extragradient" (or, where solver_options are theirs alone, "bcfw" for the
         hinge and "sdca" for smooth losses). docs/solvers.md has all names, and when to use which.
@@ -117,7 +127,7 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         Options of the named solver: order, averaging, steps, cached_passes, step, eta, line_search ...
     """
 
-    loss: str = "hinge"
+    loss: str = AUTO
     solver: str | Solver[Any, Any] = "auto"
     regularization: float = 0.01
     tol: float = 1e-3
@@ -143,6 +153,8 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
     _packed: ClassVar[str] = ""
     #: What solver="auto" stands for.
     _auto: ClassVar[Auto] = ON_STRUCTURES
+    #: Parameters that say what mistakes cost, which the hinge alone knows.
+    _of_cost: ClassVar[tuple[str, ...]] = ("cost", "class_weight")
 
     def __init_subclass__(cls, **options: object) -> None:
         """Help texts of estimators name all parameters."""
@@ -151,12 +163,47 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
 
     def _train(self, problem: TrainingProblem[S]) -> tuple[Objective, Solution]:
         """Minimise the objective of `problem`; set what every fitted estimator has."""
+        from structlearn.estimators.learned import warn_of_nothing
+
         self._checked_parameters()
+        self.loss_ = self.chosen_loss().name
         solver, stopping = self._checked_parameters(self._auto_for(problem))
         objective = self._objective(problem)
         warm = self._warm(objective) if self.warm_start else None
         seed = drawn_seed(self.random_state)
-        return objective, self._minimise(objective, problem.structure, solver, stopping, seed, warm)
+        self._count_labels(problem)
+        solution = self._minimise(objective, problem.structure, solver, stopping, seed, warm)
+        warn_of_nothing(self, problem, objective)
+        return objective, solution
+
+    def _count_labels(self, problem: TrainingProblem[S]) -> None:
+        """Note how often each label occurs, where outputs are labels of rows."""
+        self.__dict__.pop("_frequencies", None)
+        found = gold_frequencies(problem) if hasattr(self, "classes_") else None
+        if found is not None:
+            self._frequencies = found
+
+    def _shifted(self, scoring: Scoring, structure: Structure, shift: Array | None) -> Array | None:
+        """What is added to scores: where all weights are zero, what prefers frequent labels, too."""
+        known = getattr(self, "_frequencies", None)
+        if known is None or self.weights_[:_FIRST].any() or self.weights_.any():
+            return shift
+        ties = tie_scores(scoring, structure, known)
+        return shift if ties is None else ties if shift is None else ties + shift
+
+    @property
+    def _auto_losses(self) -> tuple[str, ...]:
+        """The losses that "auto" may stand for, the usual one first."""
+        return WITHOUT_MARGINALS
+
+    def chosen_loss(self) -> LossChoice:
+        """The loss that `fit` would train by the parameters as they are: its `name`, and `why` it is that."""
+        return choose_loss(self)
+
+    @property
+    def _loss(self) -> str:
+        """The loss of the fitted model; before `fit`, the one that it would train."""
+        return getattr(self, "loss_", None) or self.chosen_loss().name
 
     def _auto_for(self, problem: TrainingProblem[S]) -> Auto:
         """What solver="auto" stands for on this data."""
@@ -167,7 +214,7 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         return getattr(self, "_solution", None)
 
     def _objective(self, problem: TrainingProblem[S]) -> Objective:
-        loss = LOSSES[self.loss]
+        loss = LOSSES[self._loss]
         ball = ball_of(self.solver_options)
         return Objective(
             problem.structure,
@@ -216,7 +263,7 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
                 resumable=resumable or self.warm_start,
             )
         adopt(solution.w)
-        certificate = self.certificate_ = self._advised(solution.certificate, objective)
+        certificate = self.certificate_ = self._told(self._advised(solution.certificate, objective))
         self.history_ = solution.history
         self.__dict__.pop("_solution", None)
         if self.warm_start:
@@ -224,6 +271,11 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         if not certificate.converged and certificate.passes >= self.max_passes:
             warn_of_convergence(certificate.status, stacklevel=4)
         return solution
+
+    def _told(self, certificate: Certificate) -> Certificate:
+        """With the reason in its status, where the loss is not the usual one."""
+        why = self.chosen_loss().why
+        return replace(certificate, status=f"{certificate.status} {why}") if why else certificate
 
     def _advised(self, certificate: Certificate, objective: Any) -> Certificate:
         """With the cause in its status, where training has not converged and columns are unscaled."""
@@ -248,16 +300,20 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         make_checkpoint(self.checkpoint)
         if self.memory is not None:
             parse_size(self.memory)
-        one_of("loss", self.loss, losses_of(self._outputs))
-        solver = make_solver(
+        one_of("loss", self.loss, (AUTO, *losses_of(self._outputs)))
+        solver = self._solver_for(self.chosen_loss().name, auto)
+        return solver, Stopping(self.tol, self.max_passes, self.max_seconds)
+
+    def _solver_for(self, loss: str, auto: Auto | None = None) -> Solver:
+        """The solver of a loss; ValueError where it cannot train it."""
+        return make_solver(
             self.solver,
-            self.loss,
+            loss,
             self.solver_options,
             regularization=self.regularization,
             penalty=getattr(self, "penalty", "l2"),
             auto=auto or self._auto,
         )
-        return solver, Stopping(self.tol, self.max_passes, self.max_seconds)
 
     def _threads(self) -> int:
         if self.n_jobs is None:
@@ -275,9 +331,10 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
 
         After the sparsemax loss a score of 0.3 means 30%, so that a part is worth taking from 1/2 on.
         """
-        threshold = structure.threshold if self.loss == "sparsemax" else 0.0
+        threshold = structure.threshold if self._loss == "sparsemax" else 0.0
         if threshold:
             shift = np.full(scoring.start[-1], -threshold)
+        shift = self._shifted(scoring, structure, shift)
         oracle = Oracle(structure.record, scoring, structure=structure, n_jobs=self._threads())
         return oracle.predict(self.weights_, shift)
 
@@ -285,10 +342,10 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         self, scoring: Scoring, structure: Structure, shift: Array | None = None
     ) -> Iterator[tuple[int, Array]]:
         """(i, local parts of the prediction function of the loss) for every example."""
-        regularizer = LOSSES[self.loss].regularizer
+        regularizer = LOSSES[self._loss].regularizer
         if not regularizer.smooth:
             raise AttributeError(
-                f"loss={self.loss!r} has no marginals; train with loss='softmax' or 'sparsemax'."
+                f"loss={self._loss!r} has no marginals; train with loss='softmax' or 'sparsemax'."
             )
         oracle = Oracle(regularizer.record(structure), scoring, structure=structure, n_jobs=self._threads())
         return oracle.predict(self._soft_weights, shift)

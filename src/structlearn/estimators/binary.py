@@ -24,6 +24,9 @@ from structlearn.structures import Cube
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
+#: How often the second class occurs, where that is not known.
+_NEVER = np.zeros(1)
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BinaryClassifier(ClassEstimator[Cube]):
@@ -68,13 +71,13 @@ class BinaryClassifier(ClassEstimator[Cube]):
     True
     """
 
-    loss: str = "hinge"
     margin: float = 1.0
 
     _stored: ClassVar[StoredForm] = StoredForm(
         {"classes_": label_array, "n_features_in_": count}, ("Cube",), n_labels=lambda classes: 1
     )
     _outputs: ClassVar[str] = BINARY
+    _of_cost: ClassVar[tuple[str, ...]] = ("margin",)
 
     def fit(self, X: Table, y: Outputs, sample_weight: ArrayLike | None = None) -> BinaryClassifier:
         """Train on X of shape (n, d), dense or CSR, and n labels of two classes."""
@@ -107,20 +110,21 @@ class BinaryClassifier(ClassEstimator[Cube]):
         return self._scores(X)[:, 0]
 
     def predict(self, X: Table) -> Array:
-        """The second class where the decision function is positive, else the first."""
-        positive = (self.decision_function(X) > 0).astype(np.int64)
-        return self.classes_[positive]
+        """The second class where the decision function is positive, else the first; at 0 the usual one."""
+        scores = self.decision_function(X)
+        second = getattr(self, "_frequencies", _NEVER)[0] > 0.5
+        return self.classes_[(scores >= 0 if second else scores > 0).astype(np.int64)]
 
     def _smooth(self) -> bool:
-        if self.loss not in LOSSES or not LOSSES[self.loss].smooth:
-            raise AttributeError(f"loss={self.loss!r} has no probabilities; train with loss='softmax'.")
+        if self._loss not in LOSSES or not LOSSES[self._loss].smooth:
+            raise AttributeError(f"loss={self._loss!r} has no probabilities; train with loss='softmax'.")
         return True
 
     @available_if(_smooth)
     def predict_proba(self, X: Table) -> Array:
         """Probabilities of the two classes, of shape (n, 2); after sparsemax they may be exactly zero."""
         scores = self._scores(X)
-        positive = self.structure_.respond(LOSSES[self.loss].regularizer.record(self.structure_), scores)[0]
+        positive = self.structure_.respond(LOSSES[self._loss].regularizer.record(self.structure_), scores)[0]
         return np.column_stack([1 - positive, positive])
 
     def _check_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:

@@ -227,7 +227,8 @@ class ChainClassifier(
                 found.append(self.classes_[codes])
             return found
         oracle = Oracle(structure.record, scoring, structure=structure, n_jobs=self._threads())
-        for first, last, codes in oracle.read(self.weights_, self._codes, limits.shift):
+        shift = self._shifted(scoring, structure, limits.shift)
+        for first, last, codes in oracle.read(self.weights_, self._codes, shift):
             limits.check(codes, first, last)
             labels, edges = self.classes_[codes], scoring.start[first : last + 1] // len(self.classes_)
             found += [labels[a:b] for a, b in pairwise((edges - edges[0]).tolist())]

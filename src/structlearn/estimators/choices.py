@@ -27,6 +27,7 @@ ON_STRUCTURES: Auto = {
 }
 ON_ROWS: Auto = {"hinge": ("bcfw",), "smooth": ("lbfgs",)}
 ON_OVERLAPPING_ROWS: Auto = {**ON_ROWS, "hinge": ("stochastic-extragradient", "bcfw")}
+ON_WIDE_ROWS: Auto = {**ON_ROWS, "smooth": ("sdca", "lbfgs")}
 ROWS_ON_CLUSTERS: Auto = {"hinge": ("bcfw",), "smooth": ("sdca",)}
 
 #: Weights of labels, by class or by name, or the name of a rule for them.

@@ -101,6 +101,8 @@ def train_on(
     """
     on_rows = estimator._packed == "classes"
     chosen, stopping = estimator._checked_parameters(auto=ROWS_ON_CLUSTERS if on_rows else None)
+    estimator.loss_ = estimator.chosen_loss().name
+    estimator.__dict__.pop("_frequencies", None)
     solver = _block_solver(estimator, chosen)
     engine = client if hasattr(client, "revive") else DaskEngine(client)
     if y is not None:
@@ -117,7 +119,8 @@ def train_on(
         first = partitions.first()
         structure = estimator._lay_out(first.X[:1], first.y[:1], None, classes=first.classes).structure
         weights = partitions.weights(None if sample_weight is None else np.asarray(sample_weight))
-        lay_out = LayOut(type(estimator).__name__, {**estimator.get_params(deep=False), **_DRIVERS})
+        parameters = {**estimator.get_params(deep=False), **_DRIVERS, "loss": estimator.loss_}
+        lay_out = LayOut(type(estimator).__name__, parameters)
         aggregation = aggregation_of(len(partitions.paths))
         posts = [
             WorkerSpec(k, str(path), lay_out, weight, solver, seed, own, stopping.tol, aggregation)
@@ -154,7 +157,7 @@ def _block_solver(estimator: StructuredEstimator[S], solver: Solver) -> BlockFra
 
 def _driver(solver: Solver, estimator: StructuredEstimator[S]) -> JoinedBlocks:
     if isinstance(solver, StochasticExtragradient):
-        return JoinedExtragradient(smooth=LOSSES[estimator.loss].family == "smooth")
+        return JoinedExtragradient(smooth=LOSSES[estimator._loss].family == "smooth")
     return JoinedBlocks()
 
 

@@ -99,9 +99,9 @@ class NoWarmStart(ValueError):
 
 def check_partial(estimator: StructuredEstimator[Any], what: str) -> None:
     """ValueError for parameters that do not go with `what`, such as partly labelled sequences."""
-    if estimator.loss not in ("hinge", "softmax"):
+    if estimator._loss not in ("hinge", "softmax"):
         raise ValueError(
-            f"loss={estimator.loss!r} needs all labels; train on {what} with loss='hinge' or 'softmax'."
+            f"loss={estimator._loss!r} needs all labels; train on {what} with loss='hinge' or 'softmax'."
         )
     if estimator.checkpoint is not None or estimator.warm_start:
         raise NoWarmStart(f"checkpoint and warm_start do not go with {what}.")
@@ -113,6 +113,7 @@ def fit_completions(
     """Train, from the first completion on: a convex problem for each, until F stops falling."""
     solver, stopping = estimator._checked_parameters()
     seed = drawn_seed(estimator.random_state)
+    estimator._count_labels(first)
     laid, found = first, None
     values: list[float] = []
     kept: dict[str, object] = {}
@@ -163,7 +164,7 @@ def completed(
     """The convex problem at w: the best of what is allowed is gold, or its mean; of all alike at None."""
     laid, choices = problem.laid, problem.choices
     structure, scoring = laid.structure, laid.scoring
-    soft = w is None or estimator.loss == "softmax"
+    soft = w is None or estimator._loss == "softmax"
     record = Shannon().record(structure) if soft else structure.record
     oracle = Oracle(record, scoring, structure=structure, n_jobs=estimator._threads())
     weights = np.zeros(scoring.n_weights) if w is None else w

@@ -15,6 +15,7 @@ from structlearn.estimators.calibration import Calibration, Confidence, Reliabil
 from structlearn.estimators.conformal import largest_score, outputs_above
 from structlearn.estimators.forms import count, numbers, positive
 from structlearn.estimators.inputs import Tables, check_same_length, for_no_examples
+from structlearn.estimators.loss_choice import WITH_MARGINALS
 from structlearn.estimators.spans import Span
 from structlearn.metrics import Outputs
 from structlearn.structures import Structure
@@ -60,6 +61,10 @@ class Confident(StructuredEstimator[S]):
     temperature_: float
     conformal_scores_: Array
     n_conformal_: int
+
+    @property
+    def _auto_losses(self) -> tuple[str, ...]:
+        return WITH_MARGINALS
 
     # ---- what a kind of labellings says of itself ------------------------------------------------------
 
@@ -146,9 +151,9 @@ class Confident(StructuredEstimator[S]):
         return [(self._labelling(one), share) for one, share in zip(outputs, shares.tolist())]
 
     def _check_distribution(self) -> None:
-        if self.loss != "softmax":
+        if self._loss != "softmax":
             raise AttributeError(
-                f"loss={self.loss!r} is no distribution over sequences; train with loss='softmax'."
+                f"loss={self._loss!r} is no distribution over sequences; train with loss='softmax'."
             )
 
     # ---- calibration -----------------------------------------------------------------------------------
@@ -246,7 +251,7 @@ class Confident(StructuredEstimator[S]):
 
     def _top(self, theta: Array) -> float:
         """log Z or, of a loss without probabilities, the largest score."""
-        if self.loss == "softmax":
+        if self._loss == "softmax":
             return self._ranking.log_partition(theta)
         return float(self._ranking.k_best(theta, 1)[1][0])
 

@@ -173,7 +173,7 @@ class CutSegmenter(MappedRows, StructuredEstimator[Cuts]):
 
     def _warn_of_positive_edges(self, scoring: JointScoring, ends: Array, codes: Array) -> None:
         like = codes[ends[:, 0]] == codes[ends[:, 1]]
-        bound = Cuts.threshold if self.loss == "sparsemax" else 0.0
+        bound = Cuts.threshold if self._loss == "sparsemax" else 0.0
         positive = int(np.sum(scoring.pairs.X[like] @ self.edge_coef_ > bound))
         if positive > _TOLERATED * like.sum():
             warnings.warn(
@@ -196,8 +196,8 @@ class CutSegmenter(MappedRows, StructuredEstimator[Cuts]):
     def predict_marginals(self, X: Images) -> list[Array]:
         """How much each node is of the second class, in [0, 1], mostly exactly 0 or 1; after sparsemax."""
         examples, structure, scoring = self._read(X)
-        if self.loss != "sparsemax":
-            raise AttributeError(f"loss={self.loss!r} has no marginals; train with loss='sparsemax'.")
+        if self._loss != "sparsemax":
+            raise AttributeError(f"loss={self._loss!r} has no marginals; train with loss='sparsemax'.")
         return [_nodes(parts, examples.shapes[i]).copy() for i, parts in self._soft(scoring, structure)]
 
     @for_no_examples

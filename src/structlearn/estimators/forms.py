@@ -10,10 +10,14 @@ from typing import Any, ClassVar, NamedTuple, Protocol, get_type_hints
 
 import numpy as np
 
+from structlearn.estimators.loss_choice import AUTO
 from structlearn.problem.registry import losses_of
 from structlearn.solvers.solution import Certificate
 from structlearn.storage.schema import check_form
 from structlearn.structures.registry import count as count
+
+#: The loss of files that name none: the default of the versions that wrote them.
+FORMER_LOSS = "hinge"
 
 
 def number(value: object) -> bool:
@@ -44,6 +48,11 @@ def labels_if_any(value: object) -> bool:
 def numbers(value: object) -> bool:
     """an array of finite numbers"""
     return isinstance(value, np.ndarray) and value.dtype.kind in "iuf" and bool(np.isfinite(value).all())
+
+
+def row_of_numbers(value: object) -> bool:
+    """a row of finite numbers"""
+    return numbers(value) and value.ndim == 1 and value.size > 0  # type: ignore[attr-defined]
 
 
 def codes(value: object) -> bool:
@@ -94,7 +103,7 @@ def check_parameters(kind: type[Storable], parameters: Mapping[str, object]) -> 
         if f"{name}?" not in forms:
             raise ValueError(f"parameters.{name} is none of {kind.__name__}")
     check_form(parameters, forms, "parameters")
-    if "loss" in parameters and parameters["loss"] not in losses_of(kind._outputs):
+    if "loss" in parameters and parameters["loss"] not in (AUTO, *losses_of(kind._outputs)):
         raise ValueError(f"parameters.loss is none of {kind.__name__}")
 
 
@@ -103,12 +112,23 @@ def check_fitted(kind: type[Storable], fitted: Mapping[str, Any]) -> None:
     for name in fitted:
         if not name.isidentifier() or name.startswith("__") or hasattr(kind, name):
             raise ValueError(f"fitted.{ascii(name)[1:-1]} is nothing that fit sets")
-    check_form(fitted, kind._stored.fitted, "fitted")
+    check_form(fitted, {"loss_?": str, "_frequencies?": row_of_numbers, **kind._stored.fitted}, "fitted")
     names = fitted.get("feature_names_in_")
     if names is not None:
         check_form(names, column_names, "fitted.feature_names_in_")
         if len(names) != fitted["n_features_in_"]:
             raise ValueError(f"fitted.feature_names_in_ must be {fitted['n_features_in_']} names")
+
+
+def take_loss(estimator: Any, parameters: Mapping[str, Any], fitted: dict[str, Any]) -> None:
+    """Set the loss that was trained among what `fit` has set: in older files that is the parameter."""
+    if not hasattr(estimator, "loss"):
+        return
+    former = parameters.get("loss", FORMER_LOSS)
+    taken = fitted.setdefault("loss_", former)
+    if taken not in losses_of(estimator._outputs):
+        raise ValueError(f"fitted.loss_ is none of {type(estimator).__name__}")
+    estimator.loss = former
 
 
 def check_structure(

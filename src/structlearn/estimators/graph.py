@@ -36,6 +36,7 @@ from structlearn.estimators.graphs import (
 )
 from structlearn.estimators.inputs import as_list, check_weights, for_no_examples
 from structlearn.estimators.layout import Pieces, gold_and_cost
+from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.networks import Attributes, Network, network_arrays, network_labels
 from structlearn.estimators.partial import balanced_known
@@ -134,6 +135,10 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         (None,),
     )
 
+    @property
+    def _auto_losses(self) -> tuple[str, ...]:
+        return WITH_DEAR_MARGINALS
+
     def fit(
         self: Self,
         X: Images,
@@ -158,6 +163,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         node_weights : list of arrays of the shapes of y, optional
             What an error at each node costs, times its `cost`; 1 unless given.
         """
+        self.loss_ = self.chosen_loss().name  # which decides about inference
         examples = self._examples(X)
         self.classes_, codes = labels_of(examples, network_labels(X, y) if isinstance(y, str) else y)
         self.state_classes_ = classes_of_states(self.latent_states, self.classes_, codes)
@@ -232,7 +238,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
         self, examples: Examples, polytope: str = "marginal", memory: Memory | None = None
     ) -> PairwiseGraphs:
         """With marginals, graphs are eliminated as long as memory allows; else where it is about as quick."""
-        quick = self.loss in ("hinge", "perceptron") and self.inference != "exact"
+        quick = self._loss in ("hinge", "perceptron") and self.inference != "exact"
         return PairwiseGraphs(
             examples.graphs,
             self._n_states,

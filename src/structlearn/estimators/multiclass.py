@@ -13,6 +13,7 @@ from structlearn.core.memory import Memory
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import cost_options, one_of
 from structlearn.estimators.forms import StoredForm, count, label_array
+from structlearn.estimators.frequencies import most_frequent_best
 from structlearn.estimators.inputs import canonical_examples
 from structlearn.estimators.layout import gold_and_cost
 from structlearn.estimators.rows import ClassEstimator, one_row_each
@@ -111,14 +112,14 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Table) -> Array:
-        """The class with the highest score."""
-        best = np.argmax(self._scores(X), axis=1)
+        """The class with the highest score; of those that are tied the most frequent one of training."""
+        best = most_frequent_best(self._scores(X), getattr(self, "_frequencies", None))
         return self.classes_[best]
 
     def _smooth(self) -> bool:
-        if not LOSSES[self.loss].smooth:
+        if not LOSSES[self._loss].smooth:
             raise AttributeError(
-                f"loss={self.loss!r} has no probabilities; train with loss='softmax' or 'sparsemax'."
+                f"loss={self._loss!r} has no probabilities; train with loss='softmax' or 'sparsemax'."
             )
         return True
 
@@ -126,4 +127,4 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
     def predict_proba(self, X: Table) -> Array:
         """Probabilities of shape (n, K): the prediction function of the loss, sparse if that is."""
         scores = self._scores(X)
-        return self.structure_.respond(LOSSES[self.loss].regularizer.record(self.structure_), scores)[0]
+        return self.structure_.respond(LOSSES[self._loss].regularizer.record(self.structure_), scores)[0]

@@ -17,8 +17,10 @@ from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.forms import StoredForm, count, label_array
 from structlearn.estimators.frames import column_names, is_frame
+from structlearn.estimators.frequencies import most_frequent_best
 from structlearn.estimators.inputs import as_list, canonical_examples, check_weights, summed_duplicates
 from structlearn.estimators.layout import gold_and_cost
+from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, WITH_MARGINALS, is_forest
 from structlearn.estimators.rows import FlatEstimator, one_row_each
 from structlearn.estimators.scikit import Table
 from structlearn.metrics import subset_accuracy
@@ -73,6 +75,15 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         {"classes_": label_array, "n_features_in_": count, "_form": Literal["matrix", "vector", "sets"]},
         ("Cube", "LabelGraph"),
     )
+
+    @property
+    def _auto_losses(self) -> tuple[str, ...]:
+        """Marginals are cheap where pairs have no cycles."""
+        if isinstance(self.edges, str):
+            return WITH_DEAR_MARGINALS if self.edges == "all" else WITH_MARGINALS
+        given = self.edges if isinstance(self.edges, list | tuple | np.ndarray) else ()
+        pairs = [tuple(one) for one in given if np.ndim(one) == 1 and len(one) == 2]
+        return WITH_MARGINALS if is_forest(pairs) else WITH_DEAR_MARGINALS
 
     def fit(self, X: Table, y: LabelSets, sample_weight: ArrayLike | None = None) -> MultiLabelClassifier:
         """Train on X of shape (n, d), dense or CSR.
@@ -147,7 +158,8 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         """
         scoring = self._scoring(X)
         if self._form == "vector":
-            best = np.argmax(self.decision_function(X) + self._single_scores(), axis=1)
+            scores = self.decision_function(X) + self._single_scores()
+            best = most_frequent_best(scores, getattr(self, "_frequencies", None))
             return self.classes_[best]
         structure = self.structure_
         answers = structure.labellings if isinstance(structure, LabelGraph) else structure

@@ -70,6 +70,7 @@ def read_choices(y: Outputs) -> Choices:
 
 def fit_partly(estimator: ChainClassifier, X: Tables, y: Outputs, sample_weight: ArrayLike | None) -> None:
     """Train on partly labelled sequences: a convex problem for each completion, until F stops falling."""
+    estimator.loss_ = estimator.chosen_loss().name
     choices = read_choices(y)
     if not choices.is_open.any():
         estimator._train(estimator._lay_out(X, choices.labels, sample_weight))
@@ -135,7 +136,7 @@ def _first_weights(
     estimator: ChainClassifier, problem: PartialProblem[Chain | ConditionedChain]
 ) -> Array | None:
     """None completes by all allowed labellings alike; the hinge wants one, which a short run tells."""
-    if estimator.loss == "softmax":
+    if estimator._loss == "softmax":
         return None
     from structlearn.solvers import LBFGS, Stopping, solve
 

@@ -14,6 +14,7 @@ from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import check_number
 from structlearn.estimators.completion import NoWarmStart
 from structlearn.estimators.inputs import Tables
+from structlearn.estimators.learned import inner_fits
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.regressor import LinearRegressor
 from structlearn.estimators.scikit import Table
@@ -61,7 +62,7 @@ def regularization_path(
     least s D + s/2 (1 - s/t) lambda ||w(z)||^2. Their difference bounds the distance of w from the optimum,
     is known without a pass over the data, and is convex in lambda' (Giesen, Jaggi and Laue 2010).
     """
-    if not isinstance(estimator, StructuredEstimator) or estimator.loss == "perceptron":
+    if not isinstance(estimator, StructuredEstimator) or estimator.chosen_loss().name == "perceptron":
         raise TypeError(
             "regularization_path is for the estimators of this package that minimise lambda/2 ||w||^2 + mean "
             "loss; LinearRegressor and loss='perceptron' are not among them."
@@ -98,11 +99,12 @@ def models_along(
         model = clone(estimator).set_params(warm_start=warm, regularization=value)
         if last is not None and warm:
             _go_on(model, last)
-        try:
-            model.fit(X, y, sample_weight)
-        except NoWarmStart:
-            warm = False
-            model = model.set_params(warm_start=False).fit(X, y, sample_weight)
+        with inner_fits():
+            try:
+                model.fit(X, y, sample_weight)
+            except NoWarmStart:
+                warm = False
+                model = model.set_params(warm_start=False).fit(X, y, sample_weight)
         if last is not None:
             _finish(last, estimator.warm_start)
         yield model

@@ -193,6 +193,7 @@ def _set_fitted(estimator: StructuredEstimator, file: ModelFile) -> None:
         if name.startswith("fitted:") and name != _LABEL_WEIGHTS:
             fitted[name.removeprefix("fitted:")] = file.load(name)
     forms.check_fitted(type(estimator), fitted)
+    forms.take_loss(estimator, file.header["parameters"], fitted)
     forms.check_structure(type(estimator), file.header["structure"], fitted)
     for name, value in fitted.items():
         setattr(estimator, name, value)

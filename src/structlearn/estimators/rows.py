@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import StructuredEstimator, TrainingProblem
-from structlearn.estimators.choices import ON_OVERLAPPING_ROWS, ON_ROWS, Auto
+from structlearn.estimators.choices import ON_OVERLAPPING_ROWS, ON_ROWS, ON_WIDE_ROWS, Auto
 from structlearn.estimators.inputs import check_two_classes, check_weights, coded, summed_duplicates
+from structlearn.estimators.loss_choice import WITH_MARGINALS
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import (
     ClassifierMixin,
@@ -33,6 +34,8 @@ L = TypeVar("L", bound=Simplex | Cube | LabelGraph | Chain | ConditionedChain | 
 C = TypeVar("C", bound=Simplex | Cube)
 #: Curvature of features, over lambda, from which on examples overlap; chosen in docs/solvers-measured.md.
 OVERLAP = 100.0
+#: Weights from which on smooth losses are trained example by example.
+WIDE = 1_000_000
 
 
 class RowEstimator(MappedRows, StructuredEstimator[L]):
@@ -115,11 +118,22 @@ class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
     """One class an example."""
 
     _auto: ClassVar[Auto] = ON_ROWS
+    _of_cost: ClassVar[tuple[str, ...]] = ("cost",)
+
+    @property
+    def _auto_losses(self) -> tuple[str, ...]:
+        return WITH_MARGINALS
 
     def _auto_for(self, problem: TrainingProblem[C]) -> Auto:
-        """Where examples overlap, what is best for one alone is soon undone by the others."""
-        asked = self.solver == "auto" and LOSSES[self.loss].family == "hinge"
-        return ON_OVERLAPPING_ROWS if asked and rows_overlap(problem, self.regularization) else self._auto
+        """Where examples overlap, what is best for one alone is soon undone by the others.
+
+        L-BFGS keeps twenty vectors as long as the weights, and works on all of them in every pass.
+        """
+        if self.solver != "auto" or not self.regularization > 0:
+            return self._auto
+        if LOSSES[self._loss].family == "smooth":
+            return ON_WIDE_ROWS if problem.scoring.n_weights > WIDE else self._auto
+        return ON_OVERLAPPING_ROWS if rows_overlap(problem, self.regularization) else self._auto
 
     def _read(
         self,

@@ -15,6 +15,8 @@ from structlearn.estimators.base import StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import Weights, cost_options
 from structlearn.estimators.forms import StoredForm, check_shape, codes, labels_if_any, numbers
 from structlearn.estimators.inputs import as_list, check_same_length, check_weights, for_no_examples
+from structlearn.estimators.learned import inner_fits
+from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS
 from structlearn.estimators.multiclass import MulticlassClassifier
 from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.tokens import DEFAULT_TEMPLATES, Sentences, frequent, token_codes, without_rare
@@ -106,6 +108,10 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
         ("ProjectiveTree", "NonProjectiveTree"),
     )
 
+    @property
+    def _auto_losses(self) -> tuple[str, ...]:
+        return WITH_DEAR_MARGINALS
+
     def fit(self, X: Sentences, y: Trees, sample_weight: ArrayLike | None = None) -> TreeParser:
         """Train on sentences.
 
@@ -170,7 +176,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
             self.label_weights_ = np.zeros((1 << self.label_bits, 1))
             return
         classifier = MulticlassClassifier(
-            loss=self.loss,
+            loss=self._loss,
             regularization=self.label_regularization,
             tol=self.label_tol,
             max_passes=self.max_passes,
@@ -182,7 +188,8 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
         )
         rows = self._scoring(X, self.label_bits).features_of(np.concatenate(heads))
         of_words = None if weight is None else np.repeat(weight, [len(one) for one in heads])
-        classifier.fit(rows, names, of_words)
+        with inner_fits():
+            classifier.fit(rows, names, of_words)
         self.label_weights_ = np.ascontiguousarray(classifier.coef_.T)
         self.label_certificate_ = classifier.certificate_.as_dict()
 
@@ -246,9 +253,9 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
         self, X: Sentences, n: int = 1, random_state: int | np.random.Generator | None = None
     ) -> list[Array]:
         """n trees of each sentence, of shape (n, words), from the model's distribution."""
-        if self.loss != "softmax":
+        if self._loss != "softmax":
             raise AttributeError(
-                f"loss={self.loss!r} is no distribution over trees; train with loss='softmax'."
+                f"loss={self._loss!r} is no distribution over trees; train with loss='softmax'."
             )
         rng = np.random.default_rng(random_state)
         return [self.structure_.sample(theta, n, rng) for theta in self.decision_function(X)]

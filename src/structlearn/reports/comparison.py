@@ -9,6 +9,8 @@ from pathlib import Path
 
 from sklearn.base import clone
 
+from structlearn.estimators.base import StructuredEstimator
+from structlearn.estimators.loss_choice import AUTO
 from structlearn.reports.runs import Job, Run, Trainable, execute, execute_apart, rehearse
 from structlearn.solvers.registry import compared_solvers
 from structlearn.storage.atomic import atomic_write
@@ -169,6 +171,8 @@ def compare(
         if tell is not None:
             tell(f"{job.name}: {runs[-1].certificate.status}")
     shared = {name: value for name, value in prepared.get_params(deep=False).items() if name not in _UNSHARED}
+    if "loss" in shared:
+        shared["loss"] = next(iter(chosen.values())).get_params(deep=False)["loss"]
     tol = max(run.certificate.tolerance for run in runs)
     comparison = Comparison(runs, tol=tol, parameters={**shared, "separate": separate})
     if out is not None:
@@ -179,12 +183,13 @@ def compare(
 def chosen_estimators(estimator: Trainable, solvers: Solvers | None) -> dict[str, Trainable]:
     """Clones of `estimator`, one a solver, by name; ValueError if one's parameters do not fit."""
     if solvers is None:
+        estimator = _of_one_loss({"": estimator})[""]
         fitting = {name: _with_solver(estimator, name) for name in compared_solvers()}
         return {name: one for name, one in fitting.items() if _is_taken(one)}
     named = solvers if isinstance(solvers, Mapping) else named_solvers(solvers)
     if not named:
         raise ValueError("There is no solver to compare; name at least one.")
-    found = {str(name): _with_solver(estimator, solver) for name, solver in named.items()}
+    found = _of_one_loss({str(name): _with_solver(estimator, solver) for name, solver in named.items()})
     for one in found.values():
         one.check_parameters()
     return found
@@ -210,6 +215,15 @@ def _with_solver(estimator: Trainable, solver: object) -> Trainable:
         return clone(estimator).set_params(**solver)
     name, options = solver if isinstance(solver, tuple) else (solver, None)
     return clone(estimator).set_params(solver=name, **({"solver_options": dict(options)} if options else {}))
+
+
+def _of_one_loss(estimators: dict[str, Trainable]) -> dict[str, Trainable]:
+    """The same, in which loss="auto" is one loss: the hinge where a solver trains nothing else."""
+    open_ = [one for one in estimators.values() if getattr(one, "loss", "") == AUTO]
+    losses = [one.chosen_loss().name for one in open_ if isinstance(one, StructuredEstimator)]
+    for one in open_:
+        one.set_params(loss="hinge" if "hinge" in losses else losses[0])
+    return estimators
 
 
 def _is_taken(estimator: Trainable) -> bool:

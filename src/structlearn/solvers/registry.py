@@ -105,7 +105,7 @@ SOLVERS: Registry[SolverEntry] = Registry(
         ),
         SolverEntry(
             *("sdca", "structlearn.solvers:BlockFrankWolfe", (SMOOTH,)),
-            default="smooth losses of rows on clusters",
+            default="flat smooth losses above a million weights, and of rows on clusters",
             when="softmax, sparsemax",
             step="the same pass as bcfw, towards the marginals or the projection",
             options={**_BLOCKS, **_SMOOTHING},

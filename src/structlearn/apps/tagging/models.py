@@ -9,6 +9,7 @@ from structlearn.apps.tagging.parameters import CHAIN, SEGMENTS, TaggerParameter
 from structlearn.estimators import ChainClassifier, SegmentTagger
 from structlearn.estimators.choices import one_of
 from structlearn.estimators.inputs import Stacked
+from structlearn.estimators.loss_choice import take_usual_cost
 from structlearn.estimators.segment_features import OF_TEXT, SegmentedRows
 
 
@@ -26,15 +27,22 @@ def new_model(
     tagger: TaggerParameters, problem: Mapping[str, Any], rows: Stacked
 ) -> ChainClassifier | SegmentTagger:
     """The estimator that a tagger's parameters describe, for a problem whose parameters are given."""
-    own: dict[str, Any] = {name: getattr(tagger, name) for name in ("n_jobs", "random_state", "verbose")}
-    others = {name: value for name, value in (tagger.chain_options or {}).items() if name != "cost"}
+    shared = ("loss", "n_jobs", "random_state", "verbose")
+    own: dict[str, Any] = {name: getattr(tagger, name) for name in shared}
+    others, usual = tagger.chain_options or {}, {**problem}
+    cost = usual.pop("cost")
+    model: ChainClassifier | SegmentTagger
     if tagger.model == SEGMENTS:
-        return SegmentTagger(**of_segments(problem, rows), **own, **others)
-    own |= {name: getattr(tagger, name) for name in ("constraints", "penalty", "l1_ratio")}
-    return ChainClassifier(**problem, **own, **others)
+        model = SegmentTagger(**of_segments(usual, rows), **own, **others)
+    else:
+        own |= {name: getattr(tagger, name) for name in ("constraints", "penalty", "l1_ratio")}
+        model = ChainClassifier(**usual, **own, **others)
+    if "cost" not in others:
+        take_usual_cost(model, cost)
+    return model
 
 
 def of_segments(problem: Mapping[str, Any], rows: object) -> dict[str, Any]:
     """The parameters of a problem that segments have; features of whole ones where there are words."""
-    kept = {name: problem[name] for name in ("loss", "regularization", "tol", "cost")}
+    kept = {name: problem[name] for name in ("regularization", "tol", "cost") if name in problem}
     return {**kept, "segment_features": OF_TEXT} if isinstance(rows, SegmentedRows) else kept

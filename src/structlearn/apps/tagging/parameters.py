@@ -13,6 +13,7 @@ from structlearn.apps.tagging.pipeline import Taggers
 from structlearn.apps.text import Templates
 from structlearn.apps.text.lexicon import LexiconSource
 from structlearn.estimators.constraints import Constraints
+from structlearn.estimators.loss_choice import AUTO
 from structlearn.estimators.scikit import BaseEstimator
 
 TOL = 0.01
@@ -39,7 +40,7 @@ class TaggerParameters(BaseEstimator):
     context: int | None = None
     span_lexicon: bool = False
     keep_names: bool | None = None
-    loss: str = "softmax"
+    loss: str = AUTO
     regularization: float | None = None
     penalty: str = "l2"
     l1_ratio: float = 0.5

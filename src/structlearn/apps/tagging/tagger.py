@@ -72,8 +72,9 @@ class Tagger(StoredTagger, RawText, ConfidentTagger, ExplainedTagger):
         Number features by hashing instead of a vocabulary.
     keep_names : bool, optional
         Whether features that come by name keep their names; below a million unless given.
-    loss : {"softmax", "hinge", "sparsemax", "perceptron"}
-        "softmax" is the conditional random field.
+    loss : {"auto", "softmax", "hinge", "sparsemax", "perceptron"}
+        "softmax" is the conditional random field, which "auto" stands for unless `chain_options` have a cost,
+        or a solver of another loss alone. `chain_.loss_` tells which it was.
     regularization : float, optional
         lambda; 1 over the number of sentences unless given.
     penalty : {"l2", "elasticnet", "l1"}
@@ -131,13 +132,12 @@ class Tagger(StoredTagger, RawText, ConfidentTagger, ExplainedTagger):
         return self
 
     def problem_parameters(self, n_sentences: int) -> dict[str, Any]:
-        """Parameters of the chain that say what is minimised, and how closely."""
+        """Parameters of the chain that say what is minimised, and how closely; the cost of the hinge."""
         pairs = None if self.transitions is None else self.features_.columns_of(self.transitions)
         return {
-            "loss": self.loss,
             "regularization": 1 / n_sentences if self.regularization is None else self.regularization,
             "tol": self.tol,
-            "cost": (self.chain_options or {}).get("cost", COST),
+            "cost": COST,
             "transition_features": pairs,
         }
 
