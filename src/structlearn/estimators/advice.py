@@ -14,20 +14,26 @@ from structlearn.solvers.solution import Certificate
 
 #: A column of so many times the size of others is one that nobody scaled.
 UNSCALED = 100.0
+#: The share of entries that sparse columns must have to be compared.
+FILLED = 0.5
 #: How many columns are named.
 _NAMED = 3
 
 
-def column_sizes(X: Array) -> Array:
+def column_sizes(X: Rows) -> Array:
     """The root of each column's mean square."""
-    squares = np.einsum("ij,ij->j", X, X, dtype=np.float64)
+    if isinstance(X, np.ndarray):
+        squares = np.einsum("ij,ij->j", X, X, dtype=np.float64)
+    else:
+        squares = np.asarray(X.astype(np.float64).power(2).sum(axis=0)).ravel()
     return np.sqrt(squares / max(X.shape[0], 1))
 
 
 def scaling_advice(X: Rows, estimator: Any, *, constant: bool) -> str:
     """A sentence that names columns which are much larger than others; empty if there are none.
 
-    It is for dense columns: the mean square of a sparse one tells how rare it is, not how large.
+    Nothing is said of columns that are mostly empty, such as features of words: their mean squares tell how
+    rare they are, not how large.
 
     Parameters
     ----------
@@ -35,7 +41,7 @@ def scaling_advice(X: Rows, estimator: Any, *, constant: bool) -> str:
     estimator : what knows the columns' names
     constant : whether there is a feature that is always 1, with which columns are compared, too
     """
-    if not isinstance(X, np.ndarray):
+    if not isinstance(X, np.ndarray) and X.nnz < FILLED * X.shape[0] * X.shape[1]:
         return ""
     sizes = column_sizes(X)
     some = sizes[sizes > 0]
@@ -45,10 +51,10 @@ def scaling_advice(X: Rows, estimator: Any, *, constant: bool) -> str:
     large = np.flatnonzero(sizes >= UNSCALED * usual)
     if large.size:
         large = large[np.argsort(-sizes[large], kind="stable")]
-        return _sentence(estimator, large, f"{_times(sizes[large[0]] / usual)} the median column")
+        return _sentence(X, estimator, large, f"{_times(sizes[large[0]] / usual)} the median column")
     if constant and usual >= UNSCALED:
         most = np.argsort(-sizes, kind="stable")[:1]
-        return _sentence(estimator, most, f"{_times(sizes[most[0]])} the constant feature")
+        return _sentence(X, estimator, most, f"{_times(sizes[most[0]])} the constant feature")
     return ""
 
 
@@ -58,13 +64,14 @@ def advised(certificate: Certificate, X: Rows, estimator: Any, *, constant: bool
     return replace(certificate, status=f"{certificate.status} {advice}") if advice else certificate
 
 
-def _sentence(estimator: Any, columns: Array, size: str) -> str:
+def _sentence(X: Rows, estimator: Any, columns: Array, size: str) -> str:
     from structlearn.estimators.feature_names import own_names
 
     named = listed(own_names(estimator)(columns[:_NAMED]))
     more = f" and {columns.size - _NAMED} more" if columns.size > _NAMED else ""
     what = f"Column {named} is" if columns.size == 1 else f"Columns {named}{more} are up to"
-    return f"{what} {size}: scale the columns, as with row_transformer=StandardScaler()."
+    scaler = "StandardScaler()" if isinstance(X, np.ndarray) else "StandardScaler(with_mean=False)"
+    return f"{what} {size}: scale the columns, as with row_transformer={scaler}."
 
 
 def _times(ratio: float) -> str:
