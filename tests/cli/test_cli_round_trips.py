@@ -223,6 +223,7 @@ def test_the_loss_goes_with_the_solver(run, tmp_path):
     said = run("train", "tag", words, "--out", model, "--solver", "bcfw")
     assert "The loss is 'hinge', because --solver bcfw does not train 'softmax'." in said.stderr
     assert (load(model).chain_.loss_, load(model).chain_.cost) == ("hinge", "count")
+    words.write_text("the B-N\ncat I-N\n\na B-N\ndog I-N\nruns O\n\n" * 3)
     said = run("train", "chunk", words, "--out", model, "--cost", "hamming", "--loss", "hinge")
     assert (load(model).chain_.loss_, load(model).chain_.cost) == ("hinge", "hamming")
 
