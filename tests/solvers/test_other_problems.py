@@ -1,5 +1,7 @@
 """Runs that start from a run on another problem: the certificate is that of the new one, whatever changed."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -123,6 +125,17 @@ def test_structures_have_the_same_polytopes_where_nothing_but_the_problem_differ
     K = family.structure.n_labels
     for other in (Chain(K, forbidden=[(0, 1)]), Chain(K, forbidden=[(1, 0)])):
         assert build(family._replace(given=other)).objective.polytopes != known
+
+
+@pytest.mark.parametrize("solver", ["auto", "bcfw", "extragradient", "n-slack", "fw", "cutting-plane"])
+def test_a_model_that_goes_on_can_be_copied(solver):
+    """Without the state of its solver, which may hold the data."""
+    X, y = chain_data()
+    model = ChainClassifier(warm_start=True, solver=solver, n_jobs=2, **HINGE).fit(X, y)
+    copied = pickle.loads(pickle.dumps(model))  # noqa: S301
+    assert copied._solution.state is None
+    again = copied.set_params(regularization=0.2).fit(X, y).certificate_
+    assert_holds(again, ChainClassifier(**{**HINGE, "regularization": 0.2}).fit(X, y).certificate_)
 
 
 # ---- numbers that are not finite -----------------------------------------------------------------------

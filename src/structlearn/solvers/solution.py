@@ -204,6 +204,10 @@ class Solution:
     content_hash: str = ""
     dual_norm: float = np.nan
 
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out the solver's state, which may hold the data and threads: a copy starts from z or w."""
+        return {**self.__dict__, "state": None, "content_hash": ""}
+
     def fits(self, problem: Problem) -> bool:
         """Whether there is a dual point that is feasible in a problem: its examples have the same outputs."""
         return self.point is not None and self.polytopes != "" and self.polytopes == problem.polytopes
