@@ -20,7 +20,17 @@ SECONDS, BYTES = 2.0, 500 << 20
 #: characters of a line on stderr
 LONGEST = 500
 #: talk that is no complaint
-_TALK = ("Read ", "Wrote ", "Packed ", "Split ", "Mapped ", "Warning: ", "Note: ", "structlearn: compiling")
+_TALK = (
+    "Left out ",
+    "Read ",
+    "Wrote ",
+    "Packed ",
+    "Split ",
+    "Mapped ",
+    "Warning: ",
+    "Note: ",
+    "structlearn: compiling",
+)
 
 
 def run(seed):
