@@ -245,7 +245,7 @@ def test_the_report_covers_more_than_answers():
     chains = [np.zeros((3 * 4 + 9, 2)) for _ in range(6)]
     labels = [RNG.integers(3, size=4) for _ in chains]
     assert any(
-        "decode and encode" in one for one in check_structure(Halves(Chain(3)), chains, labels).problems
+        "decoded and encoded" in one for one in check_structure(Halves(Chain(3)), chains, labels).problems
     )
     assert any("less than 0" in one for one in check_structure(Rewarding(), X, Y).problems)
     assert any("the compiled oracle" in one for one in check_structure(TwoMinds(), X, Y).problems)

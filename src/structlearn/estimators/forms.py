@@ -127,7 +127,7 @@ def take_loss(estimator: Any, parameters: Mapping[str, Any], fitted: dict[str, A
     former = parameters.get("loss", FORMER_LOSS)
     taken = fitted.setdefault("loss_", former)
     if taken not in losses_of(estimator._outputs):
-        raise ValueError(f"fitted.loss_ is none of {type(estimator).__name__}")
+        raise ValueError(f"fitted.loss_ is not a loss of {type(estimator).__name__}")
     estimator.loss = former
 
 

@@ -132,7 +132,7 @@ def _outputs(
         if mu.size != size or not np.isfinite(mu).all():
             return [], [f"Example {i} has {size} parts; its output is encoded as {mu.size} numbers: {mu}."]
     changed = [i for i, mu in enumerate(points) if not _is_kept(structure, mu, shapes[i])]
-    problems = [f"The output of example {i} is another one after decode and encode." for i in changed[:1]]
+    problems = [f"The output of example {i} changes when it is decoded and encoded." for i in changed[:1]]
     return known_outputs(np.array(shapes), lambda i: points[i].reshape(X[i].shape[:-1])), problems
 
 
@@ -158,7 +158,7 @@ def _decoded(case: Case) -> Found:
     for i, mu, z in case.pairs():
         shape = case.structure.shape(mu)
         if not _is_kept(case.structure, case.structure.encode(case.structure.decode(z), shape), shape):
-            return True, [f"An answer for the parts of example {i} is another one after encode and decode."]
+            return True, [f"An answer for example {i} changes when it is decoded and encoded again."]
     return True, []
 
 
