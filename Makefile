@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c const
 DEMO := demo-output
 BOUNDSCHECK := tests/structures tests/scoring tests/estimators/test_estimators.py tests/estimators/test_chunks.py \
 	tests/estimators/test_empty_inputs.py tests/estimators/test_tree_parser.py tests/estimators/test_cut_segmenter.py \
-	tests/solvers/test_solvers.py tests/apps/tagging tests/apps/alignment/test_aligner.py tests/test_bounds.py
+	tests/solvers/test_solvers.py tests/tagging tests/alignment/test_aligner.py tests/core/test_bounds.py
 
 .PHONY: demo test lint types tests boundscheck torture kernels docs docs-serve dist matrix bench clean
 

@@ -27,11 +27,11 @@ from alignment_statistics import bitext_pairs, eflomal_links, gold_pairs, symmet
 from common import DATA, machine
 
 from structlearn import MatchingClassifier, StructuredPredictor
-from structlearn.apps.alignment.aligner import Aligner
-from structlearn.apps.alignment.bitext import batches
-from structlearn.apps.alignment.concatenated import ProgramMatching, UntiedMatching
-from structlearn.apps.alignment.links import link_table, read_links
-from structlearn.apps.alignment.metrics import alignment_scores
+from structlearn.alignment.aligner import Aligner
+from structlearn.alignment.gold.concatenated import ProgramMatching, UntiedMatching
+from structlearn.alignment.links import link_table, read_links
+from structlearn.alignment.metrics import alignment_scores
+from structlearn.alignment.text.bitext import batches
 
 HANSARDS = DATA / "hansards"
 OPTIONS: dict[str, Any] = {"strip_accents": True, "random_state": 0}

@@ -21,7 +21,7 @@ from typing import Any
 from alignment_statistics import bitext_pairs
 from common import machine
 
-from structlearn.apps.alignment.aligner import Aligner
+from structlearn.alignment.aligner import Aligner
 
 PROGRAM = "from structlearn.cli import main; main()"
 SIZES = (1, 500, 20_000)

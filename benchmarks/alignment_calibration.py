@@ -25,10 +25,10 @@ import numpy as np
 from alignment_statistics import bitext_pairs, text_pairs
 from common import DATA, machine
 
-from structlearn.apps.alignment.aligner import Aligner
-from structlearn.apps.alignment.confidence import EVIDENCE, fit_coefficients, probabilities
-from structlearn.apps.alignment.links import Links, read_links
-from structlearn.apps.alignment.pair_files import read_pair_file
+from structlearn.alignment.aligner import Aligner
+from structlearn.alignment.files.pair_files import read_pair_file
+from structlearn.alignment.gold.confidence import EVIDENCE, fit_coefficients, probabilities
+from structlearn.alignment.links import Links, read_links
 
 LANGUAGES = ("it", "nl", "hu")
 Gold = tuple[list[Any], list[Links]]

@@ -20,9 +20,9 @@ from typing import Any
 from alignment_sizes import eflomal, xlwa
 from common import machine
 
-from structlearn.apps.alignment.aligner import Aligner
-from structlearn.apps.alignment.links import Links
-from structlearn.apps.alignment.metrics import alignment_scores
+from structlearn.alignment.aligner import Aligner
+from structlearn.alignment.links import Links
+from structlearn.alignment.metrics import alignment_scores
 
 Gold = tuple[list[Any], list[Links]]
 Change = Callable[[Gold, random.Random], Gold]

@@ -16,8 +16,8 @@ from typing import Any
 from alignment_sizes import xlwa
 from common import machine
 
-from structlearn.apps.alignment.aligner import Aligner
-from structlearn.apps.alignment.links import Links
+from structlearn.alignment.aligner import Aligner
+from structlearn.alignment.links import Links
 
 Pair = tuple[list[str], list[str], list[Any]]
 

@@ -24,10 +24,10 @@ from typing import Any
 from alignment_statistics import bitext_pairs, gold_links, gold_pairs, read_links
 from common import DATA, machine
 
-from structlearn.apps.alignment.aligner import Aligner
-from structlearn.apps.alignment.links import Links
-from structlearn.apps.alignment.metrics import alignment_scores
-from structlearn.apps.alignment.symmetrize import grow_diag, grow_diag_final_and, intersection, union
+from structlearn.alignment.aligner import Aligner
+from structlearn.alignment.links import Links
+from structlearn.alignment.metrics import alignment_scores
+from structlearn.alignment.symmetrize import grow_diag, grow_diag_final_and, intersection, union
 from structlearn.reports.plots import COLOURS, MARKERS, new_figure, save_figure
 
 TABLE = Path(__file__).with_suffix(".tsv")

@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 from common import DATA, machine
 
-from structlearn.apps.alignment.bitext import Bitext, Corpus, Vocabulary
-from structlearn.apps.alignment.cooccurrence import build_lexicon
-from structlearn.apps.alignment.statistics import AlignmentStatistics, by_pair
-from structlearn.apps.alignment.text import paired_lines
-from structlearn.apps.alignment.training import EMSettings
+from structlearn.alignment.statistics.cooccurrence import build_lexicon
+from structlearn.alignment.statistics.statistics import AlignmentStatistics, by_pair
+from structlearn.alignment.statistics.training import EMSettings
+from structlearn.alignment.text.bitext import Bitext, Corpus, Vocabulary
+from structlearn.alignment.text.pairs import paired_lines
 
 HANSARDS = DATA / "hansards"
 THRESHOLDS = (0.4, 0.5, 0.6)

@@ -17,8 +17,8 @@ import time
 import numpy as np
 from common import DATA, best_of, machine
 
-from structlearn.apps.tagging import Tagger, span_scores
 from structlearn.data import Tokens, read_tokens, split_rows
+from structlearn.tagging import Tagger, span_scores
 
 GOAL = 0.938
 NAMES = {"word": "0", "pos": "1"}

@@ -16,7 +16,7 @@ import numpy as np
 from chunking import f1, read
 from common import best_of, machine
 
-from structlearn.apps.tagging import Tagger
+from structlearn.tagging import Tagger
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 

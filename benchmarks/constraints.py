@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from structlearn.apps.tagging import Tagger
 from structlearn.data import read_tokens, split_rows
-from structlearn.estimators.constraints import forbidden_steps
+from structlearn.estimators.inputs.constraints import forbidden_steps
 from structlearn.structures import Chain
+from structlearn.tagging import Tagger
 
 RUNS, REPEATS = 7, 10
 

@@ -18,8 +18,8 @@ import numpy as np
 from chunking import f1, items, read
 from common import machine
 
-from structlearn.apps.tagging import Tagger
 from structlearn.data import Tokens
+from structlearn.tagging import Tagger
 
 #: c1 and c2 of CRFsuite; the first is its usual l2 alone
 GRID = ((0.0, 0.5), (0.1, 0.1), (0.2, 0.1), (0.5, 0.1), (0.5, 0.25), (1.0, 0.1), (2.0, 0.1))

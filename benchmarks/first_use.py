@@ -73,7 +73,7 @@ def parser():
 
 
 def tagger():
-    from structlearn.apps.tagging import Tagger
+    from structlearn.tagging import Tagger
 
     X = _sentences()
     y = [[("N", "V")[len(word) % 2] for word in x] for x in X]
@@ -81,8 +81,8 @@ def tagger():
 
 
 def aligner():
-    from structlearn.apps.alignment.aligner import Aligner
-    from structlearn.apps.alignment.links import Links
+    from structlearn.alignment.aligner import Aligner
+    from structlearn.alignment.links import Links
 
     X = [(x, [word.upper() for word in x]) for x in _sentences()]
     gold = [Links.of((j, j) for j in range(len(x))) for x, _ in X]

@@ -14,7 +14,7 @@ from common import machine
 from graphs import HELD_OUT, answer, missing, potts_noise, seconds_of
 
 from structlearn.structures import PairwiseGraph
-from structlearn.structures.cut.graphs import grid_graph
+from structlearn.structures.graphs import grid_graph
 
 
 def against_maxflow() -> None:

@@ -25,10 +25,10 @@ from structlearn.core.contract import max_value, maximize, workspace
 from structlearn.core.memory import anonymous_bytes
 from structlearn.data import open_packed, pack
 from structlearn.structures import LabelGraph
-from structlearn.structures.cut.graphs import Graph, grid_graph, make_graph
 from structlearn.structures.graph.bounded import best_labelling
 from structlearn.structures.graph.inference import fill
 from structlearn.structures.graph.pairwise import PairwiseGraphs
+from structlearn.structures.graphs import Graph, grid_graph, make_graph
 
 #: Those of snakes; the first is background.
 COLOURS = np.array([[0, 0, 255], [0, 255, 0], [0, 255, 255], [255, 0, 0], [255, 255, 0]])

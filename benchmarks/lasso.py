@@ -19,7 +19,7 @@ from common import machine
 from scipy import sparse
 from sklearn.linear_model import Lasso
 
-from structlearn.estimators.regressor import LinearRegressor
+from structlearn.estimators.regression.regressor import LinearRegressor
 
 REPEATS = 15
 TARGET = 1.5

@@ -17,8 +17,8 @@ from itertools import chain
 from chunking import f1, read
 from common import machine
 
-from structlearn.apps.tagging import Tagger
-from structlearn.estimators.token_features import TokenFeatures
+from structlearn.estimators.inputs.token_features import TokenFeatures
+from structlearn.tagging import Tagger
 
 #: the templates, and what the dicts say in as many words
 TEMPLATES = "word[-2..2] word.lower word.prefix2..3 word.suffix2..3 pos[-2..2] pos[-1]&pos pos&pos[1]"

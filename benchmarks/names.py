@@ -11,9 +11,9 @@ import time
 
 from common import DATA, machine
 
-from structlearn.apps.tagging import Tagger, default_templates, span_scores, spans
-from structlearn.apps.text import context, default_usual
 from structlearn.data import read_tokens, split_rows
+from structlearn.tagging import Tagger, default_templates, span_scores, spans
+from structlearn.tagging.features import context, default_usual
 
 COLUMNS = ("word", "pos")
 OLD, NEW, USUAL = default_templates(COLUMNS), default_templates(COLUMNS, "ner"), default_usual(task="ner")

@@ -15,8 +15,8 @@ import numpy as np
 from common import DATA, best_of, machine
 
 from structlearn import TreeParser
-from structlearn.apps.parsing import parsing_scores, read_conllu
 from structlearn.core.contract import marginals, marginals_workspace, maximize, workspace
+from structlearn.parsing import parsing_scores, read_conllu
 from structlearn.structures import NonProjectiveTree, ProjectiveTree
 
 #: Milliseconds for the best tree at 40 and 100 words.

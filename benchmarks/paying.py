@@ -35,7 +35,7 @@ def words():
 
 
 def sentences():
-    from structlearn.apps.parsing import read_conllu
+    from structlearn.parsing import read_conllu
 
     document = read_conllu(DATA / "ud_english_ewt" / "en_ewt-ud-train.conllu.gz")
     return document.tokens()[:SENTENCES], document.trees(single_root=True)[:SENTENCES]

@@ -9,7 +9,7 @@ import sys
 import time
 
 from structlearn import load
-from structlearn.apps.text.tokenizers import TOKENIZERS
+from structlearn.tagging.tokenizers import TOKENIZERS
 
 
 def text_of(path):

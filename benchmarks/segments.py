@@ -16,10 +16,10 @@ import warnings
 
 from common import DATA, machine
 
-from structlearn.apps.tagging import Tagger, span_scores
 from structlearn.data import Tokens, read_tokens, split_rows
 from structlearn.estimators import ChainClassifier, SegmentTagger
-from structlearn.estimators.spans import spans
+from structlearn.estimators.inputs.spans import spans
+from structlearn.tagging import Tagger, span_scores
 
 FILES = {"conll2000": ("train.txt.gz", "test.txt.gz"), "conll2002": ("esp.train.gz", "esp.testa.gz")}
 

@@ -61,7 +61,7 @@ def matchings(size, n_examples=40, n_features=12):
 
 
 def trees():
-    from structlearn.apps.parsing import read_conllu
+    from structlearn.parsing import read_conllu
 
     document = read_conllu(DATA / "ud_english_ewt" / "en_ewt-ud-dev.conllu.gz")
     heads = [tree for tree, _ in document.trees(single_root=True)]
@@ -70,8 +70,8 @@ def trees():
 
 def chunks(loss, n_sentences):
     """CoNLL-2000 with the default templates, as a chain over sparse rows."""
-    from structlearn.apps.tagging import Tagger
     from structlearn.data import read_tokens, split_rows
+    from structlearn.tagging import Tagger
 
     tokens = read_tokens(DATA / "conll2000" / "train.txt.gz")
     word, pos, y = (split_rows(tokens.column(name).cells, tokens.lengths) for name in "012")

@@ -10,8 +10,8 @@ import time
 
 from common import DATA, machine
 
-from structlearn.apps.tagging import Tagger
 from structlearn.data import read_tokens, split_rows
+from structlearn.tagging import Tagger
 
 
 def read(name):

@@ -15,9 +15,9 @@ import time
 import numpy as np
 from common import DATA, machine
 
-from structlearn.apps.tagging import Tagger, span_scores
 from structlearn.data import read_tokens, split_rows
 from structlearn.data.word_vectors import read_vectors
+from structlearn.tagging import Tagger, span_scores
 
 VECTORS = DATA / "vectors" / "en.vec.gz"
 #: folder, training file, the other one, columns, label

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import structlearn.estimators.row_maps
 import structlearn.structures  # noqa: F401  (classes of both register themselves)
-from structlearn.cli.registry import TASKS
+from structlearn.cli.tasks.registry import TASKS
 from structlearn.estimators.row_maps.base import ROW_MAPS
 from structlearn.problem.registry import LOSSES
 from structlearn.solvers.needs import NEEDS

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from structlearn import Aligner
-from structlearn.apps.alignment.corpus import load_corpus
+from structlearn.alignment.corpus import load_corpus
 
 corpus = load_corpus()
 pairs = [(one.source, one.target) for one in corpus]

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from structlearn import LinearRegressor, make_table_transformer
-from structlearn.estimators.top_weights import top_weights
+from structlearn.estimators.weights.top_weights import top_weights
 
 rng = np.random.default_rng(0)
 n = 600

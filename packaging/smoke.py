@@ -9,7 +9,7 @@ import numpy as np
 
 import structlearn
 from structlearn import BinaryClassifier, ChainClassifier, Tagger
-from structlearn.apps.alignment.corpus import load_corpus
+from structlearn.alignment.corpus import load_corpus
 from structlearn.data import make_chains
 
 

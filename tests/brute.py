@@ -48,8 +48,8 @@ from structlearn.structures import (
     as_structure,
 )
 from structlearn.structures.cut.cut import Cuts
-from structlearn.structures.cut.graphs import grid_graph, make_graph
 from structlearn.structures.graph.pairwise import PairwiseGraphs
+from structlearn.structures.graphs import grid_graph, make_graph
 
 # ---- outputs, and their part vectors --------------------------------------------------------------------
 

@@ -13,14 +13,15 @@ from typer.testing import CliRunner
 
 from model_files import rewrite
 from structlearn import BinaryClassifier, LinearRegressor, MulticlassClassifier, StructuredPredictor, load
-from structlearn.cli import aligner, app
-from structlearn.cli.comparing import compare
-from structlearn.cli.flat import Classify
-from structlearn.cli.registry import TASKS, TaskEntry
-from structlearn.cli.task import Inputs, Training
-from structlearn.cli.training import train
-from structlearn.cli.tuning import tune
-from structlearn.core import compilation
+from structlearn.cli import app
+from structlearn.cli.commands import align_model as aligner
+from structlearn.cli.commands.compare import compare
+from structlearn.cli.commands.train import train
+from structlearn.cli.commands.tune import tune
+from structlearn.cli.tasks.flat import Classify
+from structlearn.cli.tasks.registry import TASKS, TaskEntry
+from structlearn.cli.tasks.task import Inputs, Training
+from structlearn.core.kernel_cache import compilation
 from structlearn.core.registry import Registry, either
 from structlearn.losses import FenchelYoungLoss, Tsallis
 from structlearn.problem.registry import CLASSES, LOSSES, LossEntry

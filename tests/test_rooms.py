@@ -18,6 +18,7 @@ ROOMS = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (pat
 _PROBLEMS = {"core", "structures", "scoring", "problem"}
 _TRAINING = _PROBLEMS | {"solvers", "storage"}
 _MODELS = _TRAINING | {"metrics", "distributed", "estimators", "data", "reports"}
+_APPLICATIONS = {"tagging", "parsing", "alignment"}
 #: What each room may import of the package, beside itself. The package's own `__init__` leads to all of them.
 MAY_IMPORT = {
     "core": set(),
@@ -34,8 +35,11 @@ MAY_IMPORT = {
     "distributed": _TRAINING | {"data"},
     "estimators": _TRAINING | {"metrics", "distributed"},
     "reports": _TRAINING | {"metrics", "estimators", "data"},
-    "apps": _MODELS,
-    "cli": _MODELS | {"apps"},
+    "tagging": _MODELS,
+    "parsing": _MODELS,
+    "alignment": _MODELS,
+    "apps": _MODELS | _APPLICATIONS,
+    "cli": _MODELS | _APPLICATIONS | {"apps"},
     "__main__": {"cli"},
     "__init__": ROOMS - {"__init__", "__main__"},
 }
@@ -77,12 +81,12 @@ def rooms_in(source):
 @pytest.mark.parametrize(
     "source",
     [
-        "import structlearn.cli.flat",
+        "import structlearn.cli.tasks.flat",
         "from structlearn import cli",
-        "def run():\n    from structlearn.cli.flat import Classify",
+        "def run():\n    from structlearn.cli.tasks.flat import Classify",
         "if TYPE_CHECKING:\n    from structlearn.cli import flat",
-        "import_module('structlearn.cli.flat')",
-        "TaskEntry(made='structlearn.cli.flat:Classify')",
+        "import_module('structlearn.cli.tasks.flat')",
+        "TaskEntry(made='structlearn.cli.tasks.flat:Classify')",
         "structlearn.cli.main()",
     ],
 )
@@ -127,13 +131,22 @@ def test_importing_the_package_is_light():
 def test_importing_an_estimator_imports_what_it_uses():
     loaded = imported_by("import structlearn; structlearn.ChainClassifier")
     assert not {"matplotlib", "rich", "pooch", "typer", "distributed"} & loaded
-    others = {"data", "distributed", "reports", "cli", "estimators.tree_parser", "estimators.ridge"}
+    others = {
+        "data",
+        "distributed",
+        "reports",
+        "cli",
+        "estimators.tree_parser",
+        "estimators.regression.ridge",
+    }
     assert not {f"structlearn.{name}" for name in others} & loaded
 
 
 def test_scikit_learn_has_one_door():
     """Prediction does without: at the top of a file of estimators and applications it would come in."""
-    paths = [path for room in ("estimators", "apps") for path in (PACKAGE / room).rglob("*.py")]
+    paths = [
+        path for room in ("estimators", "apps", *_APPLICATIONS) for path in (PACKAGE / room).rglob("*.py")
+    ]
     found = {
         path.name
         for path in paths
@@ -170,3 +183,24 @@ def test_public_class_names_are_unique():
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert [name for name, count in counts.items() if count > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("apps.tagging", "tagging"),
+        ("apps.tagging.tagger", "tagging.tagger"),
+        ("apps.text", "tagging.features"),
+        ("apps.alignment.aligner", "alignment.aligner"),
+        ("apps.alignment.page", "alignment.uses.page"),
+        ("estimators.top_weights", "estimators.weights.top_weights"),
+    ],
+)
+def test_modules_that_have_moved_are_found_by_their_old_names(old, new):
+    """In a process of its own, which imports the old name first: it is the module itself, not a copy."""
+    check = (
+        f"import sys, structlearn.{old}; old = sys.modules['structlearn.{old}']; import structlearn.{new}; "
+        f"new = sys.modules['structlearn.{new}']; assert old is new; "
+        f"assert new.__spec__.name == 'structlearn.{new}', new.__spec__"
+    )
+    subprocess.run([sys.executable, "-c", check], check=True, capture_output=True)

@@ -67,8 +67,8 @@ plt.show()
 # Two of the report's problems on data that comes with the package: words of 40 sentence pairs, matched one to one by the vectors of the two words; and triplets of
 # handwritten digits, of which two are of one class: which? Matchings have no marginals, so the extragradient projects there in the Euclidean geometry.
 from structlearn import StructuredPredictor
-from structlearn.apps.alignment.concatenated import UntiedMatching, WordMatcher
-from structlearn.apps.alignment.nearest import nearest_problem
+from structlearn.alignment.gold.concatenated import UntiedMatching, WordMatcher
+from structlearn.alignment.gold.nearest import nearest_problem
 from structlearn.data import digit_triplets, pair_features
 from structlearn.structures import Simplex
 

@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from structlearn.core.shipped_kernels import KERNELS, MANIFEST, MODULE, Manifest, target_features
+from structlearn.core.kernel_cache.shipped import KERNELS, MANIFEST, MODULE, Manifest, target_features
 
 HERE = Path(__file__).resolve().parent
 CPU = "x86-64-v3"

@@ -3,8 +3,9 @@
 Everything is imported when it is first used, so that `import structlearn` is quick.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from structlearn.core.lazy import names_of
 
 __version__ = "0.2.0"
 
@@ -21,34 +22,36 @@ _HOMES = {
     "SegmentClassifier": "structlearn.estimators",
     "StructuredPredictor": "structlearn.estimators",
     "TreeParser": "structlearn.estimators",
-    "Tagger": "structlearn.apps.tagging.tagger",
-    "Aligner": "structlearn.apps.alignment.aligner",
+    "Tagger": "structlearn.tagging.tagger",
+    "Aligner": "structlearn.alignment.aligner",
     "NothingLearnedWarning": "structlearn.core.errors",
     "OracleError": "structlearn.core.errors",
     "load": "structlearn.apps.registry",
-    "make_table_transformer": "structlearn.estimators.tables",
+    "make_table_transformer": "structlearn.estimators.inputs.tables",
     "regularization_path": "structlearn.estimators.path",
     "regularization_values": "structlearn.estimators.path_values",
 }
 _ROOMS = (
+    "alignment",
     "apps",
     "data",
     "estimators",
     "losses",
     "metrics",
     "objective",
+    "parsing",
     "reports",
     "scoring",
     "solvers",
     "structures",
+    "tagging",
 )
 
 __all__ = [*_HOMES, *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from structlearn.apps.alignment.aligner import Aligner as Aligner
+    from structlearn.alignment.aligner import Aligner as Aligner
     from structlearn.apps.registry import load as load
-    from structlearn.apps.tagging.tagger import Tagger as Tagger
     from structlearn.core.errors import NothingLearnedWarning as NothingLearnedWarning
     from structlearn.core.errors import OracleError as OracleError
     from structlearn.estimators import (
@@ -87,17 +90,16 @@ if TYPE_CHECKING:
     from structlearn.estimators import (
         TreeParser as TreeParser,
     )
+    from structlearn.estimators.inputs.tables import make_table_transformer as make_table_transformer
     from structlearn.estimators.path import regularization_path as regularization_path
     from structlearn.estimators.path_values import regularization_values as regularization_values
-    from structlearn.estimators.tables import make_table_transformer as make_table_transformer
+    from structlearn.tagging.tagger import Tagger as Tagger
+
+_find, _ = names_of(__name__, _HOMES, {name: f"{__name__}.{name}" for name in _ROOMS})
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name in _ROOMS:
-        return import_module(f"structlearn.{name}")
-    raise AttributeError(f"module 'structlearn' has no attribute {name!r}")
+    return _find(name)
 
 
 def __dir__() -> list[str]:

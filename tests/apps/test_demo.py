@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import structlearn
 from html_reader import Reader
-from structlearn.apps.alignment import demonstration
-from structlearn.apps.alignment.aligner import Aligner
+from structlearn.alignment import demonstration
+from structlearn.alignment.aligner import Aligner
 from structlearn.apps.demo import HEADER, run
 from structlearn.cli import app
 

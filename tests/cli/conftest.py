@@ -7,7 +7,7 @@ from cli_cases import columns, command, label_sets, numbers, rows, sentences, ta
 from typer.testing import CliRunner
 
 from structlearn.cli import app
-from structlearn.core import compilation
+from structlearn.core.kernel_cache import compilation
 from structlearn.data import write_libsvm
 
 

@@ -9,7 +9,7 @@ import pytest
 from test_cli_checkpoint import killed_when_written
 
 from structlearn import load
-from structlearn.apps.alignment.corpus import load_corpus
+from structlearn.alignment.corpus import load_corpus
 from structlearn.solvers.checkpoint import NAME
 
 CORPUS = load_corpus()

@@ -10,10 +10,10 @@ import pytest
 from cli_cases import values
 
 from structlearn import load
-from structlearn.apps.alignment.aligner import Aligner
-from structlearn.apps.alignment.clean import without_accents
-from structlearn.apps.alignment.corpus import load_corpus
-from structlearn.apps.alignment.links import format_pharaoh, parse_pharaoh, write_naacl
+from structlearn.alignment.aligner import Aligner
+from structlearn.alignment.corpus import load_corpus
+from structlearn.alignment.links import format_pharaoh, parse_pharaoh, write_naacl
+from structlearn.alignment.text.clean import without_accents
 
 N_GOLD = 20
 SHARED = Path(os.environ.get("STRUCTLEARN_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))

@@ -10,7 +10,7 @@ from cli_cases import rows
 from structlearn import load
 from structlearn.data import pack, write_libsvm
 from structlearn.solvers.checkpoint import NAME
-from structlearn.structures.cut.graphs import grid_graph
+from structlearn.structures.graphs import grid_graph
 
 OPTIONS = ("--tol", 0, "--regularization", 1e-5, "--checkpoint-seconds", 0)
 

@@ -8,10 +8,10 @@ import sys
 import pytest
 
 from structlearn.apps.recipes import RECIPES
-from structlearn.apps.tagging.written import TEXT_FORMATS
-from structlearn.cli.completion import _RECIPES, _TEXT_FORMATS, SCRIPTS
-from structlearn.cli.registry import TASKS
+from structlearn.cli.commands.completion import _RECIPES, _TEXT_FORMATS, SCRIPTS
+from structlearn.cli.tasks.registry import TASKS
 from structlearn.solvers.registry import SOLVERS
+from structlearn.tagging.written import TEXT_FORMATS
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def test_sets_that_are_too_large_are_said_to_be(run, model, held_out, write, tmp
     path, out = model(), tmp_path / "sets.st"
     run("conformalize", path, held_out, "--out", out)
     data = write(columns(sentences(2, 4)), "new.txt")
-    monkeypatch.setattr("structlearn.estimators.confidence.outputs_above", lambda *_: None)
+    monkeypatch.setattr("structlearn.estimators.confidence.confident.outputs_above", lambda *_: None)
     lines = run("predict", out, data, "--coverage", 0.9).stdout.splitlines()
     assert lines[::2] == [
         f"# sentence {i} has too many labellings to write: any may be the true one" for i in (0, 1)

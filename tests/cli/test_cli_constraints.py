@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from structlearn import load
-from structlearn.apps.tagging import Tagger
-from structlearn.estimators.constraints import scheme_of
+from structlearn.estimators.inputs.constraints import scheme_of
+from structlearn.tagging import Tagger
 
 BIO = "Ann B-PER\nLee I-PER\nruns O\n\nin O\nRome B-LOC\n"
 QUICK = ["--max-passes", "30", "--tol", "0.1"]

@@ -14,8 +14,8 @@ from cli_cases import rows
 
 import structlearn
 from structlearn import LinearRegressor, MulticlassClassifier, StructuredPredictor, TreeParser, load
-from structlearn.cli.formats import training_format
-from structlearn.cli.training import train
+from structlearn.cli.commands.train import train
+from structlearn.cli.tasks.formats import training_format
 from structlearn.data import write_libsvm
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.problem.registry import LOSSES

@@ -149,7 +149,7 @@ def test_in_this_process_too(run, libsvm, tmp_path, monkeypatch):
     def stopped(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("structlearn.cli.training.save_trained", stopped)
+    monkeypatch.setattr("structlearn.cli.commands.train.save_trained", stopped)
     before = signal.getsignal(signal.SIGINT)
     talk = run("train", "classify", libsvm, "--out", tmp_path / "model.st", code=130).stderr
     assert talk.splitlines()[-1].startswith("Interrupted. No file is half written")

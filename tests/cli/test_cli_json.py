@@ -7,8 +7,8 @@ import pytest
 from cli_cases import values
 
 from structlearn import load
-from structlearn.cli.outputs import in_json
-from structlearn.cli.rehearsals import REHEARSALS, _write
+from structlearn.cli.support.outputs import in_json
+from structlearn.cli.tasks.rehearsals import REHEARSALS, _write
 from structlearn.data import DATA_SETS
 
 GOLD = "0-0 1-1\n0-0\n"

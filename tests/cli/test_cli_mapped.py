@@ -6,7 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from structlearn import LinearRegressor, MulticlassClassifier, load
-from structlearn.estimators.persistence import Bundle, save_bundle
+from structlearn.estimators.files.persistence import Bundle, save_bundle
 
 
 def table(path, X, y):

@@ -7,7 +7,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from structlearn.apps.alignment.corpus import load_corpus
+from structlearn.alignment.corpus import load_corpus
 from structlearn.cli import app
 
 #: Commands, one after the other in one process; the most memory that it has had, in KB, after each.

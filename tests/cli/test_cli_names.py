@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from structlearn.apps.tagging import Tagger
+from structlearn.tagging import Tagger
 
 SENTENCES = "Ana N B-PER\nvive V O\nen P O\nRoma N B-LOC\n\nZoe N B-PER\nPaz N I-PER\nduerme V O\n\n" * 4
 QUICK = ["--max-passes", "20", "--tol", "0.1"]

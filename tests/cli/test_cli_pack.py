@@ -7,7 +7,7 @@ import pytest
 from cli_cases import values
 
 from structlearn.data import make_matchings, read_graphs, read_label_image, write_graphs, write_label_image
-from structlearn.estimators.persistence import load_bundle
+from structlearn.estimators.files.persistence import load_bundle
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from structlearn.apps.alignment.corpus import load_corpus
+from structlearn.alignment.corpus import load_corpus
 
 LABELS = "the D B-X\nhouse N I-X\nis V O\nhere A O\n. P O\n"
 TARGET = "la maison est ici .\n"

@@ -6,7 +6,7 @@ from collections import namedtuple
 
 import pytest
 
-from structlearn.cli import errors
+from structlearn.cli.support import errors
 
 Pair = namedtuple("Pair", "a b")
 

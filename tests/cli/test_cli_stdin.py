@@ -9,7 +9,7 @@ from cli_cases import values
 from typer.testing import CliRunner
 
 from structlearn.cli import app
-from structlearn.cli.rehearsals import _write
+from structlearn.cli.tasks.rehearsals import _write
 
 
 @pytest.fixture

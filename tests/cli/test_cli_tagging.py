@@ -8,8 +8,8 @@ import pytest
 from cli_cases import values
 
 from structlearn import ChainClassifier, load
-from structlearn.apps.tagging import Tagger
 from structlearn.data import read_tokens
+from structlearn.tagging import Tagger
 
 PHRASES = [
     [("the", "D", "B-NP"), ("dog", "N", "I-NP")],

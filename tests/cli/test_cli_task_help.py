@@ -2,8 +2,8 @@
 
 import pytest
 
-from structlearn.cli.registry import TASKS
-from structlearn.cli.task_help import said_for
+from structlearn.cli.support.task_help import said_for
+from structlearn.cli.tasks.registry import TASKS
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from structlearn import MulticlassClassifier
 from structlearn.cli import app
-from structlearn.cli.flags import _NAMES, OPPOSITES, flag, in_flags
+from structlearn.cli.support.flags import _NAMES, OPPOSITES, flag, in_flags
 from structlearn.core.wording import LONGEST
 
 HOSTILE = {

@@ -9,14 +9,14 @@ from cli_cases import columns, rows, sentences, values
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from structlearn import MulticlassClassifier, load
-from structlearn.cli.folds import ReadExamples, TrainingFile, folds
-from structlearn.cli.groups import Several
-from structlearn.cli.registry import TASKS
-from structlearn.cli.rehearsals import REHEARSALS, _write
-from structlearn.cli.search import Metric, Tried, TunedSetting, best_of
-from structlearn.cli.task import Training
-from structlearn.cli.train_options import ProblemOptions
-from structlearn.estimators.persistence import Bundle, load_bundle
+from structlearn.cli.commands.folds import ReadExamples, TrainingFile, folds
+from structlearn.cli.commands.search import Metric, Tried, TunedSetting, best_of
+from structlearn.cli.commands.train_options import ProblemOptions
+from structlearn.cli.support.groups import Several
+from structlearn.cli.tasks.registry import TASKS
+from structlearn.cli.tasks.rehearsals import REHEARSALS, _write
+from structlearn.cli.tasks.task import Training
+from structlearn.estimators.files.persistence import Bundle, load_bundle
 
 FEW = ("--folds", "2", "--regularization", "1,0.1")
 
@@ -220,7 +220,7 @@ def test_the_help_of_a_task(run):
 
 
 def test_each_combination_is_a_setting():
-    from structlearn.cli.groups import combinations
+    from structlearn.cli.support.groups import combinations
 
     problem = ProblemOptions(loss=Several(["hinge", "softmax"]), l1_ratio=Several([0.1, 0.5]))
     found = [(one.loss, one.l1_ratio, one.solver) for (one,) in combinations(problem)]

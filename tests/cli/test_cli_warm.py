@@ -8,9 +8,9 @@ import subprocess
 import pytest
 from cli_cases import await_end_of_group, command
 
-from structlearn.cli.rehearsals import REHEARSALS, rehearse
-from structlearn.cli.tasks import TASKS
-from structlearn.core.kernel_cache import cache_folder
+from structlearn.cli.tasks.lookup import TASKS
+from structlearn.cli.tasks.rehearsals import REHEARSALS, rehearse
+from structlearn.core.kernel_cache.cache import cache_folder
 
 
 def test_all_tasks_are_rehearsed():

@@ -84,7 +84,7 @@ def test_models_answer_packed_examples(tmp_path):
 def test_features_are_not_copied(tmp_path):
     pack(tmp_path / "p", "chain", *chains())
     packed = open_packed(tmp_path / "p")
-    from structlearn.estimators.inputs import stack_examples
+    from structlearn.estimators.inputs.checking import stack_examples
 
     stacked, _ = stack_examples(packed.X, ndim=2, noun="Sequence")
     assert np.shares_memory(stacked, packed.X.rows)

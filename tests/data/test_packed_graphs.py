@@ -9,8 +9,8 @@ from numpy.testing import assert_array_equal
 from structlearn import GraphClassifier, GridClassifier
 from structlearn.core.memory import Memory, anonymous_bytes
 from structlearn.data import DataError, PackedWriter, open_packed, pack
-from structlearn.structures.cut.graphs import make_graph
 from structlearn.structures.graph.pairwise import PairwiseGraphs
+from structlearn.structures.graphs import make_graph
 
 FAST = {"random_state": 0, "tol": 0.1, "regularization": 0.1}
 

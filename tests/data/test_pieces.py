@@ -3,7 +3,7 @@ import io
 import pytest
 
 from structlearn.data import DataError
-from structlearn.data.pieces import text_pieces
+from structlearn.data.text_stream import text_pieces
 
 
 class Slow(io.BytesIO):

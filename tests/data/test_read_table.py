@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structlearn.data import DataError, read_csv, read_table, read_table_features, table_columns
+from structlearn.data import DataError, read_csv, read_table, read_table_features
+from structlearn.data.tables import columns as table_columns
 
 
 def rows(header, *lines):

@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from structlearn import BinaryClassifier, ChainClassifier, LinearRegressor, MulticlassClassifier
-from structlearn.estimators.advice import column_sizes
-from structlearn.estimators.feature_names import listed_names, numbered
+from structlearn.estimators.advice.columns import column_sizes
+from structlearn.estimators.inputs.feature_names import listed_names, numbered
 
 
 def rows(factors, n=80):

@@ -13,10 +13,10 @@ from structlearn import (
 from structlearn.core.memory import Memory
 from structlearn.data import make_chains, make_matchings
 from structlearn.distributed import split
-from structlearn.estimators.layout import gold_and_cost
+from structlearn.estimators.inputs.layout import gold_and_cost
 from structlearn.scoring import PartScoring, RowScoring, base
 from structlearn.structures import Chain, ConditionedChain, Matching
-from structlearn.structures.whole import Whole
+from structlearn.structures.unshared import Whole
 
 FEW_PARTS = 7
 

@@ -9,9 +9,9 @@ from sklearn.exceptions import NotFittedError
 
 from model_files import contents, rewrite
 from structlearn import ChainClassifier, load
-from structlearn.estimators.calibration import Reliability
-from structlearn.estimators.conformal import examples_needed, largest_score, outputs_above
-from structlearn.estimators.spans import spans
+from structlearn.estimators.confidence.calibration import Reliability
+from structlearn.estimators.confidence.conformal import examples_needed, largest_score, outputs_above
+from structlearn.estimators.inputs.spans import spans
 from structlearn.structures import Chain
 
 TAGS = np.array(["B-X", "I-X", "O"])

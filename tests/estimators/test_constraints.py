@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from structlearn import ChainClassifier, load
-from structlearn.estimators.constraints import forbidden_steps, scheme_of
-from structlearn.estimators.spans import spans
+from structlearn.estimators.inputs.constraints import forbidden_steps, scheme_of
+from structlearn.estimators.inputs.spans import spans
 
 BIO = ["O", "B-A", "I-A", "B-B", "I-B"]
 BILOU = ["O", *(f"{mark}-{kind}" for kind in "AB" for mark in "BILU")]

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from structlearn import CutSegmenter, StructuredPredictor, load
 from structlearn.data import make_segmentations
 from structlearn.structures import Cut
-from structlearn.structures.cut.graphs import grid_graph
+from structlearn.structures.graphs import grid_graph
 
 EASY = {"regularization": 1.0, "tol": 0.01, "random_state": 0}
 

@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 from structlearn import ChainClassifier, TreeParser
 from structlearn.data import make_chains
-from structlearn.estimators.inputs import Stacked
+from structlearn.estimators.inputs.checking import Stacked
 
 SEQUENCE_LIKE = ["chain", "matching", "segmentation", "structured"]
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.kernel_approximation import RBFSampler
 
 from structlearn import ChainClassifier
-from structlearn.estimators.feature_names import CONSTANT
+from structlearn.estimators.inputs.feature_names import CONSTANT
 
 RNG = np.random.default_rng(0)
 LABELS = np.array(["D", "N", "V"])

@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import structlearn
 from structlearn import GraphClassifier, GridClassifier
-from structlearn.structures.cut.graphs import grid_graph
+from structlearn.structures.graphs import grid_graph
 
 
 def examples(n_graphs=8):

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from structlearn import CutSegmenter, GraphClassifier, GridClassifier, load
 from structlearn.data import superpixel_graph
-from structlearn.estimators.grids import direction_names, edge_directions, edge_lengths, grid
+from structlearn.estimators.inputs.grids import direction_names, edge_directions, edge_lengths, grid
 
 SETTINGS = {"regularization": 0.1, "tol": 0.01, "random_state": 0}
 

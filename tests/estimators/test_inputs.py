@@ -8,8 +8,8 @@ from scipy import sparse
 
 from own_structures import ChooseTwo
 from structlearn import ChainClassifier, MulticlassClassifier, MultiLabelClassifier, StructuredPredictor
-from structlearn.estimators import inputs
-from structlearn.estimators.inputs import canonical_examples
+from structlearn.estimators.inputs import checking as inputs
+from structlearn.estimators.inputs.checking import canonical_examples
 
 
 def changed(values, i, change):

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from structlearn import GraphClassifier, load
 from structlearn.data import read_graphs, write_graphs
 from structlearn.estimators import graph
-from structlearn.structures.cut.graphs import make_graph
 from structlearn.structures.graph.pairwise import PairwiseGraphs
+from structlearn.structures.graphs import make_graph
 
 SETTINGS = {"regularization": 0.1, "tol": 1e-4, "random_state": 0}
 RING = np.array([(0, 1), (1, 2), (2, 3), (3, 0)])

@@ -13,9 +13,9 @@ import structlearn
 from model_files import contents
 from own_structures import ChooseTwo
 from structlearn import ChainClassifier, StructuredPredictor, load, structures
-from structlearn.estimators.stored import build, describe
+from structlearn.estimators.files.values import build, describe
 from structlearn.structures import LabelledTree, Matching, ProjectiveTree
-from structlearn.structures.whole import Whole
+from structlearn.structures.unshared import Whole
 
 MODELS = Path(__file__).parent / "models"
 
@@ -98,7 +98,7 @@ def test_label_sets_come_back(make, path):
 
 
 def test_bundles_keep_notes_and_texts(make, path):
-    from structlearn.estimators.persistence import Bundle, load_bundle, save_bundle
+    from structlearn.estimators.files.persistence import Bundle, load_bundle, save_bundle
 
     model, X, y = make("multiclass")
     texts = {"words": ["a", "", "ü"], "none": []}

@@ -6,8 +6,8 @@ from scipy import sparse, stats
 from sklearn.linear_model import BayesianRidge
 
 from structlearn import LinearRegressor
-from structlearn.estimators import ridge
-from structlearn.estimators.design import Design
+from structlearn.estimators.regression import ridge
+from structlearn.estimators.regression.design import Design
 from torture.regressions import (
     EXTENDED,
     LONG,

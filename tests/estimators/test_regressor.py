@@ -9,8 +9,8 @@ from sklearn.linear_model import BayesianRidge, ElasticNet, Lasso, LinearRegress
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import structlearn
-from structlearn.estimators import ridge
-from structlearn.estimators.regressor import LinearRegressor
+from structlearn.estimators.regression import ridge
+from structlearn.estimators.regression.regressor import LinearRegressor
 
 PENALTIES = ("l2", "l1", "elasticnet", "group")
 MODELS = [*((penalty, None) for penalty in PENALTIES), ("l2", "gaussian")]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from structlearn.apps.tagging import spans as spans_of_tags
-from structlearn.estimators.spans import SpanReading, spans
+from structlearn.estimators.inputs.spans import SpanReading, spans
+from structlearn.tagging import spans as spans_of_tags
 
 
 def test_tags():

@@ -5,8 +5,8 @@ import pytest
 
 import structlearn
 from structlearn import ChainClassifier
-from structlearn.apps.tagging import Tagger
 from structlearn.solvers import ActiveBlocks
+from structlearn.tagging import Tagger
 
 rng = np.random.default_rng(0)
 X = [rng.normal(size=(length, 5)) for length in (3, 1, 4, 2, 5, 3, 4, 2)]

@@ -27,8 +27,8 @@ from structlearn import (
     load,
     make_table_transformer,
 )
-from structlearn.estimators.feature_names import own_names
-from structlearn.estimators.frames import frame_array
+from structlearn.estimators.inputs.feature_names import own_names
+from structlearn.estimators.inputs.frames import frame_array
 from structlearn.estimators.row_maps.stored import stored_transformer
 
 

@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 import structlearn
 from model_files import rewrite
 from structlearn import ChainClassifier, SegmentClassifier
-from structlearn.estimators.token_features import TokenFeatures
+from structlearn.estimators.inputs.token_features import TokenFeatures
 
 N_COLUMNS = 3
 OPTIONS = {"loss": "softmax", "regularization": 0.05, "tol": 1e-8, "random_state": 0}

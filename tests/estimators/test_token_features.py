@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 import structlearn
 from model_files import rewrite
 from structlearn import ChainClassifier
-from structlearn.estimators.token_features import TokenFeatures
+from structlearn.estimators.inputs.token_features import TokenFeatures
 
 CHOICES = {"w": list("abcde"), "shape": ["x", "X:d"], "é": ["ü", ""]}
 

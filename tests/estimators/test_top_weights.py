@@ -13,9 +13,9 @@ from structlearn import (
     MultiLabelClassifier,
     StructuredPredictor,
 )
-from structlearn.estimators.feature_names import CONSTANT
-from structlearn.estimators.token_features import TokenFeatures
-from structlearn.estimators.top_weights import top_weights
+from structlearn.estimators.inputs.feature_names import CONSTANT
+from structlearn.estimators.inputs.token_features import TokenFeatures
+from structlearn.estimators.weights.top_weights import top_weights
 from structlearn.structures import Simplex
 
 RNG = np.random.default_rng(0)

@@ -5,7 +5,7 @@ import pytest
 
 import structlearn
 from structlearn import TreeParser
-from structlearn.estimators.tokens import token_codes
+from structlearn.estimators.inputs.tokens import token_codes
 from structlearn.structures import ProjectiveTree
 
 TEMPLATES = ("", "h.upos m.upos", "m.lower", "h.lower", "h.upos b.upos m.upos", "m.suffix2")

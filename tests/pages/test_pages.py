@@ -7,7 +7,7 @@ from blocks import ROOT, blocks, commands, run, shell
 from stand_ins import write_stand_ins
 from test_tagging_page import PAGES as TAGGING
 
-from structlearn.cli.registry import TASKS
+from structlearn.cli.tasks.registry import TASKS
 
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 #: Pages with a test file of their own, which runs their Python and looks at what comes out.

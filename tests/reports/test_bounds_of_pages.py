@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from html_reader import Reader
-from structlearn.apps.parsing.page import ParsedSentence, tree_page
+from structlearn.parsing.page import ParsedSentence, tree_page
 from structlearn.reports import tagged_text
 from structlearn.reports.graph_page import DrawnGraph, graph_page
 from structlearn.reports.image_page import LabelledImage, image_page

@@ -8,9 +8,9 @@ import subprocess
 import numpy as np
 import pytest
 
-from structlearn.apps.alignment.links import Links
-from structlearn.apps.alignment.page import AlignedPair, alignment_page
-from structlearn.apps.parsing.page import ParsedSentence, tree_page
+from structlearn.alignment.links import Links
+from structlearn.alignment.uses.page import AlignedPair, alignment_page
+from structlearn.parsing.page import ParsedSentence, tree_page
 from structlearn.reports import Comparison, Page, Run
 from structlearn.reports.graph_page import DrawnGraph, graph_page
 from structlearn.reports.image_page import LabelledImage, image_page

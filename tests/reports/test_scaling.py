@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from structlearn import MulticlassClassifier
-from structlearn.apps.alignment.concatenated import WordPairs
+from structlearn.alignment.gold.concatenated import WordPairs
 from structlearn.apps.scaling import PROBLEMS, study_problem
 from structlearn.reports.scaling.analysis import (
     Winner,

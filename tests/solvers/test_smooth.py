@@ -26,7 +26,7 @@ from structlearn.solvers import (
     solve,
 )
 from structlearn.solvers.bcfw.dense_point import DensePoint
-from structlearn.structures.whole import Whole
+from structlearn.structures.unshared import Whole
 
 SOLVERS = {
     "sdca": BlockFrankWolfe(),

@@ -10,7 +10,7 @@ from structlearn.core.contract import maximize, workspace
 from structlearn.structures.all_parts import AllParts, squared_norm_record
 from structlearn.structures.own import Called
 from structlearn.structures.regularized import Quadratic
-from structlearn.structures.whole import Whole
+from structlearn.structures.unshared import Whole
 
 
 def assert_nearest(theta, z, value, vertices, rtol=1e-9):

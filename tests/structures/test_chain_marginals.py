@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import chi2, norm
 
 from structlearn.core.contract import log_partition, marginals, marginals_workspace
+from structlearn.structures.chain.chain import Chain
 from structlearn.structures.chain.marginals import exponential
-from structlearn.structures.chain.viterbi import Chain
 
 FALSE_ALARM = 1e-9  # how often a right sampler may fail
 ELEMENTS = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from brute import chain, conditioned_chain, score_of
-from structlearn.estimators.spans import SpanReading, spans
+from structlearn.estimators.inputs.spans import SpanReading, spans
 
 #: A chain, its labels, and what these are as tags.
 CASES = {

@@ -14,7 +14,7 @@ from brute import STRUCTURES, score_of
 from structlearn.problem.losses import FenchelYoungLoss, Shannon
 from structlearn.structures import Cut
 from structlearn.structures.cut.cut import Cuts, cut_workspace
-from structlearn.structures.cut.graphs import graph_record, grid_graph, make_graph
+from structlearn.structures.graphs import graph_record, grid_graph, make_graph
 from structlearn.structures.sparsemap import SparseMAPScratch, active_set_project, make_atoms
 
 SCALES = st.sampled_from([1.0, 1e-3, 1e3, 1e6, 1e-300])

@@ -9,7 +9,6 @@ from scipy.sparse import csr_matrix
 from brute import pairwise_graphs, score_of
 from structlearn.core.contract import workspace
 from structlearn.structures import PairwiseGraph
-from structlearn.structures.cut.graphs import grid_graph, make_graph
 from structlearn.structures.graph.bounded import BRANCHES, best_labelling
 from structlearn.structures.graph.inference import fill
 from structlearn.structures.graph.pairwise import PairwiseGraphs
@@ -19,6 +18,7 @@ from structlearn.structures.graph.partition_bound import (
     log_partition_bound,
     sum_order,
 )
+from structlearn.structures.graphs import grid_graph, make_graph
 
 KINDS = ["full", "symmetric", "antisymmetric", "potts"]
 

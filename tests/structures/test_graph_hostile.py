@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from brute import pairwise_graphs, score_of
-from structlearn.structures.cut.graphs import make_graph
 from structlearn.structures.graph.pairwise import PairwiseGraphs
+from structlearn.structures.graphs import make_graph
 
 KINDS = ["full", "symmetric", "antisymmetric", "potts"]
 COMPLETE = [(a, b) for a in range(5) for b in range(a)]

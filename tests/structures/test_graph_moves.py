@@ -7,12 +7,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from structlearn.core.contract import workspace
-from structlearn.structures.cut.graphs import grid_graph, make_graph
 from structlearn.structures.graph.bounded import best_labelling, node_arcs
 from structlearn.structures.graph.expansion import expand, fuse
 from structlearn.structures.graph.inference import fill
 from structlearn.structures.graph.messages import value_of
 from structlearn.structures.graph.pairwise import PairwiseGraphs
+from structlearn.structures.graphs import grid_graph, make_graph
 
 
 def loaded(structure, theta):

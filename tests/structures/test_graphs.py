@@ -11,7 +11,6 @@ from structlearn.problem.objective import Objective
 from structlearn.scoring import JointScoring, RowScoring
 from structlearn.solvers import BlockFrankWolfe, FrankWolfe, StochasticExtragradient, Stopping, solve
 from structlearn.structures import PairwiseGraph
-from structlearn.structures.cut.graphs import grid_graph, make_graph
 from structlearn.structures.graph.bounded import (
     best_labelling,
     bounded_max_value,
@@ -22,6 +21,7 @@ from structlearn.structures.graph.expansion import expand
 from structlearn.structures.graph.inference import fill
 from structlearn.structures.graph.orders import elimination_order
 from structlearn.structures.graph.pairwise import PairwiseGraphs
+from structlearn.structures.graphs import grid_graph, make_graph
 
 KINDS = ["full", "symmetric", "antisymmetric", "potts"]
 

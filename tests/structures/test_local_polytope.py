@@ -17,11 +17,11 @@ from structlearn.problem.objective import Objective
 from structlearn.scoring import PartScoring
 from structlearn.solvers import ActiveBlocks, FrankWolfe, StochasticExtragradient, Stopping, solve
 from structlearn.structures import PairwiseGraph
-from structlearn.structures.cut.graphs import grid_graph, make_graph
 from structlearn.structures.graph.inference import ExactGraphs, write
 from structlearn.structures.graph.local import LocalGraphs, local_max_value, local_workspace
 from structlearn.structures.graph.pairwise import PairwiseGraphs
 from structlearn.structures.graph.transport import couple, transport_work
+from structlearn.structures.graphs import grid_graph, make_graph
 
 KINDS = ["full", "symmetric", "antisymmetric", "potts"]
 

@@ -18,7 +18,7 @@ from structlearn.structures import (
     ProjectiveTree,
     Simplex,
 )
-from structlearn.structures.whole import Whole
+from structlearn.structures.unshared import Whole
 
 
 def layout(family):

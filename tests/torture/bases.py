@@ -14,10 +14,10 @@ from unittest import mock
 import numpy as np
 import typer
 
-from structlearn.apps.alignment.corpus import load_corpus
-from structlearn.apps.alignment.links import write_naacl, write_pharaoh
+from structlearn.alignment.corpus import load_corpus
+from structlearn.alignment.links import write_naacl, write_pharaoh
 from structlearn.cli import app, main
-from structlearn.cli.errors import handling_errors
+from structlearn.cli.support.errors import handling_errors
 from structlearn.data import make_matchings, read_letters, read_triplets, write_libsvm
 
 N_PAIRS, N_GOLD = 40, 12

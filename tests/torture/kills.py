@@ -15,9 +15,9 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from structlearn.apps.alignment.aligner import Aligner
+from structlearn.alignment.aligner import Aligner
 from structlearn.data import open_packed
-from structlearn.estimators.persistence import load_bundle
+from structlearn.estimators.files.persistence import load_bundle
 from torture import bases
 from torture.children import in_a_child
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
-from structlearn.apps.alignment import demonstration
+from structlearn.alignment import demonstration
 from structlearn.core.contract import Array
 from structlearn.core.text_width import aligned
 from structlearn.data.digits import train_test_digit_sequences

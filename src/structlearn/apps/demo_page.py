@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from structlearn.apps.alignment.demonstration import AlignmentResult
+from structlearn.alignment.demonstration import AlignmentResult
 from structlearn.apps.demo import HEADER, SHARED, DigitData, Reading, next_commands
 from structlearn.reports import Page, plot_history
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn import metrics
-from structlearn.apps.alignment.concatenated import ProgramMatching, UntiedMatching, WordMatcher
-from structlearn.apps.alignment.nearest import nearest_problem
+from structlearn.alignment.gold.concatenated import ProgramMatching, UntiedMatching, WordMatcher
+from structlearn.alignment.gold.nearest import nearest_problem
 from structlearn.core.contract import Array
 from structlearn.data import (
     DataError,

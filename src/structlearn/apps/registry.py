@@ -21,8 +21,8 @@ class Application(NamedTuple):
 APPLICATIONS: Registry[Application] = Registry(
     "application",
     [
-        Application("Tagger", "structlearn.apps.tagging:Tagger"),
-        Application("Aligner", "structlearn.apps.alignment.aligner:Aligner"),
+        Application("Tagger", "structlearn.tagging:Tagger"),
+        Application("Aligner", "structlearn.alignment.aligner:Aligner"),
     ],
 )
 
@@ -33,7 +33,7 @@ def load(path: str | Path, structure: object = None, scoring: object = None) -> 
     `structure` (and `scoring`) must be given for a `StructuredPredictor` whose structure is the user's own:
     code is not stored in model files.
     """
-    from structlearn.estimators.persistence import load_bundle, unknown
+    from structlearn.estimators.files.persistence import load_bundle, unknown
     from structlearn.storage.model_file import ModelFile
 
     header = ModelFile(path).header

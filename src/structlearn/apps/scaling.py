@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.apps.alignment.concatenated import UntiedMatching, WordMatcher, WordPairs
-from structlearn.apps.alignment.nearest import N_TEST, nearest_problem
-from structlearn.apps.parsing.conllu import read_conllu
+from structlearn.alignment.gold.concatenated import UntiedMatching, WordMatcher, WordPairs
+from structlearn.alignment.gold.nearest import N_TEST, nearest_problem
 from structlearn.core.registry import one_of
 from structlearn.data import DataError, located, read_letters, read_libsvm
 from structlearn.data.digits import digit_images
 from structlearn.data.registry import by_hand, data_set, file_of
 from structlearn.estimators import ChainClassifier, MulticlassClassifier, MultiLabelClassifier, TreeParser
 from structlearn.estimators.base import StructuredEstimator
+from structlearn.parsing.conllu import read_conllu
 from structlearn.reports.scaling.study import StudyProblem
 
 #: Weights of the parser. Cutting planes keep a hundred vectors of this size.

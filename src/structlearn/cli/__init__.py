@@ -15,16 +15,25 @@ import typer
 from typer.core import TyperGroup
 
 import structlearn
-from structlearn.cli import aligner as aligner  # adds train, apply and show to `align`
-from structlearn.cli import projecting as projecting  # adds project
-from structlearn.cli import word_pairs as word_pairs  # adds phrases and dictionary
-from structlearn.cli.alignment import align
-from structlearn.cli.calibrating import calibrate, conformalize
-from structlearn.cli.comparing import compare
-from structlearn.cli.completion import completion
-from structlearn.cli.datasets import data
-from structlearn.cli.demonstration import demo
-from structlearn.cli.errors import (
+from structlearn.cli.commands import (  # noqa: F401  (they add their commands to `align`)
+    align_model,
+    align_project,
+    align_words,
+)
+from structlearn.cli.commands.align import align
+from structlearn.cli.commands.calibrate import calibrate, conformalize
+from structlearn.cli.commands.compare import compare
+from structlearn.cli.commands.completion import completion
+from structlearn.cli.commands.data import data
+from structlearn.cli.commands.demo import demo
+from structlearn.cli.commands.info import info
+from structlearn.cli.commands.predict import evaluate, predict, show
+from structlearn.cli.commands.tag import tag
+from structlearn.cli.commands.train import TrainCommand, train
+from structlearn.cli.commands.tune import TuneCommand, tune
+from structlearn.cli.commands.warm import warm
+from structlearn.cli.commands.weights import weights
+from structlearn.cli.support.errors import (
     INTERRUPTED,
     MISUSE,
     STOPPED,
@@ -34,16 +43,9 @@ from structlearn.cli.errors import (
     stop_listening,
     tell_interruption,
 )
-from structlearn.cli.information import info
-from structlearn.cli.prediction import evaluate, predict, show
-from structlearn.cli.raw_text import tag
-from structlearn.cli.stdin import check_one_stdin
-from structlearn.cli.texts import Command
-from structlearn.cli.training import TrainCommand, train
-from structlearn.cli.tuning import TuneCommand, tune
-from structlearn.cli.warming import warm
-from structlearn.cli.weights import weights
-from structlearn.core.compilation import announced
+from structlearn.cli.support.stdin import check_one_stdin
+from structlearn.cli.support.texts import Command
+from structlearn.core.kernel_cache.compilation import announced
 from structlearn.core.purpose import promise_only_to_predict
 from structlearn.core.wording import LONGEST, plain
 

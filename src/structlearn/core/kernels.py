@@ -19,7 +19,7 @@ from numba.core.typing.templates import AbstractTemplate, Signature, infer_globa
 from numba.extending import register_jitable
 
 from structlearn.core.dispatchers import dispatcher
-from structlearn.core.kernel_cache import PackageCache
+from structlearn.core.kernel_cache.cache import PackageCache
 
 Function = Callable[..., object]
 F = TypeVar("F", bound=Function)

@@ -12,7 +12,7 @@ from structlearn.data.registry import DATA_SETS, data_folder, located
 from structlearn.data.rewriting import filled
 from structlearn.data.superpixels import Superpixels, superpixel_graph
 from structlearn.data.synthetic import make_chains, make_matchings, make_multilabel, make_segmentations
-from structlearn.data.table import Table, read_csv, read_csv_features, read_table, read_table_features
+from structlearn.data.tables.table import Table, read_csv, read_csv_features, read_table, read_table_features
 from structlearn.data.text import Lines, check_there, numbered_lines, open_text, write_lines, written_text
 from structlearn.data.tokens import Column, Tokens, read_tokens
 from structlearn.data.triplets import digit_triplets, pair_features, read_triplets

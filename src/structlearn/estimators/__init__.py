@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from structlearn.core.lazy import names_of
+from structlearn.core.moved import keep_old_names
 
 if TYPE_CHECKING:
     from structlearn.estimators.binary import BinaryClassifier
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from structlearn.estimators.matching import MatchingClassifier
     from structlearn.estimators.multiclass import MulticlassClassifier
     from structlearn.estimators.multilabel import MultiLabelClassifier
-    from structlearn.estimators.regressor import LinearRegressor
+    from structlearn.estimators.regression.regressor import LinearRegressor
     from structlearn.estimators.segment_tagger import SegmentTagger
     from structlearn.estimators.segments import SegmentClassifier
     from structlearn.estimators.structured import StructuredPredictor
@@ -43,7 +44,7 @@ __getattr__, __dir__ = names_of(
         "CutSegmenter": "cut",
         "GraphClassifier": "graph",
         "GridClassifier": "grid",
-        "LinearRegressor": "regressor",
+        "LinearRegressor": "regression.regressor",
         "MatchingClassifier": "matching",
         "MultiLabelClassifier": "multilabel",
         "MulticlassClassifier": "multiclass",
@@ -52,4 +53,12 @@ __getattr__, __dir__ = names_of(
         "StructuredPredictor": "structured",
         "TreeParser": "tree_parser",
     },
+)
+
+keep_old_names(
+    {
+        f"{__name__}.regressor": f"{__name__}.regression.regressor",
+        f"{__name__}.tables": f"{__name__}.inputs.tables",
+        f"{__name__}.top_weights": f"{__name__}.weights.top_weights",
+    }
 )

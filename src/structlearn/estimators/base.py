@@ -13,7 +13,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory, parse_size
-from structlearn.estimators.advice import advised
+from structlearn.estimators.advice.columns import advised
 from structlearn.estimators.choices import (
     ON_STRUCTURES,
     Auto,
@@ -25,12 +25,12 @@ from structlearn.estimators.choices import (
     make_solver,
     one_of,
 )
-from structlearn.estimators.forms import StoredForm, count
-from structlearn.estimators.frequencies import gold_frequencies, tie_scores
+from structlearn.estimators.files.attributes import StoredForm, count
 from structlearn.estimators.help_texts import with_inherited
 from structlearn.estimators.loss_choice import AUTO, WITHOUT_MARGINALS, LossChoice, choose_loss
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import BaseEstimator, drawn_seed, warn_of_convergence
+from structlearn.estimators.weights.frequencies import gold_frequencies, tie_scores
 from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle
 from structlearn.problem.penalties import Penalty
@@ -163,7 +163,7 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
 
     def _train(self, problem: TrainingProblem[S]) -> tuple[Objective, Solution]:
         """Minimise the objective of `problem`; set what every fitted estimator has."""
-        from structlearn.estimators.learned import warn_of_nothing
+        from structlearn.estimators.advice.learned import warn_of_nothing
 
         self._checked_parameters()
         self.loss_ = self.chosen_loss().name
@@ -364,6 +364,6 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model as one safetensors file (see `structlearn.load`)."""
-        from structlearn.estimators.persistence import save
+        from structlearn.estimators.files.persistence import save
 
         save(self, path)

@@ -13,8 +13,8 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import check_number
-from structlearn.estimators.forms import StoredForm, count, label_array
-from structlearn.estimators.inputs import canonical_examples
+from structlearn.estimators.files.attributes import StoredForm, count, label_array
+from structlearn.estimators.inputs.checking import canonical_examples
 from structlearn.estimators.rows import ClassEstimator, one_row_each
 from structlearn.estimators.scikit import Table, available_if
 from structlearn.metrics import Outputs

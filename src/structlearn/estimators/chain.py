@@ -13,16 +13,15 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.estimators.allowed import Allowed, Limits, allowed_table
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs
-from structlearn.estimators.completion import PartlyLabelled
-from structlearn.estimators.confidence import STORED, with_empty
-from structlearn.estimators.constraints import Constraints, check_labels, check_steps, forbidden_steps
-from structlearn.estimators.continued import Continued
-from structlearn.estimators.explaining import Explained
-from structlearn.estimators.forms import StoredForm, count, label_array, numbers
-from structlearn.estimators.inputs import (
+from structlearn.estimators.completion.completion import PartlyLabelled
+from structlearn.estimators.completion.partial_labels import fit_partly, is_partial
+from structlearn.estimators.confidence.confident import STORED, with_empty
+from structlearn.estimators.confidence.sequences import ConfidentSequences
+from structlearn.estimators.files.attributes import StoredForm, count, label_array, numbers
+from structlearn.estimators.inputs.allowed import Allowed, Limits, allowed_table
+from structlearn.estimators.inputs.checking import (
     Tables,
     as_list,
     check_same_length,
@@ -32,13 +31,14 @@ from structlearn.estimators.inputs import (
     label_codes,
     stack_examples,
 )
-from structlearn.estimators.layout import Pieces, gold_and_cost
-from structlearn.estimators.partial import fit_partly, is_partial
+from structlearn.estimators.inputs.constraints import Constraints, check_labels, check_steps, forbidden_steps
+from structlearn.estimators.inputs.layout import Pieces, gold_and_cost
+from structlearn.estimators.inputs.token_features import NamedInputs
 from structlearn.estimators.rows import RowEstimator
 from structlearn.estimators.scikit import Rows, balanced_weights, check_is_fitted
-from structlearn.estimators.sequence_confidence import ConfidentSequences
-from structlearn.estimators.sparse_penalty import SparseWeights
-from structlearn.estimators.token_features import NamedInputs
+from structlearn.estimators.weights.continued import Continued
+from structlearn.estimators.weights.explaining import Explained
+from structlearn.estimators.weights.sparse_penalty import SparseWeights
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.problem.oracle import Oracle
 from structlearn.scoring import JointScoring, RowScoring, Scoring
@@ -73,7 +73,7 @@ class ChainClassifier(
         position of dual point ("sdca"; "lbfgs" and "bcfw" do without). Not with `start` and `end`.
     constraints : "bio", "bioes", "bilou" or a list of pairs (before, after), optional
         Which label may not follow which, None for the start or the end: in training, too, no other sequence
-        counts (see `structlearn.estimators.constraints`).
+        counts (see `structlearn.estimators.inputs.constraints`).
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class ChainClassifier(
         python-crfsuite takes them (see `TokenFeatures`); or of pairs (tokens, array) of such tokens and an
         array of shape (length, d) beside them. All other methods then take the same.
         y may hold sets of labels, or None for any, where labels are not known (hinge and softmax; see
-        `structlearn.estimators.partial`).
+        `structlearn.estimators.completion.partial_labels`).
         With a `distributed.Client` training runs on its cluster (see `structlearn.distributed`).
         """
         self._forget_confidence()

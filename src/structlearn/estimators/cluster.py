@@ -27,8 +27,8 @@ from structlearn.distributed import (
 from structlearn.distributed.dask_engine import DaskEngine
 from structlearn.estimators.base import S, StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import ROWS_ON_CLUSTERS, make_checkpoint
-from structlearn.estimators.frames import is_table
-from structlearn.estimators.inputs import Tables, check_weights, stack_examples
+from structlearn.estimators.inputs.checking import Tables, check_weights, stack_examples
+from structlearn.estimators.inputs.frames import is_table
 from structlearn.estimators.mapped import MappedRows, fitted_to
 from structlearn.estimators.scikit import (
     Rows,

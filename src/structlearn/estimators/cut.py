@@ -13,8 +13,15 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import class_costs, one_of
-from structlearn.estimators.forms import StoredForm, count, label_array, number
-from structlearn.estimators.graphs import (
+from structlearn.estimators.files.attributes import StoredForm, count, label_array, number
+from structlearn.estimators.inputs.checking import (
+    as_list,
+    check_same_length,
+    check_weights,
+    for_no_examples,
+    label_arrays,
+)
+from structlearn.estimators.inputs.graphs import (
     Examples,
     Images,
     check_edge_features,
@@ -22,14 +29,7 @@ from structlearn.estimators.graphs import (
     read_examples,
     squared_contrasts,
 )
-from structlearn.estimators.grids import edge_lengths
-from structlearn.estimators.inputs import (
-    as_list,
-    check_same_length,
-    check_weights,
-    for_no_examples,
-    label_arrays,
-)
+from structlearn.estimators.inputs.grids import edge_lengths
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import Rows, balanced_weights, check_is_fitted
 from structlearn.metrics import Outputs, sequence_accuracy

@@ -13,11 +13,8 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import class_costs
-from structlearn.estimators.completion import PartlyLabelled
-from structlearn.estimators.forms import StoredForm, codes, count, label_array, numbers
-from structlearn.estimators.graph_answers import LabelledGraph, exact_states, labelled_graphs
-from structlearn.estimators.graph_completion import NodeLabels, fit_open_nodes
-from structlearn.estimators.graph_states import (
+from structlearn.estimators.completion.completion import PartlyLabelled
+from structlearn.estimators.completion.graph_states import (
     LatentStates,
     NodeTypes,
     classes_of_states,
@@ -27,19 +24,22 @@ from structlearn.estimators.graph_states import (
     types_at,
     weights_of_nodes,
 )
-from structlearn.estimators.graphs import (
+from structlearn.estimators.completion.graphs import NodeLabels, fit_open_nodes
+from structlearn.estimators.completion.partial_labels import balanced_known
+from structlearn.estimators.confidence.graph_answers import LabelledGraph, exact_states, labelled_graphs
+from structlearn.estimators.files.attributes import StoredForm, codes, count, label_array, numbers
+from structlearn.estimators.inputs.checking import as_list, check_weights, for_no_examples
+from structlearn.estimators.inputs.graphs import (
     Examples,
     Images,
     check_edge_features,
     graph_scoring,
     read_examples,
 )
-from structlearn.estimators.inputs import as_list, check_weights, for_no_examples
-from structlearn.estimators.layout import Pieces, gold_and_cost
+from structlearn.estimators.inputs.layout import Pieces, gold_and_cost
+from structlearn.estimators.inputs.networks import Attributes, Network, network_arrays, network_labels
 from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS
 from structlearn.estimators.mapped import MappedRows
-from structlearn.estimators.networks import Attributes, Network, network_arrays, network_labels
-from structlearn.estimators.partial import balanced_known
 from structlearn.estimators.scikit import Rows, check_is_fitted
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.scoring import JointScoring
@@ -64,7 +64,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
     says which way was taken in training.
 
     Labels may be unknown, and a class may have several latent states, which are learned: then training is a
-    sequence of convex problems, each with a certificate (see `structlearn.estimators.completion`).
+    sequence of convex problems, each with a certificate (see `structlearn.estimators.completion.completion`).
 
     `cost` may be an array of shape (K,),
     by true label, or (K, K), as [true, predicted], or a mapping from labels. loss="softmax"

@@ -9,8 +9,8 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.graph import GraphClassifier
-from structlearn.estimators.graphs import Examples, Images, read_examples
-from structlearn.estimators.grids import direction_names, edge_directions
+from structlearn.estimators.inputs.graphs import Examples, Images, read_examples
+from structlearn.estimators.inputs.grids import direction_names, edge_directions
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

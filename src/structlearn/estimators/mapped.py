@@ -13,8 +13,8 @@ from scipy import sparse
 from structlearn.core.content import NoContentError, content_hash
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.estimators.frames import is_table, rows_between
-from structlearn.estimators.inputs import check_feature_count
+from structlearn.estimators.inputs.checking import check_feature_count
+from structlearn.estimators.inputs.frames import is_table, rows_between
 from structlearn.estimators.scikit import (
     Rows,
     checked_examples,

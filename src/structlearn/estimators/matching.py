@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.estimators.base import TrainingProblem
-from structlearn.estimators.forms import StoredForm, count
-from structlearn.estimators.inputs import Tables
+from structlearn.estimators.files.attributes import StoredForm, count
+from structlearn.estimators.inputs.checking import Tables
 from structlearn.estimators.parts import PartEstimator
 from structlearn.estimators.scikit import check_is_fitted
 from structlearn.metrics import Outputs, link_scores

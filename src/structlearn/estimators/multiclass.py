@@ -12,12 +12,12 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import cost_options, one_of
-from structlearn.estimators.forms import StoredForm, count, label_array
-from structlearn.estimators.frequencies import most_frequent_best
-from structlearn.estimators.inputs import canonical_examples
-from structlearn.estimators.layout import gold_and_cost
+from structlearn.estimators.files.attributes import StoredForm, count, label_array
+from structlearn.estimators.inputs.checking import canonical_examples
+from structlearn.estimators.inputs.layout import gold_and_cost
 from structlearn.estimators.rows import ClassEstimator, one_row_each
 from structlearn.estimators.scikit import Table, available_if
+from structlearn.estimators.weights.frequencies import most_frequent_best
 from structlearn.metrics import Outputs
 from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
 from structlearn.problem.registry import CLASSES, LOSSES

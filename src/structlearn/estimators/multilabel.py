@@ -15,14 +15,19 @@ from structlearn.core.doubts import doubt, doubt_alike
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs, one_of
-from structlearn.estimators.forms import StoredForm, count, label_array
-from structlearn.estimators.frames import column_names, is_frame
-from structlearn.estimators.frequencies import most_frequent_best
-from structlearn.estimators.inputs import as_list, canonical_examples, check_weights, summed_duplicates
-from structlearn.estimators.layout import gold_and_cost
+from structlearn.estimators.files.attributes import StoredForm, count, label_array
+from structlearn.estimators.inputs.checking import (
+    as_list,
+    canonical_examples,
+    check_weights,
+    summed_duplicates,
+)
+from structlearn.estimators.inputs.frames import column_names, is_frame
+from structlearn.estimators.inputs.layout import gold_and_cost
 from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, WITH_MARGINALS, is_forest
 from structlearn.estimators.rows import FlatEstimator, one_row_each
 from structlearn.estimators.scikit import Table
+from structlearn.estimators.weights.frequencies import most_frequent_best
 from structlearn.metrics import subset_accuracy
 from structlearn.structures import Cube, LabelGraph
 

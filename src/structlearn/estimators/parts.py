@@ -13,7 +13,7 @@ from structlearn.core.contract import Array, Shape
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import S, StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import cost_options
-from structlearn.estimators.inputs import (
+from structlearn.estimators.inputs.checking import (
     Tables,
     as_list,
     check_same_length,
@@ -21,7 +21,7 @@ from structlearn.estimators.inputs import (
     for_no_examples,
     stack_examples,
 )
-from structlearn.estimators.layout import gold_and_cost
+from structlearn.estimators.inputs.layout import gold_and_cost
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import Rows, check_is_fitted
 from structlearn.metrics import Outputs

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from structlearn.estimators.advice.learned import inner_fits
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import check_number
-from structlearn.estimators.completion import NoWarmStart
-from structlearn.estimators.inputs import Tables
-from structlearn.estimators.learned import inner_fits
+from structlearn.estimators.completion.completion import NoWarmStart
+from structlearn.estimators.inputs.checking import Tables
 from structlearn.estimators.mapped import MappedRows
-from structlearn.estimators.regressor import LinearRegressor
+from structlearn.estimators.regression.regressor import LinearRegressor
 from structlearn.estimators.scikit import Table
 from structlearn.metrics import Outputs
 from structlearn.solvers import Solution

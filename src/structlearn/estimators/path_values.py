@@ -9,9 +9,9 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.estimators.choices import check_number
-from structlearn.estimators.inputs import Tables
+from structlearn.estimators.inputs.checking import Tables
 from structlearn.estimators.path import Regularized
-from structlearn.estimators.regressor import LinearRegressor
+from structlearn.estimators.regression.regressor import LinearRegressor
 from structlearn.estimators.scikit import Table, cloned
 from structlearn.metrics import Outputs
 from structlearn.problem.penalties import ElasticNet, GroupNorm

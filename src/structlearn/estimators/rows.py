@@ -11,7 +11,7 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.base import StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import ON_OVERLAPPING_ROWS, ON_ROWS, ON_WIDE_ROWS, Auto
-from structlearn.estimators.inputs import check_two_classes, check_weights, coded, summed_duplicates
+from structlearn.estimators.inputs.checking import check_two_classes, check_weights, coded, summed_duplicates
 from structlearn.estimators.loss_choice import WITH_MARGINALS
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import (

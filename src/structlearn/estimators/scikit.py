@@ -21,7 +21,12 @@ if TYPE_CHECKING or not only_predicts():
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.utils.metaestimators import available_if
 else:
-    from structlearn.estimators.standins import BaseEstimator, ClassifierMixin, RegressorMixin, available_if
+    from structlearn.estimators.scikit_standins import (
+        BaseEstimator,
+        ClassifierMixin,
+        RegressorMixin,
+        available_if,
+    )
 
 __all__ = [
     "FLOATS",

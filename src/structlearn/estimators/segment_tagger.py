@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.estimators.allowed import Allowed
-from structlearn.estimators.confidence import STORED, Judged, with_empty
-from structlearn.estimators.forms import StoredForm, count, label_array
-from structlearn.estimators.inputs import Tables, for_no_examples, label_arrays
-from structlearn.estimators.partial import is_partial
+from structlearn.estimators.completion.partial_labels import is_partial
+from structlearn.estimators.confidence.confident import STORED, Judged, with_empty
+from structlearn.estimators.files.attributes import StoredForm, count, label_array
+from structlearn.estimators.inputs.allowed import Allowed
+from structlearn.estimators.inputs.checking import Tables, for_no_examples, label_arrays
+from structlearn.estimators.inputs.spans import OUTSIDE, Span, spans, tag_type
+from structlearn.estimators.inputs.token_arrays import tokens_of
 from structlearn.estimators.segments import SegmentClassifier, coded_spans
-from structlearn.estimators.spans import OUTSIDE, Span, spans, tag_type
-from structlearn.estimators.token_arrays import tokens_of
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.structures import Segments
 

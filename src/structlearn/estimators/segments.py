@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.estimators.allowed import Allowed
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import cost_options
-from structlearn.estimators.confidence import STORED, Confident, Judged, with_empty
-from structlearn.estimators.forms import StoredForm, count, label_array
-from structlearn.estimators.inputs import (
+from structlearn.estimators.confidence.confident import STORED, Confident, Judged, with_empty
+from structlearn.estimators.files.attributes import StoredForm, count, label_array
+from structlearn.estimators.inputs.allowed import Allowed
+from structlearn.estimators.inputs.checking import (
     Tables,
     as_list,
     check_same_length,
@@ -25,12 +25,12 @@ from structlearn.estimators.inputs import (
     for_no_examples,
     stack_examples,
 )
-from structlearn.estimators.layout import gold_and_cost
+from structlearn.estimators.inputs.layout import gold_and_cost
+from structlearn.estimators.inputs.segment_features import rows_of_segments
+from structlearn.estimators.inputs.spans import Span
+from structlearn.estimators.inputs.token_features import NamedInputs
 from structlearn.estimators.rows import RowEstimator
 from structlearn.estimators.scikit import check_is_fitted
-from structlearn.estimators.segment_features import rows_of_segments
-from structlearn.estimators.spans import Span
-from structlearn.estimators.token_features import NamedInputs
 from structlearn.metrics import LabelScores, Outputs
 from structlearn.scoring import JointScoring, RowScoring, Scoring
 from structlearn.structures import Segments

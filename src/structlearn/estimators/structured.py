@@ -10,13 +10,13 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.estimators.inputs import Tables, as_list
+from structlearn.estimators.inputs.checking import Tables, as_list
 from structlearn.estimators.parts import PartEstimator
 from structlearn.estimators.scikit import Rows
 from structlearn.metrics import Outputs, exact_match
 from structlearn.structures import OwnStructure, Structure, as_structure
 from structlearn.structures.questions import refuse_wrong_oracle
-from structlearn.structures.whole import Whole
+from structlearn.structures.unshared import Whole
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

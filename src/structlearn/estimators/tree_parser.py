@@ -11,15 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
+from structlearn.estimators.advice.learned import inner_fits
 from structlearn.estimators.base import StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import Weights, cost_options
-from structlearn.estimators.forms import StoredForm, check_shape, codes, labels_if_any, numbers
-from structlearn.estimators.inputs import as_list, check_same_length, check_weights, for_no_examples
-from structlearn.estimators.learned import inner_fits
+from structlearn.estimators.files.attributes import StoredForm, check_shape, codes, labels_if_any, numbers
+from structlearn.estimators.inputs.checking import as_list, check_same_length, check_weights, for_no_examples
+from structlearn.estimators.inputs.tokens import (
+    DEFAULT_TEMPLATES,
+    Sentences,
+    frequent,
+    token_codes,
+    without_rare,
+)
 from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS
 from structlearn.estimators.multiclass import MulticlassClassifier
 from structlearn.estimators.scikit import check_is_fitted
-from structlearn.estimators.tokens import DEFAULT_TEMPLATES, Sentences, frequent, token_codes, without_rare
 from structlearn.metrics import sequence_accuracy
 from structlearn.scoring import ArcScoring
 from structlearn.scoring.arcs.templates import columns_of, compile_templates
@@ -62,7 +68,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
     columns : sequence of str
         Names of the strings of a token.
     templates : sequence of str, optional
-        `structlearn.estimators.tokens.DEFAULT_TEMPLATES` unless given.
+        `structlearn.estimators.inputs.tokens.DEFAULT_TEMPLATES` unless given.
     min_count : int
         Strings that occur less often in a column of the training data are all treated as one, like new ones.
     bits : int

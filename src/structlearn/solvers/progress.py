@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from math import isfinite, log
 from typing import TYPE_CHECKING
 
-from structlearn.core.compilation import announced
+from structlearn.core.kernel_cache.compilation import announced
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

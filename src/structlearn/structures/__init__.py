@@ -4,8 +4,8 @@ Each is a polytope that maps theta to z. They know nothing of weights, features 
 """
 
 from structlearn.structures.base import Structure
+from structlearn.structures.chain.chain import Chain
 from structlearn.structures.chain.conditioned import ConditionedChain
-from structlearn.structures.chain.viterbi import Chain
 from structlearn.structures.checking import StructureReport, check_structure
 from structlearn.structures.cut.cut import Cut
 from structlearn.structures.flat.cube import Cube

@@ -19,7 +19,7 @@ from structlearn.structures.base import Structure
 from structlearn.structures.erased import Record, erase_inner, erases
 from structlearn.structures.regularized import Quadratic
 from structlearn.structures.sparsemap import SparseMAPScratch, active_set_project, sparsemap_scratch
-from structlearn.structures.whole import Whole, WholeRecord
+from structlearn.structures.unshared import Whole, WholeRecord
 
 
 class AllParts(NamedTuple):

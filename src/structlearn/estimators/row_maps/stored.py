@@ -12,10 +12,10 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.registry import either, located
-from structlearn.estimators.frames import frame_array, is_frame
+from structlearn.estimators.files.values import from_json, to_json
+from structlearn.estimators.inputs.frames import frame_array, is_frame
 from structlearn.estimators.row_maps.base import ROW_MAPS, Origin, RowMap, Values, entry_of, not_kept
 from structlearn.estimators.scikit import Rows
-from structlearn.estimators.stored import from_json, to_json
 from structlearn.storage.schema import check_form, count
 
 #: A map in the header of a model file: its name, values that are no arrays, the shapes of sparse ones, and

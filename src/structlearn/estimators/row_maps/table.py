@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.estimators.frames import is_missing
+from structlearn.estimators.inputs.frames import is_missing
 from structlearn.estimators.row_maps.base import FeatureByFeature, Origin, RowMap, as_numbers, kept, not_kept
 from structlearn.estimators.scikit import Rows
 

@@ -16,9 +16,9 @@ from sklearn.base import clone
 import structlearn
 from structlearn.reports.comparison import GAPS
 from structlearn.reports.runs import Trainable
-from structlearn.reports.scaling.apart import Answer, measured_apart
 from structlearn.reports.scaling.grid import Cell, Named, cells, sizes
 from structlearn.reports.scaling.measure import CellJob, Measured
+from structlearn.reports.scaling.processes import Answer, measured_apart
 from structlearn.reports.scaling.results import FAILED, CellResult, Results
 from structlearn.storage.atomic import atomic_write, make_folder
 from structlearn.storage.errors import DataError

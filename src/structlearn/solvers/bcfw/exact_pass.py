@@ -28,7 +28,7 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import kernel, leaf
 from structlearn.core.prefetching import prefetch_line
-from structlearn.solvers.bcfw.apart import three_apart
+from structlearn.solvers.bcfw.scratch import three_apart
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
 
 #: How many visits ahead the features of a block are asked for.

@@ -17,7 +17,7 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import kernel
-from structlearn.solvers.bcfw.apart import three_apart
+from structlearn.solvers.bcfw.scratch import three_apart
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
 
 

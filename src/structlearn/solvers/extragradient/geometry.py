@@ -23,7 +23,7 @@ from structlearn.solvers.extragradient.spectral import mixed_norm, spectral_norm
 from structlearn.structures import Structure
 from structlearn.structures.all_parts import squared_norm_record
 from structlearn.structures.regularized import Entropic
-from structlearn.structures.whole import WholeRecord
+from structlearn.structures.unshared import WholeRecord
 
 
 class Geometry(Protocol):

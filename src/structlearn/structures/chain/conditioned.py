@@ -22,8 +22,8 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.chain.forbidden import forbidden_pairs
 from structlearn.structures.chain.logarithms import log_backward, log_forward
-from structlearn.structures.chain.paths import SequenceScores, best_path, best_score
 from structlearn.structures.chain.sequences import LabelSequences
+from structlearn.structures.chain.viterbi import SequenceScores, best_path, best_score
 from structlearn.structures.registry import count, stored
 from structlearn.structures.regularized import clipped
 from structlearn.structures.sparsemap import active_set_project, sparsemap_scratch

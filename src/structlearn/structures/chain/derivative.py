@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.structures.chain.viterbi import Chain
+from structlearn.structures.chain.chain import Chain
 
 
 class Posterior(NamedTuple):

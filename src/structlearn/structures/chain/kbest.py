@@ -10,7 +10,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.structures.base import nothing_allowed
-from structlearn.structures.chain.paths import SequenceScores, best_prefixes
+from structlearn.structures.chain.viterbi import SequenceScores, best_prefixes
 
 
 def k_best(unary: Array, steps: Array, k: int) -> tuple[Array, Array]:

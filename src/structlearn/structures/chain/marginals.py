@@ -19,7 +19,7 @@ from structlearn.core.vectors import assign
 from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.forbidden import add_masks
 from structlearn.structures.chain.logarithms import LOWEST, log_backward, log_forward
-from structlearn.structures.chain.paths import SequenceScores
+from structlearn.structures.chain.viterbi import SequenceScores
 from structlearn.structures.regularized import clipped
 
 _LANES = 4  # rows are padded with zeros to a multiple, so that vector loops have no remainder

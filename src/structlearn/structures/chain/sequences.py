@@ -12,9 +12,9 @@ from structlearn.structures.base import SparseVertices, Structure, Weights, labe
 from structlearn.structures.chain.forbidden import Pairs, as_pairs, broken, mask_of
 from structlearn.structures.chain.kbest import k_best
 from structlearn.structures.chain.logarithms import log_forward
-from structlearn.structures.chain.paths import SequenceScores
 from structlearn.structures.chain.sampling import sample_backward
 from structlearn.structures.chain.spans import SpanLabels, span_probabilities
+from structlearn.structures.chain.viterbi import SequenceScores
 from structlearn.structures.rows import label_indices, row_costs
 
 

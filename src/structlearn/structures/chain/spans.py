@@ -10,7 +10,7 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.structures.base import nothing_allowed
 from structlearn.structures.chain.logarithms import log_backward, log_forward
-from structlearn.structures.chain.paths import SequenceScores
+from structlearn.structures.chain.viterbi import SequenceScores
 
 
 class SpanLabels(NamedTuple):

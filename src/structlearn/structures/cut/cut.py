@@ -13,10 +13,10 @@ from structlearn.core.contract import Array, Shape, max_value, maximize, project
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import longest_range
 from structlearn.structures.base import SparseVertices, Structure, Weights, one_each
-from structlearn.structures.cut.graphs import Graph, GraphRecord, graph_record, grid_graph, make_graph
 from structlearn.structures.cut.max_flow import SOURCE, cut_work, saturate
 from structlearn.structures.cut.projection import bound, project_cut, project_work
 from structlearn.structures.flat.switches import encode_switches
+from structlearn.structures.graphs import Graph, GraphRecord, graph_record, grid_graph, make_graph
 from structlearn.structures.registry import check_graph, count, pairs, stored
 
 

@@ -19,9 +19,9 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import leaf
 from structlearn.core.memory import Memory
 from structlearn.core.vectors import argmax_of, max_of
-from structlearn.structures.cut.graphs import Graph
 from structlearn.structures.graph.orders import EliminationOrder, elimination_order
 from structlearn.structures.graph.pair_scores import add_given
+from structlearn.structures.graphs import Graph
 
 
 class EliminationRecord(NamedTuple):

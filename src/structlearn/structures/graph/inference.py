@@ -20,7 +20,6 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.vectors import longest_range
-from structlearn.structures.cut.graphs import GraphRecord
 from structlearn.structures.graph.elimination import (
     EliminationRecord,
     SeparatorTables,
@@ -28,6 +27,7 @@ from structlearn.structures.graph.elimination import (
     probabilities,
     read_back,
 )
+from structlearn.structures.graphs import GraphRecord
 from structlearn.structures.regularized import clipped
 from structlearn.structures.sparsemap import active_set_project, sparsemap_scratch
 

@@ -21,7 +21,6 @@ from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.memory import Memory
 from structlearn.core.vectors import assign, longest_range
 from structlearn.structures.chain.exponential import exponential
-from structlearn.structures.cut.graphs import Graph
 from structlearn.structures.graph.bounded import (
     BoundedGraphs,
     BoundedWork,
@@ -34,6 +33,7 @@ from structlearn.structures.graph.inference import edge_ends, fill, sizes, write
 from structlearn.structures.graph.messages import sweep
 from structlearn.structures.graph.smooth import SmoothWork, smooth_sweep, smooth_work
 from structlearn.structures.graph.transport import TransportWork, couple, transport_work
+from structlearn.structures.graphs import Graph
 from structlearn.structures.labels.label_tree import is_forest
 
 #: The first temperature, where 1 is that at which the smooth dual may be off by what is missing; how it falls

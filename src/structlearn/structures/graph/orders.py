@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structlearn.core.kernels import kernel
-from structlearn.structures.cut.graphs import Graph
+from structlearn.structures.graphs import Graph
 from structlearn.structures.labels.label_tree import is_forest
 
 #: No order is looked for in graphs with cycles and more nodes: sets of nodes would take more than 32 MB.

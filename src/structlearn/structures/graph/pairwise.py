@@ -19,7 +19,6 @@ from structlearn.structures.base import (
     nothing_allowed,
     one_each,
 )
-from structlearn.structures.cut.graphs import Graph, graph_record, make_graph
 from structlearn.structures.graph import projection, shared_bounds  # noqa: F401  (register operations)
 from structlearn.structures.graph.answers import GraphAnswer, graph_answer
 from structlearn.structures.graph.bounded import BoundedGraphs
@@ -28,6 +27,7 @@ from structlearn.structures.graph.inference import ExactGraphs, GraphScores, fil
 from structlearn.structures.graph.local import LocalGraphs, local_elimination
 from structlearn.structures.graph.partition_bound import log_partition_bound
 from structlearn.structures.graph.tables import pair_table
+from structlearn.structures.graphs import Graph, graph_record, make_graph
 from structlearn.structures.registry import check_graph, count, stored
 from structlearn.structures.registry import pairs as pairs_form
 from structlearn.structures.rows import label_indices, row_costs

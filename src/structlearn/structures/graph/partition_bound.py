@@ -20,9 +20,9 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
-from structlearn.structures.cut.graphs import Graph
 from structlearn.structures.graph.elimination import log_sum
 from structlearn.structures.graph.pair_scores import pair_score
+from structlearn.structures.graphs import Graph
 
 #: Evaluations of the bound; each is a true one.
 MOST_STEPS = 200

@@ -8,7 +8,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.structures.base import nothing_allowed
-from structlearn.structures.segments.paths import SegmentScores
+from structlearn.structures.segments.viterbi import SegmentScores
 
 
 class Ranked(NamedTuple):

@@ -16,7 +16,7 @@ from structlearn.core.vectors import max_of, sum_of_exp
 from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.logarithms import LOWEST
 from structlearn.structures.regularized import clipped
-from structlearn.structures.segments.paths import segment_scores
+from structlearn.structures.segments.viterbi import segment_scores
 
 
 class ForwardScratch(NamedTuple):

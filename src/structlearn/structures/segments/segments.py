@@ -39,13 +39,13 @@ from structlearn.structures.segments.marginals import (
     segment_marginals_workspace,
     segment_probabilities,
 )
-from structlearn.structures.segments.paths import (
+from structlearn.structures.segments.spans import Tiles, lay_tiles, span_array
+from structlearn.structures.segments.viterbi import (
     SegmentScratch,
     best_score,
     best_segments,
     segment_scores,
 )
-from structlearn.structures.segments.spans import Tiles, lay_tiles, span_array
 from structlearn.structures.sparsemap import register
 
 

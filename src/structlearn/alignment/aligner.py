@@ -1,0 +1,399 @@
+"""The word aligner: statistics of bitext, features of edges, a matching learned from gold links.
+
+theta_ij = <w, x_ij>,    links = argmax over matchings z of <theta, z>
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, compress, pairwise
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structlearn.alignment.files.storage import read_aligner, write_aligner
+from structlearn.alignment.gold.confidence import USUAL, CalibratedLinks, Cells, held_out_weights
+from structlearn.alignment.gold.features import STRONG, EdgeFeatures, edge_features, feature_names
+from structlearn.alignment.gold.learning import (
+    MISSED,
+    REGULARIZATIONS,
+    GoldPairs,
+    Setting,
+    Validation,
+    calibrate,
+    check_links,
+    cross_validate,
+    fit_links,
+    gold_of,
+)
+from structlearn.alignment.gold.vectors import (
+    MappedVectors,
+    Vectors,
+    Words,
+    map_vectors,
+    nearest_links,
+    vectors_of,
+)
+from structlearn.alignment.gold.words import GoldWords, count_gold_words, gold_surplus, no_gold_words
+from structlearn.alignment.links import Aligned, Link, Links, table_links
+from structlearn.alignment.statistics.statistics import AlignmentStatistics
+from structlearn.alignment.text.balance import link_threshold, surplus
+from structlearn.alignment.text.bitext import batches, checked_pair
+from structlearn.alignment.text.pairs import LengthLimit
+from structlearn.alignment.text_statistics import TextStatistics
+from structlearn.alignment.uses.uses import AlignerUses
+from structlearn.core.contract import Array
+from structlearn.data import DataError
+from structlearn.estimators.choices import check_number, one_of
+from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
+from structlearn.problem.oracle import Oracle
+from structlearn.problem.regularizers import Zero
+from structlearn.scoring import PartScoring
+from structlearn.solvers.checkpoint import Checkpoint
+from structlearn.solvers.solution import Certificate, History
+from structlearn.structures import Matching
+
+#: No word has so many links: the unsupervised rule is bound by nothing.
+_UNBOUND = 1000
+_NOTHING_SURE = "No gold link is sure: they teach nothing, and links are drawn as without gold links."
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
+    """Word aligner, trained on raw bitext and, if there are any, on gold links.
+
+    Parameters
+    ----------
+    fertility : int, optional
+        The most links of a word; 1 is one-to-one. By default 2 with gold links, without them as many as the
+        posteriors allow.
+    regularization, missed : float, optional
+        Lambda, and the cost of a missed link. Those that are not given are chosen by cross-validation inside
+        the gold pairs, by their alignment error rate.
+    spurious : float
+        The cost of a spurious link.
+    pseudo_gold : bool or "nearest"
+        Without gold links: whether to train on the confident links of the unsupervised aligner, or on those
+        of words whose vectors are each other's nearest.
+    map_vectors : bool
+        Whether the vectors of the two sides are of two spaces. Then an orthogonal map is learned from the
+        translations that the statistics are sure of.
+    lowercase, strip_accents : bool
+        How words are looked up in the statistics; the text itself stays as it is. Accents, upper case and
+        other characters that the text has not are not looked up either, see `TextForm`.
+    min_probability : float
+        Translations that are less likely in both directions are left out of the model.
+    folds : int
+        Parts of the cross-validation.
+    tol, max_passes : float
+        Training ends at this duality gap, or, with a warning, after so many passes.
+    max_length : int
+        Pairs with a side of more words are left out of training, and have no links in prediction; a warning
+        says how many there were. Time grows with the product of the lengths, and more.
+    memory : int or str, optional
+        Most memory that the statistics shall take, such as "1GB": the text then goes to working files in
+        the folder for temporary files, and rare pairs of words that do not fit are passed over.
+    checkpoint : path or `structlearn.solvers.Checkpoint`, optional
+        Where the statistics are kept after each iteration, to go on from.
+    n_jobs : int
+        Threads for the statistics.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    statistics_ : AlignmentStatistics
+    forms_ : pair of TextForm
+        How the words of both sides are looked up.
+    weights_ : ndarray of shape (n_features,), named by `feature_names_`
+    structure_ : Matching
+    certificate_ : Certificate, or None without training on links
+    validation_ : list of Validation
+        Settings and their alignment error rates in cross-validation; `aer_` is the least, or None.
+    vectors_, mapped_ : pair of WordVectors, MappedVectors
+        Those of words that the statistics know, in one space; and what is known of a map that was learned.
+    slope_ : float
+        Confidences are the projection of `slope_` theta + 1/2 onto the matchings' polytope.
+
+    Examples
+    --------
+    >>> from structlearn import Aligner
+    >>> text = ["the house|la maison", "the car|la voiture", "a house|une maison", "a car|une voiture"]
+    >>> pairs = [tuple(side.split() for side in line.split("|")) for line in text]
+    >>> sorted(Aligner(random_state=0).fit(pairs).predict(pairs[:1])[0])
+    [(0, 0), (1, 1)]
+    """
+
+    fertility: int | None = None
+    regularization: float | None = None
+    missed: float | None = None
+    spurious: float = 1.0
+    pseudo_gold: bool | str = False
+    map_vectors: bool = False
+    lowercase: bool = True
+    strip_accents: bool = False
+    min_probability: float = 1e-5
+    folds: int = 5
+    tol: float = 1e-2
+    max_passes: float = 1000
+    max_length: int = 200
+    memory: int | str | None = None
+    checkpoint: str | PathLike[str] | Checkpoint | None = None
+    n_jobs: int = 1
+    random_state: int | np.random.RandomState | None = None
+
+    def fit(
+        self,
+        pairs: Sequence[Words],
+        links: Sequence[Links | Iterable[Link]] | None = None,
+        bitext: Iterable[Words] | None = None,
+        *,
+        statistics: AlignmentStatistics | None = None,
+        vectors: Vectors | None = None,
+        earlier: Aligner | None = None,
+    ) -> Aligner:
+        """Train.
+
+        Parameters
+        ----------
+        pairs : sequence of (source words, target words)
+        links : sequence of Links or of sets of (source, target), optional
+            Gold links of the pairs, as `Links` or as `predict` returns them; those of sets are sure.
+        bitext : iterable of (source words, target words), optional
+            More text for the statistics, which are of these pairs too; it is read once, as a stream.
+        statistics : AlignmentStatistics, optional
+            Those of an earlier fit, used as they are.
+        vectors : pair of WordVectors, optional
+            Of both sides, in one space unless `map_vectors`: the cosines of two words, and of what is around
+            them, are four more features. The model keeps the vectors of the words that its statistics know.
+        earlier : Aligner, optional
+            A model of earlier text that this text continues: its counts go on, and its text's form holds.
+            Of its gold links nothing is kept.
+
+        """
+        if links is not None and len(links) != len(pairs):
+            raise ValueError(f"{len(pairs)} pairs but links of {len(links)} were given.")
+        if statistics is not None and earlier is not None:
+            raise ValueError(
+                "Statistics are used as they are, an earlier model is continued; give one of them."
+            )
+        self._check(vectors)
+        limit = LengthLimit(self.max_length)
+        admitted = [limit.admits(*checked_pair(pair)) for pair in pairs]
+        pairs = list(compress(pairs, admitted))
+        gold_links = [Links.given(one, k) for k, one in compress(enumerate(links or ()), admitted)] or None
+        more = (pair for pair in bitext or () if limit.admits(*checked_pair(pair)))
+        text = self._find_forms(pairs, more, statistics, earlier)
+        before = None if earlier is None else earlier.statistics_
+        self.statistics_ = statistics or self._statistics(chain(pairs, text), before)
+        limit.warn("were left out")
+        self.mapped_: MappedVectors | None = None
+        self.vectors_ = None if vectors is None else self._known(vectors)
+        self._take_rule()
+        if gold_links and not any(one.sure for one in gold_links):
+            warnings.warn(_NOTHING_SURE, stacklevel=2)
+            gold_links = None
+        if gold_links is None and not self.pseudo_gold:
+            return self
+        features = self.features(pairs)
+        known = self._pseudo_links(pairs, features) if gold_links is None else gold_links
+        self.structure_ = Matching(capacities=(self.fertility or 2,) * 2)
+        check_links(features.bitext, known)
+        surplus = None if gold_links is None else gold_surplus(features, gold_links)
+        features = self._taught(pairs, features, surplus)
+        gold = gold_of(features, known, self.structure_)
+        setting = self._learn(gold, known)
+        if gold_links is not None and surplus is not None and len(pairs) > 1:
+            held_out = held_out_weights(gold, setting, self.folds, **self._shared())
+            self._calibrate(pairs, features, gold_links, held_out, surplus)
+        return self
+
+    def _check(self, vectors: Vectors | None) -> None:
+        if self.fertility is not None and self.fertility < 1:
+            raise ValueError(f"fertility is at least 1, or None; got {self.fertility}.")
+        if self.max_length < 1:
+            raise ValueError(f"max_length is at least 1; got {self.max_length}.")
+        if self.folds < 2:
+            raise ValueError(f"folds is at least 2; got {self.folds}.")
+        for name in ("regularization", "missed", "spurious"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), strict=name == "regularization")
+        if isinstance(self.pseudo_gold, str):
+            one_of("pseudo_gold", self.pseudo_gold, ["nearest"])
+            if vectors is None:
+                raise ValueError("pseudo_gold='nearest' takes links from word vectors; give vectors.")
+
+    def _known(self, vectors: Vectors) -> Vectors:
+        """The vectors of words that the statistics know, in one space."""
+        statistics = self.statistics_
+        sides = zip(vectors, self.forms_, (statistics.source_words, statistics.target_words))
+        source, target = (
+            vectors_of(words, side.rewritten(form.write), name)
+            for name, (side, form, words) in zip(("source", "target"), sides)
+        )
+        if self.map_vectors:
+            self.mapped_ = self._map((source, target))
+            return self.mapped_.vectors
+        if source.matrix.shape[1] != target.matrix.shape[1]:
+            raise ValueError(
+                "The vectors of the two sides differ in dimension, so they are not in one space: map them "
+                "by a dictionary, or leave out --one-space (in Python: map_vectors=True)."
+            )
+        return source, target
+
+    def _map(self, vectors: Vectors) -> MappedVectors:
+        try:
+            return map_vectors(vectors, self.statistics_.sure_translations())
+        except DataError:
+            raise DataError(
+                "No translation that the text is sure of has vectors on both sides: no map can be learned; "
+                "give a dictionary."
+            ) from None
+
+    def _take_rule(self) -> None:
+        """The unsupervised aligner, mean > threshold (1/2 unless a side is far longer), as weights."""
+        self.feature_names_ = feature_names(vectors=self.vectors_ is not None)
+        self.weights_ = np.zeros(len(self.feature_names_))
+        self.weights_[self.feature_names_.index("constant")] = -self._threshold() / STRONG
+        self.weights_[self.feature_names_.index("mean")] = 1.0 / STRONG
+        self.structure_ = Matching(capacities=(self.fertility or _UNBOUND,) * 2)
+        self.slope_ = 1.0
+        self.confidence_ = USUAL
+        self.gold_words_: GoldWords | None = None
+        self.certificate_: Certificate | None = None
+        self.history_ = History([])
+        self.validation_: list[Validation] = []
+        self.aer_: float | None = None
+
+    def _threshold(self) -> float:
+        return link_threshold(surplus(self.statistics_.source_words, self.statistics_.target_words))
+
+    def _pseudo_links(self, pairs: Sequence[Words], features: EdgeFeatures) -> list[Links]:
+        """Those of nearest vectors; or those of the rule as sure, with a mean above a tenth as possible."""
+        if self.pseudo_gold == "nearest" and self.vectors_ is not None:
+            vectors = self.vectors_
+            return [Links.of(table_links(nearest_links(self._written(pair), vectors))) for pair in pairs]
+        tables = features.bitext.tables(features.mean)
+        return [
+            Links.of(table_links(table > self._threshold()), table_links(table > 0.1)) for table in tables
+        ]
+
+    def _taught(self, pairs: Sequence[Words], features: EdgeFeatures, surplus: Array | None) -> EdgeFeatures:
+        """With the features that gold links teach; each pair's without its own links."""
+        lexicon = self.statistics_.lexicon
+        told = no_gold_words(lexicon)
+        if surplus is not None:
+            told = count_gold_words(lexicon, features.bitext, surplus)
+        self.gold_words_ = told
+        self.feature_names_ = feature_names(vectors=self.vectors_ is not None, taught=True)
+        return self._features(pairs, surplus)
+
+    def _learn(self, gold: GoldPairs, links: Sequence[Links]) -> Setting:
+        shared = self._shared()
+        trials, best = self._validate(gold, links)
+        if trials:
+            self.validation_, self.aer_ = trials, min(trial.aer for trial in trials)
+        model = fit_links(gold, best, **shared)
+        self.weights_, self.certificate_ = model.weights_, model.certificate_
+        self.history_ = model.history_
+        self.slope_ = calibrate(model.weights_, gold)
+        return best
+
+    def _validate(self, gold: GoldPairs, links: Sequence[Links]) -> tuple[list[Validation], Setting]:
+        """Choose the cost of missed links, then the regularization with it; one choice needs no trial."""
+        costs = _given(self.missed, [self.spurious * ratio for ratio in MISSED])
+        strengths = _given(self.regularization, REGULARIZATIONS)
+        trials: list[Validation] = []
+        best = Setting(strengths[len(strengths) // 2], costs[0], self.spurious)
+        if len(gold.X) > 1 and len(costs) * len(strengths) > 1:
+            by_cost = [best._replace(missed=cost) for cost in costs]
+            trials = cross_validate(gold, links, by_cost, self.folds, **self._shared())
+            best = min(trials, key=lambda trial: trial.aer).setting
+            rest = [best._replace(regularization=one) for one in strengths if one != best.regularization]
+            trials += cross_validate(gold, links, rest, self.folds, **self._shared())
+            best = min(trials, key=lambda trial: trial.aer).setting
+        return trials, best
+
+    def _shared(self) -> dict[str, Any]:
+        """Parameters of every model of links."""
+        return {
+            "capacities": self.structure_.capacities,
+            "tol": self.tol,
+            "max_passes": self.max_passes,
+            "random_state": self.random_state,
+        }
+
+    # ---- prediction ---------------------------------------------------------------------------------
+
+    def predict(self, pairs: Iterable[Words]) -> list[frozenset[Link]]:
+        """The links of each pair."""
+        return [frozenset(one.links) for one in self.align(pairs)]
+
+    def predict_scores(self, pairs: Iterable[Words]) -> list[dict[Link, float]]:
+        """The links of each pair with confidences between 0 and 1."""
+        return [dict(zip(one.links, one.confidence)) for one in self.align(pairs, scores=True)]
+
+    def align(self, pairs: Iterable[Words], *, scores: bool = False) -> Iterator[Aligned]:
+        """Stream the pairs, aligned, with confidences if `scores`."""
+        check_is_fitted(self, "weights_")
+        limit = LengthLimit(self.max_length)
+        nothing: Words = ([], [])
+        short = (pair if limit.admits(*checked_pair(pair)) else nothing for pair in pairs)
+        for batch in batches(short):
+            yield from self._align(batch, scores)
+        limit.warn("have no links")
+
+    def unknown_words(self, pairs: Iterable[Words]) -> tuple[int, int]:
+        """How many words of the pairs the statistics lack, and how many there are."""
+        bitext = self.statistics_.encode(map(self._written, pairs))
+        sides = ((bitext.source, bitext.source_words), (bitext.target, bitext.target_words))
+        unknown = sum(int((side.tokens == len(words)).sum()) for side, words in sides)
+        return unknown, sum(side.tokens.size for side, _ in sides)
+
+    def _align(self, batch: Sequence[Words], scores: bool) -> Iterator[Aligned]:
+        features = self.features(batch)
+        linked = self._linked(features)
+        links = list(zip(linked.i.tolist(), linked.j.tolist()))
+        sure = self._sureness(features, linked).tolist() if scores else []
+        ends = np.searchsorted(linked.pair, np.arange(len(batch) + 1)).tolist()
+        for first, last in pairwise(ends):
+            yield Aligned(links[first:last], sure[first:last])
+
+    def _linked(self, features: EdgeFeatures) -> Cells:
+        """The cells with links, argmax <theta, z>; pairs without cells are passed over."""
+        shapes = features.bitext.shapes
+        shapes = shapes[shapes.all(axis=1)]
+        if not len(shapes):
+            return Cells.of(features.bitext, np.empty(0, dtype=np.int64))
+        record = Zero().record(self.structure_)
+        oracle = Oracle(record, PartScoring(features.F, shapes), structure=self.structure_)
+        found = oracle.maximizers(self.weights_, None, np.ones(len(shapes)))
+        vertices = np.concatenate([one.vertices for one in found])
+        return Cells.of(features.bitext, np.flatnonzero(vertices > 0.5))
+
+    def features(self, pairs: Sequence[Words]) -> EdgeFeatures:
+        """Features of all edges of the pairs."""
+        return self._features(pairs)
+
+    def _features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures:
+        written = [self._written(pair) for pair in pairs]
+        return edge_features(self.statistics_, written, self.vectors_, self.gold_words_, surplus)
+
+    # ---- files --------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the model as one safetensors file: statistics, weights, and the rest as JSON."""
+        check_is_fitted(self, "weights_")
+        write_aligner(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Aligner:
+        """Read a model that `save` wrote; no code is executed."""
+        return read_aligner(cls, path)
+
+
+def _given(value: float | None, choices: Sequence[float]) -> Sequence[float]:
+    return choices if value is None else (value,)

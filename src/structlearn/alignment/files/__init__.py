@@ -1,0 +1,1 @@
+"""Aligners and sentence pairs in files."""

@@ -1,0 +1,197 @@
+"""Files that hold both sides of a text, and links if they are known: tab-separated, JSON lines, TMX."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import PurePath
+from typing import NamedTuple
+
+from structlearn.alignment.files.tmx import LINKS, Languages, both_segments, read_units, written_units
+from structlearn.alignment.links import Links, links_at
+from structlearn.alignment.text.pairs import lines_of, read_tab_pairs
+from structlearn.core.registry import Registry
+from structlearn.core.wording import listed, quoted
+from structlearn.data import DataError
+from structlearn.storage.errors import StrPath
+from structlearn.storage.schema import read_json
+
+
+class FilePair(NamedTuple):
+    """A sentence and its translation, the line (from 1) where they are found, and their links if known."""
+
+    number: int
+    source: list[str]
+    target: list[str]
+    links: Links | None = None
+
+
+class WrittenPair(NamedTuple):
+    """What is written of a pair: its words, its links in order, and how sure each is, if that is known."""
+
+    source: Sequence[str]
+    target: Sequence[str]
+    links: Sequence[tuple[int, int]]
+    confidence: Sequence[float]
+
+    def pharaoh(self) -> str:
+        """One Pharaoh line, with scores behind the links where there are any."""
+        if self.confidence:
+            return " ".join([f"{i}-{j}:{sure:.3f}" for (i, j), sure in zip(self.links, self.confidence)])
+        return " ".join([f"{i}-{j}" for i, j in self.links])
+
+
+# ---- tab-separated ----------------------------------------------------------------------------------
+
+
+def read_tsv(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
+    """Lines `source TAB target [TAB links]`."""
+    for (number, source, target), links in read_tab_pairs(path, allow_empty=True):
+        yield _linked(path, number, (source, target), links)
+
+
+def write_tsv(pairs: Iterable[WrittenPair], languages: Languages = (None, None)) -> Iterator[str]:
+    return (f"{' '.join(one.source)}\t{' '.join(one.target)}\t{one.pharaoh()}\n" for one in pairs)
+
+
+def _linked(path: StrPath, number: int, sides: tuple[list[str], list[str]], links: str | None) -> FilePair:
+    lengths = len(sides[0]), len(sides[1])
+    return FilePair(number, *sides, None if links is None else links_at(path, number, links, lengths))
+
+
+# ---- JSON lines -------------------------------------------------------------------------------------
+
+
+def read_jsonl(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
+    """Objects with "source" and "target" (or the languages), text or lists of words, and maybe "links"."""
+    keys = languages[0] or "source", languages[1] or "target"
+    for number, line in lines_of(path):
+        if line.strip():
+            yield _object(path, number, line, keys)
+
+
+def _object(path: StrPath, number: int, line: str, keys: tuple[str, str]) -> FilePair:
+    try:
+        found = read_json(line, dict, "the line")
+    except ValueError as error:
+        raise DataError.at(path, number, f"this is no JSON object ({error}).") from None
+    missing = [key for key in keys if key not in found]
+    if missing:
+        there = listed(found) or "none"
+        raise DataError.at(path, number, f"the keys {keys[0]} and {keys[1]} are wanted; there are: {there}.")
+    source, target = (_words(path, number, key, found[key]) for key in keys)
+    links = found.get("links")
+    return _linked(path, number, (source, target), None if links is None else _pharaoh(path, number, links))
+
+
+def _words(path: StrPath, number: int, key: str, value: object) -> list[str]:
+    if isinstance(value, str):
+        return value.split()
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return value
+    raise DataError.at(path, number, f"{quoted(key)} is text or a list of words, not {quoted(value)}.")
+
+
+def _pharaoh(path: StrPath, number: int, links: object) -> str:
+    """Links as text: they are a Pharaoh line, or pairs of numbers."""
+    if isinstance(links, str):
+        return links
+    pairs: list = links if isinstance(links, list) else [links]
+    if all(isinstance(one, list) and [type(k) for k in one] == [int, int] for one in pairs):
+        return " ".join(f"{i}-{j}" for i, j in pairs)
+    raise DataError.at(
+        path, number, f'"links" are such as [[0, 0], [1, 2]] or "0-0 1-2"; got {quoted(links)}.'
+    )
+
+
+def write_jsonl(pairs: Iterable[WrittenPair], languages: Languages = (None, None)) -> Iterator[str]:
+    keys = languages[0] or "source", languages[1] or "target"
+    for one in pairs:
+        found = {keys[0]: list(one.source), keys[1]: list(one.target), "links": list(one.links)}
+        if one.confidence:
+            found["confidence"] = [round(sure, 4) for sure in one.confidence]
+        yield json.dumps(found) + "\n"
+
+
+# ---- TMX --------------------------------------------------------------------------------------------
+
+
+def read_tmx(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
+    """Translation units, their words between blanks."""
+    for unit, source, target in both_segments(path, read_units(path), languages):
+        links = unit.properties.get(LINKS)
+        yield _linked(path, unit.line, (source.split(), target.split()), links)
+
+
+def write_tmx(pairs: Iterable[WrittenPair], languages: Languages = (None, None)) -> Iterator[str]:
+    rows = ((" ".join(one.source), " ".join(one.target), one.pharaoh()) for one in pairs)
+    return written_units(rows, languages)
+
+
+# ---- by name ----------------------------------------------------------------------------------------
+
+
+def write_pharaoh_lines(pairs: Iterable[WrittenPair], languages: Languages = (None, None)) -> Iterator[str]:
+    return (f"{one.pharaoh()}\n" for one in pairs)
+
+
+def write_naacl_lines(pairs: Iterable[WrittenPair], languages: Languages = (None, None)) -> Iterator[str]:
+    for sentence, one in enumerate(pairs, 1):
+        for i, j in one.links:
+            yield f"{sentence:04d} {i + 1} {j + 1} S\n"
+
+
+Reader = Callable[[StrPath, Languages], Iterator[FilePair]]
+Writer = Callable[[Iterable[WrittenPair], Languages], Iterator[str]]
+
+
+class PairFormat(NamedTuple):
+    """A kind of file: what a line of it is, how its names end, how it is read and written."""
+
+    name: str
+    what: str
+    suffixes: tuple[str, ...]
+    write: Writer
+    read: Reader | None = None
+
+
+PAIR_FORMATS: Registry[PairFormat] = Registry(
+    "format",
+    [
+        PairFormat("pharaoh", "0-0 1-2 a pair", (), write_pharaoh_lines),
+        PairFormat("naacl", "a link a line", (".wa",), write_naacl_lines),
+        PairFormat("tsv", "source, target and links between tabs", (".tsv", ".tab"), write_tsv, read_tsv),
+        PairFormat("jsonl", "an object a pair", (".jsonl", ".ndjson", ".json"), write_jsonl, read_jsonl),
+        PairFormat("tmx", "XML of translation memories", (".tmx",), write_tmx, read_tmx),
+    ],
+)
+
+
+def format_by_name(path: StrPath, default: str) -> PairFormat:
+    """The format that the ending of a file's name says, .gz set aside."""
+    name = PurePath(os.fspath(path)).name.lower().removesuffix(".gz")
+    return next(
+        (one for one in PAIR_FORMATS.values() if name.endswith(one.suffixes or "\0")), PAIR_FORMATS[default]
+    )
+
+
+def read_pair_file(
+    path: StrPath, form: str | None = None, languages: Languages = (None, None)
+) -> Iterator[FilePair]:
+    """Stream the pairs of a file that holds both sides.
+
+    Parameters
+    ----------
+    path : str or path
+        Plain or .gz, or `-` for the standard input.
+    form : str, optional
+        "tsv", "jsonl" or "tmx"; by default what the name says, else "tsv".
+    languages : pair of str or None
+        Which languages of a TMX file, or which keys of JSON objects, the two sides are.
+
+    """
+    kind = format_by_name(path, "tsv") if form is None else PAIR_FORMATS.named(form)
+    if kind.read is None:
+        raise ValueError(f"A file of the format {kind.name} holds no text; give tsv, jsonl or tmx.")
+    return kind.read(path, languages)

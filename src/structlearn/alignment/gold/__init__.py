@@ -1,0 +1,1 @@
+"""Learning from gold links: features of edges, weights, and probabilities of links."""

@@ -1,0 +1,277 @@
+"""How sure a link is: the probability that it is right, by what speaks for it and what is known of its words.
+
+    log odds = <coefficients, evidence>
+
+Posteriors of small text are far too sure: words that occur once can be linked to anything. So the evidence is
+not only the agreement of the two directions and the model's score, but also how often the words were seen,
+alone and together, and how much of the pair is unknown. The coefficients without gold links are those of
+`benchmarks/alignment_calibration.py`, fitted to gold links of four languages with 300 to 20,000 lines of
+text. Gold links pull them towards what pairs that the weights were not learned from say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from structlearn.alignment.gold.features import EdgeFeatures
+from structlearn.alignment.gold.learning import GoldPairs, Setting, fit_links
+from structlearn.alignment.gold.vectors import Words
+from structlearn.alignment.links import Links
+from structlearn.alignment.statistics.lexicon import Lexicon
+from structlearn.alignment.statistics.statistics import AlignmentStatistics
+from structlearn.alignment.text.bitext import Bitext, Vocabulary
+from structlearn.core.contract import Array
+from structlearn.structures import Matching
+
+EVIDENCE = (
+    *("constant", "agreement", "score", "unknown", "both_unknown", "unknown_share", "unknown_share_squared"),
+    *("rare", "seen", "covered", "mean"),
+)
+#: Coefficients without gold links, in this order.
+USUAL = np.array([-0.30, -0.05, 0.0, -0.43, -1.33, 2.12, -1.72, -1.40, -0.02, 1.19, 0.72])
+#: How strongly coefficients are held where they are usually; log odds are of the order of 1.
+_HELD = 1.0
+#: Log odds of agreements, means and scores are cut here.
+_MOST = 7.0
+_STEPS = 30
+#: Gold pairs lose up to this share of their words, to be as free as translations may be.
+_LOST = 0.5
+
+
+class Cells(NamedTuple):
+    """Some cells of a bitext: their numbers, their pairs, and their places in these."""
+
+    number: Array
+    pair: Array
+    i: Array
+    j: Array
+
+    @classmethod
+    def of(cls, bitext: Bitext, number: Array) -> Cells:
+        """The cells of these numbers."""
+        pair = np.searchsorted(bitext.cell_start, number, side="right") - 1
+        i, j = np.divmod(number - bitext.cell_start[pair], bitext.target.lengths[pair])
+        return cls(number, pair, i, j)
+
+
+def evidence(features: EdgeFeatures, lexicon: Lexicon, theta: Array, cells: Cells, dice: Array) -> Array:
+    """What speaks for each link, in columns named by `EVIDENCE`.
+
+    Parameters
+    ----------
+    features : EdgeFeatures
+    lexicon : Lexicon
+        How often words were seen.
+    theta : ndarray
+        Scores of the links, scaled so that they are log odds.
+    cells : Cells
+        All cells with links.
+    dice : ndarray
+        Their Dice coefficients: in how many sentence pairs the words were seen together.
+
+    """
+    bitext = features.bitext
+    e = bitext.source.tokens[bitext.source.start[cells.pair] + cells.i]
+    f = bitext.target.tokens[bitext.target.start[cells.pair] + cells.j]
+    seen_e, seen_f = lexicon.source_pairs[e], lexicon.target_pairs[f]
+    found = np.empty((cells.number.size, len(EVIDENCE)))
+    agreement = np.clip(features.agreement[cells.number], 1e-6, 1 - 1e-6)
+    found[:, 0] = 1.0
+    found[:, 1] = np.clip(np.log(agreement / (1 - agreement)), -_MOST, _MOST)
+    found[:, 2] = np.clip(theta, -_MOST, _MOST)
+    found[:, 3] = (seen_e == 0) | (seen_f == 0)
+    found[:, 4] = (seen_e == 0) & (seen_f == 0)
+    found[:, 5] = _unknown_shares(bitext, lexicon)[cells.pair]
+    found[:, 6] = found[:, 5] ** 2
+    found[:, 7] = (found[:, 3] == 0) / (1 + dice * (seen_e + seen_f) / 2)
+    found[:, 8] = np.log1p(np.minimum(seen_e, seen_f))
+    found[:, 9] = _covered(features, cells)[cells.pair]
+    mean = np.clip(features.mean[cells.number], 1e-6, 1 - 1e-6)
+    found[:, 10] = np.clip(np.log(mean / (1 - mean)), -_MOST, _MOST)
+    return found
+
+
+def _unknown_shares(bitext: Bitext, lexicon: Lexicon) -> Array:
+    """The share of each pair's words that were never seen."""
+    unknown = np.zeros(len(bitext))
+    for side, seen in ((bitext.source, lexicon.source_pairs), (bitext.target, lexicon.target_pairs)):
+        pair = np.repeat(np.arange(len(bitext)), side.lengths)
+        unknown += np.bincount(pair, seen[side.tokens] == 0, minlength=len(bitext))
+    return unknown / np.maximum(bitext.source.lengths + bitext.target.lengths, 1)
+
+
+def _covered(features: EdgeFeatures, linked: Cells) -> Array:
+    """The agreement of each pair's links, per word."""
+    bitext = features.bitext
+    sums = np.bincount(linked.pair, features.agreement[linked.number], minlength=len(bitext))
+    return 2 * sums / np.maximum(bitext.source.lengths + bitext.target.lengths, 1)
+
+
+def probabilities(found: Array, coefficients: Array) -> Array:
+    """1 / (1 + exp(-<coefficients, evidence>)) of each row."""
+    return 1 / (1 + np.exp(-np.clip(found @ coefficients, -30, 30)))
+
+
+def fit_coefficients(found: Array, right: Array, usual: Array = USUAL, held: float = _HELD) -> Array:
+    """argmin of the logistic loss + held/2 ||coefficients - usual||^2, by Newton's method."""
+    known = usual.copy()
+    for _ in range(_STEPS):
+        p = probabilities(found, known)
+        slope = found.T @ (p - right) + held * (known - usual)
+        curvature = (found * (p * (1 - p))[:, None]).T @ found + held * np.eye(known.size)
+        step = np.linalg.solve(curvature, slope)
+        known -= step * min(1.0, 2.0 / np.abs(step).max(initial=1e-12))
+        if np.abs(step).max() < 1e-6:
+            break
+    return known
+
+
+def without_own_words(statistics: AlignmentStatistics, pairs: Sequence[Words]) -> AlignmentStatistics:
+    """Statistics that do not know the words which occur in one of the pairs and nowhere else."""
+    sides = statistics.source_words, statistics.target_words
+    source, target = (
+        words.without(_own_words(words, [pair[k] for pair in pairs])) for k, words in enumerate(sides)
+    )
+    return replace(statistics, source_words=source, target_words=target)
+
+
+def _own_words(words: Vocabulary, sentences: Sequence[Sequence[str]]) -> set[str]:
+    """Words that were seen no more often than in one of the sentences."""
+    own: set[str] = set()
+    for sentence in sentences:
+        inside = Counter(sentence)
+        numbers = words.encode(inside)
+        own.update(
+            word for word, k in zip(inside, numbers) if k < len(words) and words.counts[k] <= inside[word]
+        )
+    return own
+
+
+class LoosePairs(NamedTuple):
+    """Pairs that have lost words, with the links and the surplus that are left."""
+
+    pairs: list[Words]
+    links: list[Links]
+    surplus: Array
+
+
+def loosened(pairs: Sequence[Words], links: Sequence[Links], surplus: Sequence[Array]) -> LoosePairs:
+    """Each pair without a share of its words, which is chosen at random up to `_LOST`, on both sides."""
+    rng = np.random.default_rng(0)
+    found = LoosePairs([], [], np.empty(0))
+    tables = [found.surplus]
+    for pair, known, table in zip(pairs, links, surplus):
+        share = rng.uniform(0.0, _LOST)
+        rows, columns = (_kept(len(side), share, rng) for side in pair)
+        found.pairs.append(([pair[0][i] for i in rows], [pair[1][j] for j in columns]))
+        found.links.append(_links_between(known, rows, columns))
+        tables.append(table[np.ix_(rows, columns)].ravel())
+    return found._replace(surplus=np.concatenate(tables))
+
+
+def _kept(n: int, share: float, rng: np.random.Generator) -> Array:
+    kept = np.flatnonzero(rng.random(n) >= share)
+    return kept if kept.size else np.zeros(1, dtype=np.int64)
+
+
+def _links_between(links: Links, rows: Array, columns: Array) -> Links:
+    """The links of the words that are kept, by their new places."""
+    at = {int(i): k for k, i in enumerate(rows)}, {int(j): k for k, j in enumerate(columns)}
+    sure, possible = (
+        [(at[0][i], at[1][j]) for i, j in some if i in at[0] and j in at[1]]
+        for some in (links.sure, links.possible)
+    )
+    return Links.of(sure, possible)
+
+
+#: Places of gold pairs, and weights of a model that has not seen them.
+HeldOut = list[tuple[Array, Array]]
+
+
+def held_out_weights(gold: GoldPairs, setting: Setting, folds: int, **parameters: Any) -> HeldOut:
+    """Parts of the gold pairs in their order, each with weights learned from the others."""
+    parts = np.array_split(np.arange(len(gold.X)), min(folds, len(gold.X)))
+    return [(part, fit_links(gold, setting, part, **parameters).weights_) for part in parts]
+
+
+class CalibratedLinks:
+    """The part of an aligner that says how sure its links are."""
+
+    if TYPE_CHECKING:
+        statistics_: AlignmentStatistics
+        structure_: Matching
+        feature_names_: list[str]
+        weights_: Array
+        slope_: float
+        confidence_: Array
+
+        def features(self, pairs: Sequence[Words]) -> EdgeFeatures: ...
+        def _features(self, pairs: Sequence[Words], surplus: Array | None = None) -> EdgeFeatures: ...
+        def _written(self, pair: Words) -> tuple[list[str], list[str]]: ...
+        def _linked(self, features: EdgeFeatures) -> Cells: ...
+
+    def confidences(self, pairs: Sequence[Words]) -> list[Array]:
+        """The (m, n) table of each pair: how sure its links are, and elsewhere what the score alone says."""
+        features = self.features(pairs)
+        table = np.clip(self.slope_ * (features.F @ self.weights_) + 0.5, 0.0, 1.0)
+        linked = self._linked(features)
+        table[linked.number] = self._sureness(features, linked)
+        return features.bitext.tables(table)
+
+    def _sureness(self, features: EdgeFeatures, linked: Cells) -> Array:
+        """The confidences of all links."""
+        rows = self._evidence(features, features.F[linked.number] @ self.weights_, linked)
+        return probabilities(rows, self.confidence_)
+
+    def _evidence(self, features: EdgeFeatures, theta: Array, linked: Cells) -> Array:
+        """What speaks for the links, whose scores are given."""
+        dice = features.F[linked.number, self.feature_names_.index("dice")]
+        scores = 4 * self.slope_ * theta  # the slope of the logistic function at 0 is 1/4
+        return evidence(features, self.statistics_.lexicon, scores, linked, dice)
+
+    def _calibrate(
+        self,
+        pairs: Sequence[Words],
+        features: EdgeFeatures,
+        links: Sequence[Links],
+        held_out: HeldOut,
+        surplus: Array,
+    ) -> None:
+        """Confidences by the links of models that have not seen the pairs, which have told the surplus.
+
+        The pairs count three times: as they are; without what the statistics know of words that occur in one
+        of them only, as text will come that is no part of the bitext; and without some of their words, as
+        translations will come that are freer than those with gold links.
+        """
+        forgetful = copy(self)
+        forgetful.statistics_ = without_own_words(self.statistics_, [self._written(pair) for pair in pairs])
+        freer = loosened(pairs, links, features.bitext.tables(surplus))
+        found = [
+            self._judged(features, links, held_out),
+            self._judged(forgetful._features(pairs, surplus), links, held_out),
+            self._judged(self._features(freer.pairs, freer.surplus), freer.links, held_out),
+        ]
+        rows, right = (np.concatenate(column) for column in zip(*found))
+        self.confidence_ = fit_coefficients(rows, right)
+
+    def _judged(
+        self, features: EdgeFeatures, links: Sequence[Links], held_out: HeldOut
+    ) -> tuple[Array, Array]:
+        """The evidence of links that models draw in pairs they have not seen, and whether they are right."""
+        tables = features.bitext.tables(features.F)
+        scores = [tables[k] @ weights for part, weights in held_out for k in part]
+        found = [self.structure_.decode(self.structure_.maximize(theta)) for theta in scores]
+        right = [one.tables(theta.shape)[1] for one, theta in zip(links, scores)]
+        cells = Cells.of(features.bitext, np.flatnonzero(_end_to_end(found)))
+        rows = self._evidence(features, _end_to_end(scores)[cells.number], cells)
+        return rows, _end_to_end(right)[cells.number] > 0
+
+
+def _end_to_end(tables: Sequence[Array]) -> Array:
+    return np.concatenate([table.ravel() for table in tables])

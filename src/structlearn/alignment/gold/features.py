@@ -1,0 +1,225 @@
+"""Features of the edges of a sentence pair: what speaks for linking source word i to target word j.
+
+    agreement = sqrt(forward backward),    mean = (forward + backward) / 2   of the two directions' posteriors
+
+A mean above 1/2 is the unsupervised rule: the log odds of the two directions sum to more than 0. Nearly all
+else is made of the agreement: of the edge itself, of its rivals in row and column, of its neighbours.
+Computed a batch of pairs at a time, in compiled code; nothing is kept for a whole corpus. Features are of the
+order of 1, but the constant, the agreement and the mean are `STRONG`: the penalty on weights hardly holds
+them, so that what is learned stays near the rule unless the gold links speak against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.alignment.gold.context import CONTEXT, fill_context
+from structlearn.alignment.gold.vectors import Vectors, Words, in_context
+from structlearn.alignment.gold.words import GOLD, GoldWords, fill_gold_words
+from structlearn.alignment.statistics.statistics import AlignmentStatistics
+from structlearn.alignment.statistics.strings import LONGEST, MARK, Spellings, common_prefix, likeness, spell
+from structlearn.alignment.text.bitext import Bitext
+from structlearn.core.contract import Array
+from structlearn.core.kernels import kernel
+
+#: Scale of the constant, of the agreement and of the mean.
+STRONG = 5.0
+
+FEATURES = (
+    "constant", "agreement", "forward", "backward", "log_agreement", "larger", "smaller",
+    "best_in_both", "margin", "free", "free_larger",
+    "dice", "dice_best_in_both", "log_forward_probability", "log_backward_probability",
+    "forward_null", "backward_null",
+    "previous", "next", "around", "both_around", "beside", "above", "agreement_beside", "free_around",
+    "distance", "same", "same_long", "likeness", "marks_differ", "mark_and_word",
+    "mean",
+)  # fmt: skip
+
+#: Of the two words' vectors, and of the means of those around them.
+COSINES = ("cosine", "cosine_best_in_both", "context_cosine", "context_cosine_best_in_both")
+
+
+class SpelledWords(NamedTuple):
+    """Words of one side of a batch: those of sentence p are words[start[p] : start[p + 1]]."""
+
+    words: Array
+    start: Array
+    spellings: Spellings
+
+
+class EdgeFeatures(NamedTuple):
+    """Features of all edges of a batch of pairs, which are the cells of a bitext."""
+
+    bitext: Bitext
+    F: Array  # (n_cells, n_features)
+    agreement: Array  # (n_cells,)
+    mean: Array  # (n_cells,)
+
+
+def feature_names(*, vectors: bool = False, taught: bool = False) -> list[str]:
+    """Names of the features, in their order; with those of word vectors, and those that gold links teach."""
+    return [*FEATURES, *(COSINES if vectors else ()), *((*CONTEXT, *GOLD) if taught else ())]
+
+
+def edge_features(
+    statistics: AlignmentStatistics,
+    pairs: Sequence[Words],
+    vectors: Vectors | None = None,
+    gold: GoldWords | None = None,
+    surplus: Array | None = None,
+) -> EdgeFeatures:
+    """Features of pairs of (source words, target words), which are written like those of the statistics.
+
+    `gold` adds those of the context and of what gold links say; `surplus` is what these pairs have told it.
+    """
+    bitext = statistics.encode(pairs)
+    names = feature_names(vectors=vectors is not None, taught=gold is not None)
+    F = np.empty((int(bitext.cell_start[-1]), len(names)))
+    source = _spelled([pair[0] for pair in pairs], bitext.source.start)
+    target = _spelled([pair[1] for pair in pairs], bitext.target.start)
+    fill_features(source, target, statistics.posteriors(bitext), statistics.pair_statistics(bitext), F)
+    if vectors is not None:
+        U, V = (side.of([word for pair in pairs for word in pair[k]]) for k, side in enumerate(vectors))
+        starts = source.start, target.start
+        fill_cosines(U, V, *starts, F[:, names.index(COSINES[0]) :])
+        fill_cosines(
+            in_context(U, starts[0]), in_context(V, starts[1]), *starts, F[:, names.index(COSINES[2]) :]
+        )
+    agreement, mean = (F[:, FEATURES.index(name)] / STRONG for name in ("agreement", "mean"))
+    if gold is not None:
+        context, told = F[:, names.index(CONTEXT[0]) :], F[:, names.index(GOLD[0]) :]
+        fill_context(source, target, agreement, mean, context)
+        fill_gold_words(gold, statistics.lexicon, bitext, surplus, told)
+        told[:, 1] = told[:, 0] * F[:, FEATURES.index("free")]
+    return EdgeFeatures(bitext, F, agreement, mean)
+
+
+def _spelled(sentences: Sequence[Sequence[str]], start: Array) -> SpelledWords:
+    """Words numbered as they come: the vocabulary has one number for all that it lacks."""
+    number: dict[str, int] = {}
+    words = [number.setdefault(word, len(number)) for sentence in sentences for word in sentence]
+    return SpelledWords(np.array(words, dtype=np.int64), start, spell(list(number)))
+
+
+@kernel
+def fill_features(source: Any, target: Any, posteriors: Any, found: Any, out: Any) -> None:
+    """out[e] <- the features of edge e, for all edges of the batch."""
+    at = 0
+    letters = np.empty(LONGEST + 1, dtype=np.int64)
+    for pair in range(source.start.size - 1):
+        f, g = source.start[pair], target.start[pair]
+        m, n = source.start[pair + 1] - f, target.start[pair + 1] - g
+        if m * n == 0:
+            continue
+        end = at + m * n
+        forward = posteriors.forward[at:end].reshape(m, n)
+        backward = posteriors.reverse[at:end].reshape(m, n)
+        dice = found.dice[at:end].reshape(m, n)
+        agreement = np.empty((m, n), dtype=forward.dtype)
+        for i in range(m):
+            for j in range(n):
+                agreement[i, j] = np.sqrt(forward[i, j] * backward[i, j])
+        agreed, diced = _rivals(agreement), _rivals(dice)
+        for i in range(m):
+            for j in range(n):
+                e = at + i * n + j
+                x = out[e]
+                a, p, q = agreement[i, j], forward[i, j], backward[i, j]
+                x[0], x[1] = STRONG, STRONG * a
+                x[2], x[3], x[4], x[5], x[6] = p, q, log(a + 1e-4) / 5.0, max(p, q), min(p, q)
+                row, column = _other(agreed[0][i], a), _other(agreed[1][j], a)
+                free = (1.0 - row) * (1.0 - column)
+                x[7], x[8], x[9], x[10] = a > max(row, column), a - max(row, column), free, free * max(p, q)
+                d = dice[i, j]
+                x[11], x[12] = d, d > max(_other(diced[0][i], d), _other(diced[1][j], d))
+                x[13] = log(found.translation[e] + 1e-6) / 7.0
+                x[14] = log(found.reverse_translation[e] + 1e-6) / 7.0
+                x[15], x[16] = posteriors.forward_null[g + j], posteriors.reverse_null[f + i]
+                _of_neighbours(agreement, i, j, free, x[17:25])
+                x[25] = abs((i + 0.5) / m - (j + 0.5) / n)
+                _of_strings(source, f + i, target, g + j, letters, x[26:31])
+                x[31] = STRONG * (p + q) / 2.0
+        at = end
+
+
+@kernel
+def fill_cosines(U: Any, V: Any, source_start: Any, target_start: Any, out: Any) -> None:
+    """out[e] <- the cosine of edge e, and whether it is the best of its row and column.
+
+    U, V : unit vectors of the source and target words of a batch, zeros (cosine 0) for those without
+    """
+    at = 0
+    for pair in range(source_start.size - 1):
+        f, g = source_start[pair], target_start[pair]
+        m, n = source_start[pair + 1] - f, target_start[pair + 1] - g
+        cosine = np.zeros((m, n))
+        for i in range(m):
+            for j in range(n):
+                for k in range(U.shape[1]):
+                    cosine[i, j] += U[f + i, k] * V[g + j, k]
+        rivals = _rivals(cosine)
+        for i in range(m):
+            for j in range(n):
+                c = cosine[i, j]
+                out[at, 0] = c
+                out[at, 1] = c > max(_other(rivals[0][i], c), _other(rivals[1][j], c))
+                at += 1
+
+
+@kernel
+def _rivals(table: Any) -> Any:
+    """Best and second best of each row and of each column."""
+    m, n = table.shape
+    rows, columns = np.zeros((m, 2)), np.zeros((n, 2))
+    for i in range(m):
+        for j in range(n):
+            _enter(rows[i], table[i, j])
+            _enter(columns[j], table[i, j])
+    return rows, columns
+
+
+@kernel
+def _enter(best: Any, value: Any) -> None:
+    if value > best[0]:
+        best[1], best[0] = best[0], value
+    elif value > best[1]:
+        best[1] = value
+
+
+@kernel
+def _other(best: Any, value: Any) -> Any:
+    """The best among the others."""
+    return best[1] if value >= best[0] else best[0]
+
+
+@kernel
+def _at(table: Any, i: Any, j: Any) -> Any:
+    inside = 0 <= i < table.shape[0] and 0 <= j < table.shape[1]
+    return table[i, j] if inside else 0.0
+
+
+@kernel
+def _of_neighbours(table: Any, i: Any, j: Any, free: Any, x: Any) -> None:
+    """Are the words before, after and beside these linked to each other?"""
+    before, after = _at(table, i - 1, j - 1), _at(table, i + 1, j + 1)
+    beside = max(_at(table, i, j - 1), _at(table, i, j + 1))
+    above = max(_at(table, i - 1, j), _at(table, i + 1, j))
+    x[0], x[1], x[2], x[3] = before, after, max(before, after), min(before, after)
+    x[4], x[5], x[6] = beside, above, table[i, j] * max(beside, above)
+    x[7] = free * max(before, after)
+
+
+@kernel
+def _of_strings(source: Any, s: Any, target: Any, t: Any, letters: Any, x: Any) -> None:
+    """Are the words the same, or do they look alike? Is one of them a punctuation mark?"""
+    a, i, b, j = source.spellings, source.words[s], target.spellings, target.words[t]
+    m, n = a.start[i + 1] - a.start[i], b.start[j + 1] - b.start[j]
+    same = m == n and common_prefix(a, i, b, j) == m
+    x[0], x[1] = same, same and m > 3
+    x[2] = 1.0 if same else likeness(a, i, b, j, letters) if min(m, n) > 3 else 0.0
+    one, two = a.kind[i] == MARK, b.kind[j] == MARK
+    x[3], x[4] = one and two and not same, one != two

@@ -1,0 +1,144 @@
+"""From gold links to weights: a structural SVM over matchings, its parameters chosen by cross-validation.
+
+Sure links are gold, possible ones cost nothing either way, missed links cost `missed` times what spurious
+ones do. Pairs weigh as many as their gold links, as they do in the alignment error rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structlearn.alignment.gold.features import EdgeFeatures
+from structlearn.alignment.gold.long_pairs import pieces_of
+from structlearn.alignment.links import Link, Links, table_links
+from structlearn.alignment.metrics import alignment_scores
+from structlearn.alignment.text.bitext import Bitext
+from structlearn.core.contract import Array
+from structlearn.estimators import MatchingClassifier
+from structlearn.structures import Matching
+
+REGULARIZATIONS = (0.2, 1.0, 5.0, 20.0)
+#: Costs of a missed link, in units of that of a spurious one.
+MISSED = (1.5, 2.0, 4.0, 8.0, 16.0)
+#: Slopes of the confidence that are tried.
+_SLOPES = tuple(2.0**k for k in range(-2, 10))
+
+
+class Setting(NamedTuple):
+    """Lambda and the costs of wrong links; cross-validation chooses the first two."""
+
+    regularization: float
+    missed: float
+    spurious: float = 1.0
+
+
+class Validation(NamedTuple):
+    """A setting and its alignment error rate on pairs that it was not trained on."""
+
+    setting: Setting
+    aer: float
+
+
+class EdgeTables(list[Array]):
+    """The (m, n, d) features of pairs. They are laid out as training wants them: it makes no copy."""
+
+    def __init__(self, rows: Array, shapes: Array) -> None:
+        parts = np.split(rows, np.cumsum(shapes.prod(axis=1))[:-1])
+        super().__init__(part.reshape(*shape, -1) for part, shape in zip(parts, shapes))
+        self.rows = rows
+        self.shapes = shapes
+
+
+class GoldPairs(NamedTuple):
+    """Training pairs: features, 0/1 tables of gold links, masks of links that are free."""
+
+    X: EdgeTables
+    tables: list[Array]
+    free: list[Array]
+
+
+def check_links(bitext: Bitext, links: Sequence[Links]) -> None:
+    """ValueError for a pair without words on a side, and for a link to a word that is not there."""
+    for k, (one, m, n) in enumerate(zip(links, bitext.source.lengths, bitext.target.lengths)):
+        if not m or not n:
+            raise ValueError(f"Pair {k} has no words on one side; leave it out of the gold pairs.")
+        for i, j in one.possible:
+            if not (0 <= i < m and 0 <= j < n):
+                raise ValueError(f"Pair {k} has a link ({i}, {j}) but only {m} and {n} words.")
+
+
+def gold_of(features: EdgeFeatures, links: Sequence[Links], structure: Matching) -> GoldPairs:
+    """Sure links as a matching: above the fertility those that the statistics like best, the rest are free.
+
+    argmax over matchings of sum of (1 + agreement) at sure links, -1 at others.
+    """
+    gold = GoldPairs(EdgeTables(features.F, features.bitext.shapes), [], [])
+    for one, agreement in zip(links, features.bitext.tables(features.agreement)):
+        sure, possible = one.tables(agreement.shape)
+        table = structure.decode(structure.maximize(np.where(sure, 1.0 + agreement, -1.0)))
+        gold.tables.append(table)
+        gold.free.append((possible > 0) & (table == 0))
+    return gold
+
+
+def fit_links(
+    gold: GoldPairs, setting: Setting, held_out: Collection[int] = (), **parameters: Any
+) -> MatchingClassifier:
+    """The matching classifier of the gold pairs, of which it does not see those that are held out."""
+    model = MatchingClassifier(
+        regularization=setting.regularization,
+        cost={"missed": setting.missed, "spurious": setting.spurious, "possible": gold.free},
+        **parameters,
+    )
+    weights = np.array([max(1.0, table.sum()) for table in gold.tables])
+    weights[list(held_out)] = 0.0
+    return model.fit(gold.X, gold.tables, weights)
+
+
+def cross_validate(
+    gold: GoldPairs, links: Sequence[Links], settings: Sequence[Setting], folds: int, **parameters: Any
+) -> list[Validation]:
+    """The alignment error rate of each setting, every pair predicted by a model that has not seen it.
+
+    Models are trained on the pieces of long pairs.
+    """
+    from sklearn.utils import check_random_state
+
+    order = check_random_state(parameters.get("random_state")).permutation(len(gold.X))
+    parts = np.array_split(order, min(folds, len(order)))
+    pieces, pair = in_pieces(gold, links)
+
+    def aer(setting: Setting) -> float:
+        found: dict[int, frozenset[Link]] = {}
+        for part in parts:
+            held_out = np.flatnonzero(np.isin(pair, part))
+            tables = fit_links(pieces, setting, held_out, **parameters).predict(gold.X)
+            found |= {k: table_links(tables[k]) for k in part}
+        return alignment_scores(links, [found[k] for k in range(len(links))]).aer
+
+    return [Validation(setting, aer(setting)) for setting in settings]
+
+
+def in_pieces(gold: GoldPairs, links: Sequence[Links]) -> tuple[GoldPairs, Array]:
+    """Gold pairs, those that are long in pieces, and the pair of each."""
+    cuts = [pieces_of(one, table.shape) for one, table in zip(links, gold.tables)]
+    pair = np.repeat(np.arange(len(cuts)), [len(places) for places in cuts])
+    if len(pair) == len(cuts):
+        return gold, pair
+    X, tables, free = (
+        [table[np.ix_(*place)] for table, places in zip(column, cuts) for place in places] for column in gold
+    )
+    rows = np.concatenate([x.reshape(-1, x.shape[2]) for x in X])
+    return GoldPairs(EdgeTables(rows, np.array([table.shape for table in tables])), tables, free), pair
+
+
+def calibrate(weights: Array, gold: GoldPairs) -> float:
+    """The slope s whose confidences clip(s theta + 1/2, 0, 1) have the least squared error on gold pairs."""
+    theta = gold.X.rows @ weights
+    right = np.concatenate([table.ravel() for table in gold.tables])
+    counts = ~np.concatenate([free.ravel() for free in gold.free])
+    errors = [np.square(np.clip(s * theta + 0.5, 0, 1) - right)[counts].sum() for s in _SLOPES]
+    return _SLOPES[int(np.argmin(errors))]

@@ -1,0 +1,1 @@
+"""What alignments are used for: projected labels, phrases, dictionaries, pages."""

@@ -1,0 +1,159 @@
+"""`structlearn align`: word alignment; here `clean` and `evaluate`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from structlearn.cli.support.errors import handling_errors
+from structlearn.cli.support.options import Json, option, switch
+from structlearn.cli.support.outputs import check_output, print_figures
+
+if TYPE_CHECKING:
+    from structlearn.alignment.text.tokenizers import Tokenizer
+
+align = typer.Typer(rich_markup_mode=None)
+
+Source = Annotated[
+    Path, option("FILE", "Source sentences, one per line, plain or .gz; - for stdin.", "--src")
+]
+Target = Annotated[Path, option("FILE", "Their translations, line by line; one side may be -.", "--tgt")]
+
+
+class Tokenize(StrEnum):
+    """How to split text into tokens."""
+
+    none = "none"
+    simple = "simple"
+    moses = "moses"
+
+
+@align.callback(
+    invoke_without_command=True,
+    epilog="Example: structlearn align evaluate --hyp mine.pharaoh --gold gold.wa",
+)
+def root(context: typer.Context) -> None:
+    """Word alignment: which words of a sentence and of its translation belong together."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@align.command(
+    short_help="Clean parallel text for training.",
+    epilog="Example: structlearn align clean --src raw.en --tgt raw.fr --out clean --tokenize simple",
+)
+@handling_errors()
+def clean(
+    source: Source,
+    target: Target,
+    out: Annotated[Path, option("PREFIX", "Write PREFIX and the inputs' suffixes, else .src and .tgt.")],
+    tokenize: Annotated[
+        Tokenize,
+        typer.Option(
+            help="none: tokens stand between blanks; simple: words and marks, English contractions, French "
+            "elisions; moses: the library sacremoses."
+        ),
+    ] = Tokenize.none,
+    source_language: Annotated[
+        str | None, option("L", "Such as en.  [default: the suffix of FILE]", "--src-language")
+    ] = None,
+    target_language: Annotated[
+        str | None, option("L", "Such as fr.  [default: the suffix of FILE]", "--tgt-language")
+    ] = None,
+    lowercase: Annotated[bool, switch("--lowercase", "Write lower case.")] = False,
+    strip_accents: Annotated[bool, switch("--strip-accents", "Write e for é, oe for œ.")] = False,
+    min_length: Annotated[int, option("N", "Drop pairs with a side of fewer tokens.")] = 1,
+    max_length: Annotated[int, option("N", "Drop pairs with a side of more tokens.")] = 80,
+    max_ratio: Annotated[float, option("X", "Drop pairs with a side X times longer than the other.")] = 3.0,
+    split_above: Annotated[
+        int | None,
+        option(
+            "N",
+            "Split pairs with a side of more tokens than N where their punctuation agrees; 0: never.  "
+            "[default: --max-length]",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Tokenise line-aligned text, drop unfit pairs, split long ones, and print what was done.
+
+    The text is read and written as a stream, so its size does not matter. It is brought to Unicode's composed
+    form (NFC) in any case. A pair is split behind punctuation marks that both sides have in the same order,
+    if the pieces are alike in length.
+    """
+    from structlearn.alignment.text.clean import CleaningRules, clean_files
+
+    outputs = _beside(out, source, target)
+    for path in outputs:
+        check_output(path, others=[source, target])
+    rules = CleaningRules(
+        _tokenizer(tokenize, source_language, source, "--src-language"),
+        _tokenizer(tokenize, target_language, target, "--tgt-language"),
+        lowercase=lowercase,
+        strip_accents=strip_accents,
+        min_length=min_length,
+        max_length=max_length,
+        max_ratio=max_ratio,
+        split_above=split_above,
+    )
+    print_figures(clean_files((source, target), outputs, rules).items(), as_json=as_json)
+
+
+def _beside(prefix: Path, source: Path, target: Path) -> tuple[Path, Path]:
+    """Output names: the prefix and the inputs' suffixes (`.en`, `.en.gz`), if these can be told apart."""
+    left, right = _suffix(source), _suffix(target)
+    if not left or not right or left == right:
+        left, right = ".src", ".tgt"
+    return Path(f"{prefix}{left}"), Path(f"{prefix}{right}")
+
+
+def _suffix(path: Path) -> str:
+    archive = path.suffix if path.suffix.lower() == ".gz" else ""
+    inner = Path(path.name.removesuffix(archive)).suffix
+    return f"{inner}{archive}" if inner else ""
+
+
+def _tokenizer(kind: Tokenize, language: str | None, path: Path, option: str) -> Tokenizer:
+    from structlearn.alignment.text import tokenizers
+
+    if kind is Tokenize.none:
+        return tokenizers.blanks
+    code = language or _language(path)
+    if code is None:
+        raise ValueError(f"The language of {path} cannot be told from its name; give it with {option} en.")
+    return tokenizers.simple(code) if kind is Tokenize.simple else tokenizers.moses(code)
+
+
+def _language(path: Path) -> str | None:
+    """The language that the suffix of a file stands for: .e is English, .f French, else two letters."""
+    code = _suffix(path).removesuffix(".gz").lstrip(".").lower()
+    return {"e": "en", "f": "fr"}.get(code, code if len(code) == 2 and code.isalpha() else None)
+
+
+@align.command(
+    short_help="Compare links with gold links.",
+    epilog="Example: structlearn align evaluate --hyp mine.pharaoh --gold gold.wa",
+)
+@handling_errors()
+def evaluate(
+    hypothesis: Annotated[Path, option("FILE", "Predicted links; - for stdin.", "--hyp")],
+    gold: Annotated[Path, option("FILE", "Gold links, sure and possible.")],
+    as_json: Json = False,
+) -> None:
+    """Print precision, recall, aer (alignment error rate), f1 and counts of links as `name: value` lines.
+
+    Both files may be in Pharaoh form (a line per sentence pair: 0-0 1-2, possible links as 0?1) or in that of
+    NAACL 2003 (a line a link: sentence, source and target from 1, S or P). Precision counts possible gold
+    links as right, recall looks at sure ones only. A NAACL file may lack sentence pairs without links.
+    """
+    from structlearn.alignment.links import read_both
+    from structlearn.alignment.metrics import alignment_scores
+
+    found, true = read_both(hypothesis, gold)
+    scores = alignment_scores(true, [links.possible for links in found])
+    figures = {name: getattr(scores, name) for name in ("precision", "recall", "aer", "f1")}
+    counts = {"links": scores.predicted, "sure": scores.sure, "pairs": len(true)}
+    print_figures([*figures.items(), *counts.items()], as_json=as_json)

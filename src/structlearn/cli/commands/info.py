@@ -1,0 +1,186 @@
+"""`structlearn info`."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import structlearn
+from structlearn.cli.support.errors import handling_errors
+from structlearn.cli.support.flags import in_flags
+from structlearn.cli.support.options import Json, argument
+from structlearn.cli.support.outputs import print_figures
+from structlearn.core.wording import listed, plain
+
+_CLASSES_SHOWN = 20
+#: Largest weights, and labels whose largest weights are told.
+_WEIGHTS_SHOWN, _LABELS_SHOWN = 3, 5
+
+
+@handling_errors()
+def info(
+    model: Annotated[Path | None, argument("[MODEL]", "A model file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Describe the installation or, with MODEL, a model file."""
+    print_figures(_installation() if model is None else _model(model), as_json=as_json)
+
+
+def _installation() -> Iterator[tuple[str, object]]:
+    from structlearn.core.kernel_cache.cache import cache_folder
+
+    yield "structlearn", structlearn.__version__
+    yield "python", platform.python_version()
+    for package in ("numpy", "scipy", "numba", "scikit-learn"):
+        yield package, version(package)
+    yield "cache", cache_folder()
+    yield "kernels", _kernels()
+    yield "threads", os.cpu_count()
+
+
+def _kernels() -> str:
+    """Which compiled kernels are used, and why none that were shipped."""
+    from structlearn.core.kernel_cache.shipped import shipped_kernels
+
+    shipped = shipped_kernels()
+    if shipped is None:
+        return "compiled here (structlearn-kernels is not installed)"
+    if shipped.obstacle:
+        return f"compiled here (structlearn-kernels is not used: {shipped.obstacle})"
+    damaged = shipped.damaged()
+    but = ""
+    if damaged:
+        but = f", without {len(damaged)} files that are not as they were built, such as {damaged[0]}"
+    of = shipped.manifest
+    return f"of structlearn-kernels {of.structlearn}, for {of.cpu}{but}; others are compiled here"
+
+
+def _model(path: Path) -> Iterator[tuple[str, object]]:
+    """From the header alone, which also a model with a structure of the user's own has."""
+    from structlearn.storage.model_file import ModelFile, damaged
+
+    file = ModelFile(path)
+    file.verify()
+    header = file.header
+    try:
+        yield from _described(header)
+        yield "weights", file.shapes["weights"][0]
+        yield "n_nonzero", file.n_nonzero("weights")
+        yield from _classes(header)
+        yield from _forms(header)
+        yield "parameters", _parameters(header)
+        for name, value in header["certificate"].items():
+            yield name, in_flags(value) if name == "status" else value
+    except (KeyError, AttributeError, TypeError, ValueError):
+        raise damaged(path, "a value of its header is of no known kind") from None
+    yield from _largest(path)
+
+
+def _largest(path: Path) -> Iterator[tuple[str, object]]:
+    """The first few of what `structlearn weights` prints."""
+    from structlearn.cli.commands.weights import groups_of
+
+    try:
+        groups = groups_of(path, _WEIGHTS_SHOWN)
+    except ValueError as error:  # what is in the file is known all the same
+        yield "largest weights", f"not shown ({error})"
+        return
+    labels, others = ([one for one in groups if (one.kind == "label") == own] for own in (True, False))
+    for one in [*labels[:_LABELS_SHOWN], *others]:
+        what = one.kind if one.of is None else f"{one.kind} {plain(one.of, 40)}"
+        positive = (pair for pair in one.weights if pair.weight > 0)
+        shown = ", ".join(f"{plain(name, 60)} {weight:.4g}" for name, weight in positive)
+        yield f"largest weights of {what}", shown or "none is positive"
+    if len(labels) > _LABELS_SHOWN:
+        yield "more", f"{len(labels) - _LABELS_SHOWN} other labels: structlearn weights"
+
+
+def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    yield "estimator", header["estimator"]
+    yield "task", header["notes"].get("task", "none (saved from Python)")
+    if "format" in header["notes"]:
+        yield "data", header["notes"]["format"]
+    yield "format", header["version"]
+    yield "structlearn", header.get("library", "unknown")
+    if "row_map" in header:
+        yield "row_transformer", _steps(header["row_map"])
+    yield from _columns(header["notes"])
+    for name, inner in header.get("bundled", {}).items():
+        yield f"tagger for {name}", f"{inner['estimator']} inside"
+    structure = header["structure"]
+    if header["estimator"] == "LinearRegressor":
+        return
+    if structure is None:
+        own = header["estimator"] == "StructuredPredictor"
+        yield "structure", "the user's own" if own else "that of each example"
+    else:
+        arguments = ", ".join(f"{name}={_brief(value)}" for name, value in structure["arguments"].items())
+        yield "structure", f"{structure['name']}({arguments})"
+
+
+def _steps(steps: Sequence[Mapping[str, Any]]) -> str:
+    """The transformers of rows in their order; of columns, each with what it is for."""
+    return ", ".join(_step(one) for one in steps)
+
+
+def _step(step: Mapping[str, Any]) -> str:
+    inside = step.get("maps", {}).get("maps")
+    if inside is None:
+        return step["name"]
+    parts = zip(step["values"]["columns"], inside)
+    return f"{step['name']}({'; '.join(f'{_steps(one)} of {len(columns)}' for columns, one in parts)})"
+
+
+def _columns(notes: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """The columns of a table, by what they are."""
+    if "text" in notes:
+        text = set(notes["text"])
+        kinds = {"numbers": [one for one in notes["features"] if one not in text], "text": notes["text"]}
+        others = {"left out": notes.get("left_out", ())}
+        yield from ((name, plain(listed(columns))) for name, columns in (kinds | others).items() if columns)
+
+
+def _forms(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """How an aligner looks up the words of its two sides."""
+    if "forms_" not in header["fitted"]:
+        return
+    from structlearn.alignment.text.form import read_form
+
+    for side, form in zip(("source", "target"), header["fitted"]["forms_"]):
+        yield f"{side} words", read_form(form)
+
+
+def _classes(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """The first classes: the names of a table's target columns, or the labels themselves."""
+    targets = header["notes"].get("targets", ())
+    classes = header["fitted"].get("classes_", {}).get("array", [])
+    names = targets if len(targets) == len(classes) > 1 else classes
+    if names:
+        more = f", ... ({len(names)} in all)" if len(names) > _CLASSES_SHOWN else ""
+        yield "classes", ", ".join(map(str, names[:_CLASSES_SHOWN])) + more
+
+
+def _parameters(header: Mapping[str, Any]) -> str:
+    """Parameters that differ from their defaults."""
+    from structlearn import estimators
+    from structlearn.estimators.files.persistence import stored_parameters
+
+    kind = header["estimator"]
+    defaults = stored_parameters(getattr(estimators, kind)()) if kind in estimators.__all__ else {}
+    changed = {k: v for k, v in header["parameters"].items() if k not in defaults or defaults[k] != v}
+    if "loss_" in header["fitted"]:
+        changed["loss"] = header["fitted"]["loss_"]
+    return ", ".join(f"{name}={_brief(value)}" for name, value in changed.items()) or "defaults"
+
+
+def _brief(value: object) -> str:
+    """A value of the header in a few characters."""
+    if isinstance(value, dict) and "array" in value:
+        return f"array of shape {tuple(value['shape'])}"
+    if isinstance(value, dict) and "pairs" in value:
+        return "{" + ", ".join(f"{k}: {_brief(v)}" for k, v in value["pairs"]) + "}"
+    return str(value)

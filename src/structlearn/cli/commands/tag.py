@@ -1,0 +1,87 @@
+"""`structlearn tag`: raw text, labelled as it comes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from structlearn.cli.commands.predict import Jobs, Model
+from structlearn.cli.support.errors import handling_errors
+from structlearn.cli.support.options import argument, option
+from structlearn.cli.support.outputs import output_file, write_pieces
+
+if TYPE_CHECKING:
+    from structlearn.data.text_stream import ByteStream
+    from structlearn.tagging import Tagger
+    from structlearn.tagging.written import TextFormat
+
+_STDIN = Path("-")
+
+
+@handling_errors()
+def tag(
+    model: Model,
+    file: Annotated[Path, argument("FILE", "Text in UTF-8, plain or .gz; - is stdin.")] = _STDIN,
+    format: Annotated[str, option("F", "{text_formats}.")] = "conll",
+    tokenizer: Annotated[str, option("T", "{tokenizers}.")] = "penn",
+    out: Annotated[Path | None, option("FILE", "Write here (.gz by its name).  [default: stdout]")] = None,
+    jobs: Jobs = 1,
+) -> None:
+    """Label the words of raw text, with a model that tag, chunk or ner trained.
+
+    Sentences end at blank lines and where punctuation says so. They are written as they come, so that text
+    may be endless. json writes a line per sentence: tokens, labels, offsets (where each token begins and ends
+    in the text, in characters), and spans (their label, their first token and the one behind their last,
+    their offsets) where labels mark spans. inline writes [ORG Acme] or dog/NN. A model that looks at another
+    column beside words (tags) must have been trained with --with, which keeps a tagger for that column.
+    """
+    from structlearn.data.text_stream import text_pieces
+    from structlearn.tagging.tokenizers import TOKENIZERS
+    from structlearn.tagging.written import TEXT_FORMATS
+
+    written, splits = TEXT_FORMATS.named(format), TOKENIZERS.named(tokenizer).name
+    out_file = output_file(out, [model, file])
+    tagger = _tagger(model, jobs)
+    with _opened(file) as stream:
+        text = text_pieces("stdin" if file == _STDIN else str(file), stream)
+        pieces = _written(tagger, text, splits, written)
+        write_pieces(pieces if out_file else _flushed(pieces), out_file)
+
+
+def _tagger(model: Path, jobs: int) -> Tagger:
+    from structlearn.cli.tasks.lookup import open_model
+    from structlearn.tagging.raw import check_words
+    from structlearn.tagging.tagger import Tagger
+
+    bundle, task = open_model(model)
+    if task.estimator != "ChainClassifier":
+        raise ValueError(f"Models of the task {bundle.notes['task']} do not label words; tag takes taggers.")
+    tagger = Tagger.load(model)
+    check_words(tagger)
+    tagger.chain_.set_params(n_jobs=jobs)
+    return tagger
+
+
+def _opened(file: Path) -> AbstractContextManager[ByteStream]:
+    from structlearn.data.text import open_bytes, standard_input
+
+    return nullcontext(standard_input()) if file == _STDIN else open_bytes(file)  # type: ignore[arg-type]
+
+
+def _written(tagger: Tagger, text: Iterator[str], tokenizer: str, form: TextFormat) -> Iterator[str]:
+    """What leaves at a time."""
+    from structlearn.tagging.written import mark_spans
+
+    marked = mark_spans(tagger.classes_.tolist())
+    for sentences in tagger.tag_stream(text, tokenizer):
+        yield "".join(form.write(sentence, marked=marked) for sentence in sentences)
+
+
+def _flushed(pieces: Iterator[str]) -> Iterator[str]:
+    """The pieces; each is on its way before the next is made."""
+    for piece in pieces:
+        yield piece
+        sys.stdout.flush()

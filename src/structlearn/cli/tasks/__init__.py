@@ -1,0 +1,1 @@
+"""The tasks of the shell: what each reads, trains, writes and reports."""

@@ -1,0 +1,267 @@
+"""The tasks whose inputs are rows of numbers: `classify` and `multilabel`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+
+from structlearn import metrics
+from structlearn.cli.support.errors import say
+from structlearn.cli.support.flags import in_flags
+from structlearn.cli.tasks.formats import check_format, training_format
+from structlearn.cli.tasks.label_table import table_of_labels
+from structlearn.cli.tasks.labels import set_rows, spelling
+from structlearn.cli.tasks.task import Inputs, Scores, Task, Training, pairs
+from structlearn.core.contract import Array
+from structlearn.core.wording import count_of, listed
+from structlearn.data import read_csv_features, read_libsvm, read_table, read_table_features
+from structlearn.data.tables.table import TargetKind
+from structlearn.estimators.files.persistence import Bundle
+from structlearn.estimators.inputs.feature_names import Names, listed_names, mapped_names, numbered
+from structlearn.estimators.inputs.tables import make_table_transformer
+from structlearn.storage.schema import check_form
+
+#: What a model file says of its training data.
+_NOTES = {"format": Literal["libsvm", "csv"]}
+#: `text`, columns of text, is there where rows are those of a table; `left_out` columns were of no use.
+_OF_TABLE = {"features": list[str], "targets": list[str], "text?": list[str], "left_out?": list[str]}
+_OF_FORMAT = {"libsvm": {"n_features": int}, "csv": _OF_TABLE}
+
+#: A set of labels an example: the labels, or (of a table) a row of zeros and ones.
+LabelSets = Sequence[Sequence[object] | Array]
+
+
+@dataclass(frozen=True)
+class FlatTask(Task):
+    """Examples from a libsvm file or from a table with a header."""
+
+    multilabel: ClassVar[bool]
+    #: what the target of a table is
+    target_kind: ClassVar[TargetKind] = "any"
+
+    #: names of columns, with commas between them or one by one
+    text: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    no_scale: bool = False
+    min_count: int | None = None
+
+    def with_options(self, **options: Any) -> FlatTask:
+        if options.get("min_count") is not None and options["min_count"] < 1:
+            raise ValueError(f"--min-count must be at least 1; got {options['min_count']}.")
+        own = {one.name for one in fields(self)}
+        return replace(self, **{k: v for k, v in options.items() if k in own and v is not None})
+
+    def read(self, path: Path, target: str | None) -> Training:
+        """Read training data in either format (see `training_format`)."""
+        if training_format(path, target) == "csv":
+            return self._read_table(path, target)
+        for flag, value in {"target": target, "text": self.text, "ignore": self.ignore}.items():
+            if value:
+                raise ValueError(
+                    f"--{flag} names columns of a table with a header; {path} looks like a libsvm file."
+                )
+        X, y = read_libsvm(path, multilabel=self.multilabel)
+        notes = {"format": "libsvm", "n_features": X.shape[1]}
+        return Training(X, y, notes, {}, _summary(X))
+
+    def _read_table(self, path: Path, target: str | None) -> Training:
+        self.check_target(target)
+        table = read_table(
+            path,
+            target=target,
+            target_kind=self.target_kind,
+            text=",".join(self.text) or (),
+            ignore=",".join(self.ignore) or (),
+            min_frequency=self.min_count,
+        )
+        if self.multilabel != (len(table.target_names) > 1):  # a column whose own name has a comma
+            raise ValueError(f"--target {target} names {len(table.target_names)} columns of {path}.")
+        tell(table.remarks)
+        # In the notes: unlike lines of text, column names may hold line ends.
+        names = {"features": table.feature_names, "targets": table.target_names}
+        notes: dict[str, object] = {"format": "csv", **names, "left_out": table.left_out}
+        if self.no_scale and not has_gaps(table.X):
+            return Training(table.X, table.y, notes, {}, _summary(table.X))
+        transformer = make_table_transformer(scale=not self.no_scale, min_frequency=table.min_frequency)
+        notes["text"] = table.text_names
+        summary = _summary(table.X, table.text_names)
+        return Training(table.X, table.y, notes, {}, summary, parameters={"row_transformer": transformer})
+
+    def check_training(self, estimator: Any, training: Training) -> None:
+        """Nothing to refuse; but what is said of columns while it is trained names them as the file does."""
+        features: Any = training.notes.get("features")
+        estimator._input_names = numbered("index ", 1) if features is None else listed_names(features)
+
+    def check_packing(self, training: Training) -> str:
+        """Rows of numbers alone; they are packed as they are in the file."""
+        if has_gaps(training.X):
+            raise ValueError("A table with text or missing values is not packed; train reads its file.")
+        return super().check_packing(training)
+
+    def kept(self, training: Training) -> dict[str, Any]:
+        notes = {name: value for name, value in training.notes.items() if name != "text"}
+        return super().kept(training._replace(notes=notes, parameters={}))
+
+    def trimmed(self, estimator: Any, training: Training) -> Training:
+        """With the names of a table's columns in the estimator, for those who load it in Python."""
+        if training.notes["format"] == "csv":
+            estimator.feature_names_in_ = np.array(training.notes["features"], dtype=object)
+        return training
+
+    def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
+        """Read data in the format of the training file."""
+        notes = bundle.notes
+        check_format(path, notes["format"])
+        if notes["format"] == "libsvm":
+            return Inputs(*read_libsvm(path, multilabel=self.multilabel, n_features=notes["n_features"]))
+        targets = notes["targets"] if labels else ()
+        if bundle.estimator is not None:  # columns are found by their names here, and given without
+            vars(bundle.estimator).pop("feature_names_in_", None)
+        if "text" not in notes:
+            table = read_csv_features(path, notes["features"], target_names=targets)
+        else:
+            kinds = {"text_names": notes["text"], "target_kind": self.target_kind}
+            table = read_table_features(path, notes["features"], target_names=targets, **kinds)
+        others = {*notes["targets"], *notes.get("left_out", ())}
+        strange = [name for name in table.others if name not in others]
+        if strange:
+            say(f"Note: the model has no use for the columns {listed(strange)} of {path}.")
+        return Inputs(table.X, table.y)
+
+    def check_notes(self, bundle: Bundle) -> None:
+        """The columns of the training file, as many as the model has."""
+        model, notes = bundle.estimator, bundle.notes
+        check_form(notes, _NOTES, "notes")
+        check_form(notes, _OF_FORMAT[notes["format"]], "notes")
+        n = notes["n_features"] if notes["format"] == "libsvm" else len(notes["features"])
+        if n != model.n_features_in_:
+            raise ValueError(f"notes tell of {n} features, not of {model.n_features_in_}")
+        n_targets = len(model.classes_) if self.multilabel else 1
+        if notes["format"] == "csv" and len(notes["targets"]) != n_targets:
+            raise ValueError(f"notes.targets must be {n_targets} names")
+        if "text" in notes and not getattr(model.row_transformer, "of_tables", False):
+            raise ValueError("notes tell of columns of text, but it has no map of these")
+
+    def feature_names(self, bundle: Bundle) -> Names:
+        """The header of a table; in a libsvm file features have numbers, from 1."""
+        features = bundle.notes.get("features")
+        if hasattr(bundle.estimator, "row_transformer_"):
+            return mapped_names(bundle.estimator, features)
+        return listed_names(features) if features is not None else numbered("index ", 1)
+
+    @abstractmethod
+    def check_target(self, target: str | None) -> None:
+        """ValueError if --target cannot be right, before a table is read."""
+
+
+class Classify(FlatTask):
+    """One label an example."""
+
+    estimator = "MulticlassClassifier"
+    packed = "classes"
+    multilabel = False
+    target_kind = "classes"
+    penalties = ("l2", "l1", "group")
+
+    def check_target(self, target: str | None) -> None:
+        """One column, by default the last."""
+        if target is not None and "," in target:
+            raise ValueError(f"The task classify has one target column, not {target!r}; try multilabel.")
+
+    def lines(self, bundle: Bundle, predicted: Array) -> Iterator[str]:
+        """One label a line."""
+        return map(str, predicted.tolist())
+
+    def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
+        """Probabilities of the classes, a line an example."""
+        return pairs(bundle.estimator.classes_.tolist(), bundle.estimator.predict_proba(X))
+
+    def evaluate(self, bundle: Bundle, y: Array, predicted: Array) -> Scores:
+        """Share of right labels; precision, recall and F1 of each class, and their means."""
+        spelled = spelling(bundle.estimator.classes_)
+        gold = list(map(spelled, y.tolist()))
+        table = table_of_labels("class", "examples", gold, predicted.tolist())
+        known = set(bundle.estimator.classes_.tolist())
+        right = sum(one.right for one in table.scores.values())
+        values = {"accuracy": right / max(len(gold), 1), **table.means(), "examples": len(gold)}
+        return Scores(values, sum(label not in known for label in gold), table)
+
+
+class MultiLabel(FlatTask):
+    """A set of labels an example."""
+
+    estimator = "MultiLabelClassifier"
+    packed = "sets"
+    multilabel = True
+
+    def check_target(self, target: str | None) -> None:
+        """Several columns, which cannot be guessed."""
+        if target is None or "," not in target:
+            raise ValueError("The task multilabel needs two or more 0/1 columns: --target name,name.")
+
+    def trimmed(self, estimator: Any, training: Training) -> Training:
+        """With the names of a table's target columns, too."""
+        if training.notes["format"] == "csv":
+            estimator.classes_ = np.array(training.notes["targets"])
+        return super().trimmed(estimator, training)
+
+    def label_names(self, bundle: Bundle) -> list[str] | None:
+        """Those of a table are its columns."""
+        targets: list[str] | None = bundle.notes.get("targets")
+        return targets
+
+    def lines(self, bundle: Bundle, predicted: LabelSets) -> Iterator[str]:
+        """The labels of a set joined by commas; of a table, the names of its columns."""
+        if bundle.notes["format"] == "csv":
+            names = np.array(bundle.notes["targets"], dtype=object)
+            return (",".join(names[np.asarray(row, dtype=bool)]) for row in predicted)
+        return (",".join(map(str, one)) for one in predicted)
+
+    def answer(self, bundle: Bundle, predicted: Sequence[object] | Array) -> dict[str, object]:
+        names = self.label_names(bundle)
+        return {"labels": predicted if names is None else [one for one, on in zip(names, predicted) if on]}
+
+    def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
+        """Probability of each label by itself, a line an example."""
+        table = bundle.notes["format"] == "csv"
+        names = bundle.notes["targets"] if table else bundle.estimator.classes_.tolist()
+        return pairs(names, bundle.estimator.predict_marginals(X))
+
+    def evaluate(self, bundle: Bundle, y: LabelSets, predicted: LabelSets) -> Scores:
+        """Share of right sets, share of wrong decisions on single labels, and F1 of single labels."""
+        n_unknown = 0
+        if bundle.notes["format"] == "libsvm":
+            y, predicted, n_unknown = set_rows(y, predicted, bundle.estimator.classes_)
+        values = {
+            "exact_match": metrics.subset_accuracy(y, predicted),
+            "hamming_loss": metrics.hamming_loss(y, predicted),
+            "micro_f1": metrics.link_scores(y, predicted).f1,
+            "examples": len(y),
+        }
+        return Scores(values, n_unknown)
+
+    def error(self, values: Mapping[str, float | int]) -> float:
+        """The share of wrong decisions on single labels."""
+        return values["hamming_loss"]
+
+
+def tell(remarks: Iterable[str]) -> None:
+    """Say what a user should know of a table."""
+    for one in remarks:
+        say(f"Note: {in_flags(one)}")
+
+
+def has_gaps(X: object) -> bool:
+    """Whether rows have text or missing values."""
+    return isinstance(X, np.ndarray) and (X.dtype.kind == "O" or bool(np.isnan(X).any()))
+
+
+def _summary(X: Array | sparse.csr_matrix, text: Sequence[str] = ()) -> str:
+    of_text = f" ({len(text)} of them text)" if text else ""
+    return f"{count_of(X.shape[0], 'example')} with {count_of(X.shape[1], 'feature')}{of_text}"

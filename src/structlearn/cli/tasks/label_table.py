@@ -1,0 +1,81 @@
+"""The figures of single labels: a table as conlleval has it, or named figures for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from structlearn.core.contract import Array
+from structlearn.core.text_width import aligned_lines
+from structlearn.core.wording import plain
+from structlearn.metrics import LabelScores, label_scores
+from structlearn.tagging.scores import scores_by_type
+
+_SHARES = ("precision", "recall", "f1")
+_COUNTS = ("gold", "found", "right")
+#: The longest name that a line shows whole.
+_LONGEST_NAME = 40
+
+
+class LabelTable(NamedTuple):
+    """Scores by label.
+
+    noun : what labels are: "class", "label" or "type"
+    counted : what is counted: "examples", "tokens" or "spans"
+    scores : by label
+    """
+
+    noun: str
+    counted: str
+    scores: Mapping[str, LabelScores]
+
+    def figures(self) -> dict[str, float | int]:
+        """All figures by name, such as "f1 NP" and "spans NP", the number of gold ones."""
+        found: dict[str, float | int] = {}
+        for label, one in self.scores.items():
+            found |= {f"{share} {label}": getattr(one, share) for share in _SHARES}
+            found[f"{self.counted} {label}"] = one.gold
+        return found
+
+    def means(self) -> dict[str, float | int]:
+        """Macro averages: means over the labels."""
+        rows, n = self.scores.values(), max(len(self.scores), 1)
+        return {f"macro_{share}": sum(getattr(one, share) for one in rows) / n for share in _SHARES}
+
+    def lines(self) -> Iterator[str]:
+        """A line for each label below a heading; all are `name: value` lines, too."""
+        rows: list[tuple[str, ...]] = [(f"{self.noun}:", *_SHARES, *_COUNTS)]
+        for label, one in self.scores.items():
+            shares = [f"{getattr(one, share):.4f}" for share in _SHARES]
+            counts = [str(getattr(one, count)) for count in _COUNTS]
+            rows.append((f"{self.noun} {plain(label, _LONGEST_NAME) or '(none)'}:", *shares, *counts))
+        yield from aligned_lines(rows)
+
+
+Figures = tuple[dict[str, float | int], LabelTable]
+
+
+def table_of_labels(
+    noun: str, counted: str, gold: Sequence[Hashable], predicted: Sequence[Hashable]
+) -> LabelTable:
+    """The table of single labels."""
+    scores = label_scores(gold, predicted)
+    return LabelTable(noun, counted, {str(label): one for label, one in scores.items()})
+
+
+def span_figures(y: Sequence[Array], predicted: Sequence[Array]) -> Figures:
+    """Precision, recall and F1 of all spans, how many there are, and the table of their types."""
+    totals, types = scores_by_type(_strings(y), _strings(predicted))
+    values: dict[str, float | int] = {share: getattr(totals, share) for share in _SHARES}
+    return values | {"spans": totals.gold}, LabelTable("type", "spans", types)
+
+
+def token_figures(y: Sequence[Array], predicted: Sequence[Array]) -> Figures:
+    """The table of the labels of tokens; no figures of their own."""
+    gold, found = (list(chain.from_iterable(_strings(one))) for one in (y, predicted))
+    return {}, table_of_labels("label", "tokens", gold, found)
+
+
+def _strings(sequences: Sequence[Array]) -> list[list[str]]:
+    return [list(map(str, one.tolist())) for one in sequences]

@@ -1,0 +1,225 @@
+"""The tasks of `train` by name: one entry each, of which help texts, refusals and the docs are made.
+
+A new task is a subclass of `Task` in a file of its own and an entry here. Nothing heavy is imported until a
+task is used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from structlearn.cli.tasks.flags import COLUMNS, ELASTIC, NODES, SPANS, STRUCTURED, TABLES, Flags
+from structlearn.core.registry import Registry, located
+
+if TYPE_CHECKING:
+    from structlearn.cli.tasks.task import Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskEntry:
+    """A task by name.
+
+    Attributes
+    ----------
+    name : what users call it
+    what : what is predicted, in words
+    made : its class, or where that is
+    estimator : the class that is trained
+    formats : what files it reads, in words
+    reads : what the help of `train` says of its files; empty where an earlier task's says it
+    figures : what the help of `evaluate` says of its figures; likewise
+    flags : its options that not every task has, and the parameters of the estimator that each sets
+    metrics : the figures that `tune` can go by, first the one that it does go by
+    examples : two commands that one may begin with
+    """
+
+    name: str
+    what: str
+    made: str | type[Task]
+    estimator: str
+    formats: str
+    reads: str = ""
+    figures: str = ""
+    flags: Flags = field(default_factory=lambda: STRUCTURED)
+    metrics: tuple[str, ...] = ("accuracy",)
+    examples: tuple[str, ...] = ()
+
+    @cached_property
+    def task(self) -> Task:
+        """The task itself."""
+        found: Task = located(self.made)()
+        return found
+
+
+_TABLES = "CSV (also ; or tab), Parquet, libsvm"
+_COLUMNS = "CoNLL columns, CoNLL-U"
+_OF_SPANS = ("f1", "precision", "recall", "accuracy", "exact_match")
+_OF_NODES = ("accuracy", "mean_iou", "exact_match", "macro_f1")
+
+TASKS: Registry[TaskEntry] = Registry(
+    "task",
+    [
+        TaskEntry(
+            name="classify",
+            what="one of several classes",
+            made="structlearn.cli.tasks.flat:Classify",
+            estimator="MulticlassClassifier",
+            formats=_TABLES,
+            reads="classify reads tables with a header (CSV with commas, semicolons or tabs; .parquet), the "
+            "target last, or libsvm files (label index:value ...); so does regress, whose targets are "
+            "numbers. Of a table, numbers are standardised and missing ones imputed, text is one-hot "
+            "encoded, and dates are refused: see docs/tables.md.",
+            figures="classify: accuracy, and macro_precision, macro_recall and macro_f1, means over the "
+            "classes.",
+            flags={**STRUCTURED, **TABLES, "penalty": ("penalty",)},
+            metrics=("accuracy", "macro_f1", "macro_precision", "macro_recall"),
+            examples=(
+                "structlearn train classify people.csv --target bought --out model.safetensors",
+                "structlearn train classify train.libsvm --loss softmax --out m.safetensors",
+            ),
+        ),
+        TaskEntry(
+            name="multilabel",
+            what="a set of labels",
+            made="structlearn.cli.tasks.flat:MultiLabel",
+            estimator="MultiLabelClassifier",
+            formats=_TABLES,
+            reads="multilabel reads libsvm files with label sets (0,4 index:value ...) or tables with "
+            "--target naming columns of 0 and 1. A file named .csv, .tsv or .parquet is a table; any other "
+            "is libsvm if index:value entries are seen in its first lines, else a table if its first line "
+            "has a comma, a tab or a semicolon.",
+            figures="multilabel: exact_match (whole sets), hamming_loss and micro_f1 (single labels).",
+            flags={**STRUCTURED, **TABLES, "edges": ("edges",)},
+            metrics=("micro_f1", "exact_match", "hamming_loss"),
+            examples=(
+                "structlearn train multilabel labels.csv --target red,green --out model.safetensors",
+                "structlearn train multilabel labels.csv --target red,green --edges tree --out m.safetensors",
+            ),
+        ),
+        TaskEntry(
+            name="regress",
+            what="a number",
+            made="structlearn.cli.tasks.regress:Regress",
+            estimator="LinearRegressor",
+            formats=_TABLES,
+            figures="regress: r2 (share of the variance explained), rmse and mae (sizes of the errors).",
+            flags={**ELASTIC, **TABLES, "groups": ("groups",)},
+            metrics=("r2", "rmse", "mae"),
+            examples=(
+                "structlearn train regress prices.csv --target price --out model.safetensors",
+                "structlearn train regress prices.csv --penalty l1 --regularization 0.1 --out m.safetensors",
+            ),
+        ),
+        TaskEntry(
+            name="tag",
+            what="a label for each token",
+            made="structlearn.cli.tasks.tag:Tag",
+            estimator="Tagger",
+            formats=_COLUMNS,
+            reads="tag, chunk and ner read CoNLL-style columns (one token per line, the word first and the "
+            "label last, a blank line between sentences) or CoNLL-U, and make features of words and other "
+            "columns by templates. If tag finds a column of numbers or of name=value cells, the cells are "
+            "the features. They read files of CRFsuite, too (label, then feature[:value] ... between tabs).",
+            figures="tag: accuracy (tokens) and exact_match (whole sequences);",
+            flags=COLUMNS,
+            metrics=("accuracy", "exact_match"),
+            examples=(
+                "structlearn train tag words.conll --out tagger.safetensors",
+                "structlearn train tag en-train.conllu --label upos --out upos.safetensors",
+            ),
+        ),
+        TaskEntry(
+            name="chunk",
+            what="spans of tokens, such as phrases",
+            made="structlearn.cli.tasks.spans:TagSpans",
+            estimator="Tagger",
+            formats=_COLUMNS,
+            figures="chunk and ner: also precision, recall and f1 of spans, as conlleval counts them.",
+            flags=SPANS,
+            metrics=_OF_SPANS,
+            examples=(
+                "structlearn train chunk train.txt --out chunker.safetensors",
+                "structlearn train chunk train.txt --penalty elasticnet --out small.safetensors",
+            ),
+        ),
+        TaskEntry(
+            name="ner",
+            what="spans of tokens, such as names",
+            made="structlearn.cli.tasks.spans:TagNames",
+            estimator="Tagger",
+            formats=_COLUMNS,
+            flags=SPANS,
+            metrics=_OF_SPANS,
+            examples=(
+                "structlearn train ner names.conll --out names.safetensors",
+                "structlearn train ner names.conll --lexicon CITY=cities.txt --out names.safetensors",
+            ),
+        ),
+        TaskEntry(
+            name="parse",
+            what="a head and a relation for each word",
+            made="structlearn.cli.tasks.parse:ParseTask",
+            estimator="TreeParser",
+            formats="CoNLL-U",
+            reads="parse reads CoNLL-U files.",
+            figures="parse: uas and las, the shares of words with the right head, and with the right head "
+            "and relation; they count punctuation and leave out subtypes of relations, as the CoNLL 2018 "
+            "scorer does; las_full compares whole relations, the no_punct figures leave out punctuation.",
+            flags={**STRUCTURED, "non-projective": ("non_projective",), "many-roots": ("many_roots",)},
+            metrics=("uas", "las", "las_full", "uas_no_punct", "las_no_punct"),
+            examples=(
+                "structlearn train parse train.conllu --out parser.safetensors",
+                "structlearn train parse train.conllu --non-projective --jobs 2 --out parser.safetensors",
+            ),
+        ),
+        TaskEntry(
+            name="match",
+            what="which nodes of two sides belong together",
+            made="structlearn.cli.tasks.match:Match",
+            estimator="MatchingClassifier",
+            formats=".npz",
+            reads="match reads .npz files of NumPy: features, a row per pair of nodes; shapes, the nodes of "
+            "both sides of each example; links, an example, its row and its column each.",
+            metrics=("f1", "precision", "recall"),
+            examples=(
+                "structlearn train match pairs.npz --out matcher.safetensors",
+                "structlearn train match pairs.npz --cost count --regularization 0.1 --out m.safetensors",
+            ),
+        ),
+        TaskEntry(
+            name="graph",
+            what="a label for each node of a graph",
+            made="structlearn.cli.tasks.graph:GraphTask",
+            estimator="GraphClassifier",
+            formats=".npz",
+            reads="graph reads .npz files of NumPy, the graphs end to end: nodes, a row of features "
+            "per node; edges, pairs of nodes; sizes, the nodes and edges of each graph; edge_features; "
+            "labels, whole numbers, -1 for unknown ones.",
+            figures="graph and grid: accuracy (nodes, pixels), exact_match (whole graphs, images), mean_iou "
+            "(right over gold or found, the mean over labels) and macro averages.",
+            flags=NODES,
+            metrics=_OF_NODES,
+            examples=(
+                "structlearn train graph graphs.npz --out model.safetensors",
+                "structlearn train graph graphs.npz --pairs potts --out model.safetensors",
+            ),
+        ),
+        TaskEntry(
+            name="grid",
+            what="a label for each pixel of an image",
+            made="structlearn.cli.tasks.grid:GridTask",
+            estimator="GridClassifier",
+            formats="a folder of PNG, JPEG or .npy",
+            reads="grid reads a folder with the folders images (.png, .jpg, .npy) and labels (.png of the "
+            "same names, 8 bits, 255 for unknown labels).",
+            flags={**NODES, "connectivity": ("connectivity",), "window": ()},
+            metrics=_OF_NODES,
+            examples=(
+                "structlearn train grid folder --out model.safetensors",
+                "structlearn train grid folder --window 3 --connectivity 8 --out model.safetensors",
+            ),
+        ),
+    ],
+)

@@ -1,0 +1,111 @@
+"""The task `regress`: a number for each row of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structlearn import metrics
+from structlearn.cli.tasks.flat import FlatTask
+from structlearn.cli.tasks.task import Inputs, Scores, Training
+from structlearn.core.contract import Array
+from structlearn.data import DataError
+from structlearn.data.scalars import number_problem
+from structlearn.estimators.files.persistence import Bundle
+
+
+class Regress(FlatTask):
+    """One number an example."""
+
+    estimator = "LinearRegressor"
+    packed = "numbers"
+    multilabel = False
+    target_kind = "numbers"
+    penalties = ("l2", "l1", "elasticnet", "group")
+    error_name = "root mean squared error"
+
+    def check_parameters(self, parameters: dict[str, object]) -> None:
+        """The group norm and its groups come together."""
+        super().check_parameters(parameters)
+        groups = parameters.get("groups")
+        if parameters.get("penalty") == "group" and groups is None:
+            raise ValueError(
+                "--penalty group needs --groups: the group of each feature, such as size,size,age,age."
+            )
+        if groups is not None and parameters.get("penalty") != "group":
+            raise ValueError("--groups goes with --penalty group.")
+        if isinstance(groups, list) and "" in groups:
+            raise ValueError(f"--groups leaves the group of feature {groups.index('') + 1} empty.")
+
+    def check_target(self, target: str | None) -> None:
+        """One column, by default the last."""
+        if target is not None and "," in target:
+            raise ValueError(f"The task regress has one target column, not {target!r}.")
+
+    def read(self, path: Path, target: str | None) -> Training:
+        """Read training data whose targets are numbers."""
+        training = super().read(path, target)
+        return training._replace(y=_numbers(path, training.y))
+
+    def check_training(self, estimator: Any, training: Training) -> None:
+        """A group of a table's column is one of all that is made of it."""
+        super().check_training(estimator, training)
+        transformer: Any = training.parameters.get("row_transformer")
+        if estimator.groups is None or transformer is None:
+            return
+        rows: Any = training.X
+        n = rows.shape[1]
+        if len(estimator.groups) != n:
+            raise ValueError(
+                f"groups must name the group of each of the {n} features; got {len(estimator.groups)}."
+            )
+        from structlearn.estimators.mapped import fitted_to
+        from structlearn.estimators.row_maps.stored import stored_transformer
+
+        fitted = stored_transformer(fitted_to(rows, transformer))
+        groups = [estimator.groups[one.column] for one in fitted.origins() if one.column is not None]
+        estimator.set_params(groups=groups)
+
+    def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
+        """Read data in the format of the training file; targets that are asked for must be numbers."""
+        X, y, _ = super().reread(path, bundle, labels=labels)
+        return Inputs(X, _numbers(path, y) if labels and y is not None else y)
+
+    def lines(self, bundle: Bundle, predicted: Array) -> Iterator[str]:
+        """One number a line."""
+        return (format(value, ".10g") for value in predicted.tolist())
+
+    def answer(self, bundle: Bundle, predicted: float) -> dict[str, object]:
+        return {"number": predicted}
+
+    def check_marginals(self, bundle: Bundle) -> None:
+        """A regressor answers with numbers."""
+        raise ValueError("A model of the task regress has no probabilities: its answers are numbers.")
+
+    def evaluate(self, bundle: Bundle, y: Array, predicted: Array) -> Scores:
+        """Share of the variance explained (nan for a single example), and sizes of the errors."""
+        values = {
+            "r2": metrics.r2(y, predicted) if len(y) > 1 else float("nan"),
+            "rmse": float(np.sqrt(np.mean(np.square(y - predicted)))),
+            "mae": float(np.mean(np.abs(y - predicted))),
+            "examples": len(y),
+        }
+        return Scores(values, 0)
+
+    def error(self, values: Mapping[str, float | int]) -> float:
+        """The root of the mean squared error."""
+        return values["rmse"]
+
+
+def _numbers(path: Path, y: Array) -> Array:
+    """Targets as floats; they are strings where at least one of the file is no number."""
+    if y.dtype.kind not in "US":
+        return y.astype(np.float64)
+    for i, text in enumerate(y.tolist()):
+        problem = number_problem(text)
+        if problem is not None:
+            raise DataError(f"{path}: the target of example {i + 1} {problem}.")
+    return np.array([float(text) for text in y.tolist()])

@@ -1,0 +1,248 @@
+"""What the command line must know about a task."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from structlearn.cli.support.outputs import check_output, write_pieces
+from structlearn.cli.tasks.label_table import LabelTable
+from structlearn.core.contract import Array
+from structlearn.core.wording import count_of
+from structlearn.data import Packed, open_packed
+from structlearn.distributed import is_partitioned, open_partitions
+from structlearn.estimators.choices import one_of
+from structlearn.estimators.files.persistence import Bundle
+from structlearn.estimators.inputs.feature_names import Names, own_names
+from structlearn.problem.registry import LOSSES
+
+if TYPE_CHECKING:
+    from structlearn.cli.commands.folds import FoldedExamples, TrainingFile
+    from structlearn.reports import Page
+
+#: the format, in a model's notes, of data that never was a file
+PACKED = "packed"
+#: the note that keeps a training's own parameters
+PARAMETERS = "parameters"
+
+
+class Training(NamedTuple):
+    """What `fit` needs, and what must be kept to read later files in the same way."""
+
+    X: object
+    y: Any
+    notes: dict[str, object]
+    texts: dict[str, list[str]]
+    #: what was read, as the object of a sentence
+    summary: str
+    arrays: dict[str, Array] = {}  # noqa: RUF012  (never changed)
+    #: parameters of the estimator that follow from the data, where no flag sets them
+    parameters: dict[str, object] = {}  # noqa: RUF012
+    #: the file itself, where `Task.check_training` looks at it
+    source: Any = None
+    #: models that go into the model file, by name
+    bundled: dict[str, Bundle] = {}  # noqa: RUF012
+
+
+class Inputs(NamedTuple):
+    """What `predict` needs; y is None where the file has no labels, or they were not asked for."""
+
+    X: object
+    y: Any
+    #: the file itself, where answers are written into it
+    source: Any = None
+
+
+class Scores(NamedTuple):
+    """Named figures, how many of the file's labels the model does not know, and figures of each label."""
+
+    values: dict[str, float | int]
+    n_unknown: int
+    table: LabelTable | None = None
+
+
+class Task(ABC):
+    """How one kind of problem reads its files, writes its answers and is judged."""
+
+    #: name of the estimator's class
+    estimator: ClassVar[str]
+
+    #: which kind of packed data is this task's, if there is one
+    packed: ClassVar[str | None] = None
+
+    #: what `error` is, in words
+    error_name: ClassVar[str] = "share of wrong labels"
+
+    #: whether its answers are labellings that `Confident` estimators are sure of
+    confident: ClassVar[bool] = False
+
+    #: whether `show` draws its answers
+    drawn: ClassVar[bool] = False
+
+    #: whether its training data is a folder of files
+    of_folders: ClassVar[bool] = False
+
+    #: what --penalty may be, where the task has that flag
+    penalties: ClassVar[tuple[str, ...]] = ()
+
+    def check_parameters(self, parameters: dict[str, object]) -> None:
+        """ValueError for what the task's flags cannot stand for, where the estimator would say it late."""
+        if "penalty" in parameters:
+            one_of("penalty", parameters["penalty"], self.penalties)
+        if "l1_ratio" in parameters and parameters.get("penalty") != "elasticnet":
+            raise ValueError("--l1-ratio goes with --penalty elasticnet.")
+
+    def with_options(self, **options: str | int | None) -> Task:
+        """The same task with what the flags say of reading; most have no such flags."""
+        return self
+
+    def training(self, path: Path, target: str | None) -> Training:
+        """Training data, from a file or from a folder that `data pack` wrote."""
+        if not path.is_dir():
+            return self.read(path, target)
+        if target is not None:
+            raise ValueError("--target goes with files; packed data has its target.")
+        X: object
+        if is_partitioned(path):  # `data split` wrote it, and workers read it
+            X, y = open_partitions(path), None
+            data = self._checked(X.paths[0], X.first())
+            summary = count_of(len(X.paths), "partition")
+        else:
+            data = self._unpacked(path)
+            X, y, summary = data.X, data.y, count_of(len(data), "packed example")
+        notes = dict(data.notes) or {"format": PACKED}
+        parameters = notes.pop(PARAMETERS, {})
+        return Training(X, y, notes, data.texts, summary, data.arrays, parameters)
+
+    def examples(self, source: TrainingFile, folder: Path) -> FoldedExamples:
+        """Training data in parts, for `tune`, which may write to a folder; ValueError for packed data."""
+        from structlearn.cli.commands.folds import ReadExamples
+
+        if source.path.is_dir() and not self.of_folders:
+            raise ValueError(f"{source.path} is a folder; tune splits a file: give the one that was packed.")
+        return ReadExamples(self.training(*source))
+
+    def trimmed(self, estimator: Any, training: Training) -> Training:
+        """What is stored beside a fitted estimator, without what it has no use for."""
+        return training
+
+    def kept(self, training: Training) -> dict[str, Any]:
+        """What is packed beside training data, for `training` to find."""
+        own = {PARAMETERS: training.parameters} if training.parameters else {}
+        return {"notes": {**training.notes, **own}, "texts": training.texts, "arrays": training.arrays}
+
+    def check_packing(self, training: Training) -> str:
+        """The kind of packed data; ValueError if this training data cannot be packed."""
+        if self.packed is None:
+            raise ValueError("Training data of this task is not packed; train reads its files.")
+        if getattr(training.y, "ndim", 1) > 1:
+            raise ValueError("Label sets are packed from libsvm files; this table has several targets.")
+        return self.packed
+
+    def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
+        """Data for a trained model, from a file or a folder."""
+        if path.is_dir():
+            data = self._unpacked(path)
+            return Inputs(data.X, data.y)
+        if bundle.notes.get("format") == PACKED:
+            raise ValueError(f"The model was trained on data packed in Python; {path} must be packed, too.")
+        return self.reread(path, bundle, labels=labels)
+
+    def _unpacked(self, path: Path) -> Packed:
+        return self._checked(path, open_packed(path))
+
+    def _checked(self, path: Path, data: Packed) -> Packed:
+        if data.kind != self.packed:
+            raise ValueError(f"{path} holds packed data of the kind {data.kind!r}, not {self.packed!r}.")
+        return data
+
+    @abstractmethod
+    def read(self, path: Path, target: str | None) -> Training:
+        """Read training data from a file."""
+
+    def check_training(self, estimator: Any, training: Training) -> None:  # noqa: B027  (most need not)
+        """DataError for training data that this estimator cannot take, where the file can be named."""
+
+    @abstractmethod
+    def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
+        """Read a file for a trained model, with its labels if asked for and there."""
+
+    def lines(self, bundle: Bundle, predicted: Any) -> Iterator[str]:
+        """Answers as lines of text."""
+        raise NotImplementedError
+
+    def answer(self, bundle: Bundle, predicted: Any) -> dict[str, object]:
+        """The answer for one example as a JSON object."""
+        return {"label": predicted} if np.ndim(predicted) == 0 else {"labels": predicted}
+
+    def check_marginals(self, bundle: Bundle) -> None:
+        """ValueError if the model has no probabilities, before data is read."""
+        loss = bundle.estimator.loss_
+        if not LOSSES[loss].smooth:
+            raise ValueError(f"loss={loss!r} has no probabilities; train with --loss softmax or sparsemax.")
+
+    def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
+        """Probabilities of all labels as lines of text, `label:probability` for each."""
+        raise NotImplementedError
+
+    def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
+        """What `predict` writes, as pieces of text: answers (or probabilities) line by line."""
+        if marginals:
+            lines = self.marginals(bundle, inputs.X)
+        else:
+            lines = self.lines(bundle, bundle.estimator.predict(inputs.X))
+        return (f"{line}\n" for line in lines)
+
+    def check_out(self, out: Path, others: Iterable[Path], *, marginals: bool) -> Path:
+        """Where `predict` writes, before any work: a file, and none of `others`."""
+        return check_output(out, others=others)
+
+    def write(self, bundle: Bundle, inputs: Inputs, out: Path | None, *, marginals: bool) -> None:
+        """Write answers (or probabilities) to `out`, or to stdout."""
+        write_pieces(self.pages(bundle, inputs, marginals=marginals), out)
+
+    def check_bundle(self, bundle: Bundle) -> None:
+        """ValueError if a model file is not one of this task, before data is read for it."""
+        model, notes = bundle.estimator, bundle.notes
+        if type(model).__name__ != self.estimator:
+            raise ValueError(f"the task {notes['task']} has a {self.estimator}, not a {type(model).__name__}")
+        if notes.get("format") != PACKED:
+            self.check_notes(bundle)
+
+    def check_notes(self, bundle: Bundle) -> None:  # noqa: B027  (some tasks need none)
+        """ValueError if the notes do not say how to read data files, or do not fit the model."""
+
+    def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
+        """What `show` writes, where `drawn`: a page of at most `limit` examples of a file."""
+        raise NotImplementedError
+
+    def feature_names(self, bundle: Bundle) -> Names:
+        """From columns of features to their names, for `weights`."""
+        return own_names(bundle.estimator)
+
+    def label_names(self, bundle: Bundle) -> list[str] | None:
+        """What labels are called, where that is not what the estimator has."""
+        return None
+
+    def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:  # noqa: B027  (most tasks take any)
+        """DataError for labels of a file that training never saw, where they are a mistake of the file."""
+
+    @abstractmethod
+    def evaluate(self, bundle: Bundle, y: Any, predicted: Any) -> Scores:
+        """Compare answers with the file's labels."""
+
+    def error(self, values: Mapping[str, float | int]) -> float:
+        """The one figure to be small, of those that `evaluate` gives."""
+        return 1.0 - values["accuracy"]
+
+
+def pairs(labels: Iterable[object], rows: Iterable[Array]) -> Iterator[str]:
+    """A line for each row of probabilities: `label:probability` for all labels, in their order."""
+    names = [str(label) for label in labels]
+    for row in rows:
+        # Adding 0.0 makes 0 of -0.
+        yield " ".join(f"{name}:{value + 0.0:.6g}" for name, value in zip(names, row.tolist(), strict=True))

@@ -1,0 +1,1 @@
+"""Tables with a header: CSV and Parquet."""

@@ -1,0 +1,1 @@
+"""Training on outputs that are known in part."""

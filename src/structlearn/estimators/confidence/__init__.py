@@ -1,0 +1,1 @@
+"""How sure a model is: probabilities of answers, calibration, sets with a guarantee."""

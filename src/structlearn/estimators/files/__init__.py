@@ -1,0 +1,1 @@
+"""Estimators in model files."""

@@ -1,0 +1,1 @@
+"""What users pass, checked and laid out as arrays: tables, sentences, graphs, labels."""

@@ -1,0 +1,97 @@
+"""What the columns of a feature matrix are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.estimators.inputs.token_arrays import array_names
+from structlearn.estimators.inputs.token_features import TokenFeatures
+from structlearn.estimators.inputs.token_reading import TokenForm, names_read
+
+#: From columns (of those features that have weights) to their names.
+Names: TypeAlias = Callable[[Array], list[str]]
+#: The name of the feature that is always 1.
+CONSTANT = "(constant)"
+
+
+def numbered(prefix: str, first: int = 0) -> Names:
+    """Names that are numbers: x0, x1 ..."""
+    return partial(_numbered, prefix, first)
+
+
+def _numbered(prefix: str, first: int, places: Array) -> list[str]:
+    return [f"{prefix}{first + place}" for place in places.tolist()]
+
+
+def listed_names(names: Sequence[str]) -> Names:
+    """Names of a list."""
+    return partial(_listed, names)
+
+
+def _listed(names: Sequence[str], places: Array) -> list[str]:
+    return [str(names[place]) for place in places.tolist()]
+
+
+def looked_up(names: Mapping[int, str], others: Names) -> Names:
+    """Names of a mapping, and those of columns that it has not."""
+
+    def found(places: Array) -> list[str]:
+        missing = [place for place in places.tolist() if place not in names]
+        rest = dict(zip(missing, others(np.array(missing)))) if missing else {}
+        return [names[place] if place in names else rest[place] for place in places.tolist()]
+
+    return found
+
+
+def own_names(estimator: Any) -> Names:
+    """What an estimator itself knows: names of tokens' features, those of a data frame, or x0, x1 ..."""
+    if hasattr(estimator, "row_transformer_"):
+        return mapped_names(estimator)
+    if isinstance(getattr(estimator, "features_", None), TokenFeatures):
+        return token_feature_names(estimator.features_)
+    return input_names(estimator)
+
+
+def input_names(estimator: Any) -> Names:
+    """Those of a data frame's columns, those that an application gives (`_input_names`), or x0, x1 ..."""
+    if getattr(estimator, "feature_names_in_", None) is not None:
+        return listed_names(estimator.feature_names_in_)
+    own: Names | None = getattr(estimator, "_input_names", None)
+    return own or numbered("x")
+
+
+def mapped_names(estimator: Any, inputs: Sequence[str] | None = None) -> Names:
+    """What a transformer makes of the names of its columns; mapped0, mapped1 ... where it has no say."""
+    from structlearn.estimators.row_maps.stored import stored_transformer
+
+    try:
+        transformer = stored_transformer(estimator.row_transformer_)
+    except ValueError:  # one that no file can hold
+        return numbered("mapped")
+    if inputs is None:
+        inputs = input_names(estimator)(np.arange(transformer.n_features_in_))
+    return listed_names(transformer.names([str(one) for one in inputs]))
+
+
+def token_feature_names(features: TokenFeatures) -> Names:
+    """Names that are kept; else hashes."""
+    if features.hash_bits is not None:
+        return numbered("hash ")
+    if features.names_ is not None:
+        return listed_names(features.names_)
+    return lambda places: [f"#{key:016x}" for key in features.keys_[places].tolist()]
+
+
+def token_names_in(features: TokenFeatures, X: Sequence[Sequence[TokenForm]]) -> Names:
+    """Names that a text has itself, and those that are kept."""
+    if features.names_ is not None:
+        return token_feature_names(features)
+    names = [*names_read(X), *array_names(features.n_arrays_)]
+    places = features.places(names).tolist()
+    found = {place: name for place, name in zip(places, names) if place >= 0}
+    return looked_up(found, token_feature_names(features))

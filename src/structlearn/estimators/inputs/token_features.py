@@ -1,0 +1,242 @@
+"""Features by name: a dict or a list of strings per token, by the conventions of python-crfsuite.
+
+A string value makes the feature "name:value" of weight 1, numbers and booleans are weights, nested dicts and
+lists join names by ":". Sentences are read one at a time into compact integers; no dict is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from structlearn.core.contract import Array
+from structlearn.estimators.inputs.checking import Stacked, Tables
+from structlearn.estimators.inputs.token_arrays import array_names, has_pairs
+from structlearn.estimators.inputs.token_reading import TokenReader, has_words, is_named
+from structlearn.storage.schema import check_form, count
+
+#: Vocabularies of fewer features keep their names unless told otherwise.
+FEW = 1_000_000
+_MOST_BITS = 30
+_FORM = {"n_features": count, "min_count": count, "hash_bits": int | None, "n_arrays?": count}
+
+
+@dataclass(frozen=True, eq=False)
+class NamedRows(Stacked):
+    """Rows of features that have names: an estimator that is trained on them predicts from names, too."""
+
+    features: TokenFeatures
+
+
+class TokenFeatures:
+    """Numbers the features of tokens: row t of the matrix has the weights of the features of token t.
+
+    Parameters
+    ----------
+    min_count : int
+        Features that occur less often in the training text are left out.
+    hash_bits : int, optional
+        Number features by this many bits of their hash instead of a vocabulary; features may collide.
+    keep_names : bool, optional
+        Whether the vocabulary keeps the names of features, or only their 64-bit hashes; unless given, names
+        are kept where there are fewer than a million.
+
+    Attributes
+    ----------
+    names_ : list of str, or None where they are not kept
+        The names of the columns, in the order in which the training text has them first.
+    keys_ : ndarray of shape (n_features,), uint64
+        The vocabulary where names are not kept.
+    n_arrays_ : int
+        Columns of the arrays beside tokens, where sentences are pairs (tokens, array): the features
+        "array:0", "array:1" ...
+    """
+
+    names_: list[str] | None
+    keys_: Array
+    n_arrays_: int = 0
+
+    def __init__(
+        self, min_count: int = 1, hash_bits: int | None = None, keep_names: bool | None = None
+    ) -> None:
+        if min_count < 1:
+            raise ValueError(f"min_count must be at least 1; got {min_count}.")
+        if hash_bits is not None and not 1 <= hash_bits <= _MOST_BITS:
+            raise ValueError(f"hash_bits must be between 1 and {_MOST_BITS}; got {hash_bits}.")
+        if hash_bits is not None and keep_names:
+            raise ValueError("Hashed features have no names to keep: give hash_bits or keep_names, not both.")
+        self.min_count, self.hash_bits, self.keep_names = min_count, hash_bits, keep_names
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the feature matrix."""
+        if self.hash_bits is not None:
+            return 1 << self.hash_bits
+        return self.keys_.size if self.names_ is None else len(self.names_)
+
+    def fit_transform(self, X: Iterable[Any]) -> NamedRows:
+        """Learn the vocabulary of a training text, and encode it."""
+        read = TokenReader().read(X)
+        names = list(read.names)
+        self.n_arrays_ = read.arrays.n_columns
+        if self.hash_bits is not None:
+            return self._with(None, np.empty(0, dtype=np.uint64))._encoded(read, self.places(names))
+        kept = np.bincount(read.entries[0], minlength=len(names)) >= self.min_count
+        if not names and not self.n_arrays_:
+            raise ValueError("No token has a feature; give some.")
+        if not kept.any() and not self.n_arrays_:
+            raise ValueError(f"No feature occurs {self.min_count} times; lower min_count.")
+        found = [name for name, one in zip(names, kept.tolist()) if one]
+        found = list(dict.fromkeys([*found, *array_names(self.n_arrays_)]))
+        keeps = len(found) < FEW if self.keep_names is None else self.keep_names
+        self._with(found, None) if keeps else self._with(None, _keys(found))
+        return self._encoded(read, np.where(kept, np.cumsum(kept) - 1, -1))
+
+    def transform(self, X: Iterable[Any], noun: str = "Token") -> NamedRows:
+        """Encode a text; features that training never saw are left out. `noun` is what a token is called."""
+        read = TokenReader(noun).read(X)
+        read.arrays.check(self.n_arrays_)
+        return self._encoded(read, self.places(list(read.names)))
+
+    def hashes(self) -> Array:
+        """64-bit hashes of the features' names."""
+        return self.keys_ if self.names_ is None else _keys(self.names_)
+
+    def get_feature_names_out(self) -> Array:
+        """The name of each column, as an array of strings."""
+        if self.names_ is None:
+            raise ValueError("The names of the features were not kept: train with keep_names, not hash_bits.")
+        return np.array(self.names_, dtype=object)
+
+    def _with(self, names: list[str] | None, keys: Array | None) -> Self:
+        self.names_, self.keys_ = names, np.empty(0, dtype=np.uint64) if keys is None else keys
+        for cached in ("_place_of", "_sorted_keys"):
+            self.__dict__.pop(cached, None)
+        return self
+
+    @cached_property
+    def _place_of(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names_ or ())}
+
+    @cached_property
+    def _sorted_keys(self) -> tuple[Array, Array]:
+        order = np.argsort(self.keys_)
+        return self.keys_[order], order
+
+    def places(self, names: list[str]) -> Array:
+        """The column of each name; -1 of those that training never saw."""
+        if self.hash_bits is None and self.names_ is not None:
+            return np.array([self._place_of.get(name, -1) for name in names], dtype=np.int64)
+        keys = _keys(names)
+        if self.hash_bits is not None:
+            return (keys >> np.uint64(64 - self.hash_bits)).astype(np.int64)
+        known, order = self._sorted_keys
+        at = np.minimum(np.searchsorted(known, keys), known.size - 1)
+        return np.where(known[at] == keys, order[at], -1)
+
+    def _encoded(self, read: TokenReader, places: Array) -> NamedRows:
+        codes, data = read.entries
+        columns = places[codes] if codes.size else codes
+        kept = (columns >= 0) & (data != 0)
+        indptr = np.concatenate([[0], np.cumsum(kept)])[np.array([0, *read.ends])]
+        shape = (len(read.ends), self.n_features)
+        X = sparse.csr_matrix((data[kept], columns[kept].astype(np.int32), indptr), shape=shape)
+        X.sum_duplicates()
+        if self.n_arrays_:
+            X = X + read.arrays.rows(self.places(array_names(self.n_arrays_)), self.n_features)
+        return NamedRows(X, np.array(read.lengths, dtype=np.int64), self)
+
+    # ---- in model files --------------------------------------------------------------------------------
+
+    def stored(self) -> tuple[dict[str, object], dict[str, Array]]:
+        """What a file's header says, and arrays: names end to end in UTF-8, or keys."""
+        about: dict[str, object] = {
+            "n_features": self.n_features,
+            "min_count": self.min_count,
+            "hash_bits": self.hash_bits,
+            **({"n_arrays": self.n_arrays_} if self.n_arrays_ else {}),
+        }
+        if self.names_ is None:
+            return about, {"keys": self.keys_}
+        texts = [_bytes(name) for name in self.names_]
+        packed = np.frombuffer(b"".join(texts), dtype=np.uint8)
+        return about, {"names": packed, "ends": np.cumsum([len(text) for text in texts], dtype=np.int64)}
+
+    @classmethod
+    def from_stored(cls, about: Mapping[str, Any], arrays: Mapping[str, Array]) -> TokenFeatures:
+        """The inverse of `stored`; ValueError if the file's features are none."""
+        check_form(about, _FORM, "features")
+        names, keys = None, arrays.get("keys")
+        if keys is None:
+            names = _unpacked(arrays)
+        elif keys.ndim != 1 or keys.dtype != np.uint64:
+            raise ValueError("its features are no vector of keys")
+        keep = None if about["hash_bits"] is not None else names is not None
+        self = cls(about["min_count"], about["hash_bits"], keep)._with(names, keys)
+        if self.n_features != about["n_features"]:
+            raise ValueError(f"it has names of {self.n_features} features, not {about['n_features']}")
+        return self._with_arrays(about.get("n_arrays", 0))
+
+    def _with_arrays(self, n_arrays: int) -> Self:
+        if n_arrays > self.n_features or (self.places(array_names(n_arrays)) < 0).any():
+            raise ValueError("it lacks features of the arrays beside its tokens")
+        self.n_arrays_ = n_arrays
+        return self
+
+
+def _unpacked(arrays: Mapping[str, Array]) -> list[str]:
+    packed, ends = arrays.get("names"), arrays.get("ends")
+    if packed is None or ends is None or packed.dtype != np.uint8 or ends.dtype != np.int64:
+        raise ValueError("its features have no names")
+    edges = [0, *ends.tolist()]
+    if edges != sorted(edges) or edges[-1] != packed.size:
+        raise ValueError("the names of its features do not end where they should")
+    text = packed.tobytes()
+    names = [text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(edges)]
+    if len(set(names)) < len(names):
+        raise ValueError("a feature has two columns")
+    return names
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass")
+
+
+def _keys(names: list[str]) -> Array:
+    """64-bit hashes of names."""
+    return np.frombuffer(b"".join(blake2b(_bytes(one), digest_size=8).digest() for one in names), dtype="<u8")
+
+
+class NamedInputs:
+    """An estimator of sequences whose features may have names."""
+
+    #: where they have
+    features_: TokenFeatures
+
+    def _learn_features(self, X: Tables) -> Tables:
+        """Training data with its features numbered, where they have names, which are kept."""
+        vars(self).pop("features_", None)
+        rows: Tables = TokenFeatures().fit_transform(X) if is_named(X) or has_pairs(X) else X
+        if isinstance(rows, NamedRows):
+            self.features_ = rows.features
+        return rows
+
+    def _numbered(self, X: Tables) -> Tables:
+        """The same of data to predict, by the features of training."""
+        if not is_named(X) and not has_pairs(X):
+            if hasattr(self, "features_") and has_words(X):
+                raise ValueError(
+                    "The model was trained on features by name; give every token as a dict or as a list of "
+                    "strings."
+                )
+            return X
+        if not hasattr(self, "features_"):
+            raise ValueError("The model was trained on arrays, not on features by name; give arrays.")
+        return self.features_.transform(X)

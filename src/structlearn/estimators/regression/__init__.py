@@ -1,0 +1,1 @@
+"""Linear regression: closed forms, sparse penalties, and the Bayesian posterior."""

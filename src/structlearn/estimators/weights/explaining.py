@@ -1,0 +1,174 @@
+"""Why a chain has chosen a label: what each feature adds for it, against the runner-up.
+
+The runner-up of a token is the label that would cost the sequence least of its score if the token alone had
+it, all others being kept. The contributions of a token add up to that difference:
+
+    score(y) - score(y with r at t) = sum_j (w_y - w_r)_j x_tj + differences of the steps before and after t
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from structlearn.core.contract import Array
+from structlearn.estimators.inputs.checking import Tables, stack_examples
+from structlearn.estimators.inputs.feature_names import CONSTANT, Names, own_names, token_names_in
+from structlearn.estimators.inputs.token_reading import is_named
+from structlearn.estimators.scikit import Rows, check_is_fitted
+from structlearn.estimators.weights.transitions import Transition
+from structlearn.structures import Chain
+
+if TYPE_CHECKING:
+    from structlearn.estimators.chain import ChainClassifier
+    from structlearn.estimators.weights.top_weights import TopFeatures
+
+
+class Contribution(NamedTuple):
+    """What a feature or a transition adds to the score of a label, less what it adds for the runner-up."""
+
+    name: str
+    amount: float
+
+
+class Explanation(NamedTuple):
+    """Why a token has its label.
+
+    label, runner_up : the label in the best sequence, and the next best for this token, all others kept; no
+        runner-up (None) where no other label is allowed there
+    difference : of the two sequences' scores: the sum of all contributions
+    contributions : from what speaks most for the label to what speaks most against it; no zeros
+    """
+
+    label: object
+    runner_up: object
+    difference: float
+    contributions: list[Contribution]
+
+
+class Explained:
+    """A chain that says why."""
+
+    def top_features(self: ChainClassifier, k: int = 10) -> TopFeatures:  # type: ignore[misc]
+        """The k largest positive and negative weights of each label and of transitions, with names."""
+        from structlearn.estimators.weights.top_weights import top_features
+
+        check_is_fitted(self, "weights_")
+        return top_features(self, k)
+
+    def explain(self: ChainClassifier, tokens: object) -> list[Explanation]:  # type: ignore[misc]
+        """Why each token of one sequence has its label (see `Explanation`)."""
+        (found,) = explanations(self, [tokens])
+        return found
+
+
+def explanations(
+    chain: ChainClassifier, X: Tables, names: Names | None = None
+) -> Iterator[list[Explanation]]:
+    """Those of all tokens, sequence by sequence."""
+    check_is_fitted(chain, "weights_")
+    if names is None:
+        names = token_names_in(chain.features_, X) if is_named(X) else own_names(chain)
+    predicted = chain.predict(X)
+    given, shapes = stack_examples(
+        chain._numbered(X), ndim=2, noun="Sequence", n_features=chain.n_features_in_
+    )
+    mapped = chain._map_rows(given)
+    scores, _ = chain._part_scores(X)
+    place = {label: k for k, label in enumerate(chain.classes_.tolist())}
+    a = 0
+    for labels, length in zip(predicted, shapes[:, 0].tolist()):
+        b = a + length
+        path = np.array([place[label] for label in labels.tolist()], dtype=np.int64)
+        sequence = _Sequence(chain, mapped[a:b], given[a:b], path, names)
+        yield sequence.explained(next(scores)) if length else []
+        a = b
+
+
+class _Sequence(NamedTuple):
+    """A sequence and its best labels: rows as they are scored, as they are given, and names of features."""
+
+    chain: ChainClassifier
+    rows: Rows
+    given: Rows
+    path: Array
+    names: Names
+
+    def explained(self, theta: Array) -> list[Explanation]:
+        """An explanation for each token, from the scores of all parts."""
+        labels = self.chain.classes_.tolist()
+        found = []
+        for t, (label, scores) in enumerate(zip(self.path.tolist(), self._alternatives(theta))):
+            best = scores[label]
+            scores[label] = -np.inf
+            other = int(np.argmax(scores))
+            if scores[other] == -np.inf:
+                found.append(Explanation(labels[label], None, np.inf, []))
+                continue
+            parts = [one for one in self._contributions(t, label, other) if one.amount]
+            parts.sort(key=lambda one: -one.amount)
+            found.append(Explanation(labels[label], labels[other], float(best - scores[other]), parts))
+        return found
+
+    def _alternatives(self, theta: Array) -> Array:
+        """Score of each label at each token, the others being kept, but for what they have in common."""
+        structure, path = self.chain.structure_, self.path
+        unary, steps = structure._scored(*structure._checked(theta))
+        found = unary.copy()
+        for t in range(1, path.size):
+            found[t] += steps[t][path[t - 1]]
+            found[t - 1] += steps[t][:, path[t]]
+        return found
+
+    def _contributions(self, t: int, label: int, other: int) -> Iterator[Contribution]:
+        """Those of features, of the constant, and of the steps before and after."""
+        W = self.chain._label_weights
+        columns, values = _entries(self.rows, t)
+        amounts = values * (W[columns, label] - W[columns, other])
+        yield from map(Contribution, self.names(columns), amounts.tolist())
+        constant = self.chain.intercept_
+        yield Contribution(CONSTANT, float(constant[label] - constant[other]))
+        if t > 0:
+            yield from self._step(t, (self.path[t - 1], label), (self.path[t - 1], other))
+        if t + 1 < self.path.size:
+            yield from self._step(t + 1, (label, self.path[t + 1]), (other, self.path[t + 1]))
+        yield from self._borders(t, label, other)
+
+    def _step(self, t: int, step: tuple[int, int], other: tuple[int, int]) -> Iterator[Contribution]:
+        """What the step to token t adds, by itself and by the features of token t that score steps."""
+        labels = self.chain.classes_.tolist()
+        table = self.chain.transition_coef_
+        before, after = (labels[k] for k in step)
+        yield Contribution(Transition(before, after, 0.0).name, float(table[step] - table[other]))
+        if self.chain.transition_features is None:
+            return
+        chosen = np.asarray(self.chain.transition_features)
+        columns, values = _entries(self.given[:, chosen], t)
+        weights = self.chain.conditioned_coef_[columns]
+        amounts = values * (weights[:, *step] - weights[:, *other])
+        for name, amount in zip(self.names(chosen[columns]), amounts.tolist()):
+            yield Contribution(Transition(before, after, 0.0, name).name, amount)
+
+    def _borders(self, t: int, label: int, other: int) -> Iterator[Contribution]:
+        """What being the first or the last label adds."""
+        chain, name = self.chain, self.chain.classes_.tolist()[label]
+        if not isinstance(chain.structure_, Chain):
+            return
+        if t == 0 and chain.structure_.start:
+            table = chain.start_coef_
+            yield Contribution(Transition(None, name, 0.0).name, float(table[label] - table[other]))
+        if t + 1 == self.path.size and chain.structure_.end:
+            table = chain.end_coef_
+            yield Contribution(Transition(name, None, 0.0).name, float(table[label] - table[other]))
+
+
+def _entries(rows: Rows, t: int) -> tuple[Array, Array]:
+    """Columns and values of a row that are not zero."""
+    row = rows[t]
+    if sparse.issparse(row):
+        return row.indices.astype(np.int64), row.data.astype(np.float64)
+    columns = np.flatnonzero(row)
+    return columns, np.asarray(row[columns], dtype=np.float64)

@@ -1,0 +1,130 @@
+"""A tagger that says why: names of features come from templates, or are the user's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.estimators import ChainClassifier
+from structlearn.estimators.inputs.feature_names import Names, looked_up, own_names
+from structlearn.estimators.inputs.token_arrays import array_names
+from structlearn.estimators.inputs.token_features import TokenFeatures
+from structlearn.estimators.weights.explaining import Explanation, explanations
+from structlearn.storage.schema import read_json
+from structlearn.tagging.features.names import names_in, template_names
+
+if TYPE_CHECKING:
+    from structlearn.estimators.weights.top_weights import TopFeatures
+    from structlearn.tagging.featured import Sentences
+    from structlearn.tagging.features import TextFeatures
+    from structlearn.tagging.tagger import Tagger
+
+#: What a model file calls the strings of the training text, and where each template's features begin.
+STRINGS, STARTS = "strings", "starts"
+
+
+class ExplainedTagger:
+    """What the largest weights are of, and why tokens have their labels."""
+
+    def top_features(self: Tagger, k: int = 10) -> TopFeatures:  # type: ignore[misc]
+        """The k largest positive and negative weights of each label and of transitions, with names."""
+        from structlearn.estimators.weights.top_weights import top_features
+
+        return top_features(_chain_of(self), k, feature_names(self))
+
+    def explain(self: Tagger, tokens: Sequence[object]) -> list[Explanation]:  # type: ignore[misc]
+        """Why each token of one sentence has its label (see `structlearn.estimators.weights.explaining`).
+
+        >>> tagger.explain(["the", "dog"])[1].contributions[:2]  # doctest: +SKIP
+        [Contribution(name='word=dog', amount=0.91), Contribution(name='D -> N', amount=0.62)]
+        """
+        (found,) = explained(self, [tokens])  # type: ignore[list-item]
+        return found
+
+
+def explained(tagger: Tagger, X: Sentences) -> Iterator[list[Explanation]]:
+    """Why the tokens of sentences have their labels."""
+    chain = _chain_of(tagger)
+    if isinstance(tagger.features_, TokenFeatures):
+        return explanations(chain, X)  # type: ignore[arg-type]
+    names = looked_up(names_in(tagger.features_, tagger.text(X)), feature_names(tagger))
+    return explanations(chain, tagger.rows(X), names)
+
+
+def feature_names(tagger: Tagger) -> Names:
+    """From columns of the features' matrix to names."""
+    if isinstance(tagger.features_, TokenFeatures):
+        return own_names(tagger._asked())
+    own, n = template_names(tagger.features_), tagger.features_.n_features
+    behind = array_names(tagger.n_arrays_)
+
+    def names(places: Array) -> list[str]:
+        found = iter(own(places[places < n]))
+        return [next(found) if place < n else behind[place - n] for place in places.tolist()]
+
+    return names if behind else own
+
+
+def _chain_of(tagger: Tagger) -> ChainClassifier:
+    chain = tagger._asked()
+    if not isinstance(chain, ChainClassifier):
+        raise ValueError(
+            "Chains say why a token has its label; of segments, `structlearn weights MODEL` and "
+            "structlearn.estimators.weights.top_weights show what they look at."
+        )
+    return chain
+
+
+# ---- in model files ----------------------------------------------------------------------------------
+
+
+def stored_strings(features: TextFeatures) -> dict[str, Array]:
+    """What names of features can be made of again: none where features are numbered by hashing."""
+    if not features.strings_:
+        return {}
+    text = json.dumps({name: list(strings) for name, strings in features.strings_.items()})
+    return {
+        STRINGS: np.frombuffer(text.encode("ascii"), dtype=np.uint8),
+        STARTS: np.asarray(features.starts_, dtype=np.int64),
+    }
+
+
+def take_strings(features: TextFeatures, arrays: Mapping[str, Array]) -> None:
+    """Give features back the strings of a model file, which older ones lack; ValueError if none."""
+    text, starts = arrays.get(STRINGS), arrays.get(STARTS)
+    if text is None or starts is None:
+        return
+    if text.dtype != np.uint8 or text.ndim != 1 or starts.dtype != np.int64:
+        raise ValueError("the strings of its features are none")
+    edges = starts.tolist() if starts.ndim == 1 else []
+    if edges != sorted(edges) or len(edges) != len(features.templates) + 1:
+        raise ValueError("the strings of its features are of other templates")
+    if edges[0] != 0 or edges[-1] != features.n_features:
+        raise ValueError("the features of its templates do not begin where they should")
+    features.starts_, features.strings_ = starts, _StoredStrings(bytes(text), features.columns)
+
+
+class _StoredStrings(Mapping[str, list[str]]):
+    """The strings of a model file, by column; they are read when names are asked for, as most never are."""
+
+    def __init__(self, text: bytes, columns: Sequence[str]) -> None:
+        self._text, self._columns = text, columns
+
+    @cached_property
+    def _read(self) -> dict[str, list[str]]:
+        found = read_json(self._text, dict[str, list[str]], "the strings of its features")
+        return {name: found.get(name, []) for name in self._columns}
+
+    def __getitem__(self, column: str) -> list[str]:
+        return self._read[column]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)

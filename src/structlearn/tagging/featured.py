@@ -1,0 +1,132 @@
+"""Sentences as rows of features: by templates, or the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from structlearn.core.contract import Array
+from structlearn.data import Tokens
+from structlearn.estimators.choices import one_of
+from structlearn.estimators.inputs.checking import Stacked
+from structlearn.estimators.inputs.token_arrays import TokenArrays, without_arrays
+from structlearn.estimators.inputs.token_features import TokenFeatures
+from structlearn.estimators.inputs.token_reading import TokenForm, is_named
+from structlearn.tagging.features import (
+    TextFeatures,
+    default_context,
+    default_templates,
+    default_usual,
+    parse_templates,
+)
+from structlearn.tagging.features.context import check_context, first_features
+from structlearn.tagging.features.resources import DerivedColumns, Resources
+from structlearn.tagging.parameters import SEGMENTS, TaggerParameters
+from structlearn.tagging.pipeline import check_taggers, with_predictions
+
+#: tasks whose labels mark spans, and all of them
+OF_SPANS = ("chunk", "ner")
+TASKS = ("tag", *OF_SPANS)
+
+Sentence = Sequence[str | tuple[str, ...] | TokenForm]
+#: Lists of words, of tuples of the columns, or of tokens' features by name; or pairs of such and an array.
+Sentences = Tokens | Sequence[Sentence | tuple[Sentence, Array]]
+Labels = Sequence[ArrayLike | Sequence[object]]
+
+
+class FeaturedWords(TaggerParameters):
+    """What is made of sentences, by the parameters and by what is learnt of a training text."""
+
+    features_: Any
+    derived_: DerivedColumns
+    #: columns of arrays beside words
+    n_arrays_: int
+
+    def fit_features(self, X: Sentences, y: Labels | None = None) -> Stacked:
+        """Learn the features of sentences, and make the rows of them that the chain is trained on.
+
+        Usual labels are learnt from y.
+        """
+        if is_named(X):
+            return self._fit_named(X)
+        if self.keep_names:
+            raise ValueError(
+                "keep_names goes with features that come by name; those of templates have names without it, "
+                "unless hash_bits is given."
+            )
+        one_of("task", self.task, TASKS)
+        templates = parse_templates(self.templates or default_templates(self.columns, self.task))
+        if self.transitions is not None:
+            templates = parse_templates([*templates, *parse_templates(self.transitions)])
+        resources = self.resources()
+        resources.check(self.columns)
+        arrays = TokenArrays.of(X)
+        tokens, derived = resources.learn(self._tokens(X), y)
+        first = first_features(derived.completed(templates), self.min_count, self.hash_bits)
+        tokens, self.derived_ = resources.with_context(tokens, y, derived, first)
+        templates = self.derived_.completed(templates)
+        self.features_ = TextFeatures(templates, self.min_count, self.hash_bits).fit(tokens)
+        self.n_arrays_ = arrays.n_columns
+        rows = self.derived_.stacked(self.features_.transform(tokens), tokens, training=True)
+        return arrays.beside(rows)
+
+    def resources(self) -> Resources:
+        """Which columns are to be derived, by the parameters or by the task."""
+        word = "word" if "word" in self.columns else self.columns[0]
+        task = self.task if self.templates is None else ""
+        usual = default_usual(word, task) if self.usual is None else self.usual
+        context = default_context(task) if self.context is None else check_context(self.context)
+        return Resources(
+            self.lexicons or {},
+            self.clusters,
+            self.vectors,
+            usual,
+            word,
+            segments=self.model == SEGMENTS,
+            context=context,
+            span_lexicon=self.span_lexicon,
+        )
+
+    def _fit_named(self, X: Sequence[Sequence[TokenForm]]) -> Stacked:
+        of_words = (self.templates, self.transitions, self.lexicons, self.clusters, self.vectors, self.usual)
+        if (
+            len(self.columns) > 1
+            or self.context
+            or self.span_lexicon
+            or any(given is not None for given in of_words)
+        ):
+            raise ValueError(
+                "Tokens that are dicts or lists are features, which columns, templates, transitions, "
+                "lexicons, span_lexicon, clusters, vectors, usual and context do not go with; write a token "
+                "of several columns as a tuple."
+            )
+        self.features_, self.n_arrays_ = TokenFeatures(self.min_count, self.hash_bits, self.keep_names), 0
+        return self.features_.fit_transform(X)
+
+    def rows(self, X: Sentences) -> Stacked:
+        """The features of sentences, a row per word."""
+        if isinstance(self.features_, TokenFeatures):
+            if isinstance(X, Tokens):
+                raise ValueError("The tagger was trained on features by name; give dicts or lists of names.")
+            return self.features_.transform(X)
+        arrays = TokenArrays.of(X)
+        arrays.check(self.n_arrays_)
+        tokens = self.text(X)
+        return arrays.beside(self.derived_.stacked(self.features_.transform(tokens), tokens))
+
+    def text(self, X: Sentences) -> Tokens:
+        """Sentences of words with all columns that templates look at."""
+        return self.derived_.add(self._tokens(X))
+
+    def _tokens(self, X: Sentences) -> Tokens:
+        inside = self.taggers or {}
+        check_taggers(inside, tuple(self.columns))
+        tokens = X if isinstance(X, Tokens) else Tokens.from_sentences(without_arrays(X), self._given)
+        return with_predictions(tokens, inside, self.columns[0]) if inside else tokens
+
+    @property
+    def _given(self) -> list[str]:
+        """The columns that no tagger fills."""
+        return [name for name in self.columns if name not in (self.taggers or {})]

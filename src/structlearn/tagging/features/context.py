@@ -1,0 +1,181 @@
+"""Context: what a first pass over the text says of the same word in the sentences around.
+
+A chain with the same templates labels all of the text first; what labels it gives to a word nearby are two
+columns for the model itself. While training, each half of the text is labelled by a chain of the other half:
+so the model learns how far such labels are to be trusted in text that it has not seen.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.data import Tokens
+from structlearn.estimators.chain import ChainClassifier
+from structlearn.estimators.inputs.checking import Stacked
+from structlearn.estimators.weights.chain_of_weights import chain_of
+from structlearn.storage.schema import check_form
+from structlearn.tagging.features.derived import LearntColumns, Stored, read_strings, with_columns
+from structlearn.tagging.features.features import TextFeatures
+from structlearn.tagging.features.nearby import Nearby, longest_nearby, usual_nearby
+from structlearn.tagging.features.runs import is_capitalised
+from structlearn.tagging.features.templates import Template
+from structlearn.tagging.features.usual import BLOCK, known_text
+
+#: Fewer sentences, of which all labels are known, teach no context.
+FEWEST = 2 * BLOCK
+#: Sentences to either side at most.
+MOST = 100_000
+#: Columns: the usual label nearby, and the longest span that the word is in.
+COLUMNS = ("nearby", "within")
+#: The first pass leaves out rarer features, and ends at this gap.
+MIN_COUNT, TOL = 2, 0.05
+_KIND = "context"
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_NOTES = {"kind": str, "templates": str, "word": str, "reach": str, "hash_bits": str}
+
+
+@dataclass(eq=False)
+class Context:
+    """Two columns: the label that the same word mostly has nearby, and the longest span that it is in there.
+
+    Of words that are capitalised; case does not tell words apart.
+
+    features : of the first pass
+    word : the column to look at
+    reach : sentences to either side that are near
+    labels : of the first pass
+    chain : the first pass
+    """
+
+    features: TextFeatures
+    word: str
+    reach: int
+    labels: list[str] = field(default_factory=list)
+    chain: ChainClassifier = field(default_factory=ChainClassifier)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that are added."""
+        return list(COLUMNS)
+
+    @property
+    def needs(self) -> list[str]:
+        """Columns that are looked at."""
+        return list(dict.fromkeys([self.word, *self.features.columns]))
+
+    @property
+    def default_templates(self) -> str:
+        """Each column, its neighbours, and with the place in a run of capitalised words."""
+        return " ".join(f"{one}[-1..1] {one}&{self.word}.place" for one in COLUMNS)
+
+    def learn(self, tokens: Tokens, y: Sequence[Any], learnt: Sequence[LearntColumns] = ()) -> Tokens:
+        """Learn the first pass from a training text, and add to it columns that do not see its labels.
+
+        learnt : what the text has as columns from its labels; each half gets that of the other half
+        """
+        known: list[list[Any]] = [[known_text(label) for label in sentence] for sentence in y]
+        self.labels = sorted({label for one in known for label in one if label is not None})
+        self.features.fit(tokens)
+        whole = np.array([None not in one for one in known])
+        first = np.cumsum(whole) <= whole.sum() // 2
+        found: list[Array] = []
+        for half in (first, ~first):
+            others = np.flatnonzero(~half & whole)
+            found += self._labelled(
+                tokens.some(others), [known[i] for i in others], tokens.some(np.flatnonzero(half)), learnt
+            )
+        those = np.flatnonzero(whole)
+        self.chain = _trained(self._rows(tokens.some(those)), [known[i] for i in those])
+        return self._added(tokens, found)
+
+    def _labelled(
+        self, tokens: Tokens, labels: Sequence[Any], others: Tokens, learnt: Sequence[LearntColumns]
+    ) -> list[Array]:
+        """Labels of other sentences by a chain of these; where these have one label alone, that one."""
+        distinct = sorted({label for one in labels for label in one})
+        if len(distinct) < 2:
+            return [np.array(distinct[:1] * n) for n in others.lengths.tolist()]
+        for own in (part.fresh() for part in learnt):
+            tokens, others = own.learn(tokens, labels), own.add(others)
+        return _trained(self._rows(tokens), labels).predict(self._rows(others))
+
+    def add(self, tokens: Tokens) -> Tokens:
+        """A text with the columns."""
+        return self._added(tokens, self.chain.predict(self._rows(tokens)) if len(tokens) else [])
+
+    def _rows(self, tokens: Tokens) -> Stacked:
+        return Stacked(self.features.transform(tokens), tokens.lengths)
+
+    def _added(self, tokens: Tokens, found: Sequence[Array]) -> Tokens:
+        sentences = [one.tolist() for one in found]
+        place = {label: k for k, label in enumerate(self.labels)}
+        codes = np.array([place[label] for one in sentences for label in one], dtype=np.int64)
+        sentence = np.repeat(np.arange(len(tokens)), tokens.lengths)
+        nearby = Nearby.of(self._words(tokens), sentence, self.reach)
+        cells = usual_nearby(nearby, codes, self.labels), longest_nearby(nearby, sentences, self.labels)
+        return with_columns(tokens, dict(zip(COLUMNS, cells)))
+
+    def _words(self, tokens: Tokens) -> Array:
+        """The number of each token's word in lower case; -1 of one that is not capitalised."""
+        codes, strings = tokens.column(self.word)
+        numbers: dict[str, int] = {}
+        of = [numbers.setdefault(w.lower(), len(numbers)) if is_capitalised(w) else -1 for w in strings]
+        return np.array(of, dtype=np.int64)[codes] if codes.size else np.empty(0, dtype=np.int64)
+
+    def stored(self) -> Stored:
+        """As a model file has it."""
+        notes = {
+            "kind": _KIND,
+            "templates": " ".join(map(str, self.features.templates)),
+            "word": self.word,
+            "reach": str(self.reach),
+            "hash_bits": str(self.features.hash_bits or 0),
+        }
+        arrays = {"keys": self.features.keys_, "weights": self.chain.weights_.astype(np.float32)}
+        return Stored(notes, {"labels": [json.dumps(self.labels)]}, arrays)
+
+    @classmethod
+    def from_stored(cls, stored: Stored) -> Context:
+        """The inverse of `stored`; ValueError if it is none."""
+        notes, keys, weights = stored.notes, stored.arrays["keys"], stored.arrays["weights"]
+        check_form(notes, _NOTES, "derived")
+        if not all(_NUMBER.fullmatch(notes[name]) for name in ("reach", "hash_bits")):
+            raise ValueError("the numbers of its context are none")
+        if keys.dtype != np.uint64 or keys.ndim != 1 or weights.dtype != np.float32 or weights.ndim != 1:
+            raise ValueError("its context is no first pass")
+        features = TextFeatures(notes["templates"], hash_bits=int(notes["hash_bits"]) or None).with_keys(keys)
+        labels = read_strings(stored.texts["labels"])
+        chain = chain_of(labels, features.n_features, weights)
+        return cls(features, notes["word"], int(notes["reach"]), labels, chain)
+
+
+def check_context(reach: object) -> int:
+    """A number of sentences; ValueError if it is none."""
+    if isinstance(reach, bool) or not isinstance(reach, int | np.integer) or not 0 <= reach <= MOST:
+        raise ValueError(f"context is a number of sentences from 0 to {MOST}; got {reach!r}.")
+    return int(reach)
+
+
+def n_known(y: Sequence[Any]) -> int:
+    """Sentences of which all labels are known."""
+    return sum(all(known_text(label) is not None for label in one) for one in y)
+
+
+def first_features(templates: Sequence[Template], min_count: int, hash_bits: int | None) -> TextFeatures:
+    """Those of the first pass, by all templates that do not look at its answers."""
+    own = [one for one in templates if not any(atom.column in COLUMNS for atom in one.atoms)]
+    return TextFeatures(own, max(min_count, MIN_COUNT), hash_bits)
+
+
+def _trained(rows: Stacked, labels: Sequence[Sequence[str]]) -> ChainClassifier:
+    chain = ChainClassifier(loss="softmax", regularization=1 / len(rows), tol=TOL, random_state=0)
+    chain.fit(rows, labels)
+    chain.weights_ = chain.weights_.astype(np.float32).astype(np.float64)  # as a model file has them
+    return chain

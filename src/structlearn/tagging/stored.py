@@ -1,0 +1,177 @@
+"""Taggers in model files."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from structlearn.core.contract import Array
+from structlearn.estimators import SegmentTagger
+from structlearn.estimators.files.persistence import Bundle, load_bundle, save_bundle
+from structlearn.estimators.inputs.token_features import TokenFeatures
+from structlearn.storage.model_file import damaged
+from structlearn.storage.schema import check_form, count
+from structlearn.tagging.explaining import stored_strings, take_strings
+from structlearn.tagging.featured import FeaturedWords
+from structlearn.tagging.features import TextFeatures, parse_templates
+from structlearn.tagging.features.resources import DerivedColumns, derived_names
+from structlearn.tagging.parameters import CHAIN, SEGMENTS
+from structlearn.tagging.pipeline import taggers_of
+from structlearn.tagging.plan import Plan
+
+#: the name of the vocabulary in a model file
+FEATURES = "features"
+#: what `structlearn predict` reads for features that have names
+CRFSUITE = "CRFsuite"
+_NOTES = {
+    "templates": str,
+    "min_count": int,
+    "hash_bits": int | None,
+    "transitions?": str | None,
+    "arrays?": count,
+}
+#: parameters that neither the chain nor the features tell, as they were given
+_OWN: dict[str, object] = {
+    "templates?": str | list[str] | None,
+    "usual?": str | list[str] | None,
+    "context?": int | None,
+    "regularization?": float | None,
+    "n_jobs?": int | None,
+    "random_state?": int | None,
+    "verbose?": int,
+    "warm_start?": bool,
+    "chain_options?": dict[str, Any] | None,
+}
+#: parameters that are those of the chain
+_SHARED = ("loss", "regularization", "penalty", "l1_ratio", "tol", "constraints")
+
+
+class StoredTagger(FeaturedWords):
+    """How a tagger is written and read."""
+
+    chain_: Any
+
+    @abstractmethod
+    def _asked(self) -> Any:
+        """The fitted estimator."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the tagger as one safetensors file, which `structlearn predict` reads, too."""
+        save_bundle(self.bundle(), path)
+
+    def bundle(self) -> Bundle:
+        """The tagger as a model file holds it."""
+        chain = self._asked()
+        if isinstance(self.features_, TokenFeatures):
+            return Bundle(chain, {"task": self._task_of_file("tag"), **named_notes(), **self._told()})
+        *names, label = map(str, range(len(self._given) + 1))
+        templates = " ".join(map(str, self.features_.templates))
+        inner = self.taggers or {}
+        derived = derived_names(self.derived_.notes())
+        plan = Plan((*names, label), label, dict(zip(self._given, names)), templates, tuple(inner), *derived)
+        extra = self.transitions
+        transitions = None if extra is None else " ".join(map(str, parse_templates(extra)))
+        notes = {"task": self._task_of_file(self.task), **self.notes(plan, transitions), **self._told()}
+        kept = {name: one.bundle() for name, one in inner.items()}
+        return Bundle(chain, notes, self.derived_.texts(), self.arrays(), bundled=kept)
+
+    def _told(self) -> dict[str, object]:
+        """Parameters as they were given, where a file can hold them."""
+        given = {name.removesuffix("?"): getattr(self, name.removesuffix("?")) for name in _OWN}
+        return {"parameters": {name: value for name, value in given.items() if _is_plain(value)}}
+
+    def _task_of_file(self, task: str) -> str:
+        """The task of the shell that reads the file: `tag` has chains alone."""
+        return "chunk" if task == "tag" and self.model == SEGMENTS else task
+
+    def notes(self, plan: Plan, transitions: str | None) -> dict[str, object]:
+        """What a model file says of the words and their features; and that a `Tagger` can read it."""
+        numbered = {"min_count": self.features_.min_count, "hash_bits": self.features_.hash_bits}
+        told = {"templates": " ".join(map(str, self.features_.templates)), **self.derived_.notes()}
+        if self.n_arrays_:
+            told["arrays"] = self.n_arrays_
+        return {**plan.as_notes(), "application": "Tagger", **numbered, "transitions": transitions, **told}
+
+    def arrays(self) -> dict[str, Array]:
+        """The vocabulary and the derived columns, and the strings that names of features are made of."""
+        return {
+            FEATURES: self.features_.keys_,
+            **stored_strings(self.features_),
+            **self.derived_.arrays(),
+        }
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a tagger that `save` or `structlearn train tag | chunk | ner` wrote."""
+        bundle = load_bundle(path)
+        if FEATURES not in bundle.arrays and not is_of_names(bundle):
+            raise ValueError(f"{path} holds no tagger of words; use structlearn.load.")
+        try:
+            return cls.of(bundle)
+        except ValueError as error:
+            raise damaged(path, error) from None
+
+    @classmethod
+    def of(cls, bundle: Bundle) -> Self:
+        """The tagger of a model file; ValueError if its notes are of none. A chain may be missing."""
+        chain = bundle.estimator
+        words: dict[str, Any] = {}
+        derived = DerivedColumns()
+        features: TextFeatures | TokenFeatures
+        if is_of_names(bundle):
+            features, words["keep_names"] = chain.features_, chain.features_.keep_names
+        else:
+            plan, features = Plan.from_notes(bundle.notes), _features_of(bundle)
+            words |= {"columns": plan.columns, "templates": bundle.notes["templates"]}
+            words |= {"transitions": bundle.notes.get("transitions"), "task": bundle.notes.get("task", "tag")}
+            words["taggers"] = taggers_of(bundle, cls, plan.bundled) or None
+            derived = DerivedColumns.from_stored(bundle)
+            words |= derived.parameters()
+        words["model"] = SEGMENTS if isinstance(chain, SegmentTagger) else CHAIN
+        shared = _SHARED if chain is not None else ()
+        words |= {name: getattr(chain, name) for name in shared if hasattr(chain, name)}
+        given = bundle.notes.get("parameters", {})
+        check_form(given, _OWN, "notes.parameters")
+        words |= {name: given[name] for name in given if f"{name}?" in _OWN}
+        self = cls(**words, min_count=features.min_count, hash_bits=features.hash_bits)
+        self.features_, self.derived_ = features, derived
+        self.n_arrays_ = 0 if isinstance(features, TokenFeatures) else bundle.notes.get("arrays", 0)
+        if chain is not None:
+            self.chain_ = chain
+        return self
+
+
+def _is_plain(value: object) -> bool:
+    """Whether JSON gives a value back as it was."""
+    try:
+        return bool(json.loads(json.dumps(value)) == value)
+    except (TypeError, ValueError):
+        return False
+
+
+def named_notes() -> dict[str, object]:
+    """What a model file says of features that have names, which the chain itself keeps."""
+    return {"format": CRFSUITE, "application": "Tagger"}
+
+
+def is_of_names(bundle: Bundle) -> bool:
+    """Whether a model file is that of a tagger whose features have names."""
+    return bundle.notes.get("format") == CRFSUITE and hasattr(bundle.estimator, "features_")
+
+
+def _features_of(bundle: Bundle) -> TextFeatures:
+    """The features of a model file; ValueError if they are not those of its weights."""
+    notes, keys = bundle.notes, bundle.arrays[FEATURES]
+    check_form(notes, _NOTES, "notes")
+    if keys.ndim != 1 or keys.dtype != np.uint64:
+        raise ValueError("its features are no vector of keys")
+    features = TextFeatures(notes["templates"], notes["min_count"], notes["hash_bits"]).with_keys(keys)
+    found = features.n_features + notes.get("arrays", 0)
+    if bundle.estimator is not None and found != bundle.estimator.n_features_in_:
+        raise ValueError(f"it has {found} features, not {bundle.estimator.n_features_in_}")
+    take_strings(features, bundle.arrays)
+    return features
