@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from structlearn import solvers
 from structlearn.core.registry import one_of
-from structlearn.solvers import public
 from structlearn.solvers.extragradient.geometry import Geometry
 from structlearn.solvers.registry import SOLVERS
 from structlearn.solvers.solver import Solver
 
-ORDERS: dict[str, Callable[[], public.Order]] = {
-    "permutation": public.Permutation,
-    "uniform": public.Uniform,
-    "gap": public.GapSampling,
+ORDERS: dict[str, Callable[[], solvers.Order]] = {
+    "permutation": solvers.Permutation,
+    "uniform": solvers.Uniform,
+    "gap": solvers.GapSampling,
 }
-DIRECTIONS = {kind.name.lower(): kind for kind in public.Steps}
-STEPS: dict[str, Callable[..., public.StepRule]] = {
-    "constant": public.ConstantStep,
-    "diminishing": public.DiminishingStep,
-    "pegasos": public.PegasosStep,
+DIRECTIONS = {kind.name.lower(): kind for kind in solvers.Steps}
+STEPS: dict[str, Callable[..., solvers.StepRule]] = {
+    "constant": solvers.ConstantStep,
+    "diminishing": solvers.DiminishingStep,
+    "pegasos": solvers.PegasosStep,
 }
 GEOMETRIES: dict[str, Geometry | None] = {
     "auto": None,
-    "entropic": public.EntropicGeometry(),
-    "euclidean": public.EuclideanGeometry(),
+    "entropic": solvers.EntropicGeometry(),
+    "euclidean": solvers.EuclideanGeometry(),
 }
 FORMS = {"auto": None, "full": True, "efficient": False}
 VARIANTS: dict[str, Callable[..., Solver]] = {
-    "adaptive": public.Extragradient,
-    "plain": public.PlainExtragradient,
+    "adaptive": solvers.Extragradient,
+    "plain": solvers.PlainExtragradient,
 }
 
 
@@ -61,11 +61,11 @@ def _step_rule(options: dict[str, object]) -> object:
 def block_frank_wolfe(form: str = "active-set", **options: Any) -> Solver:
     """By the form in which z is kept."""
     if one_of("form", form, ("active-set", "dense")) == "active-set":
-        return public.ActiveBlocks(**options)
+        return solvers.ActiveBlocks(**options)
     dense = [name for name in SOLVERS["sdca"].options if name != "smoothing"]
     for name in options:
         one_of("option of solver 'bcfw' with form='dense'", name, dense)
-    return public.BlockFrankWolfe(**options)
+    return solvers.BlockFrankWolfe(**options)
 
 
 def extragradient(
