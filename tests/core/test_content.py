@@ -5,6 +5,7 @@ import sys
 import threading
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -118,5 +119,7 @@ def test_what_has_no_state_is_refused(value):
 
 def test_another_process_finds_the_same():
     command = "from test_content import *; print(content_hash(Top(3), scaled(2), compiled, {'b', 'a', 'c'}))"
-    found = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, cwd="tests")
+    found = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, cwd=Path(__file__).parent
+    )
     assert found.stdout.split() == [content_hash(Top(3), scaled(2), compiled, {"b", "a", "c"})], found.stderr

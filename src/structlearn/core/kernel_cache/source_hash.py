@@ -10,7 +10,7 @@ from pathlib import Path
 import numba
 
 #: The package's folder.
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[2]
 _IMPLEMENTING = ("structures", "scoring")
 _IMPORT = re.compile(rb"^\s*from (structlearn[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 
