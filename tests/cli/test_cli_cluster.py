@@ -40,7 +40,10 @@ def test_a_split_into_too_many_parts_leaves_nothing(refused, packed, tmp_path):
     ("arguments", "sentence"),
     [
         (("classify", "--cluster", "here"), "A cluster is an address such as tcp://scheduler:8786"),
-        (("regress", "--cluster", "local:2"), "--cluster trains classify, tag and match"),
+        (
+            ("regress", "--cluster", "local:2"),
+            "--cluster does not go with the task regress (it goes with classify, tag, chunk",
+        ),
         (("classify", "--cluster", "local:0"), "A cluster is an address such as tcp://scheduler:8786"),
         (
             ("classify", "--cluster", "local:99999999999"),

@@ -1,6 +1,5 @@
 """Help, versions, information, talk, formats by content, signals and pipes."""
 
-import inspect
 import os
 import re
 import signal
@@ -14,8 +13,8 @@ from cli_cases import rows
 
 import structlearn
 from structlearn import LinearRegressor, MulticlassClassifier, StructuredPredictor, TreeParser, load
-from structlearn.cli.commands.train import train
 from structlearn.cli.tasks.formats import training_format
+from structlearn.cli.tasks.options import ProblemOptions
 from structlearn.data import write_libsvm
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.problem.registry import LOSSES
@@ -56,24 +55,24 @@ def test_version(run):
 
 def test_defaults_are_those_of_the_estimators(run):
     renamed = {"jobs": "n_jobs"}
-    parameters = inspect.signature(train).parameters
     for name in ("solver", "max_passes", "max_seconds", "jobs"):
         for estimator in (StructuredEstimator(), LinearRegressor()):
             if name != "jobs" or hasattr(estimator, "n_jobs"):
-                assert parameters[name].default == getattr(estimator, renamed.get(name, name)), name
+                assert getattr(ProblemOptions(), name) == getattr(estimator, renamed.get(name, name)), name
     # What depends on the estimator is its own affair; the help has it in words.
-    shown = " ".join(run("train", "--help").stdout.split())
-    for name in ("loss", "cost", "penalty", "regularization", "tol"):
-        assert parameters[name].default is None
+    shown = " ".join(run("train", "classify", "--help").stdout.split())
+    for name in ("cost", "penalty", "regularization", "tol"):
         assert f"[default: {getattr(MulticlassClassifier(), name)}" in shown
     for name in ("penalty", "regularization", "tol"):
         assert getattr(LinearRegressor(), name) == getattr(MulticlassClassifier(), name)
-    assert f"parse: {TreeParser().cost}" in shown
-    assert f"parse: {TreeParser().tol}" in shown
+    shown = " ".join(run("train", "parse", "--help").stdout.split())
+    assert f"[default: {TreeParser().cost}]" in shown
+    assert f"[default: {TreeParser().tol}]" in shown
 
 
 def test_help_names_all_losses_and_solvers(run):
-    unbroken = re.sub(r"-\n +", "-", run("train", "--help").stdout)
+    helps = run("train", "classify", "--help").stdout + run("train", "regress", "--help").stdout
+    unbroken = re.sub(r"-\n +", "-", helps)
     shown = re.findall(r"[\w-]+", unbroken)
     losses = LOSSES.keys() - {"logistic"}  # of BinaryClassifier, which no task uses
     assert {*losses, *SOLVERS} <= {*shown}

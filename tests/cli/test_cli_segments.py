@@ -41,7 +41,7 @@ def test_what_goes_with_chains_is_refused(refused, chunks, tmp_path):
     assert "--constraints goes with --model chain" in refused(*base, "segments", "--constraints", "bio")
     assert "--transitions goes with --model chain" in refused(*base, "segments", "--transitions", "pos")
     assert "--model" in refused("train", "tag", chunks, "--out", tmp_path / "m.st", "--model", "segments")
-    assert "--penalty does not go with a SegmentTagger" in refused(*base, "segments", "--penalty", "l1")
+    assert "--penalty goes with --model chain" in refused(*base, "segments", "--penalty", "l1")
 
 
 def test_weights_of_segments_have_names(run, chunker):

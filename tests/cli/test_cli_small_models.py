@@ -42,7 +42,7 @@ def test_features_without_weights_are_not_stored(run, data, tmp_path, options):
 def test_predictions_are_those_of_all_features(run, data, tmp_path, monkeypatch):
     options = ["--regularization", "0.05", "--penalty", "elasticnet"]
     run("train", "chunk", data, "--out", tmp_path / "small", *options)
-    monkeypatch.setattr("structlearn.cli.tasks.tag.drop_unused", lambda chain: None)
+    monkeypatch.setattr("structlearn.tagging.tagger.drop_unused", lambda chain, n_last: None)
     run("train", "chunk", data, "--out", tmp_path / "same", *options)
     assert told(run, tmp_path / "small")[1] == told(run, tmp_path / "same")[1]
     assert told(run, tmp_path / "small")[0] < told(run, tmp_path / "same")[0]

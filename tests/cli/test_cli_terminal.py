@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from structlearn import MulticlassClassifier
 from structlearn.cli import app
 from structlearn.cli.support.flags import _NAMES, OPPOSITES, flag, in_flags
+from structlearn.cli.tasks.registry import TASKS
 from structlearn.core.wording import LONGEST
 
 HOSTILE = {
@@ -194,7 +195,9 @@ def test_parameters_are_named_as_flags(sentence, expected):
 
 
 def test_every_flag_that_is_named_is_there(run):
-    shown = run("train", "--help").stdout + run("align", "train", "--help").stdout
+    shown = run("align", "train", "--help").stdout + "".join(
+        run("train", task, "--help").stdout for task in TASKS
+    )
     known = set(re.findall(r"--[a-z][a-z0-9-]*", shown))
     assert {flag(name) for name in _NAMES} <= known
     assert {flag(name) for name in OPPOSITES} == {

@@ -11,10 +11,11 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from structlearn import MulticlassClassifier, load
 from structlearn.cli.commands.folds import ReadExamples, TrainingFile, folds
 from structlearn.cli.commands.search import Metric, Tried, TunedSetting, best_of
-from structlearn.cli.commands.train_options import ProblemOptions
 from structlearn.cli.support.groups import Several
+from structlearn.cli.tasks.options import ProblemOptions
 from structlearn.cli.tasks.registry import TASKS
 from structlearn.cli.tasks.rehearsals import REHEARSALS, _write
+from structlearn.cli.tasks.tag_options import TagOptions
 from structlearn.cli.tasks.task import Training
 from structlearn.estimators.files.persistence import Bundle, load_bundle
 
@@ -72,6 +73,17 @@ def test_the_model_is_the_one_that_train_gives(run, tags, tmp_path):
     assert len(own) >= 7
 
 
+def named(name, **options):
+    """A task with options."""
+    return TASKS[name].with_options(TASKS[name].options_class(**options))
+
+
+def laid_out(task, training):
+    """What a task's estimator is trained on in the end."""
+    model = task.adapted(task.model(ProblemOptions()), training, ProblemOptions())
+    return task.laid_out(model, training)[1]
+
+
 # ---- folds ------------------------------------------------------------------------------------------------
 
 
@@ -87,13 +99,13 @@ def test_held_out_sentences_are_new_to_a_model(tmp_path):
     """Neither words nor spans of theirs are learned, and they are read as a file of their own would be."""
     path = tmp_path / "chunks.txt"
     path.write_text("Ann B-N\nruns O\n\nBob B-N\nLee I-N\nsees O\n\nZoe B-N\nsleeps O\n")
-    task = TASKS["chunk"].task.with_options(span_lexicon=True)
+    task = named("chunk", span_lexicon=True)
     (tmp_path / "folds").mkdir()
     examples = sentence_file(task, path, tmp_path / "folds")
-    training = examples.training(part([0, 2]))
-    assert "Bob" in str(examples.whole.texts)
+    whole, training = (laid_out(task, one) for one in (examples.whole, examples.training(part([0, 2]))))
+    assert "Bob" in str(whole.texts)
     assert "Bob" not in str(training.texts)
-    assert training.X.rows.shape[1] < examples.whole.X.rows.shape[1]
+    assert training.X.rows.shape[1] < whole.X.rows.shape[1]
     assert [one.tolist() for one in training.y] == [["B-N", "O"]] * 2
     bundle = Bundle(None, training.notes, training.texts, training.arrays)
     held_out = examples.held_out(part([1]), bundle)
@@ -121,11 +133,10 @@ def test_documents_stay_whole(tmp_path):
 def test_near_sentences_stay_together_where_a_model_looks_at_them(tmp_path):
     path = tmp_path / "names.txt"
     path.write_text("Ann B-N\nruns O\n\n" * 50)
-    task = TASKS["ner"].task
-    assert sentence_file(task.with_options(context=5), path, tmp_path).groups.tolist() == [
+    assert sentence_file(named("ner", context=5), path, tmp_path).groups.tolist() == [
         i // 10 for i in range(50)
     ]
-    assert sentence_file(task.with_options(context=0), path, tmp_path).groups is None
+    assert sentence_file(named("ner", context=0), path, tmp_path).groups is None
 
 
 def test_a_sign_alone_is_a_sentence(tmp_path):
@@ -175,7 +186,7 @@ def test_groups_of_columns_follow_what_each_fold_makes_of_them(run, tmp_path):
 
 def setting(*means, metric="accuracy"):
     tried = [Tried(10.0**-k, [mean - 0.02, mean + 0.02]) for k, mean in enumerate(means)]
-    return TunedSetting({}, "classify", TASKS["classify"].task, None, ProblemOptions(), None, tried)
+    return TunedSetting({}, TASKS["classify"].task, None, ProblemOptions(), None, tried)
 
 
 def test_the_best_of_equals_is_the_strongest():
@@ -213,7 +224,7 @@ def test_the_help_of_a_task(run):
     shown = " ".join(run("tune", "chunk", "--help").stdout.split())
     assert "--loss L[,L...]" in shown
     assert "--regularization X[,X...] Values of lambda" in shown
-    assert "f1, precision, recall, accuracy, exact_match [default: the first]" in shown
+    assert "f1, precision, recall, accuracy or exact_match. [default: the first]" in shown
     assert "structlearn tune chunk train.txt --out chunker.safetensors" in shown
     assert "--continue" not in shown
     assert "--checkpoint" not in shown
@@ -222,8 +233,8 @@ def test_the_help_of_a_task(run):
 def test_each_combination_is_a_setting():
     from structlearn.cli.support.groups import combinations
 
-    problem = ProblemOptions(loss=Several(["hinge", "softmax"]), l1_ratio=Several([0.1, 0.5]))
-    found = [(one.loss, one.l1_ratio, one.solver) for (one,) in combinations(problem)]
+    chosen = TagOptions(loss=Several(["hinge", "softmax"]), l1_ratio=Several([0.1, 0.5]))
+    found = [(one.loss, one.l1_ratio, two.solver) for one, two in combinations(chosen, ProblemOptions())]
     assert found == [(loss, ratio, "auto") for loss in ("hinge", "softmax") for ratio in (0.1, 0.5)]
 
 

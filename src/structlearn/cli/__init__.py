@@ -22,15 +22,15 @@ from structlearn.cli.commands import (  # noqa: F401  (they add their commands t
 )
 from structlearn.cli.commands.align import align
 from structlearn.cli.commands.calibrate import calibrate, conformalize
-from structlearn.cli.commands.compare import compare
+from structlearn.cli.commands.compare import CompareGroup
 from structlearn.cli.commands.completion import completion
 from structlearn.cli.commands.data import data
 from structlearn.cli.commands.demo import demo
 from structlearn.cli.commands.info import info
 from structlearn.cli.commands.predict import evaluate, predict, show
 from structlearn.cli.commands.tag import tag
-from structlearn.cli.commands.train import TrainCommand, train
-from structlearn.cli.commands.tune import TuneCommand, tune
+from structlearn.cli.commands.train import TrainGroup
+from structlearn.cli.commands.tune import TuneGroup
 from structlearn.cli.commands.warm import warm
 from structlearn.cli.commands.weights import weights
 from structlearn.cli.support.errors import (
@@ -52,6 +52,11 @@ from structlearn.core.wording import LONGEST, plain
 
 class Commands(TyperGroup):
     """All commands. What is wrong with their arguments is told without what would act on a terminal."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """In the order of `_COMMANDS`, then the others."""
+        first = [one if isinstance(one, str) else one.__name__ for one, *_ in _COMMANDS]
+        return sorted(super().list_commands(ctx), key=[*first, *super().list_commands(ctx)].index)
 
     def main(self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any) -> object:  # type: ignore[override]
         if not standalone_mode:
@@ -113,16 +118,26 @@ def root(
         typer.echo(context.get_help())
 
 
+#: Groups of tasks, and what their help says first.
+_GROUPS = {"train": TrainGroup, "tune": TuneGroup, "compare": CompareGroup}
+_TALES = {
+    "train": "Train a model, write it to MODEL, and print the certificate: how far from optimal it is at "
+    "most. `structlearn train TASK --help` shows the options of a task.",
+    "tune": "Choose lambda by cross-validation, train on all data with it, and write the model to MODEL. "
+    "`structlearn tune TASK --help` shows the options of a task.",
+    "compare": "Run several solvers on the same problem, and write a report with curves and tables to DIR. "
+    "`structlearn compare TASK --help` shows the options of a task or recipe.",
+}
 #: Commands in the order of the help, what it says of each, and how each is used.
-_COMMANDS = (
+_COMMANDS: tuple[tuple[Any, str, str], ...] = (
     (demo, "Try the library on data that comes with it.", "Example: structlearn demo"),
     (
-        train,
+        "train",
         "Train a model and print its certificate.",
         "Example: structlearn train tag train.txt --out tagger.safetensors --regularization 0.001",
     ),
     (
-        tune,
+        "tune",
         "Choose lambda by cross-validation, then train.",
         "Example: structlearn tune chunk train.txt --loss hinge,softmax --out chunker.safetensors",
     ),
@@ -157,7 +172,7 @@ _COMMANDS = (
         "Example: structlearn show parser.safetensors test.conllu --out page.html",
     ),
     (
-        compare,
+        "compare",
         "Run several solvers on the same problem and write a report.",
         "Examples: structlearn compare letters --out report; structlearn compare tag train.txt "
         "--test test.txt --solvers bcfw,fw --out report; structlearn compare scaling --problem digits "
@@ -177,9 +192,25 @@ _COMMANDS = (
         "zsh), in ~/.zshrc; structlearn completion fish | source, in ~/.config/fish/config.fish",
     ),
 )
-_CLASSES = {train: TrainCommand, tune: TuneCommand}
+
+
+def _tasks(name: str) -> typer.Typer:
+    """Make a group of commands, one per task."""
+    group = typer.Typer(
+        cls=_GROUPS[name],
+        rich_markup_mode=None,
+        help=_TALES[name],
+        subcommand_metavar="TASK DATA [OPTIONS]",
+    )
+    group.callback()(lambda: None)
+    return group
+
+
 for _command, _summary, _example in _COMMANDS:
-    app.command(cls=_CLASSES.get(_command, Command), short_help=_summary, epilog=_example)(_command)
+    if isinstance(_command, str):
+        app.add_typer(_tasks(_command), name=_command, short_help=_summary, epilog=_example)
+    else:
+        app.command(cls=Command, short_help=_summary, epilog=_example)(_command)
 app.add_typer(align, name="align", short_help="Word alignment: train, apply, project, phrases and more.")
 app.add_typer(
     data,

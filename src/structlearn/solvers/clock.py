@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from numba.core import event
 
@@ -54,3 +57,26 @@ class Stopwatch:
     def set_back(self, to: float) -> None:
         """Forget what has passed since it showed `to`."""
         self._begin = self._now() - to
+
+
+#: Runs while work goes on that counts against the `max_seconds` of the training that it is for.
+_BUDGET: ContextVar[Stopwatch | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def counting_seconds() -> Iterator[None]:
+    """Count all that happens inside against `max_seconds`: reading, features, first passes, training.
+
+    The outermost of such blocks counts, so that a command includes what an estimator's `fit` does.
+    """
+    token = _BUDGET.set(_BUDGET.get() or Stopwatch())
+    try:
+        yield
+    finally:
+        _BUDGET.reset(token)
+
+
+def seconds_spent() -> float:
+    """Return the seconds since the outermost `counting_seconds` began; 0 outside of any."""
+    budget = _BUDGET.get()
+    return 0.0 if budget is None else budget.seconds

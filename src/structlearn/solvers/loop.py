@@ -14,7 +14,7 @@ from structlearn.core.errors import OracleError
 from structlearn.core.rounding import MATERIAL, Bound
 from structlearn.core.threads import blas_threads
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
-from structlearn.solvers.clock import Stopwatch
+from structlearn.solvers.clock import Stopwatch, seconds_spent
 from structlearn.solvers.needs import check_needs
 from structlearn.solvers.refutation import refutation
 from structlearn.solvers.solution import INTERRUPTED, Certificate, DualPoint, History, Row, Solution
@@ -127,6 +127,8 @@ class _Run(Generic[Kind, State]):
     extra: dict[str, float] = field(default_factory=dict)
     next_check: float = 0.0
     clock: Stopwatch = field(default_factory=Stopwatch)
+    #: seconds of `max_seconds` that were spent before training began
+    spent_before: float = field(default_factory=seconds_spent)
     called_off: bool = False
     interrupted: bool = False
     #: the last state that was evaluated
@@ -291,7 +293,7 @@ class _Run(Generic[Kind, State]):
     def _spent(self, progress: Progress) -> str:
         """The budget that is spent, if one is."""
         stop = self.stopping
-        if stop.max_seconds is not None and self.clock.seconds >= stop.max_seconds:
+        if stop.max_seconds is not None and self.spent_before + self.clock.seconds >= stop.max_seconds:
             return f"max_seconds={stop.max_seconds:g}"
         if progress.pending:
             return ""

@@ -12,18 +12,12 @@ from structlearn.data import Tokens
 from structlearn.estimators.choices import one_of
 from structlearn.estimators.inputs.checking import Stacked
 from structlearn.estimators.inputs.token_arrays import TokenArrays, without_arrays
-from structlearn.estimators.inputs.token_features import TokenFeatures
+from structlearn.estimators.inputs.token_features import NamedRows, TokenFeatures
 from structlearn.estimators.inputs.token_reading import TokenForm, is_named
-from structlearn.tagging.features import (
-    TextFeatures,
-    default_context,
-    default_templates,
-    default_usual,
-    parse_templates,
-)
-from structlearn.tagging.features.context import check_context, first_features
-from structlearn.tagging.features.resources import DerivedColumns, Resources
-from structlearn.tagging.parameters import SEGMENTS, TaggerParameters
+from structlearn.tagging.features import TextFeatures, default_templates, parse_templates
+from structlearn.tagging.features.context import first_features
+from structlearn.tagging.features.resources import OF_WORDS, DerivedColumns, Resources
+from structlearn.tagging.parameters import TaggerParameters
 from structlearn.tagging.pipeline import check_taggers, with_predictions
 
 #: tasks whose labels mark spans, and all of them
@@ -49,7 +43,7 @@ class FeaturedWords(TaggerParameters):
 
         Usual labels are learnt from y.
         """
-        if is_named(X):
+        if isinstance(X, NamedRows) or is_named(X):
             return self._fit_named(X)
         if self.keep_names:
             raise ValueError(
@@ -73,36 +67,22 @@ class FeaturedWords(TaggerParameters):
         return arrays.beside(rows)
 
     def resources(self) -> Resources:
-        """Which columns are to be derived, by the parameters or by the task."""
-        word = "word" if "word" in self.columns else self.columns[0]
-        task = self.task if self.templates is None else ""
-        usual = default_usual(word, task) if self.usual is None else self.usual
-        context = default_context(task) if self.context is None else check_context(self.context)
-        return Resources(
-            self.lexicons or {},
-            self.clusters,
-            self.vectors,
-            usual,
-            word,
-            segments=self.model == SEGMENTS,
-            context=context,
-            span_lexicon=self.span_lexicon,
-        )
+        """Tell which columns are to be derived, by the parameters or by the task."""
+        return Resources(self)
 
-    def _fit_named(self, X: Sequence[Sequence[TokenForm]]) -> Stacked:
-        of_words = (self.templates, self.transitions, self.lexicons, self.clusters, self.vectors, self.usual)
-        if (
-            len(self.columns) > 1
-            or self.context
-            or self.span_lexicon
-            or any(given is not None for given in of_words)
-        ):
+    def _fit_named(self, X: NamedRows | Sequence[Sequence[TokenForm]]) -> Stacked:
+        about_words = ("templates", "transitions", *OF_WORDS)
+        given = [name for name in about_words if getattr(self, name) not in (None, False)]
+        if len(self.columns) > 1 or given:
             raise ValueError(
-                "Tokens that are dicts or lists are features, which columns, templates, transitions, "
-                "lexicons, span_lexicon, clusters, vectors, usual and context do not go with; write a token "
-                "of several columns as a tuple."
+                "Tokens that are dicts or lists are features, which do not go with columns, "
+                f"{', '.join(about_words)}; write a token of several columns as a tuple."
             )
-        self.features_, self.n_arrays_ = TokenFeatures(self.min_count, self.hash_bits, self.keep_names), 0
+        self.n_arrays_ = 0
+        if isinstance(X, NamedRows):
+            self.features_ = X.features
+            return X
+        self.features_ = TokenFeatures(self.min_count, self.hash_bits, self.keep_names)
         return self.features_.fit_transform(X)
 
     def rows(self, X: Sentences) -> Stacked:

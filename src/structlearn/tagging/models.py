@@ -24,7 +24,7 @@ def check_model(tagger: TaggerParameters) -> None:
 
 
 def new_model(
-    tagger: TaggerParameters, problem: Mapping[str, Any], rows: Stacked
+    tagger: TaggerParameters, problem: Mapping[str, Any], rows: Stacked | None = None
 ) -> ChainClassifier | SegmentTagger:
     """The estimator that a tagger's parameters describe, for a problem whose parameters are given."""
     shared = ("loss", "n_jobs", "random_state", "verbose")

@@ -1,30 +1,92 @@
-"""The parameters of taggers."""
+"""The parameters of taggers, which the shell offers as options: so nothing heavy is imported here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from structlearn.estimators.help_texts import with_inherited
 
-from structlearn.estimators.inputs.constraints import Constraints
-from structlearn.estimators.loss_choice import AUTO
-from structlearn.estimators.scikit import BaseEstimator
-from structlearn.tagging.features import Templates
-from structlearn.tagging.features.lexicon import LexiconSource
-from structlearn.tagging.pipeline import Taggers
+if TYPE_CHECKING:
+    import numpy as np
+
+    from structlearn.estimators.inputs.constraints import Constraints
+    from structlearn.tagging.features import Templates
+    from structlearn.tagging.features.lexicon import LexiconSource
+    from structlearn.tagging.pipeline import Taggers
 
 TOL = 0.01
 #: what `model` may be
 CHAIN, SEGMENTS = "chain", "segments"
-RandomState = int | np.random.RandomState | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TaggerParameters(BaseEstimator):
-    """`Tagger` says what they are."""
+class TaggerParameters:
+    """What a tagger looks at, what it is trained for, and how.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Names of the columns of a token, the word first: ("word", "pos") for sentences of (word, tag) pairs.
+    templates : str, list or None
+        See `structlearn.tagging.features.templates`; `default_templates(columns)` unless given.
+    task : {"tag", "chunk", "ner"}
+        "ner" (names) has default templates and usual labels of its own.
+    model : {"chain", "segments"}
+        "chain" gives each token a label; "segments" scores whole spans and their lengths, which labels mark
+        as O, B-type, I-type ... (see `SegmentClassifier`), and answers in IOB2. Transitions, constraints,
+        penalties and warm starts go with chains.
+    lexicons : dict, optional
+        Lists of phrases, or files with one phrase per line, by names: columns that say where the phrases are.
+    span_lexicon : bool
+        Take the phrases that are spans of the training text as a lexicon, too: the column ``spans``.
+    clusters : path, optional
+        File of word clusters (``bits word count`` or ``word cluster``): the column ``cluster``.
+    vectors : path, optional
+        File of word vectors (fastText's text format), of which clusters are made: the column ``vector``.
+    usual : str, list or None
+        Templates whose values' usual labels in the training text become the columns ``usual1``, ``usual2``
+        ... "" (in the shell, none) asks for none. By default those of the task, unless `templates` are given.
+    context : int, optional
+        Sentences to either side in which the same word is looked for: what a first pass says of it there
+        becomes the columns ``nearby`` and ``within`` (see `structlearn.tagging.features.context`), so that
+        labels depend on the other sentences of a call, in their order. 0 for none. By default 20 for "ner",
+        unless `templates` are given, and 0 otherwise. Fewer than 60 sentences with labels teach none.
+    transitions : str, list or None
+        Templates (such as pos) whose features score pairs of neighbouring labels, too, so that transitions
+        depend on what is seen. Each feature takes K * K weights.
+    min_count : int
+        Leave out features that occur less often than this in the training text.
+    hash_bits : int, optional
+        Number features by this many bits of a hash instead of a vocabulary.
+    keep_names : bool, optional
+        Keep the names of features that come by name (dicts, files of CRFsuite), however many. By default,
+        names are kept below a million.
+    loss : {"auto", "softmax", "hinge", "sparsemax", "perceptron"}
+        "softmax" is the conditional random field, which "auto" stands for unless `chain_options` have a cost,
+        or a solver of another loss alone. `chain_.loss_` tells which it was.
+    regularization : float, optional
+        lambda; 1 over the number of sentences unless given.
+    penalty : {"l2", "elasticnet", "l1"}
+    l1_ratio : float
+        As in `ChainClassifier`: the last two penalties leave few weights.
+    tol : float
+        Training ends when the duality gap is at most this (the loss is that of a whole sentence).
+    constraints : "bio", "bioes", "bilou" or a list of pairs (before, after), optional
+        Which label may not follow which, as in `ChainClassifier`.
+    n_jobs, random_state, verbose : int, optional
+        As in `ChainClassifier`.
+    taggers : dict of str to Tagger, optional
+        Fitted taggers of words that fill columns beside the word, in training and in predictions: sentences
+        come without these columns (what a file has there is not looked at), and raw text can be tagged.
+    warm_start : bool
+        Whether another `fit`, also on other sentences and labels, starts from the weights before, by the
+        names of features and labels. Certificate and optimum are those of the new data alone.
+    chain_options : dict, optional
+        Other parameters of `ChainClassifier`: solver, max_passes, start, end, cost ("count" unless given) ...
+    """
 
     columns: Sequence[str] = ("word",)
     templates: Templates | None = None
@@ -40,15 +102,20 @@ class TaggerParameters(BaseEstimator):
     context: int | None = None
     span_lexicon: bool = False
     keep_names: bool | None = None
-    loss: str = AUTO
+    loss: str = "auto"
     regularization: float | None = None
     penalty: str = "l2"
     l1_ratio: float = 0.5
     tol: float = TOL
     constraints: Constraints = None
     n_jobs: int | None = 1
-    random_state: RandomState = None
+    random_state: int | np.random.RandomState | None = None
     verbose: int = 0
     chain_options: dict[str, Any] | None = None
     taggers: Taggers | None = None
     warm_start: bool = False
+
+    def __init_subclass__(cls, **options: object) -> None:
+        """Help texts of taggers name all parameters."""
+        super().__init_subclass__(**options)
+        cls.__doc__ = with_inherited(cls)

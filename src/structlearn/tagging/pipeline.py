@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def with_predictions(tokens: Tokens, taggers: Taggers, word: str) -> Tokens:
     return replace(tokens, columns=columns)
 
 
-def taggers_of(bundle: Bundle, kind: type[Tagger], names: tuple[str, ...]) -> dict[str, Tagger]:
+def taggers_of(bundle: Bundle, kind: type[Any], names: tuple[str, ...]) -> dict[str, Tagger]:
     """The taggers inside a model file; ValueError if they are not those that its notes name."""
     if set(bundle.bundled) != set(names):
         raise ValueError("it does not hold the taggers that its notes name")

@@ -12,6 +12,7 @@ from structlearn.storage.schema import check_form
 from structlearn.tagging.features import default_templates, parse_templates
 from structlearn.tagging.features.resources import Resources, derived_names
 from structlearn.tagging.features.templates import NAMES
+from structlearn.tagging.parameters import TaggerParameters
 
 #: What columns of features are called in templates, in their order.
 USUAL = ("word", "pos", "chunk")
@@ -174,7 +175,7 @@ def make_plan(
     called += [one for one in filled if one not in called]
     looked = [*called[:1], *filled] if task == NAMES and columns is None else called
     all_templates = f"{templates or default_templates(looked, task)} {transitions or ''}".strip()
-    resources = resources or Resources({})
+    resources = resources or Resources(TaggerParameters())
     resources.check([*called, *names])
     derived = tuple(resources.names), tuple(resources.needs)
     plan = Plan(names, target, aliases, all_templates, filled, *derived)

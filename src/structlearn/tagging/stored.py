@@ -63,21 +63,29 @@ class StoredTagger(FeaturedWords):
         """Write the tagger as one safetensors file, which `structlearn predict` reads, too."""
         save_bundle(self.bundle(), path)
 
-    def bundle(self) -> Bundle:
-        """The tagger as a model file holds it."""
+    def bundle(self, plan: Plan | None = None) -> Bundle:
+        """Return the tagger as a model file holds it.
+
+        `plan` says which columns of a training file it looks at; without one, files have the tagger's columns
+        in their order, and the label last.
+        """
         chain = self._asked()
         if isinstance(self.features_, TokenFeatures):
-            return Bundle(chain, {"task": self._task_of_file("tag"), **named_notes(), **self._told()})
-        *names, label = map(str, range(len(self._given) + 1))
-        templates = " ".join(map(str, self.features_.templates))
-        inner = self.taggers or {}
-        derived = derived_names(self.derived_.notes())
-        plan = Plan((*names, label), label, dict(zip(self._given, names)), templates, tuple(inner), *derived)
+            return Bundle(chain, {"task": self._task_of_file(self.task), **named_notes(), **self._told()})
         extra = self.transitions
         transitions = None if extra is None else " ".join(map(str, parse_templates(extra)))
-        notes = {"task": self._task_of_file(self.task), **self.notes(plan, transitions), **self._told()}
-        kept = {name: one.bundle() for name, one in inner.items()}
+        notes = self.notes(plan or self._own_plan(), transitions)
+        notes = {"task": self._task_of_file(self.task), **notes, **self._told()}
+        kept = {name: one.bundle() for name, one in (self.taggers or {}).items()}
         return Bundle(chain, notes, self.derived_.texts(), self.arrays(), bundled=kept)
+
+    def _own_plan(self) -> Plan:
+        """The plan of files that have the tagger's columns in their order, and the label last."""
+        *names, label = map(str, range(len(self._given) + 1))
+        templates = " ".join(map(str, self.features_.templates))
+        derived = derived_names(self.derived_.notes())
+        aliases = dict(zip(self._given, names))
+        return Plan((*names, label), label, aliases, templates, tuple(self.taggers or {}), *derived)
 
     def _told(self) -> dict[str, object]:
         """Parameters as they were given, where a file can hold them."""

@@ -15,6 +15,7 @@ from structlearn.tagging.features.lexicon import PhraseList
 from structlearn.tagging.features.resources import DerivedColumns, Resources, parse_lexicons
 from structlearn.tagging.features.runs import SENTENCE_VIEWS, possible_values
 from structlearn.tagging.features.usual import BLOCK, UsualLabels
+from structlearn.tagging.parameters import TaggerParameters
 
 VECTORS = "4 2\nla 1 0\nel 0.9 0.1\nperro 0 1\ngato -0.1 1\n"
 
@@ -74,7 +75,7 @@ def test_names_of_lexicons():
         with pytest.raises(ValueError, match=r"--lexicon PERSON=names\.txt"):
             parse_lexicons(flags)
     with pytest.raises(ValueError, match="name of another column"):
-        Resources({"word": ["Ana"]}).check(["word", "pos"])
+        Resources(TaggerParameters(lexicons={"word": ["Ana"]})).check(["word", "pos"])
     with pytest.raises(ValueError, match="each a string; got a int"):
         PhraseList.of("L", [1])
 

@@ -3,24 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from structlearn.cli.commands.compare_scaling import SCALING, ScalingOptions, study
-from structlearn.cli.support import options
 from structlearn.cli.support.errors import handling_errors, say
-from structlearn.cli.support.groups import grouped
-from structlearn.cli.support.options import argument, option, switch
+from structlearn.cli.support.options import Jobs, Json, Seed, argument, names_in, option, switch
 from structlearn.cli.support.outputs import print_json
 from structlearn.cli.support.stdin import input_file
-from structlearn.cli.tasks.table_options import TableOptions
+from structlearn.cli.support.task_commands import TaskCommand, TaskGroup, command_of
+from structlearn.cli.tasks.options import TaskOptions, chosen
+from structlearn.cli.tasks.registry import TASKS, TaskEntry
 from structlearn.core.wording import plain
 
 if TYPE_CHECKING:
-    from structlearn.cli.tasks.task import Inputs, Training
+    from structlearn.cli.tasks.task import Inputs, Task, Training
     from structlearn.reports.comparison import Comparison, Solvers
     from structlearn.reports.runs import Trainable
+
+
+class RecipeName(NamedTuple):
+    """An experiment by name; `apps.recipes`, which has it, takes seconds to import."""
+
+    name: str
+    what: str
+
+
+RECIPES = {
+    one.name: one
+    for one in (
+        RecipeName("scene", "a recipe: label sets with all pairs"),
+        RecipeName("letters", "a recipe: handwritten words as chains"),
+        RecipeName("triplets", "a recipe: which pair of three items is most alike?"),
+        RecipeName("alignment", "a recipe: words matched one to one, also by a linear program"),
+        RecipeName(SCALING, "a study of how solvers scale with the number of examples and with lambda"),
+    )
+}
 
 
 class ComparedProblem(NamedTuple):
@@ -38,24 +57,17 @@ class ComparedProblem(NamedTuple):
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """What is compared, and on what data."""
+    """What is compared."""
 
     out: Annotated[Path, option("DIR", "Folder for the report.")]
     solvers: Annotated[
-        str | None, option("A,B,...", "Solvers as for train.  [default: some that fit the loss]")
+        str | None,
+        option(
+            "A,B,...",
+            "Solvers as for train.  [default: some that fit the loss]",
+            values=names_in("structlearn.solvers.registry:SOLVERS"),
+        ),
     ] = None
-    test: Annotated[Path | None, option("DATA", "Data on which a task's error is measured.")] = None
-    data_dir: Annotated[
-        Path | None, option("DIR", "Folder of a recipe's data.  [default: see data path]", "--data")
-    ] = None
-    full: Annotated[bool, switch("--full", "letters, triplets: train on more data.")] = False
-    pairs: Annotated[int | None, option("N", "alignment: pairs to train on.  [default: 100]", min=1)] = None
-    separate: Annotated[bool, switch("--separate", "One process per solver.")] = False
-
-    def of_one(self) -> dict[str, object]:
-        """What belongs to the comparison of one problem, by flags."""
-        flags = ("test", "full", "pairs", "separate")
-        return {f"--{name}": getattr(self, name) for name in flags}
 
     def names(self) -> list[str] | None:
         """The solvers that are named."""
@@ -66,142 +78,102 @@ class ComparisonOptions:
 class ComparedProblemOptions:
     """What is minimised by all of them."""
 
-    loss: options.Loss = None
-    penalty: options.Penalty = None
-    l1_ratio: options.L1Ratio = None
-    regularization: Annotated[float | None, option("X", "Lambda, as for train.  [default: 0.01]")] = None
-    cost: options.Cost = None
-    tol: Annotated[float | None, option("X", "Stop at this gap, as for train.  [default: 0.001]")] = None
+    regularization: Annotated[float | None, option("X", "Lambda.  [default: as for train]")] = None
+    tol: Annotated[float | None, option("X", "Stop at this gap.  [default: as for train]")] = None
     max_passes: Annotated[float | None, option("N", "Passes of each solver at most.  [default: 1000]")] = None
     max_seconds: Annotated[
         float | None, option("N", "Seconds of each solver at most.  [default: none; recipes: 60]")
     ] = None
-    no_intercept: options.NoIntercept = False
-    seed: options.Seed = 0
-    jobs: options.Jobs = 1
-
-    def of_one(self) -> dict[str, object]:
-        """What belongs to one problem and one run, by flags."""
-        names = ("regularization", "tol", "max_passes", "max_seconds", "no_intercept")
-        return {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
+    no_intercept: Annotated[bool, switch("--no-intercept", "Add no constant feature.")] = False
+    seed: Seed = 0
+    jobs: Jobs = 1
 
     def parameters(self) -> dict[str, object]:
-        """What was given of the parameters of every estimator."""
-        given = {
-            "regularization": self.regularization,
-            "tol": self.tol,
-            "max_passes": self.max_passes,
-            "max_seconds": self.max_seconds,
-            "fit_intercept": False if self.no_intercept else None,
-            "random_state": self.seed,
-            "n_jobs": self.jobs,
-        }
-        return {name: value for name, value in given.items() if value is not None}
+        """Return the parameters of every estimator that were given."""
+        names = ("regularization", "tol", "max_passes", "max_seconds")
+        fixed = {"fit_intercept": False} if self.no_intercept else {}
+        return {**chosen(self, *names), **fixed, "random_state": self.seed, "n_jobs": self.jobs}
 
 
-@dataclass(frozen=True)
-class ComparedTaskOptions(TableOptions):
-    """What only some tasks have."""
-
-    target: options.Target = None
-    edges: options.Edges = None
-    boundaries: options.Boundaries = False
-
-    def reading(self) -> dict[str, object]:
-        """How a table is read, by flags; None where nothing is said."""
-        return {"text": self.text or None, "ignore": self.ignore or None, "no-scale": self.no_scale or None}
+Separate = Annotated[bool, switch("--separate", "Run each solver in a process of its own.")]
+DataDir = Annotated[
+    Path | None, option("DIR", "Folder of a recipe's data.  [default: see data path]", "--data")
+]
 
 
 @handling_errors()
-@grouped
 def compare(
-    what: Annotated[
-        str,
-        argument("TASK|RECIPE", "{tasks}, with DATA; or scene, letters, triplets or alignment; or scaling."),
-    ],
+    entry: TaskEntry,
+    data: Annotated[Path, argument("DATA", "Training data of the task; - for stdin.")],
     comparison: ComparisonOptions,
-    scaling: ScalingOptions,
+    own: TaskOptions,
     problem: ComparedProblemOptions,
-    of_task: ComparedTaskOptions,
-    data: Annotated[Path | None, argument("[DATA]", "Training data of a task; - for stdin.")] = None,
-    as_json: options.Json = False,
+    test: Annotated[Path | None, option("DATA", "Data on which the task's error is measured.")] = None,
+    target: Annotated[str | None, option("NAME[,NAME]", "{target}")] = None,
+    separate: Separate = False,
+    as_json: Json = False,
 ) -> None:
-    """Run several solvers on the same objective, and write a report with curves and tables to DIR.
-
-    A task reads DATA as train does. A recipe is an experiment of the method's papers with its own data and
-    parameters: scene (label sets with all pairs), letters (handwritten words as chains), triplets (which pair
-    of three items is most alike?), alignment (words matched one to one, also by a linear program). Recipes
-    look for their data in --data, then where `structlearn data` keeps it; triplets makes its own from
-    handwritten digits if need be, alignment takes a small corpus that comes with structlearn.
-
-    scaling is a study of how solvers scale: processor seconds, passes, oracle calls and memory to gaps of
-    0.1, 0.01 and 0.001, for 100 examples up to all, lambda from 1 to 1/n. Each run has a process of its own,
-    --jobs of them at once, and is kept as it ends: the same command goes on where it was ended.
+    """Run several solvers on the problem that train would solve, and write a report to DIR.
 
     DIR gets index.html, which opens without a network, the figures as .png and .svg, and the numbers as .csv.
     Ctrl-C ends the solver that runs, and the next one begins; with --separate, it ends the comparison.
     """
-    given = problem.parameters()
-    flags = {
-        "loss": problem.loss,
-        "penalty": problem.penalty,
-        "l1-ratio": problem.l1_ratio,
-        "cost": problem.cost,
-        "edges": of_task.edges,
-        "boundaries": of_task.boundaries,
-        **of_task.reading(),
-    }
-    if comparison.out.exists() and not comparison.out.is_dir():
-        raise NotADirectoryError(f"Cannot write into {comparison.out}: it is a file, not a folder.")
-    if what == SCALING:
-        theirs: dict[str, object] = {
-            "DATA": data,
-            "--target": of_task.target,
-            "--json": as_json,
-            **{f"--{name}": flags[name] for name in flags},
-        }
-        _study(comparison, scaling, problem, theirs)
-        return
-    is_recipe = _is_recipe(what)
-    _refuse(what, scaling.given(), f"only {SCALING} has it")
-    if is_recipe:
-        own = {"DATA": data, "--test": comparison.test, "--target": of_task.target}
-        _refuse(what, own, "it has data of its own (--data DIR)")
-        compared = _recipe(what, {**given, **_recipe_flags(what, flags)}, comparison)
-    else:
-        theirs = {"--data": comparison.data_dir, "--full": comparison.full, "--pairs": comparison.pairs}
-        _refuse(what, theirs, "only recipes have them")
-        if data is None:
-            raise ValueError(f"The task {what} needs DATA to train on.")
-        compared = _task(what, data, given, flags, comparison, of_task.target)
-    found = _run(compared, comparison.out, f"Solvers on {what}", separate=comparison.separate)
+    _check_folder(comparison.out)
+    task = entry.with_options(own)
+    compared = _task(task, data, problem, comparison, target, test)
+    found = _run(compared, comparison.out, f"Solvers on {entry.name}", separate=separate)
     _print(found, comparison.out / "index.html", as_json=as_json)
 
 
-def _study(
+@handling_errors()
+def compare_recipe(
+    entry: RecipeName,
+    comparison: ComparisonOptions,
+    choices: RecipeOptions,
+    problem: ComparedProblemOptions,
+    data_dir: DataDir = None,
+    full: Annotated[bool, switch("--full", "letters, triplets: train on more data.")] = False,
+    pairs: Annotated[int | None, option("N", "alignment: pairs to train on.  [default: 100]", min=1)] = None,
+    separate: Separate = False,
+    as_json: Json = False,
+) -> None:
+    """Run several solvers on an experiment of the method's papers, and write a report to DIR.
+
+    A recipe has its own data and parameters. It looks for its data in --data, then where `structlearn data`
+    keeps it; triplets makes its own from handwritten digits if need be, alignment takes a small corpus that
+    comes with structlearn.
+    """
+    _check_folder(comparison.out)
+    size = RecipeSize(data_dir, full, pairs)
+    compared = _recipe(
+        entry.name, {**problem.parameters(), **_recipe_flags(entry.name, chosen(choices))}, comparison, size
+    )
+    found = _run(compared, comparison.out, f"Solvers on {entry.name}", separate=separate)
+    _print(found, comparison.out / "index.html", as_json=as_json)
+
+
+@handling_errors()
+def compare_scaling(
+    entry: RecipeName,
     comparison: ComparisonOptions,
     scaling: ScalingOptions,
-    problem: ComparedProblemOptions,
-    theirs: Mapping[str, object],
+    data_dir: DataDir = None,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
 ) -> None:
-    """A study of its own grid; `theirs` is what tasks take."""
-    _refuse(SCALING, {**theirs, **comparison.of_one(), **problem.of_one()}, "it is over a grid of its own")
-    study(
-        comparison.out,
-        scaling,
-        solvers=comparison.names(),
-        data=comparison.data_dir,
-        seed=problem.seed,
-        jobs=problem.jobs,
-    )
+    """Study how solvers scale: what each takes to gaps of 0.1, 0.01 and 0.001, for 100 examples up to all.
+
+    Lambda goes from 1 to 1/n. Processor seconds, passes, oracle calls and memory are noted. Each run has a
+    process of its own, --jobs of them at once, and is kept as it ends: the same command goes on where it was
+    ended.
+    """
+    _check_folder(comparison.out)
+    study(comparison.out, scaling, solvers=comparison.names(), data=data_dir, seed=seed, jobs=jobs)
 
 
-def _is_recipe(what: str) -> bool:
-    from structlearn.apps.recipes import RECIPES
-    from structlearn.cli.tasks.registry import TASKS
-    from structlearn.core.registry import one_of
-
-    return one_of("task or recipe", what, [*TASKS, *RECIPES, SCALING]) in RECIPES
+def _check_folder(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"Cannot write into {out}: it is a file, not a folder.")
 
 
 def _refuse(what: str, values: Mapping[str, object], reason: str) -> None:
@@ -214,64 +186,75 @@ def _refuse(what: str, values: Mapping[str, object], reason: str) -> None:
 # ---- what is compared on --------------------------------------------------------------------------------
 
 
-def _recipe_flags(what: str, flags: Mapping[str, object]) -> dict[str, object]:
+@dataclass(frozen=True)
+class RecipeOptions:
+    """What may be chosen of some recipes."""
+
+    loss: Annotated[str | None, option("L", "As for train.")] = None
+    penalty: Annotated[str | None, option("P", "As for train.")] = None
+    l1_ratio: Annotated[float | None, option("X", "As for train.")] = None
+    cost: Annotated[str | None, option("C", "As for train.")] = None
+    edges: Annotated[str | None, option("E", "scene: pairs with weights: all, tree or none.")] = None
+    boundaries: Annotated[bool, switch("--boundaries", "letters: weights for first and last labels.")] = False
+
+
+class RecipeSize(NamedTuple):
+    """Where a recipe's data is, and how much of it is taken."""
+
+    data: Path | None
+    full: bool
+    pairs: int | None
+
+
+def _recipe_flags(what: str, given: Mapping[str, object]) -> dict[str, object]:
     """Parameters that the flags which were given stand for."""
     from structlearn.apps.recipes import RECIPES
 
     known = RECIPES[what].flags
+    flags = {name.replace("_", "-"): value for name, value in given.items()}
     _refuse(what, {f"--{flag}": flags[flag] for flag in flags if flag not in known}, "it has no such choice")
-    given = {flag: value for flag, value in flags.items() if value not in (None, False)}
-    return {name: value for flag, value in given.items() for name in known[flag]}
+    return {name: value for flag, value in flags.items() for name in known[flag]}
 
 
-def _recipe(what: str, parameters: dict[str, object], wanted: ComparisonOptions) -> ComparedProblem:
+def _recipe(
+    what: str, parameters: dict[str, object], wanted: ComparisonOptions, size: RecipeSize
+) -> ComparedProblem:
     from structlearn.apps.recipes import RECIPES
     from structlearn.reports.comparison import chosen_estimators
 
     recipe = RECIPES[what]
     if not recipe.sized:
-        _refuse(what, {"--pairs": wanted.pairs}, "its size is given")
+        _refuse(what, {"--pairs": size.pairs}, "its size is given")
     estimator = recipe.estimator(**{**recipe.parameters, **parameters})
     estimator.check_parameters()
-    solvers = recipe.solvers(wanted.names(), wanted.pairs)
+    solvers = recipe.solvers(wanted.names(), size.pairs)
     chosen_estimators(estimator, solvers)
-    problem = recipe.problem(wanted.data_dir, full=wanted.full, n=wanted.pairs)
+    problem = recipe.problem(size.data, full=size.full, n=size.pairs)
     say(f"Read {problem.summary}.")
     about: dict[str, object] = {"experiment": recipe.what, "data": problem.summary}
     return ComparedProblem(estimator, problem.X, problem.y, solvers, problem.error, recipe.error_name, about)
 
 
 def _task(
-    what: str,
+    task: Task,
     data: Path,
-    given: Mapping[str, object],
-    flags: Mapping[str, object],
+    problem: Any,
     wanted: ComparisonOptions,
     target: str | None,
+    test: Path | None,
 ) -> ComparedProblem:
-    from structlearn.cli.commands.train import checked_estimator
-    from structlearn.cli.tasks.lookup import task_named, task_parameters
     from structlearn.reports.comparison import chosen_estimators
 
-    parameters = task_parameters(what, flags)
-    reading: dict[str, Any] = {
-        "text": flags["text"],
-        "ignore": flags["ignore"],
-        "no_scale": flags["no-scale"],
-    }
-    task, names = task_named(what).with_options(**reading), wanted.names()
-    estimator = checked_estimator(task.estimator, **given, **parameters)
-    chosen_estimators(estimator, names)
+    model, names = task.model(problem), wanted.names()
+    chosen_estimators(task.trained(model), names)
     training = task.training(input_file(data), target)
-    task.check_training(estimator, training)
     say(f"Read {training.summary} from {data}.")
-    if "row_transformer" in training.parameters:
-        estimator.set_params(row_transformer=training.parameters["row_transformer"])
-    about: dict[str, object] = {"task": what, "training data": plain(f"{data}: {training.summary}")}
+    estimator, training = task.laid_out(task.adapted(model, training, problem), training)
+    about: dict[str, object] = {"task": task.name, "training data": plain(f"{data}: {training.summary}")}
     error = None
-    if wanted.test is not None:
-        error = _test(what, training, wanted.test)
-        about["test data"] = plain(wanted.test)
+    if test is not None:
+        error = _test(task.name, training, test)
+        about["test data"] = plain(test)
     error_name = f"test error ({task.error_name})"
     return ComparedProblem(estimator, training.X, training.y, names, error, error_name, about)
 
@@ -280,7 +263,7 @@ def _test(what: str, training: Training, path: Path) -> TaskError:
     from structlearn.cli.tasks.registry import TASKS
     from structlearn.estimators.files.persistence import Bundle
 
-    bundle = Bundle(None, training.notes, training.texts, training.arrays)
+    bundle = Bundle(None, training.notes, training.texts, training.arrays, training.bundled)
     inputs = TASKS[what].task.inputs(input_file(path), bundle, labels=True)
     if inputs.y is None:
         raise ValueError(f"{path} has no labels to compare with.")
@@ -344,3 +327,41 @@ def _print(found: Comparison, page: Path, *, as_json: bool) -> None:
     rows = [ended(run) for run in found.values()]
     print(aligned([columns, *([row[name] for name in columns] for row in rows)]))
     print(f"\npage: {page}")
+
+
+class CompareCommand(TaskCommand):
+    """Of `compare`: what is compared below the options of the task."""
+
+    written = "DIR"
+    sections: ClassVar = {
+        "Comparison": ("out", "solvers", "test", "target", "separate"),
+        "Problem": tuple(one.name for one in fields(ComparedProblemOptions)),
+    }
+
+
+class CompareGroup(TaskGroup):
+    """`structlearn compare TASK | RECIPE | scaling`."""
+
+    run = staticmethod(compare)
+    command = CompareCommand
+    without = ("checkpoint", "checkpoint_seconds", "resume", "memory", "cluster", "continue_")
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*TASKS, *RECIPES]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in RECIPES:
+            return super().get_command(ctx, cmd_name)
+        run = compare_scaling if cmd_name == SCALING else compare_recipe
+        return command_of(run, RECIPES[cmd_name], CompareCommand)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Tasks, then recipes."""
+        return [*super().rows(), *((one.name, one.what) for one in RECIPES.values())]
+
+    def refuse(self, ctx: Any, wanted: str) -> None:
+        from structlearn.core.registry import one_of
+
+        if not wanted:
+            super().refuse(ctx, wanted)
+        one_of("task or recipe", wanted, self.list_commands(ctx))

@@ -27,24 +27,18 @@ class ScalingOptions:
         str | None,
         option(
             "A,B,...",
-            "scaling: digits, letters, scene, alignment, parsing.  [default: all whose data is here]",
+            "digits, letters, scene, alignment, parsing.  [default: all whose data is here]",
             "--problem",
         ),
     ] = None
-    minutes: Annotated[
-        float | None, option("N", f"scaling: minutes in all, at most.  [default: {MINUTES:g}]")
-    ] = None
+    minutes: Annotated[float | None, option("N", f"Minutes in all, at most.  [default: {MINUTES:g}]")] = None
     largest: Annotated[
-        int | None, option("N", "scaling: most examples.  [default: all; alignment: 10,000]", min=1)
+        int | None, option("N", "Most examples.  [default: all; alignment: 10,000]", min=1)
     ] = None
 
     def names(self) -> list[str] | None:
         """The problems that are named."""
         return None if self.problems is None else [n.strip() for n in self.problems.split(",") if n.strip()]
-
-    def given(self) -> dict[str, object]:
-        """What only a study has."""
-        return {"--problem": self.problems, "--minutes": self.minutes, "--largest": self.largest}
 
 
 def study(

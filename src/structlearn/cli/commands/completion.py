@@ -1,17 +1,16 @@
-"""`structlearn completion`: the script of a shell, and the words that may come next."""
+"""`structlearn completion`: the script of a shell, and the words that may come next, as click finds them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from structlearn.cli.support.errors import handling_errors
 from structlearn.cli.support.options import argument
-from structlearn.cli.tasks.registry import TASKS
-from structlearn.core.registry import located, one_of
+from structlearn.core.registry import one_of
 
 #: How each shell asks for the words that may come next; where there are none it offers files.
 SCRIPTS = {
@@ -44,7 +43,7 @@ complete -c structlearn -a '(__structlearn)'
 @handling_errors()
 def completion(
     context: typer.Context,
-    shell: Annotated[str, argument("SHELL", "bash, zsh or fish.")],
+    shell: Annotated[str, argument("SHELL", "bash, zsh or fish.", lambda: SCRIPTS)],
     words: Annotated[
         list[str] | None, argument("[WORD]...", "What is typed so far; the last is not whole.")
     ] = None,
@@ -62,76 +61,13 @@ def completion(
 
 
 def candidates(command: Any, words: Sequence[str]) -> Iterator[str]:
-    """What the last of the words may become."""
+    """Yield what the last of the words may become; names of files are left to the shell."""
     *before, last = words
-    while before and before[0] in getattr(command, "commands", {}):
-        command = command.commands[before[0]]
-        before = before[1:]
-    return (word for word in _following(command, before, last) if word.startswith(last) and word != last)
-
-
-def _following(command: Any, before: Sequence[str], last: str) -> Iterable[str]:
-    """Commands of a group; options, their values, and tasks of a command."""
-    if hasattr(command, "commands"):
-        return (name for name, one in command.commands.items() if not one.hidden)
-    task = next((word for word in before if word in TASKS), None)
-    if last.startswith("-"):
-        return _options(command, task)
-    valued = (one for one in command.params if not getattr(one, "is_flag", True))
-    asking = {flag: one for one in valued for flag in one.opts}
-    if before and before[-1] in asking:
-        done, comma, _ = last.rpartition(",")
-        return (f"{done}{comma}{value}" for value in _values(command, asking[before[-1]].name, task))
-    first = next((one for one in command.params if one.param_type_name == "argument"), None)
-    given = any(not word.startswith("-") and flag not in asking for flag, word in pairwise(["", *before]))
-    return _ARGUMENTS.get(first.name, lambda: ())() if first is not None and not given else ()
-
-
-def _options(command: Any, task: str | None) -> Iterator[str]:
-    """The flags of a command; where it has a task, those that the task has."""
-    specific = getattr(command, "specific", {})
-    for one in command.params:
-        has = task is None or one.name not in specific or specific[one.name] in TASKS[task].flags
-        if one.param_type_name == "option" and has:
-            yield from (flag for flag in one.opts if flag.startswith("--"))
-    yield "--help"
-
-
-def _values(command: Any, name: str, task: str | None) -> Iterable[str]:
-    if name == "metric":
-        return TASKS[task].metrics if task else ()
-    if name == "format" and command.name != "tag":
-        return (
-            located("structlearn.cli.support.stdin:FORMATS")
-            if command.name not in ("apply", "project")
-            else ()
-        )
-    return _VALUES.get(name, lambda: ())()
-
-
-#: Names of what would take seconds to import; a test compares them.
-_RECIPES = ("scene", "letters", "triplets", "alignment")
-_TEXT_FORMATS = ("conll", "json", "inline")
-#: What the first argument of a command may be, by its name.
-_ARGUMENTS: dict[str, Callable[[], Iterable[str]]] = {
-    "task": lambda: TASKS,
-    "tasks": lambda: [*TASKS, "align"],
-    "what": lambda: [*TASKS, *_RECIPES, "scaling"],
-    "name": lambda: located("structlearn.data:DATA_SETS"),
-    "shell": lambda: SCRIPTS,
-}
-#: What an option may be, by its name.
-_VALUES: dict[str, Callable[[], Iterable[str]]] = {
-    "solver": lambda: ["auto", *located("structlearn.solvers.registry:SOLVERS")],
-    "solvers": lambda: located("structlearn.solvers.registry:SOLVERS"),
-    "loss": lambda: located("structlearn.problem.registry:LOSSES"),
-    "penalty": lambda: ("l2", "l1", "elasticnet", "group"),
-    "cost": lambda: ("hamming", "count"),
-    "edges": lambda: ("all", "tree", "none"),
-    "pairs": lambda: ("full", "symmetric", "antisymmetric", "potts"),
-    "model": lambda: ("chain", "segments"),
-    "connectivity": lambda: ("4", "8"),
-    "constraints": lambda: ("bio", "bioes", "bilou", "none"),
-    "tokenizer": lambda: located("structlearn.tagging.tokenizers:TOKENIZERS"),
-    "format": lambda: _TEXT_FORMATS,
-}
+    bases = (one.__module__ for one in type(command).__mro__)
+    click = next(name for name in bases if name.endswith("click.core")).removesuffix(".core")  # typer's own
+    asking = import_module(f"{click}.shell_completion").ShellComplete
+    of_shells = dict.fromkeys(("format_completion", "get_completion_args", "source_vars"))  # not asked for
+    asked = type("Words", (asking,), of_shells)(command, {}, "structlearn", "")
+    for item in asked.get_completions(before, last):
+        if item.type == "plain" and item.value.startswith(last) and item.value != last:
+            yield item.value

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from structlearn.cli.support.errors import FAILURE, handling_errors, say
-from structlearn.cli.support.options import FolderOut, Json, Seed, Target, TaskName, argument, option
+from structlearn.cli.support.options import (
+    FolderOut,
+    Json,
+    Seed,
+    Target,
+    TaskName,
+    argument,
+    names_in,
+    option,
+)
 from structlearn.cli.support.outputs import print_json
 from structlearn.cli.support.stdin import input_file
 from structlearn.cli.support.texts import Command
+from structlearn.cli.tasks.options import ProblemOptions
 from structlearn.cli.tasks.registry import TASKS
 from structlearn.core.wording import count_of
 
+if TYPE_CHECKING:
+    from structlearn.cli.tasks.task import Task, Training
+
 data = typer.Typer(rich_markup_mode=None)
-Name = Annotated[str, argument("NAME", "A name that list shows.")]
+Name = Annotated[str, argument("NAME", "A name that list shows.", names_in("structlearn.data:DATA_SETS"))]
 Source = Annotated[Path, argument("DATA", "Training data, as train reads it; - for stdin.")]
 DataDir = Annotated[
     Path | None,
@@ -90,16 +103,24 @@ def pack(
 
     The folder is whole or not there. Every file in it has a hash, which train checks.
     """
-    from structlearn.cli.tasks.lookup import task_named
     from structlearn.data import pack
 
-    known = task_named(task)
-    if window is not None and "window" not in TASKS[task].flags:
+    entry = TASKS.named(task)
+    if window is not None and "window" not in entry.flags:
         raise ValueError(f"--window does not go with the task {task}; leave it out.")
-    chosen = known if window is None else known.with_options(window=window)
-    read = chosen.read(input_file(source), target)
+    options = entry.options_class() if window is None else entry.options_class(window=window)  # type: ignore[call-arg]
+    options.parameters()
+    chosen, read = _read(entry.with_options(options), input_file(source), target)
     pack(out, chosen.check_packing(read), read.X, read.y, **chosen.kept(read))
     say(f"Packed {read.summary} into {out}.")
+
+
+def _read(task: Task, path: Path, target: str | None) -> tuple[Task, Training]:
+    """Read training data as rows of features."""
+    training = task.training(path, target)
+    usual = ProblemOptions()
+    model = task.adapted(task.model(usual), training, usual)
+    return task, task.laid_out(model, training)[1]
 
 
 @data.command(cls=Command)
@@ -122,7 +143,7 @@ def split(
     chosen = task_named(task)
     if out.exists():
         raise FileExistsError(f"Cannot write {out}: it exists already.")
-    read = chosen.training(input_file(source), target)
+    chosen, read = _read(chosen, input_file(source), target)
     kept = chosen.kept(read)
     split(out, chosen.check_packing(read), read.X, read.y, parts=parts, seed=seed, **kept)
     say(f"Split {read.summary} into {count_of(parts, 'partition')} in {out}.")

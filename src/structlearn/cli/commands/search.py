@@ -11,8 +11,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from structlearn.cli.commands.folds import Fold, FoldedExamples
-from structlearn.cli.commands.train import adapt, bundle_of
-from structlearn.cli.commands.train_options import ProblemOptions
+from structlearn.cli.tasks.options import ProblemOptions
 from structlearn.cli.tasks.task import Inputs, Task, Training
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.scikit import cloned
@@ -71,7 +70,6 @@ class TunedSetting:
 
     #: options of which several values are tried, with this setting's
     options: Mapping[str, object]
-    name: str
     task: Task
     estimator: Trainable
     problem: ProblemOptions
@@ -86,13 +84,14 @@ class TunedSetting:
         """Each lambda and what its model scores on the examples that were held out."""
         from structlearn.estimators.path import models_along
 
-        estimator: Any = adapt(cloned(self.estimator), self.task, training, self.problem)
+        adapted = self.task.adapted(cloned(self.estimator), training, self.problem)
+        estimator, training = self.task.laid_out(adapted, training)
         held_out: Inputs | None = None
         for model in models_along(estimator, training.X, training.y, self._values(estimator, training)):
             if model.certificate_.interrupted:
                 raise KeyboardInterrupt("Interrupted: nothing was written.")
             self.n_early += not model.certificate_.converged
-            bundle = bundle_of(model, self.name, training)
+            bundle = self.task.bundle(model, training)
             held_out = held_out or judged(bundle)
             yield model.regularization, metric.of(self.task, model, held_out, bundle)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from structlearn.cli.commands.predict import Jobs, Model
 from structlearn.cli.support.errors import handling_errors
-from structlearn.cli.support.options import argument, option
+from structlearn.cli.support.options import argument, names_in, option
 from structlearn.cli.support.outputs import output_file, write_pieces
 
 if TYPE_CHECKING:
@@ -25,8 +25,12 @@ _STDIN = Path("-")
 def tag(
     model: Model,
     file: Annotated[Path, argument("FILE", "Text in UTF-8, plain or .gz; - is stdin.")] = _STDIN,
-    format: Annotated[str, option("F", "{text_formats}.")] = "conll",
-    tokenizer: Annotated[str, option("T", "{tokenizers}.")] = "penn",
+    format: Annotated[
+        str, option("F", "{text_formats}.", values=lambda: ("conll", "json", "inline"))
+    ] = "conll",
+    tokenizer: Annotated[
+        str, option("T", "{tokenizers}.", values=names_in("structlearn.tagging.tokenizers:TOKENIZERS"))
+    ] = "penn",
     out: Annotated[Path | None, option("FILE", "Write here (.gz by its name).  [default: stdout]")] = None,
     jobs: Jobs = 1,
 ) -> None:

@@ -2,211 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from structlearn.cli.commands.train_options import (
-    DataOptions,
-    OutputOptions,
-    ProblemOptions,
-    ReadingOptions,
-    RunOptions,
-    TalkOptions,
-)
-from structlearn.cli.support import options
 from structlearn.cli.support.errors import fitting, handling_errors, say
 from structlearn.cli.support.flags import in_flags
-from structlearn.cli.support.groups import grouped
-from structlearn.cli.support.options import argument
+from structlearn.cli.support.options import ModelOut, argument
 from structlearn.cli.support.outputs import certified, check_output, print_figures
 from structlearn.cli.support.stdin import input_file
-from structlearn.cli.support.task_help import TaskCommand
+from structlearn.cli.support.task_commands import TaskCommand, TaskGroup
+from structlearn.cli.tasks.options import DataOptions, ProblemOptions, TalkOptions, TaskOptions
+from structlearn.cli.tasks.registry import TaskEntry
 
 if TYPE_CHECKING:
-    from structlearn.cli.tasks.task import Task, Training
-    from structlearn.estimators.files.persistence import Bundle
+    from structlearn.cli.tasks.task import Training
     from structlearn.estimators.loss_choice import LossChoice
-    from structlearn.reports.runs import Trainable
-
-
-class TrainCommand(TaskCommand):
-    """Of `train`: the options in the groups that they are declared in."""
-
-    groups: ClassVar[dict[str, tuple[str, ...]]] = {
-        "Files": (
-            "out",
-            *(one.name for one in fields(DataOptions)),
-            *(one.name for one in fields(ReadingOptions)),
-        ),
-        "Outputs": tuple(one.name for one in fields(OutputOptions)),
-        "Problem and solver": tuple(one.name for one in fields(ProblemOptions)),
-        "Long runs": tuple(one.name for one in fields(RunOptions)),
-    }
-    specific: ClassVar[dict[str, str]] = {
-        **{name: name.strip("_").replace("_", "-") for name in (*groups["Files"][3:], *groups["Outputs"])},
-        **{
-            name.replace("-", "_"): name
-            for name in ("loss", "penalty", "l1-ratio", "groups", "cost", "memory")
-        },
-        **dict.fromkeys(("checkpoint", "checkpoint_seconds", "resume"), "checkpoint"),
-    }
 
 
 @handling_errors()
-@grouped
 def train(
     *,
-    task: options.TaskName,
+    entry: TaskEntry,
     data: Annotated[Path, argument("DATA", "Training data, plain or .gz, or packed; - for stdin.")],
-    out: options.ModelOut,
+    out: ModelOut,
+    own: TaskOptions,
     problem: ProblemOptions,
-    run: RunOptions,
     known: DataOptions,
-    reading: ReadingOptions,
-    outputs: OutputOptions,
     talk: TalkOptions,
 ) -> None:
     """Train a model, write it to MODEL, and print the certificate: how far from optimal it is at most.
 
-    {files}
-
     Ctrl-C ends training early; the best model so far is written. With --checkpoint nothing is lost if the
     machine stops: --resume gives the model that training without the interruption would have given.
     """
-    checkpoint = options.chosen_checkpoint(run.checkpoint, run.checkpoint_seconds, resume=run.resume)
-    chosen, estimator = described(
-        task,
-        problem,
-        reading,
-        outputs,
-        {"checkpoint": checkpoint, "memory": run.memory},
-        verbose=talk.verbose,
-    )
+    from structlearn.estimators.files.persistence import save_bundle
+    from structlearn.solvers.clock import counting_seconds
+
+    task = entry.with_options(own)
+    model = task.model(problem, verbose=int(talk.verbose))
     out_file = check_output(out, others=[data])
-    history_file = run.history and check_output(run.history, others=[data, out])
+    history_file = talk.history and check_output(talk.history, others=[data, out])
+    checkpoint = own.checkpoint_()
     if checkpoint is not None:
         checkpoint.check()
-    with _clients(run.cluster, estimator, task) as client:
+    with _clients(getattr(own, "cluster", None)) as client, counting_seconds():
         data = input_file(data, known.format)
-        training = chosen.training(data, known.target)
-        adapt(estimator, chosen, training, problem)
+        training = task.training(data, known.target)
+        model = task.adapted(model, training, problem)
         say(f"Read {training.summary} from {data}.")
-        say_loss(estimator)
-        _fit(estimator, training, client)
-    save_trained(bundle_of(estimator, task, chosen.trimmed(estimator, training)), out_file)
+        say_loss(task.trained(model))
+        _fit(model, training, client)
+    save_bundle(task.bundle(model, task.trimmed(model, training)), out_file)
     say(f"Wrote the model to {out}.")
     if history_file is not None:
-        estimator.history_.to_csv(history_file)
-    print_figures(certified(estimator.certificate_).items(), as_json=talk.as_json)
+        model.history_.to_csv(history_file)
+    print_figures(certified(model.certificate_).items(), as_json=talk.as_json)
 
 
-def described(
-    task: str,
-    problem: ProblemOptions,
-    reading: ReadingOptions,
-    outputs: OutputOptions,
-    others: Mapping[str, object] | None = None,
-    *,
-    verbose: bool = False,
-) -> tuple[Task, Trainable]:
-    """How the task is read, and what it trains, both as the options say; checked before data is read."""
-    from structlearn.cli.tasks.lookup import task_named, task_parameters
-
-    known = task_named(task)
-    words = {name: value for name, value in asdict(reading).items() if not _is_default(value)}
-    given = {**problem.flags(), **asdict(outputs), **words, **(others or {})}
-    parameters = task_parameters(
-        task, {name.strip("_").replace("_", "-"): value for name, value in given.items()}
-    )
-    chosen = known.with_options(**words)
-    return chosen, checked_estimator(
-        chosen.estimator, verbose=int(verbose), **problem.parameters(), **parameters
-    )
-
-
-def _is_default(value: object) -> bool:
-    """Whether an option was not given; 0 is a value."""
-    return value is None or value is False or value == []
-
-
-def adapt(estimator: Trainable, task: Task, training: Training, problem: ProblemOptions) -> Trainable:
-    """Checked with its data, and with parameters that follow from these, where no option sets them."""
-    from structlearn.estimators.loss_choice import take_usual_cost
-
-    task.check_training(estimator, training)
-    found = {name: value for name, value in training.parameters.items() if name not in problem.chosen()}
-    found.pop("loss", None)  # of data that older versions packed
-    cost = found.pop("cost", None)
-    estimator.set_params(**found)
-    if cost is not None:
-        take_usual_cost(estimator, cost)
-    return estimator
-
-
-def loss_of(estimator: Trainable) -> LossChoice:
-    """The loss that it would train, by name; "squares" for regressions."""
+def loss_of(model: object) -> LossChoice:
+    """Return the loss that it would train, by name; "squares" for regressions."""
     from structlearn.estimators.loss_choice import LossChoice
 
-    return getattr(estimator, "chosen_loss", lambda: LossChoice("squares"))()
+    return getattr(model, "chosen_loss", lambda: LossChoice("squares"))()
 
 
-def say_loss(estimator: Trainable) -> None:
+def say_loss(model: object) -> None:
     """Say why the loss is not the usual one of the task, where it is not."""
-    why = loss_of(estimator).why
+    why = loss_of(model).why
     if why:
         say(in_flags(why))
 
 
-def checked_estimator(name: str, **parameters: object) -> Trainable:
-    """The estimator, its parameters checked before data is read."""
-    from structlearn import estimators
-    from structlearn.estimators.choices import cost_options
-
-    kind = getattr(estimators, name)
-    if not hasattr(kind, "n_jobs"):
-        del parameters["n_jobs"]
-    for parameter in parameters.keys() - set(kind._get_param_names()):
-        raise ValueError(f"--{parameter.replace('_', '-')} does not go with a {name}; leave it out.")
-    estimator = kind(**parameters)
-    estimator.check_parameters()
-    if "cost" in parameters:
-        cost_options(estimator.cost)
-    return estimator
-
-
-def _clients(cluster: str | None, estimator: Trainable, task: str) -> AbstractContextManager[object]:
-    """A client of the cluster, if there is one, checked before data is read."""
+def _clients(cluster: str | None) -> AbstractContextManager[object]:
+    """Return a client of the cluster, if there is one, checked before data is read."""
     if cluster is None:
         return nullcontext()
-    if not getattr(estimator, "_packed", ""):
-        raise ValueError(f"--cluster trains classify, tag and match; the task {task} trains here.")
     from structlearn.distributed import connected
 
     return connected(cluster)
 
 
-def _fit(estimator: Trainable, training: Training, client: object) -> None:
+def _fit(model: Any, training: Training, client: object) -> None:
     if hasattr(training.X, "paths") and client is None:
         raise ValueError(
             "The data is split into partitions: train on them with --cluster, or give the whole."
         )
     with fitting():
-        estimator.fit(training.X, training.y, **({} if client is None else {"client": client}))
+        model.fit(training.X, training.y, **({} if client is None else {"client": client}))
 
 
-def bundle_of(estimator: Trainable, task: str, training: Training) -> Bundle:
-    """A trained estimator with what is needed to read further files as the training data was read."""
-    from structlearn.estimators.files.persistence import Bundle
+class TrainCommand(TaskCommand):
+    """Of `train`: the options of all tasks below those of the task."""
 
-    notes = {"task": task, **training.notes}
-    return Bundle(estimator, notes, training.texts, training.arrays, training.bundled)
+    sections: ClassVar = {
+        "Problem and solver": tuple(one.name for one in fields(ProblemOptions)),
+        "Files": ("out", *(one.name for one in fields(DataOptions))),
+    }
 
 
-def save_trained(bundle: Bundle, out: Path) -> None:
-    """Write a model file."""
-    from structlearn.estimators.files.persistence import save_bundle
+class TrainGroup(TaskGroup):
+    """`structlearn train TASK`."""
 
-    save_bundle(bundle, out)
+    run = staticmethod(train)
+    command = TrainCommand

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from structlearn.cli.commands.train import TrainCommand, adapt, bundle_of, described, loss_of, save_trained
-from structlearn.cli.commands.train_options import DataOptions, OutputOptions, ProblemOptions, ReadingOptions
-from structlearn.cli.support import options
+from structlearn.cli.commands.train import TrainCommand, loss_of
 from structlearn.cli.support.errors import fitting, handling_errors, say
-from structlearn.cli.support.groups import Several, combinations, grouped
-from structlearn.cli.support.options import argument, option, switch
+from structlearn.cli.support.groups import Several, combinations
+from structlearn.cli.support.options import Json, ModelOut, argument, option, switch
 from structlearn.cli.support.outputs import certified, check_output, print_json, print_values
 from structlearn.cli.support.stdin import input_file
+from structlearn.cli.support.task_commands import TaskGroup
+from structlearn.cli.tasks.options import DataOptions, ProblemOptions, TaskOptions
+from structlearn.cli.tasks.registry import TaskEntry
 
 if TYPE_CHECKING:
     from structlearn.cli.commands.folds import TrainingFile
@@ -43,7 +43,12 @@ class SearchOptions:
 
     folds: Annotated[int, option("K", "Parts of the data, each held out once.", min=2)] = 5
     metric: Annotated[
-        str | None, option("M", "The figure of evaluate to go by: {metrics}.  [default: the first]")
+        str | None,
+        option(
+            "M",
+            "The figure of evaluate to go by: {metrics}.  [default: the first]",
+            values=lambda entry: entry.metrics,
+        ),
     ] = None
     one_error: Annotated[
         bool,
@@ -51,28 +56,17 @@ class SearchOptions:
     ] = False
 
 
-class TuneCommand(TrainCommand):
-    """Of `tune`: those of `train` below its own."""
-
-    groups: ClassVar[dict[str, tuple[str, ...]]] = {
-        "Search": tuple(one.name for one in fields(SearchOptions)),
-        **TrainCommand.groups,
-    }
-
-
 @handling_errors()
-@partial(grouped, several=SEVERAL, without=("continue_",))
 def tune(
     *,
-    task: options.TaskName,
+    entry: TaskEntry,
     data: Annotated[Path, argument("DATA", "Training data, as train reads it; - for stdin.")],
-    out: options.ModelOut,
+    out: ModelOut,
+    own: TaskOptions,
     search: SearchOptions,
     problem: ProblemOptions,
     known: DataOptions,
-    reading: ReadingOptions,
-    outputs: OutputOptions,
-    as_json: options.Json = False,
+    as_json: Json = False,
 ) -> None:
     """Choose lambda by cross-validation, train on all data with it, and write the model to MODEL.
 
@@ -90,8 +84,8 @@ def tune(
     from structlearn.cli.commands.folds import TrainingFile
     from structlearn.cli.commands.search import best_of
 
-    metric = _metric(task, search.metric)
-    settings = list(_settings(task, reading, outputs, problem))
+    metric = _metric(entry, search.metric)
+    settings = list(_settings(entry, own, problem))
     out_file = check_output(out, others=[data])
     source = TrainingFile(input_file(data, known.format), known.target)
     _search(settings, source, search, metric, problem.seed)
@@ -102,7 +96,7 @@ def tune(
     rows, chosen = list(_rows(settings, best)), {**setting.options, "regularization": best.regularization}
     if as_json:
         print_json(
-            {"task": task, "metric": metric.name, "folds": search.folds, "results": rows}
+            {"task": entry.name, "metric": metric.name, "folds": search.folds, "results": rows}
             | {"chosen": chosen, "certificate": certified(certificate)}
         )
         return
@@ -110,19 +104,15 @@ def tune(
     print_values([*chosen.items(), *certified(certificate).items()])
 
 
-def _metric(task: str, name: str | None) -> Metric:
+def _metric(entry: TaskEntry, name: str | None) -> Metric:
     from structlearn.cli.commands.search import Metric
-    from structlearn.cli.tasks.registry import TASKS
     from structlearn.core.registry import one_of
 
-    known = TASKS.named(task).metrics
-    return Metric(known[0] if name is None else one_of("metric", name, known))
+    return Metric(entry.metrics[0] if name is None else one_of("metric", name, entry.metrics))
 
 
-def _settings(
-    task: str, reading: ReadingOptions, outputs: OutputOptions, problem: ProblemOptions
-) -> Iterator[TunedSetting]:
-    """A setting for each combination of what is tried beside lambda, checked before data is read."""
+def _settings(entry: TaskEntry, own: TaskOptions, problem: ProblemOptions) -> Iterator[TunedSetting]:
+    """Make a setting per combination of what is tried beside lambda, checked before data is read."""
     from structlearn.cli.commands.search import TunedSetting
 
     values = problem.regularization
@@ -131,18 +121,15 @@ def _settings(
         raise ValueError("--regularization must be above 0: tune compares values of lambda.")
     open_ = replace(problem, regularization=None)
     tried = [
-        f.name
-        for group in (reading, outputs, open_)
-        for f in fields(group)
-        if isinstance(getattr(group, f.name), Several)
+        f.name for group in (own, open_) for f in fields(group) if isinstance(getattr(group, f.name), Several)
     ]
-    for chosen in combinations(reading, outputs, open_):
-        known, estimator = described(task, chosen[2], chosen[0], chosen[1])
-        if loss_of(estimator).name == "perceptron":
+    for options, chosen in combinations(own, open_):
+        task = entry.with_options(options)
+        model = task.model(chosen)
+        if loss_of(task.trained(model)).name == "perceptron":
             raise ValueError("--loss perceptron has no lambda to tune; use train.")
-        all_ = {name: value for group in chosen for name, value in asdict(group).items()}
-        own = {name: all_[name] for name in tried}
-        yield TunedSetting(own, task, known, estimator, chosen[2], listed or None)
+        all_ = asdict(options) | asdict(chosen)
+        yield TunedSetting({name: all_[name] for name in tried}, task, model, chosen, listed or None)
 
 
 def _search(
@@ -156,12 +143,12 @@ def _search(
     from structlearn.estimators.scikit import cloned
 
     with TemporaryDirectory() as folder:
-        for known, alike in groupby(settings, key=lambda one: one.task):
+        for _, alike in groupby(settings, key=lambda one: one.task.options.reading()):
             group = list(alike)
-            examples = known.examples(source, Path(folder))
+            examples = group[0].task.examples(source, Path(folder))
             say(f"Read {examples.whole.summary} from {source.path}.")
             for one in group:
-                known.check_training(cloned(one.estimator), examples.whole)
+                one.task.adapted(cloned(one.estimator), examples.whole, one.problem)
             of_classes = getattr(examples.whole.y, "ndim", 0) == 1 and is_classifier(group[0].estimator)
             parts = folds(examples, wanted.folds, seed, of_classes=of_classes)
             search(group, examples, parts, metric, say)
@@ -179,15 +166,17 @@ def _advise(settings: list[TunedSetting], setting: TunedSetting, best: Tried) ->
 
 
 def _train(setting: TunedSetting, regularization: float, source: TrainingFile, out: Path) -> Certificate:
-    """The model of all data."""
+    """Train the model of all data, and write it."""
+    from structlearn.estimators.files.persistence import save_bundle
+
     task = setting.task
     training = task.training(*source)
-    estimator = adapt(setting.estimator, task, training, setting.problem)
-    estimator.set_params(regularization=regularization)
+    model = task.adapted(setting.estimator, training, setting.problem)
+    model.set_params(regularization=regularization)
     with fitting():
-        estimator.fit(training.X, training.y)
-    save_trained(bundle_of(estimator, setting.name, task.trimmed(estimator, training)), out)
-    return estimator.certificate_
+        model.fit(training.X, training.y)
+    save_bundle(task.bundle(model, task.trimmed(model, training)), out)
+    return model.certificate_
 
 
 def _rows(settings: list[TunedSetting], chosen: Tried) -> Iterator[dict[str, object]]:
@@ -212,3 +201,21 @@ def _cells(row: Mapping[str, object], names: Sequence[str]) -> Iterator[str]:
         value = row[name]
         shown = ".4f" if name in ("mean", "standard_error") else "g"
         yield format(value, shown) if isinstance(value, float) else str(value)
+
+
+class TuneCommand(TrainCommand):
+    """Of `tune`: how models are compared first."""
+
+    sections: ClassVar = {
+        "Search": tuple(one.name for one in fields(SearchOptions)),
+        **TrainCommand.sections,
+    }
+
+
+class TuneGroup(TaskGroup):
+    """`structlearn tune TASK`."""
+
+    run = staticmethod(tune)
+    command = TuneCommand
+    several = SEVERAL
+    without = ("continue_", "checkpoint", "checkpoint_seconds", "resume", "memory", "cluster")

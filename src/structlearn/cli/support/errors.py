@@ -131,6 +131,11 @@ def handling_errors() -> Iterator[None]:
         _noted.clear()
 
 
+def misuse(sentence: str) -> typer.Exit:
+    """Say what is wrong with a command; returns what ends it."""
+    return _exit(sentence, MISUSE)
+
+
 def _exit(sentence: str, code: int) -> typer.Exit:
     say(f"Error: {sentence}")
     return typer.Exit(code)

@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
+from structlearn.core.registry import located
+
 if TYPE_CHECKING:
     from structlearn.solvers import Checkpoint
 
-
-def argument(metavar: str, help: str) -> ArgumentInfo:
-    """What is given without a flag."""
-    return typer.Argument(metavar=metavar, help=help, show_default=False)
+#: What an option or argument may be, asked for when a shell completes words; of a task, by its entry.
+Values = Callable[[], Iterable[str]] | Callable[[Any], Iterable[str]]
 
 
-def option(metavar: str, help: str, *flags: str, min: float | None = None) -> OptionInfo:
-    """An option that takes a value."""
-    return typer.Option(*flags, metavar=metavar, help=help, min=min)
+def argument(metavar: str, help: str, values: Values | None = None) -> ArgumentInfo:
+    """Declare what is given without a flag."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False, autocompletion=_completing(values))
+
+
+def option(
+    metavar: str, help: str, *flags: str, min: float | None = None, values: Values | None = None
+) -> OptionInfo:
+    """Declare an option that takes a value."""
+    return typer.Option(*flags, metavar=metavar, help=help, min=min, autocompletion=_completing(values))
+
+
+def _completing(values: Values | None) -> Callable[[typer.Context, str], list[str]] | None:
+    """Return what completes a value, or the last of several with commas between them."""
+    if values is None:
+        return None
+
+    def complete(ctx: typer.Context, incomplete: str) -> list[str]:
+        done, comma, last = incomplete.rpartition(",")
+        of_task = [getattr(ctx.command, "entry", None)] * len(signature(values).parameters)
+        return [f"{done}{comma}{value}" for value in values(*of_task) if value.startswith(last)]
+
+    return complete
+
+
+def names_in(place: str, *others: str) -> Values:
+    """Return the names in a registry, which is imported when they are asked for, after some others."""
+    return lambda: [*others, *located(place)]
 
 
 def switch(flag: str, help: str) -> OptionInfo:
@@ -27,43 +54,10 @@ def switch(flag: str, help: str) -> OptionInfo:
     return typer.Option(flag, help=help)
 
 
-TaskName = Annotated[str, argument("TASK", "{tasks}.")]
+TaskName = Annotated[str, argument("TASK", "{tasks}.", names_in("structlearn.cli.tasks.registry:TASKS"))]
 ModelOut = Annotated[Path, option("MODEL", "Model file to write.")]
 PageOut = Annotated[Path, option("PAGE.html", "Page to write.")]
 FolderOut = Annotated[Path, option("DIR", "Folder to make.")]
-Loss = Annotated[
-    str | None,
-    option(
-        "L",
-        "{losses}  [default: hinge; classify, tag, chunk, ner: softmax, or hinge with --cost count or a "
-        "--solver that trains nothing else; multilabel: softmax with --edges tree or none, else hinge]",
-    ),
-]
-Penalty = Annotated[
-    str | None,
-    option(
-        "P",
-        "classify: l2, or, with a smooth loss, l1 (few weights) or group (few features); regress: "
-        "l2, l1, elasticnet (both) or group (few groups of features); tag, chunk, ner: l2, elasticnet "
-        "(few weights) or, with softmax, l1.  [default: l2]",
-    ),
-]
-L1Ratio = Annotated[
-    float | None,
-    option(
-        "X",
-        "With --penalty elasticnet: lambda times this weighs ||w||_1, the rest ||w||^2/2.  [default: 0.5]",
-    ),
-]
-Cost = Annotated[
-    str | None,
-    option(
-        "C",
-        "With the hinge: hamming (mistakes over length) or count.  [default: hamming; tag, chunk, "
-        "ner, parse: count]",
-    ),
-]
-NoIntercept = Annotated[bool, switch("--no-intercept", "Add no constant feature.")]
 Json = Annotated[bool, switch("--json", "Print JSON, for programs.")]
 Resume = Annotated[
     bool, switch("--resume", "Go on from the checkpoint in DIR; from the beginning if there is none.")
@@ -74,20 +68,14 @@ Target = Annotated[
     str | None,
     option(
         "NAME[,NAME]",
-        "classify, multilabel, regress: target column(s) of a table; tag, chunk, ner: the same as "
-        "--label.  [default: the last column]",
+        "Target column(s) of a table; of tag, chunk and ner, the column to learn.  [default: the "
+        "last column]",
     ),
-]
-Edges = Annotated[
-    str | None, option("E", "multilabel: pairs with weights: all, tree or none.  [default: all]")
-]
-Boundaries = Annotated[
-    bool, switch("--boundaries", "tag, chunk, ner: weights for the first and last label of a sequence.")
 ]
 
 
 def chosen_checkpoint(folder: Path | None, seconds: float, *, resume: bool) -> Checkpoint | None:
-    """What --checkpoint and --resume stand for; ValueError for the second without the first."""
+    """Return what --checkpoint and --resume stand for; ValueError for the second without the first."""
     if folder is None:
         if resume:
             raise ValueError("--resume goes on from a checkpoint: say where it is with --checkpoint DIR.")

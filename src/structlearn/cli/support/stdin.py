@@ -21,7 +21,11 @@ _GZIP = b"\x1f\x8b"
 
 Format = Annotated[
     str | None,
-    option("F", f"Of stdin, what a name would tell: {', '.join(FORMATS)}.  [default: as it looks]"),
+    option(
+        "F",
+        f"Of stdin, what a name would tell: {', '.join(FORMATS)}.  [default: as it looks]",
+        values=lambda: FORMATS,
+    ),
 ]
 
 #: The file that holds stdin, while a command runs, and its folder.

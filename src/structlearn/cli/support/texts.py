@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from structlearn.cli.tasks.registry import TASKS
+from structlearn.cli.tasks.registry import TASKS, TaskEntry
 from structlearn.core.registry import either, located
 from structlearn.problem.registry import CLASSES, LOSSES, STRUCTURES, losses_of
 from structlearn.solvers.registry import HINGE, PERCEPTRON, SMOOTH, SQUARES, solvers_for
@@ -15,21 +15,22 @@ from structlearn.solvers.registry import HINGE, PERCEPTRON, SMOOTH, SQUARES, sol
 _NUMBERS = ("none", "one", "two", "three", "four", "five")
 
 
-def losses_said() -> str:
-    """The losses of all tasks, those without probabilities first; then those of classify alone."""
-    shared = losses_of(STRUCTURES)
-    names = sorted(shared, key=lambda name: LOSSES[name].smooth)
+def _losses_said(entry: TaskEntry) -> str:
+    """The losses of a task, those without probabilities first."""
+    known = losses_of(CLASSES if entry.name == "classify" else STRUCTURES)
+    names = sorted(known, key=lambda name: LOSSES[name].smooth)
     n = sum(not LOSSES[name].smooth for name in names)
-    others = [name for name in losses_of(CLASSES) if name not in shared]
-    more = f"; classify: also {either(others)}" if others else ""
-    return f"{either(names)}{more}. All but the first {_NUMBERS[n]} give probabilities."
+    return f"{either(names)}. All but the first {_NUMBERS[n]} give probabilities."
 
 
-def solvers_said() -> str:
-    """The solvers by what they train."""
-    families = {"hinge": HINGE, "smooth losses": SMOOTH, "perceptron": PERCEPTRON, "regress": SQUARES}
+def _solvers_said(entry: TaskEntry) -> str:
+    """The solvers of a task by what they train."""
+    picks = "auto picks a quick one that can do it"
+    if "loss" not in entry.flags:
+        return f"{picks}; {either(solvers_for(SQUARES))}."
+    families = {"hinge": HINGE, "smooth losses": SMOOTH, "perceptron": PERCEPTRON}
     said = "; ".join(f"{what}: {either(solvers_for(family))}" for what, family in families.items())
-    return f"auto picks a quick one that can do it; {said}."
+    return f"{picks}; {said}."
 
 
 def _entries_said(where: str) -> str:
@@ -40,31 +41,54 @@ def _entries_said(where: str) -> str:
 #: What stands for such a text in the help of a command or an option.
 TEXTS: dict[str, Callable[[], str]] = {
     "{tasks}": lambda: either(TASKS),
-    "{losses}": losses_said,
-    "{solvers}": solvers_said,
-    "{files}": lambda: " ".join(entry.reads for entry in TASKS.values() if entry.reads),
     "{tokenizers}": lambda: _entries_said("structlearn.tagging.tokenizers:TOKENIZERS"),
     "{text_formats}": lambda: _entries_said("structlearn.tagging.written:TEXT_FORMATS"),
-    "{metrics}": lambda: "; ".join(f"{entry.name}: {', '.join(entry.metrics)}" for entry in TASKS.values()),
     "{figures}": lambda: " ".join(entry.figures for entry in TASKS.values() if entry.figures),
+}
+#: Likewise in the help of a task.
+OF_TASK: dict[str, Callable[[TaskEntry], str]] = {
+    "{losses}": _losses_said,
+    "{solvers}": _solvers_said,
+    "{files}": lambda entry: entry.reads,
+    "{metrics}": lambda entry: either(entry.metrics),
+}
+#: What a task's options say unless it says otherwise (`TaskOptions.says`).
+_USUALLY = {
+    "{loss}": "hinge",
+    "{cost}": "hamming",
+    "{regularization}": "0.01",
+    "{tol}": "0.001",
+    "{tolerance}": "in proportion to the objective at zero where that is far from 1",
+    "{target}": "Target column of a table.  [default: the last column]",
 }
 
 
-def filled(text: str | None) -> str:
-    """The text with what is made of the registries in its places."""
+def filled(text: str | None, entry: TaskEntry | None = None) -> str:
+    """Fill in what is made of the registries, and, of a task, what holds for it."""
     text = text or ""
     for place, said in TEXTS.items():
         if place in text:
             text = text.replace(place, said())
+    if entry is None or "{" not in text:
+        return text
+    for place, of_task in OF_TASK.items():
+        if place in text:
+            text = text.replace(place, of_task(entry))
+    own = {f"{{{name}}}": said for name, said in entry.options_class.says.items()}
+    for place, word in (_USUALLY | own).items():
+        text = text.replace(place, word)
     return text
 
 
 class Command(TyperCommand):
     """A command whose help, and that of its options, is filled in when it is shown."""
 
+    #: the task that the command is for, where it is for one
+    entry: TaskEntry | None = None
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        self.help = filled(self.help)
+        self.help = filled(self.help, self.entry)
         for parameter in self.params:
             if getattr(parameter, "help", None):
-                parameter.help = filled(parameter.help)  # type: ignore[attr-defined]
+                parameter.help = filled(parameter.help, self.entry)  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)

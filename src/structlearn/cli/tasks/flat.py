@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -37,7 +36,6 @@ _OF_FORMAT = {"libsvm": {"n_features": int}, "csv": _OF_TABLE}
 LabelSets = Sequence[Sequence[object] | Array]
 
 
-@dataclass(frozen=True)
 class FlatTask(Task):
     """Examples from a libsvm file or from a table with a header."""
 
@@ -45,23 +43,15 @@ class FlatTask(Task):
     #: what the target of a table is
     target_kind: ClassVar[TargetKind] = "any"
 
-    #: names of columns, with commas between them or one by one
-    text: Sequence[str] = ()
-    ignore: Sequence[str] = ()
-    no_scale: bool = False
-    min_count: int | None = None
-
-    def with_options(self, **options: Any) -> FlatTask:
-        if options.get("min_count") is not None and options["min_count"] < 1:
-            raise ValueError(f"--min-count must be at least 1; got {options['min_count']}.")
-        own = {one.name for one in fields(self)}
-        return replace(self, **{k: v for k, v in options.items() if k in own and v is not None})
-
     def read(self, path: Path, target: str | None) -> Training:
         """Read training data in either format (see `training_format`)."""
         if training_format(path, target) == "csv":
             return self._read_table(path, target)
-        for flag, value in {"target": target, "text": self.text, "ignore": self.ignore}.items():
+        for flag, value in {
+            "target": target,
+            "text": self.options.text,
+            "ignore": self.options.ignore,
+        }.items():
             if value:
                 raise ValueError(
                     f"--{flag} names columns of a table with a header; {path} looks like a libsvm file."
@@ -76,9 +66,9 @@ class FlatTask(Task):
             path,
             target=target,
             target_kind=self.target_kind,
-            text=",".join(self.text) or (),
-            ignore=",".join(self.ignore) or (),
-            min_frequency=self.min_count,
+            text=",".join(self.options.text or ()) or (),
+            ignore=",".join(self.options.ignore or ()) or (),
+            min_frequency=self.options.min_count,
         )
         if self.multilabel != (len(table.target_names) > 1):  # a column whose own name has a comma
             raise ValueError(f"--target {target} names {len(table.target_names)} columns of {path}.")
@@ -86,9 +76,11 @@ class FlatTask(Task):
         # In the notes: unlike lines of text, column names may hold line ends.
         names = {"features": table.feature_names, "targets": table.target_names}
         notes: dict[str, object] = {"format": "csv", **names, "left_out": table.left_out}
-        if self.no_scale and not has_gaps(table.X):
+        if self.options.no_scale and not has_gaps(table.X):
             return Training(table.X, table.y, notes, {}, _summary(table.X))
-        transformer = make_table_transformer(scale=not self.no_scale, min_frequency=table.min_frequency)
+        transformer = make_table_transformer(
+            scale=not self.options.no_scale, min_frequency=table.min_frequency
+        )
         notes["text"] = table.text_names
         summary = _summary(table.X, table.text_names)
         return Training(table.X, table.y, notes, {}, summary, parameters={"row_transformer": transformer})
@@ -167,7 +159,6 @@ class Classify(FlatTask):
     packed = "classes"
     multilabel = False
     target_kind = "classes"
-    penalties = ("l2", "l1", "group")
 
     def check_target(self, target: str | None) -> None:
         """One column, by default the last."""

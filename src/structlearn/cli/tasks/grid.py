@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -35,25 +34,13 @@ class GridTask(LabelledNodes):
     counted = "pixels"
     of_folders = True
     error_name: ClassVar[str] = "share of wrong pixels"
-    window: int | None = None
-
-    def with_options(self, **options: Any) -> GridTask:
-        """With the side of the window."""
-        side = options.get("window")
-        if side is None:
-            return self
-        if side < 1 or side % 2 == 0 or side > 31:
-            raise ValueError(f"--window must be odd, between 1 and 31; got {side}.")
-        found = copy(self)
-        found.window = side
-        return found
 
     def training(self, path: Path, target: str | None) -> Training:
         """From a folder of images, or of packed data, whose window is the one that it was packed with."""
         if not is_packed(path):
             return self.read(path, target)
         found = super().training(path, target)
-        if self.window not in (None, found.notes.get("window")):
+        if self.options.window not in (None, found.notes.get("window")):
             raise ValueError(f"--window goes with images; {path} was packed with {found.notes['window']}.")
         return found._replace(texts={})
 
@@ -70,7 +57,7 @@ class GridTask(LabelledNodes):
             raise DataError(f"{path} has no folder labels to learn from.")
         self.check_classes(path, found.y)
         channels = found.X[0].shape[2]
-        window = self.window or 1
+        window = self.options.window or 1
         X = self._features(path, found, window, channels)
         notes = {"format": "images", "window": window, "channels": channels}
         n_pixels = sum(one.shape[0] * one.shape[1] for one in X)

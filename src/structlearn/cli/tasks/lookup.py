@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from structlearn.apps.registry import APPLICATIONS
@@ -13,25 +12,10 @@ from structlearn.storage.model_file import ModelFile, damaged
 
 
 def task_named(name: str) -> Task:
-    """The task, or a ValueError that lists all and suggests the nearest."""
+    """Return the task, or raise a ValueError that lists all and suggests the nearest."""
     if name in ("align", "alignment"):
         raise ValueError("Words are aligned by commands of their own: see `structlearn align --help`.")
     return TASKS.named(name).task
-
-
-def task_parameters(name: str, given: Mapping[str, object]) -> dict[str, object]:
-    """Parameters that the flags which were given stand for; ValueError for a flag of another task."""
-    entry = TASKS[name]
-    parameters: dict[str, object] = {}
-    for flag, value in given.items():
-        if value is None or value is False:
-            continue
-        if flag not in entry.flags:
-            owners = ", ".join(other.name for other in TASKS.values() if flag in other.flags)
-            raise ValueError(f"--{flag} does not go with the task {name} (it goes with {owners}).")
-        parameters.update(dict.fromkeys(entry.flags[flag], value))
-    entry.task.check_parameters(parameters)
-    return parameters
 
 
 def open_model(path: Path) -> tuple[Bundle, Task]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from structlearn.cli.commands.folds import FoldedExamples, SentenceFile, TrainingFile
-from structlearn.cli.support.flags import OPPOSITES
 from structlearn.cli.tasks.task import Inputs, Scores, Task, Training
 from structlearn.core.contract import Array
 from structlearn.core.wording import count_of, plain
@@ -41,12 +40,6 @@ class ParseTask(Task):
     estimator = "TreeParser"
     error_name = "share of wrong heads"
     drawn = True
-
-    def check_parameters(self, parameters: dict[str, object]) -> None:
-        """The flags say what is not the default."""
-        for name, flag in OPPOSITES.items():
-            if parameters.pop(flag, False):
-                parameters[name] = False
 
     def read(self, path: Path, target: str | None) -> Training:
         """Read a CoNLL-U file whose heads are trees."""

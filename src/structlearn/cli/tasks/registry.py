@@ -6,14 +6,14 @@ task is used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from structlearn.cli.tasks.flags import COLUMNS, ELASTIC, NODES, SPANS, STRUCTURED, TABLES, Flags
 from structlearn.core.registry import Registry, located
 
 if TYPE_CHECKING:
+    from structlearn.cli.tasks.options import TaskOptions
     from structlearn.cli.tasks.task import Task
 
 
@@ -26,11 +26,11 @@ class TaskEntry:
     name : what users call it
     what : what is predicted, in words
     made : its class, or where that is
+    options : the dataclass of its own options, or where that is (light: help imports it)
     estimator : the class that is trained
     formats : what files it reads, in words
-    reads : what the help of `train` says of its files; empty where an earlier task's says it
-    figures : what the help of `evaluate` says of its figures; likewise
-    flags : its options that not every task has, and the parameters of the estimator that each sets
+    reads : what help says of its files
+    figures : what the help of `evaluate` says of its figures; empty where an earlier task's says it
     metrics : the figures that `tune` can go by, first the one that it does go by
     examples : two commands that one may begin with
     """
@@ -40,21 +40,46 @@ class TaskEntry:
     made: str | type[Task]
     estimator: str
     formats: str
+    options: str | type[TaskOptions] = "structlearn.cli.tasks.options:StructuredOptions"
     reads: str = ""
     figures: str = ""
-    flags: Flags = field(default_factory=lambda: STRUCTURED)
     metrics: tuple[str, ...] = ("accuracy",)
     examples: tuple[str, ...] = ()
 
     @cached_property
+    def options_class(self) -> type[TaskOptions]:
+        """The dataclass of its own options."""
+        found: type[TaskOptions] = located(self.options)
+        return found
+
+    @cached_property
+    def flags(self) -> tuple[str, ...]:
+        """Its own options as they are typed, without dashes in front."""
+        return tuple(one.name.strip("_").replace("_", "-") for one in fields(self.options_class))
+
+    @cached_property
     def task(self) -> Task:
-        """The task itself."""
-        found: Task = located(self.made)()
+        """The task, for models that are there: nothing is said of how files are read."""
+        return self.with_options(self.options_class())
+
+    def with_options(self, options: TaskOptions) -> Task:
+        """Return the task as options describe it."""
+        found: Task = located(self.made)(options, self.name)
         return found
 
 
 _TABLES = "CSV (also ; or tab), Parquet, libsvm"
 _COLUMNS = "CoNLL columns, CoNLL-U"
+_READS_TABLES = (
+    "DATA is a table with a header (CSV with commas, semicolons or tabs; .parquet), the target last, or a "
+    "libsvm file (label index:value ...). Of a table, numbers are standardised and missing ones imputed, "
+    "text is one-hot encoded, and dates are refused: see docs/tables.md."
+)
+_READS_COLUMNS = (
+    "DATA has CoNLL-style columns (one token per line, the word first and the label last, a blank line "
+    "between sentences) or is CoNLL-U; features are made of words and other columns by templates. Files of "
+    "CRFsuite are read, too (label, then feature[:value] ... between tabs)."
+)
 _OF_SPANS = ("f1", "precision", "recall", "accuracy", "exact_match")
 _OF_NODES = ("accuracy", "mean_iou", "exact_match", "macro_f1")
 
@@ -67,13 +92,10 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.tasks.flat:Classify",
             estimator="MulticlassClassifier",
             formats=_TABLES,
-            reads="classify reads tables with a header (CSV with commas, semicolons or tabs; .parquet), the "
-            "target last, or libsvm files (label index:value ...); so does regress, whose targets are "
-            "numbers. Of a table, numbers are standardised and missing ones imputed, text is one-hot "
-            "encoded, and dates are refused: see docs/tables.md.",
+            reads=_READS_TABLES,
             figures="classify: accuracy, and macro_precision, macro_recall and macro_f1, means over the "
             "classes.",
-            flags={**STRUCTURED, **TABLES, "penalty": ("penalty",)},
+            options="structlearn.cli.tasks.options:ClassifyOptions",
             metrics=("accuracy", "macro_f1", "macro_precision", "macro_recall"),
             examples=(
                 "structlearn train classify people.csv --target bought --out model.safetensors",
@@ -86,12 +108,12 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.tasks.flat:MultiLabel",
             estimator="MultiLabelClassifier",
             formats=_TABLES,
-            reads="multilabel reads libsvm files with label sets (0,4 index:value ...) or tables with "
-            "--target naming columns of 0 and 1. A file named .csv, .tsv or .parquet is a table; any other "
-            "is libsvm if index:value entries are seen in its first lines, else a table if its first line "
-            "has a comma, a tab or a semicolon.",
+            reads="DATA is a libsvm file with label sets (0,4 index:value ...), or a table whose columns of "
+            "0 and 1 --target names. A file named .csv, .tsv or .parquet is a table; any other is libsvm if "
+            "index:value entries are seen in its first lines, else a table if its first line has a comma, a "
+            "tab or a semicolon.",
             figures="multilabel: exact_match (whole sets), hamming_loss and micro_f1 (single labels).",
-            flags={**STRUCTURED, **TABLES, "edges": ("edges",)},
+            options="structlearn.cli.tasks.options:MultiLabelOptions",
             metrics=("micro_f1", "exact_match", "hamming_loss"),
             examples=(
                 "structlearn train multilabel labels.csv --target red,green --out model.safetensors",
@@ -104,8 +126,9 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.tasks.regress:Regress",
             estimator="LinearRegressor",
             formats=_TABLES,
+            reads=_READS_TABLES,
             figures="regress: r2 (share of the variance explained), rmse and mae (sizes of the errors).",
-            flags={**ELASTIC, **TABLES, "groups": ("groups",)},
+            options="structlearn.cli.tasks.options:RegressOptions",
             metrics=("r2", "rmse", "mae"),
             examples=(
                 "structlearn train regress prices.csv --target price --out model.safetensors",
@@ -118,12 +141,10 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.tasks.tag:Tag",
             estimator="Tagger",
             formats=_COLUMNS,
-            reads="tag, chunk and ner read CoNLL-style columns (one token per line, the word first and the "
-            "label last, a blank line between sentences) or CoNLL-U, and make features of words and other "
-            "columns by templates. If tag finds a column of numbers or of name=value cells, the cells are "
-            "the features. They read files of CRFsuite, too (label, then feature[:value] ... between tabs).",
+            reads=f"{_READS_COLUMNS} If tag finds a column of numbers or of name=value cells, the cells are "
+            "the features.",
             figures="tag: accuracy (tokens) and exact_match (whole sequences);",
-            flags=COLUMNS,
+            options="structlearn.cli.tasks.tag_options:TagOptions",
             metrics=("accuracy", "exact_match"),
             examples=(
                 "structlearn train tag words.conll --out tagger.safetensors",
@@ -136,8 +157,9 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.tasks.spans:TagSpans",
             estimator="Tagger",
             formats=_COLUMNS,
+            reads=_READS_COLUMNS,
             figures="chunk and ner: also precision, recall and f1 of spans, as conlleval counts them.",
-            flags=SPANS,
+            options="structlearn.cli.tasks.tag_options:SpanOptions",
             metrics=_OF_SPANS,
             examples=(
                 "structlearn train chunk train.txt --out chunker.safetensors",
@@ -150,7 +172,8 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.tasks.spans:TagNames",
             estimator="Tagger",
             formats=_COLUMNS,
-            flags=SPANS,
+            reads=_READS_COLUMNS,
+            options="structlearn.cli.tasks.tag_options:SpanOptions",
             metrics=_OF_SPANS,
             examples=(
                 "structlearn train ner names.conll --out names.safetensors",
@@ -163,11 +186,11 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.tasks.parse:ParseTask",
             estimator="TreeParser",
             formats="CoNLL-U",
-            reads="parse reads CoNLL-U files.",
+            reads="DATA is a CoNLL-U file.",
             figures="parse: uas and las, the shares of words with the right head, and with the right head "
             "and relation; they count punctuation and leave out subtypes of relations, as the CoNLL 2018 "
             "scorer does; las_full compares whole relations, the no_punct figures leave out punctuation.",
-            flags={**STRUCTURED, "non-projective": ("non_projective",), "many-roots": ("many_roots",)},
+            options="structlearn.cli.tasks.options:ParseOptions",
             metrics=("uas", "las", "las_full", "uas_no_punct", "las_no_punct"),
             examples=(
                 "structlearn train parse train.conllu --out parser.safetensors",
@@ -180,7 +203,8 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.tasks.match:Match",
             estimator="MatchingClassifier",
             formats=".npz",
-            reads="match reads .npz files of NumPy: features, a row per pair of nodes; shapes, the nodes of "
+            options="structlearn.cli.tasks.options:MatchOptions",
+            reads="DATA is an .npz file of NumPy: features, a row per pair of nodes; shapes, the nodes of "
             "both sides of each example; links, an example, its row and its column each.",
             metrics=("f1", "precision", "recall"),
             examples=(
@@ -194,12 +218,12 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.tasks.graph:GraphTask",
             estimator="GraphClassifier",
             formats=".npz",
-            reads="graph reads .npz files of NumPy, the graphs end to end: nodes, a row of features "
+            reads="DATA is an .npz file of NumPy, the graphs end to end: nodes, a row of features "
             "per node; edges, pairs of nodes; sizes, the nodes and edges of each graph; edge_features; "
             "labels, whole numbers, -1 for unknown ones.",
             figures="graph and grid: accuracy (nodes, pixels), exact_match (whole graphs, images), mean_iou "
             "(right over gold or found, the mean over labels) and macro averages.",
-            flags=NODES,
+            options="structlearn.cli.tasks.options:GraphOptions",
             metrics=_OF_NODES,
             examples=(
                 "structlearn train graph graphs.npz --out model.safetensors",
@@ -212,9 +236,9 @@ TASKS: Registry[TaskEntry] = Registry(
             made="structlearn.cli.tasks.grid:GridTask",
             estimator="GridClassifier",
             formats="a folder of PNG, JPEG or .npy",
-            reads="grid reads a folder with the folders images (.png, .jpg, .npy) and labels (.png of the "
+            reads="DATA is a folder with the folders images (.png, .jpg, .npy) and labels (.png of the "
             "same names, 8 bits, 255 for unknown labels).",
-            flags={**NODES, "connectivity": ("connectivity",), "window": ()},
+            options="structlearn.cli.tasks.options:GridOptions",
             metrics=_OF_NODES,
             examples=(
                 "structlearn train grid folder --out model.safetensors",

@@ -24,21 +24,7 @@ class Regress(FlatTask):
     packed = "numbers"
     multilabel = False
     target_kind = "numbers"
-    penalties = ("l2", "l1", "elasticnet", "group")
     error_name = "root mean squared error"
-
-    def check_parameters(self, parameters: dict[str, object]) -> None:
-        """The group norm and its groups come together."""
-        super().check_parameters(parameters)
-        groups = parameters.get("groups")
-        if parameters.get("penalty") == "group" and groups is None:
-            raise ValueError(
-                "--penalty group needs --groups: the group of each feature, such as size,size,age,age."
-            )
-        if groups is not None and parameters.get("penalty") != "group":
-            raise ValueError("--groups goes with --penalty group.")
-        if isinstance(groups, list) and "" in groups:
-            raise ValueError(f"--groups leaves the group of feature {groups.index('') + 1} empty.")
 
     def check_target(self, target: str | None) -> None:
         """One column, by default the last."""

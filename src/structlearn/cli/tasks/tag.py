@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from structlearn.cli.commands.folds import FoldedExamples, SentenceFile, TrainingFile
-from structlearn.cli.tasks.cells import ColumnFile, check_cells, read_cells, reread_cells, summary_of
+from structlearn.cli.tasks.cells import ColumnFile, check_cells, read_cells, reread_cells
 from structlearn.cli.tasks.constraints import constraints_for, parse_constraints, partly, with_constraints
 from structlearn.cli.tasks.continuing import continue_model
 from structlearn.cli.tasks.doubts import check_columns, note_columns
 from structlearn.cli.tasks.formats import ENTRY
-from structlearn.cli.tasks.resources import context_of, described_tagger, has_resources
+from structlearn.cli.tasks.tag_options import CELLS, ITEMS
 from structlearn.cli.tasks.tag_scores import check_seen, known_labels, tag_scores
 from structlearn.cli.tasks.task import Inputs, Scores, Task, Training
 from structlearn.cli.tasks.with_models import columns_with, taggers_with
 from structlearn.core.contract import Array
-from structlearn.core.wording import plain
+from structlearn.core.wording import count_of, plain
 from structlearn.data import (
     DataError,
     FeatureVocabulary,
@@ -30,6 +29,7 @@ from structlearn.data import (
     split_rows,
 )
 from structlearn.data.crfsuite import CrfsuiteFile, is_crfsuite
+from structlearn.estimators import ChainClassifier, SegmentTagger
 from structlearn.estimators.completion.partial_labels import is_partial
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.inputs.constraints import Constraints
@@ -37,85 +37,80 @@ from structlearn.estimators.inputs.feature_names import Names, listed_names, loo
 from structlearn.estimators.inputs.spans import tag_type
 from structlearn.estimators.inputs.token_features import NamedRows, TokenFeatures
 from structlearn.estimators.weights.explaining import explanations
-from structlearn.tagging.explaining import STARTS, feature_names
-from structlearn.tagging.features.features import starts_of_used
+from structlearn.tagging.explaining import feature_names
 from structlearn.tagging.features.names import names_in
-from structlearn.tagging.features.resources import parse_lexicons
+from structlearn.tagging.features.resources import OF_WORDS
+from structlearn.tagging.parameters import SEGMENTS
 from structlearn.tagging.plan import Plan, make_plan
-from structlearn.tagging.pruning import drop_unused
-from structlearn.tagging.stored import FEATURES, is_of_names, named_notes
+from structlearn.tagging.stored import FEATURES, is_of_names
 from structlearn.tagging.tagger import Tagger
 
 if TYPE_CHECKING:
-    from structlearn.estimators import ChainClassifier
+    from structlearn.cli.tasks.options import ProblemOptions
     from structlearn.reports import Page
 
-#: --templates for files whose cells are the features
-CELLS = "cells"
-#: --templates for files of CRFsuite
-ITEMS = "crfsuite"
 
-
-@dataclass(frozen=True)
 class Tag(Task):
-    """One token a line, its columns and its label, blank lines between sentences."""
+    """One token per line, its columns and its label, blank lines between sentences."""
 
     estimator = "ChainClassifier"
     drawn = True
     confident = True
     packed = "chain"
-    penalties = ("l2", "elasticnet", "l1")
     #: whose defaults the templates are
     task: ClassVar[str] = "tag"
     #: whether labels mark spans
     spans: ClassVar[bool] = False
-    label: str | None = None
-    columns: str | None = None
-    templates: str | None = None
-    transitions: str | None = None
-    min_count: int = 1
-    hash_bits: int | None = None
-    keep_names: bool = False
-    with_: Sequence[str] = ()
-    continue_: str | None = None
-    constraints: str | None = None
-    model: str | None = None
-    lexicon: tuple[str, ...] = ()
-    clusters: Path | None = None
-    vectors: Path | None = None
-    usual: str | None = None
-    context: int | None = None
-    span_lexicon: bool = False
 
-    def with_options(self, **options: Any) -> Tag:
-        if options.get("constraints") is not None:
-            parse_constraints(options["constraints"])
-        parse_lexicons(options.get("lexicon") or ())
-        return replace(self, **{name: value for name, value in options.items() if value is not None})
+    # ---- training -----------------------------------------------------------------------------------------
+
+    def new_model(self, parameters: Mapping[str, Any]) -> Any:
+        """Return a tagger, which knows the parameters of its chain that differ from the usual ones."""
+        usual = ChainClassifier().get_params(deep=False)
+        own = {name: value for name, value in parameters.items() if name in Tagger._get_param_names()}
+        others = {name: value for name, value in parameters.items() if name not in own}
+        chain = {name: value for name, value in others.items() if value != usual.get(name, others)}
+        chain |= own.pop("chain_options", None) or {}
+        if self.options.constraints is not None:
+            parse_constraints(self.options.constraints)
+        for name in ("transitions", "constraints", "continue_", "penalty") if self._is_of_segments else ():
+            if getattr(self.options, name) is not None:
+                raise ValueError(f"--{name.strip('_')} goes with --model chain, not with segments.")
+        tagger = Tagger(task=self.task, **own, chain_options=chain or None)
+        tagger.check_parameters()
+        return tagger
 
     def training(self, path: Path, target: str | None) -> Training:
         """As every task; constraints of packed data are those that were found when it was packed, if any."""
+        if self._is_of_segments and path.is_dir():
+            raise ValueError("--model segments trains on files, not on packed data.")
         found = super().training(path, target)
-        if not path.is_dir() or self.constraints is None:
+        if not path.is_dir() or self.options.constraints is None:
             return found
-        return with_constraints(found, parse_constraints(self.constraints))
+        return with_constraints(found, parse_constraints(self.options.constraints))
+
+    @property
+    def _is_of_segments(self) -> bool:
+        return getattr(self.options, "model", None) == SEGMENTS
 
     def examples(self, source: TrainingFile, folder: Path) -> FoldedExamples:
         """Sentences of the file, near ones together where the model looks at those."""
         if source.path.is_dir():
             return super().examples(source, folder)
-        return SentenceFile(self, self.training(*source), source, context_of(self), folder)
+        context = self.new_model(self.options.parameters()).resources().context
+        return SentenceFile(self, self.training(*source), source, context, folder)
 
     def read(self, path: Path, target: str | None) -> Training:
-        """Read a column file and learn its features."""
-        if self.templates == ITEMS or (self._is_free and is_crfsuite(path)):
+        """Read a column file; features are learned when a tagger is trained on it."""
+        options = self.options
+        if options.templates == ITEMS or (self._is_free and is_crfsuite(path)):
             return self._read_items(path, target)
-        if self.keep_names:
+        if options.keep_names:
             raise ValueError(
                 "--keep-names goes with files of CRFsuite; features of templates have names without it, "
                 "unless --hash-bits is given."
             )
-        label = self.label if self.label is not None else target
+        label = options.label if options.label is not None else target
         tokens = read_tokens(path, lambda names: self._wanted(names, label))
         plan = self._plan(tokens.layout.names, label)
         labels = split_rows(tokens.filled_cells(plan.label), tokens.lengths)
@@ -123,72 +118,108 @@ class Tag(Task):
             # Training on it would take hours: a label for each distinct entry.
             raise DataError(f"{path} looks like a libsvm file: its labels are index:value entries.")
         check_columns(tokens, plan, chosen=label is not None, spans=self.spans)
-        constraints = constraints_for(labels, self.constraints, spans=self.spans, error=tokens.error)
-        if not self.with_ and self._brings_features(tokens, plan.label):
-            if has_resources(self):
+        constraints = constraints_for(labels, options.constraints, spans=self.spans, error=tokens.error)
+        if not options.with_ and self._brings_features(tokens, plan.label):
+            if self._has_resources():
                 raise ValueError(
                     "--lexicon, --clusters, --vectors, --usual and --context go with columns of words."
                 )
             return self._for_training(read_cells(tokens, tokens.layout.place(plan.label)), constraints)
         note_columns(tokens, plan)
-        tagger = described_tagger(self, plan.columns, plan.templates)
-        tagger.set_params(taggers=taggers_with(self.with_, plan) or None)
-        X = tagger.fit_features(plan.applied(tokens), partly(labels))
-        training = Training(
-            X,
-            labels,
-            tagger.notes(plan, self.transitions),
-            tagger.derived_.texts(),
-            summary_of(len(tokens), *X.rows.shape),
-            tagger.arrays(),
-            tagger.problem_parameters(len(tokens)),
-            bundled={name: one.bundle() for name, one in (tagger.taggers or {}).items()},
-        )
+        summary = f"{count_of(len(tokens), 'sequence')}, {count_of(tokens.n_tokens, 'token')}"
+        training = Training(plan.applied(tokens), labels, plan.as_notes(), {}, summary, source=plan)
         return self._for_training(training, constraints)
 
-    @staticmethod
-    def _for_training(training: Training, constraints: Constraints) -> Training:
-        """With constraints, and `_` for what is not known."""
-        return with_constraints(training._replace(y=partly(training.y)), constraints)
+    def _for_training(self, training: Training, constraints: Constraints) -> Training:
+        """With constraints, which segments have no use for, and None for what is not known."""
+        training = training._replace(y=partly(training.y))
+        if self._is_of_segments:
+            return training
+        return with_constraints(training, constraints)
 
     @property
     def _is_free(self) -> bool:
         """Whether no flag says what a file's columns are."""
-        return self.templates is None and self.columns is None and self.label is None
+        return self.options.templates is None and self.options.columns is None and self.options.label is None
+
+    def _has_resources(self) -> bool:
+        """Whether a flag asks for derived columns."""
+        given = self.options.parameters()
+        return any(given.get(name) not in (None, "", 0, False) for name in OF_WORDS)
 
     def _read_items(self, path: Path, target: str | None) -> Training:
         """Read a file of CRFsuite, whose features have names."""
-        of_columns = (self.columns, self.label, target, self.transitions, self.with_ or None)
-        if any(given is not None for given in of_columns) or has_resources(self):
+        options = self.options
+        of_columns = (options.columns, options.label, target, options.transitions, options.with_)
+        if any(given is not None for given in of_columns) or self._has_resources():
             raise ValueError(
                 "--label, --columns, --transitions, --with, --lexicon, --clusters, --vectors, --usual and "
                 "--context go with column files, not with CRFsuite's."
             )
-        features = TokenFeatures(self.min_count, self.hash_bits, self.keep_names or None)
+        features = TokenFeatures(options.min_count or 1, options.hash_bits, options.keep_names or None)
         file = CrfsuiteFile(path)
         X = features.fit_transform(file)
         file.check_labels()
-        summary = summary_of(len(X), X.rows.shape[0], features.n_features)
-        parameters = Tagger().problem_parameters(len(X))
-        constraints = constraints_for(file.labels, self.constraints, spans=self.spans, error=file.error)
-        training = Training(X, file.labels, named_notes(), {}, summary, {}, parameters)
-        return self._for_training(training, constraints)
+        summary = f"{count_of(len(X), 'sequence')}, {count_of(X.rows.shape[0], 'token')}"
+        constraints = constraints_for(file.labels, options.constraints, spans=self.spans, error=file.error)
+        return self._for_training(Training(X, file.labels, {}, {}, summary), constraints)
 
-    def trimmed(self, estimator: Any, training: Training) -> Training:
-        """The vocabulary without features that have no weight."""
-        keys = training.arrays.get(FEATURES)
-        used = drop_unused(estimator) if keys is not None and keys.size else None
-        if keys is None or used is None:
-            return training
-        arrays = {**training.arrays, FEATURES: keys[used]}
-        if STARTS in arrays:
-            arrays[STARTS] = starts_of_used(arrays[STARTS], used)
-        return training._replace(arrays=arrays)
+    def adapted(self, model: Tagger, training: Training, problem: ProblemOptions) -> Any:
+        """Return the tagger that looks at the file's columns; for rows that are features, its chain."""
+        constraints: Any = training.parameters.get("constraints")
+        if constraints is not None:
+            model.set_params(constraints=constraints)
+        if not self._is_of_words(training):
+            return self._chain(model, training, problem)
+        plan: Plan | None = training.source
+        if plan is not None:
+            taggers = taggers_with(self.options.with_ or (), plan) or None
+            model.set_params(columns=plan.columns, taggers=taggers)
+        if self.options.continue_ is not None:
+            continue_model(model, Path(self.options.continue_), self, training)
+        return model
 
-    def check_training(self, estimator: Any, training: Training) -> None:
-        """With --continue, the model to go on from must be of this kind; the estimator starts there."""
-        if self.continue_ is not None:
-            continue_model(Path(self.continue_), self, estimator, training)
+    @staticmethod
+    def _is_of_words(training: Training) -> bool:
+        """Whether a tagger makes the features, or knows their names."""
+        return isinstance(training.X, Tokens | NamedRows)
+
+    def _chain(self, tagger: Tagger, training: Training, problem: ProblemOptions) -> Any:
+        """Return the chain that a tagger would train, for rows that are packed or cells of the file."""
+        if self.options.continue_ is not None:
+            raise ValueError("--continue goes with features of templates and with files of CRFsuite.")
+        parameters = {**problem.parameters(), **self.given_parameters(), "verbose": tagger.verbose}
+        chain = SegmentTagger() if tagger.model == SEGMENTS else ChainClassifier()
+        chain.set_params(**parameters).check_parameters()
+        return super().adapted(chain, training, problem)
+
+    def given_parameters(self) -> dict[str, Any]:
+        """Return the parameters of a chain that the options stand for."""
+        given = self.options.parameters()
+        own = {name: given[name] for name in ("loss", "penalty", "l1_ratio") if name in given}
+        return {**own, **given.get("chain_options", {})}
+
+    def trained(self, model: Any) -> Any:
+        return model.new_chain() if isinstance(model, Tagger) else model
+
+    def laid_out(self, model: Any, training: Training) -> tuple[Any, Training]:
+        """Return the chain of a tagger, and the rows of features that it makes of the text."""
+        if not isinstance(model, Tagger):
+            return model, training
+        rows = model.prepare(training.X, training.y)  # type: ignore[arg-type]
+        notes, *_ = bundle = self._parts(model, training)
+        known = training._replace(X=rows, notes=notes, texts=bundle[1], arrays=bundle[2], bundled=bundle[3])
+        return model.chain_, known._replace(parameters={"constraints": model.constraints})
+
+    def _parts(self, tagger: Tagger, training: Training) -> tuple[Any, Any, Any, Any]:
+        found = tagger.bundle(training.source)
+        return found.notes, found.texts, found.arrays, found.bundled
+
+    def bundle(self, model: Any, training: Training) -> Bundle:
+        """Return the tagger as a model file holds it; a chain with the notes of its file."""
+        if isinstance(model, Tagger):
+            return model.bundle(training.source)
+        return super().bundle(model, training)
 
     def check_packing(self, training: Training) -> str:
         """As every task; features that have names are not packed, nor are models inside."""
@@ -201,12 +232,19 @@ class Tag(Task):
         return super().check_packing(training)
 
     def _plan(self, names: tuple[str, ...], label: str | None) -> Plan:
-        columns = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
-        templates = None if self.templates == CELLS else self.templates
-        resources = described_tagger(self).resources()
-        bundled = columns_with(self.with_)
+        options = self.options
+        columns = None if options.columns is None else [name.strip() for name in options.columns.split(",")]
+        templates = None if options.templates == CELLS else options.templates
+        resources = self.new_model(options.parameters()).resources()
         return make_plan(
-            names, label, columns, templates, self.transitions, bundled, task=self.task, resources=resources
+            names,
+            label,
+            columns,
+            templates,
+            options.transitions,
+            columns_with(options.with_ or ()),
+            task=self.task,
+            resources=resources,
         )
 
     def _wanted(self, names: tuple[str, ...], label: str | None) -> list[str]:
@@ -215,9 +253,12 @@ class Tag(Task):
 
     def _brings_features(self, tokens: Tokens, label: str) -> bool:
         """Whether cells are features themselves: asked for or, for `tag`, to be seen."""
-        if self.templates is not None or self.columns is not None or self.spans or tokens.layout.conllu:
-            return self.templates == CELLS
+        options = self.options
+        if options.templates is not None or options.columns is not None or self.spans or tokens.layout.conllu:
+            return bool(options.templates == CELLS)
         return any(has_own_features(c.strings) for name, c in tokens.columns.items() if name != label)
+
+    # ---- models -------------------------------------------------------------------------------------------
 
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read a column file with or without the label column."""

@@ -15,14 +15,15 @@ from structlearn.core.contract import Array
 from structlearn.core.wording import count_of
 from structlearn.data import Packed, open_packed
 from structlearn.distributed import is_partitioned, open_partitions
-from structlearn.estimators.choices import one_of
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.inputs.feature_names import Names, own_names
 from structlearn.problem.registry import LOSSES
 
 if TYPE_CHECKING:
     from structlearn.cli.commands.folds import FoldedExamples, TrainingFile
+    from structlearn.cli.tasks.options import ProblemOptions
     from structlearn.reports import Page
+    from structlearn.reports.runs import Trainable
 
 #: the format, in a model's notes, of data that never was a file
 PACKED = "packed"
@@ -71,6 +72,9 @@ class Task(ABC):
     #: name of the estimator's class
     estimator: ClassVar[str]
 
+    #: names of classes that model files of the task may hold, where there are several
+    kinds: ClassVar[tuple[str, ...]] = ()
+
     #: which kind of packed data is this task's, if there is one
     packed: ClassVar[str | None] = None
 
@@ -86,19 +90,61 @@ class Task(ABC):
     #: whether its training data is a folder of files
     of_folders: ClassVar[bool] = False
 
-    #: what --penalty may be, where the task has that flag
-    penalties: ClassVar[tuple[str, ...]] = ()
+    def __init__(self, options: Any, name: str) -> None:
+        self.options, self.name = options, name
 
-    def check_parameters(self, parameters: dict[str, object]) -> None:
-        """ValueError for what the task's flags cannot stand for, where the estimator would say it late."""
-        if "penalty" in parameters:
-            one_of("penalty", parameters["penalty"], self.penalties)
-        if "l1_ratio" in parameters and parameters.get("penalty") != "elasticnet":
-            raise ValueError("--l1-ratio goes with --penalty elasticnet.")
+    # ---- training -----------------------------------------------------------------------------------------
 
-    def with_options(self, **options: str | int | None) -> Task:
-        """The same task with what the flags say of reading; most have no such flags."""
-        return self
+    def model(self, problem: ProblemOptions, **others: object) -> Trainable:
+        """Return what is to be trained, its parameters as the options say, checked before data is read."""
+        return self.new_model({**problem.parameters(), **self.options.parameters(), **others})
+
+    def new_model(self, parameters: Mapping[str, Any]) -> Trainable:
+        """Return an estimator with these parameters, checked."""
+        from structlearn import estimators
+        from structlearn.estimators.choices import cost_options
+
+        kind = getattr(estimators, self.estimator)
+        known = set(kind._get_param_names())
+        given = {name: value for name, value in parameters.items() if name in known or name != "n_jobs"}
+        for name in given.keys() - known:
+            raise ValueError(f"--{name.replace('_', '-')} does not go with a {self.estimator}; leave it out.")
+        model: Any = kind(**given)
+        model.check_parameters()
+        if "cost" in given:
+            cost_options(model.cost)
+        return model
+
+    def adapted(self, model: Any, training: Training, problem: ProblemOptions) -> Any:
+        """Return the model, checked with its data, with parameters that follow from these unless given."""
+        from structlearn.estimators.loss_choice import take_usual_cost
+
+        self.check_training(model, training)
+        given = {*problem.parameters(), *self.given_parameters()}
+        found = {name: value for name, value in training.parameters.items() if name not in given}
+        found.pop("loss", None)  # of data that older versions packed
+        cost = found.pop("cost", None)
+        model.set_params(**found)
+        if cost is not None:
+            take_usual_cost(model, cost)
+        return model
+
+    def given_parameters(self) -> dict[str, Any]:
+        """Return the parameters of the estimator that the task's own options stand for."""
+        return self.options.parameters()
+
+    def trained(self, model: Any) -> Any:
+        """Return the estimator that has the solver and the loss, before it is fitted: for most the model."""
+        return model
+
+    def laid_out(self, model: Any, training: Training) -> tuple[Any, Training]:
+        """Return the estimator that is trained in the end, and its data: rows of features."""
+        return model, training
+
+    def bundle(self, model: Any, training: Training) -> Bundle:
+        """Return a trained estimator with what is needed to read further files as its training data."""
+        notes = {"task": self.name, **training.notes}
+        return Bundle(model, notes, training.texts, training.arrays, training.bundled)
 
     def training(self, path: Path, target: str | None) -> Training:
         """Training data, from a file or from a folder that `data pack` wrote."""
@@ -208,7 +254,7 @@ class Task(ABC):
     def check_bundle(self, bundle: Bundle) -> None:
         """ValueError if a model file is not one of this task, before data is read for it."""
         model, notes = bundle.estimator, bundle.notes
-        if type(model).__name__ != self.estimator:
+        if type(model).__name__ not in (self.kinds or (self.estimator,)):
             raise ValueError(f"the task {notes['task']} has a {self.estimator}, not a {type(model).__name__}")
         if notes.get("format") != PACKED:
             self.check_notes(bundle)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ MOST = 100_000
 COLUMNS = ("nearby", "within")
 #: The first pass leaves out rarer features, and ends at this gap.
 MIN_COUNT, TOL = 2, 0.05
+#: Of a limit on seconds, the shares by which the chains of both halves and of the whole must have ended.
+SHARES = (0.3, 0.4, 0.5)
 _KIND = "context"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _NOTES = {"kind": str, "templates": str, "word": str, "reach": str, "hash_bits": str}
@@ -75,36 +78,54 @@ class Context:
         """Each column, its neighbours, and with the place in a run of capitalised words."""
         return " ".join(f"{one}[-1..1] {one}&{self.word}.place" for one in COLUMNS)
 
-    def learn(self, tokens: Tokens, y: Sequence[Any], learnt: Sequence[LearntColumns] = ()) -> Tokens:
+    def learn(
+        self,
+        tokens: Tokens,
+        y: Sequence[Any],
+        learnt: Sequence[LearntColumns] = (),
+        max_seconds: float | None = None,
+    ) -> Tokens:
         """Learn the first pass from a training text, and add to it columns that do not see its labels.
 
         learnt : what the text has as columns from its labels; each half gets that of the other half
+        max_seconds : the limit on the training that the first pass is for, of which it takes a half at most
         """
+        limits = [None if max_seconds is None else share * max_seconds for share in SHARES]
         known: list[list[Any]] = [[known_text(label) for label in sentence] for sentence in y]
         self.labels = sorted({label for one in known for label in one if label is not None})
         self.features.fit(tokens)
         whole = np.array([None not in one for one in known])
         first = np.cumsum(whole) <= whole.sum() // 2
         found: list[Array] = []
-        for half in (first, ~first):
+        for half, limit in zip((first, ~first), limits):
             others = np.flatnonzero(~half & whole)
+            train = partial(_trained, max_seconds=limit)
             found += self._labelled(
-                tokens.some(others), [known[i] for i in others], tokens.some(np.flatnonzero(half)), learnt
+                tokens.some(others),
+                [known[i] for i in others],
+                tokens.some(np.flatnonzero(half)),
+                learnt,
+                train,
             )
         those = np.flatnonzero(whole)
-        self.chain = _trained(self._rows(tokens.some(those)), [known[i] for i in those])
+        self.chain = _trained(self._rows(tokens.some(those)), [known[i] for i in those], limits[-1])
         return self._added(tokens, found)
 
     def _labelled(
-        self, tokens: Tokens, labels: Sequence[Any], others: Tokens, learnt: Sequence[LearntColumns]
+        self,
+        tokens: Tokens,
+        labels: Sequence[Any],
+        others: Tokens,
+        learnt: Sequence[LearntColumns],
+        train: Callable[[Stacked, Sequence[Any]], ChainClassifier],
     ) -> list[Array]:
-        """Labels of other sentences by a chain of these; where these have one label alone, that one."""
+        """Label other sentences by a chain of these; where these have one label alone, by that one."""
         distinct = sorted({label for one in labels for label in one})
         if len(distinct) < 2:
             return [np.array(distinct[:1] * n) for n in others.lengths.tolist()]
         for own in (part.fresh() for part in learnt):
             tokens, others = own.learn(tokens, labels), own.add(others)
-        return _trained(self._rows(tokens), labels).predict(self._rows(others))
+        return train(self._rows(tokens), labels).predict(self._rows(others))
 
     def add(self, tokens: Tokens) -> Tokens:
         """A text with the columns."""
@@ -174,8 +195,13 @@ def first_features(templates: Sequence[Template], min_count: int, hash_bits: int
     return TextFeatures(own, max(min_count, MIN_COUNT), hash_bits)
 
 
-def _trained(rows: Stacked, labels: Sequence[Sequence[str]]) -> ChainClassifier:
-    chain = ChainClassifier(loss="softmax", regularization=1 / len(rows), tol=TOL, random_state=0)
+def _trained(
+    rows: Stacked, labels: Sequence[Sequence[str]], max_seconds: float | None = None
+) -> ChainClassifier:
+    """Train a first pass, whose limit counts from where `counting_seconds` began."""
+    chain = ChainClassifier(
+        loss="softmax", regularization=1 / len(rows), tol=TOL, max_seconds=max_seconds, random_state=0
+    )
     chain.fit(rows, labels)
     chain.weights_ = chain.weights_.astype(np.float32).astype(np.float64)  # as a model file has them
     return chain

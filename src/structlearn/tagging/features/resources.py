@@ -15,16 +15,23 @@ from structlearn.estimators.inputs.checking import Stacked
 from structlearn.estimators.inputs.segment_features import SegmentedRows
 from structlearn.estimators.scikit import Rows
 from structlearn.storage.schema import check_form
-from structlearn.tagging.features.clusters import Clusters, StrPath, cluster_vectors, read_clusters
+from structlearn.tagging.features.clusters import Clusters, cluster_vectors, read_clusters
 from structlearn.tagging.features.context import COLUMNS as OF_CONTEXT
-from structlearn.tagging.features.context import FEWEST, Context, n_known
+from structlearn.tagging.features.context import FEWEST, Context, check_context, n_known
 from structlearn.tagging.features.derived import Derived, LearntColumns, Stored, check_name
 from structlearn.tagging.features.features import TextFeatures
 from structlearn.tagging.features.lexicon import LexiconSource, PhraseList
 from structlearn.tagging.features.span_lexicon import SpanLexicon
-from structlearn.tagging.features.templates import Template, Templates, parse_templates
+from structlearn.tagging.features.templates import (
+    Template,
+    Templates,
+    default_context,
+    default_usual,
+    parse_templates,
+)
 from structlearn.tagging.features.usual import UsualLabels
 from structlearn.tagging.features.whole_segments import WholeSegments
+from structlearn.tagging.parameters import SEGMENTS, TaggerParameters
 
 #: The note of a model file that describes derived columns, and the prefix of their texts and arrays.
 DERIVED = "derived"
@@ -40,37 +47,54 @@ _KINDS: dict[str, Callable[[Stored], Derived]] = {
 _NOTES = list[dict[str, str]]
 
 
+#: Parameters of taggers that make columns of words and labels.
+OF_WORDS = ("lexicons", "clusters", "vectors", "usual", "context", "span_lexicon")
+
+
 @dataclass(frozen=True)
 class Resources:
-    """What columns are to be derived, before a text is read.
+    """What columns are to be derived, by the parameters of a tagger, before a text is read."""
 
-    lexicons : files or phrases, by the name of their column
-    clusters, vectors : files
-    usual : templates whose values' usual labels are columns
-    word : the column of words
-    segments : whether whole segments have features
-    context : sentences to either side in which the same word is looked for
-    span_lexicon : whether phrases that are spans of the training text are a column
-    """
+    parameters: TaggerParameters
 
-    lexicons: Mapping[str, LexiconSource]
-    clusters: StrPath | None = None
-    vectors: StrPath | None = None
-    usual: Templates | None = None
-    word: str = "word"
-    segments: bool = False
-    context: int = 0
-    span_lexicon: bool = False
+    @property
+    def word(self) -> str:
+        """The column of words."""
+        columns = self.parameters.columns
+        return "word" if "word" in columns else columns[0]
+
+    @property
+    def usual(self) -> Templates:
+        """Templates whose values' usual labels are columns: those given, or the default of the task."""
+        given = self.parameters.usual
+        return (default_usual(self.word, self._task) or "") if given is None else given
+
+    @property
+    def context(self) -> int:
+        """Sentences to either side in which the same word is looked for: as given, or as the task has it."""
+        given = self.parameters.context
+        return default_context(self._task) if given is None else check_context(given)
+
+    @property
+    def segments(self) -> bool:
+        """Whether whole segments have features."""
+        return self.parameters.model == SEGMENTS
+
+    @property
+    def _task(self) -> str:
+        """The task whose defaults hold: none where templates are given."""
+        return self.parameters.task if self.parameters.templates is None else ""
 
     @property
     def names(self) -> list[str]:
         """Names of the columns that will be added."""
-        files = [(_CLUSTER, self.clusters), (_VECTOR, self.vectors)]
+        given = self.parameters
+        files = [(_CLUSTER, given.clusters), (_VECTOR, given.vectors)]
         usual = UsualLabels.of(self.usual).columns if self.usual else []
         context = OF_CONTEXT if self.context else ()
         read = [name for name, file in files if file is not None]
-        spans = SpanLexicon(self.word).columns if self.span_lexicon else []
-        return [*map(check_name, self.lexicons), *read, *usual, *spans, *context]
+        spans = SpanLexicon(self.word).columns if given.span_lexicon else []
+        return [*map(check_name, given.lexicons or {}), *read, *usual, *spans, *context]
 
     @property
     def needs(self) -> list[str]:
@@ -89,7 +113,7 @@ class Resources:
         """A training text with its columns, and what adds them to other texts."""
         parts: list[Derived] = [*self._from_files(tokens)]
         added = DerivedColumns(tuple(parts)).add(tokens)
-        if y is None and (self.usual or self.segments or self.span_lexicon):
+        if y is None and (self.usual or self.segments or self.parameters.span_lexicon):
             raise ValueError("usual labels, features of segments and spans are learnt from labels: give y.")
         for learnt in self._from_labels():
             added = learnt.learn(added, [] if y is None else y)
@@ -103,7 +127,7 @@ class Resources:
     def with_context(
         self, tokens: Tokens, y: Sequence[Any] | None, derived: DerivedColumns, first: TextFeatures
     ) -> tuple[Tokens, DerivedColumns]:
-        """The same with columns of context, from a first pass by these features.
+        """Add columns of context, from a first pass by these features, to a text and its derived columns.
 
         Where too few sentences have labels there are none.
         """
@@ -111,21 +135,23 @@ class Resources:
             return tokens, derived
         part = Context(first, self.word, self.context)
         learnt = [one for one in derived.parts if isinstance(one, UsualLabels | SpanLexicon)]
-        return part.learn(tokens, y, learnt), DerivedColumns((*derived.parts, part))
+        seconds = (self.parameters.chain_options or {}).get("max_seconds")
+        return part.learn(tokens, y, learnt, seconds), DerivedColumns((*derived.parts, part))
 
     def _from_labels(self) -> Iterator[LearntColumns]:
         if self.usual:
             yield UsualLabels.of(self.usual)
-        if self.span_lexicon:
+        if self.parameters.span_lexicon:
             yield SpanLexicon(self.word)
 
     def _from_files(self, tokens: Tokens) -> Iterator[Derived]:
-        for name, source in self.lexicons.items():
+        given = self.parameters
+        for name, source in (given.lexicons or {}).items():
             yield PhraseList.of(name, source, self.word)
-        if self.clusters is not None:
-            yield read_clusters(self.clusters, tokens, self.word)
-        if self.vectors is not None:
-            yield cluster_vectors(self.vectors, tokens, self.word)
+        if given.clusters is not None:
+            yield read_clusters(given.clusters, tokens, self.word)
+        if given.vectors is not None:
+            yield cluster_vectors(given.vectors, tokens, self.word)
 
 
 @dataclass(frozen=True, eq=False)

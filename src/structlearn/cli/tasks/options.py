@@ -1,0 +1,375 @@
+"""The options of tasks: what all of them have, and groups that a task's own options are made of.
+
+Light, so that the help of a task need not import what the task does. `{name}` in a help text is filled in
+for the task at hand (see `support.texts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from structlearn.cli.support.options import (
+    Jobs,
+    Json,
+    Resume,
+    Seed,
+    chosen_checkpoint,
+    names_in,
+    option,
+    switch,
+)
+from structlearn.cli.support.stdin import Format
+
+if TYPE_CHECKING:
+    from structlearn.solvers import Checkpoint
+
+
+_SOLVERS = "structlearn.solvers.registry:SOLVERS"
+_LOSSES = "structlearn.problem.registry:LOSSES"
+
+
+def chosen(options: Any, *names: str) -> dict[str, Any]:
+    """Return the options that were given, by name: all of them, or those that are named."""
+    found = {one.name: getattr(options, one.name) for one in fields(options)}
+    return {
+        name: value
+        for name, value in found.items()
+        if (not names or name in names) and value is not None and value is not False and value != []
+    }
+
+
+# ---- of all tasks ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProblemOptions:
+    """What is minimised, and by what."""
+
+    solver: Annotated[str, option("S", "{solvers}", values=names_in(_SOLVERS, "auto"))] = "auto"
+    regularization: Annotated[
+        float | None, option("X", "Lambda, the weight of the penalty.  [default: {regularization}]")
+    ] = None
+    tol: Annotated[
+        float | None, option("X", "Stop when the duality gap is at most this, {tolerance}.  [default: {tol}]")
+    ] = None
+    max_passes: Annotated[float, option("N", "Stop after this many passes over the data.")] = 1000
+    max_seconds: Annotated[
+        float | None,
+        option("N", "Stop after this many seconds, reading and features included.  [default: no limit]"),
+    ] = None
+    no_intercept: Annotated[bool, switch("--no-intercept", "Add no constant feature.")] = False
+    seed: Seed = 0
+    jobs: Jobs = 1
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters of any estimator that the options stand for."""
+        return {
+            "solver": self.solver,
+            "max_passes": self.max_passes,
+            "max_seconds": self.max_seconds,
+            "fit_intercept": not self.no_intercept,
+            "random_state": self.seed,
+            "n_jobs": self.jobs,
+            **chosen(self, "regularization", "tol"),
+        }
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """What data is, where its name and place do not tell."""
+
+    target: Annotated[str | None, option("NAME[,NAME]", "{target}")] = None
+    format: Format = None
+
+
+@dataclass(frozen=True)
+class TalkOptions:
+    """What is said meanwhile and in the end, and kept of it."""
+
+    history: Annotated[Path | None, option("FILE.csv", "Write the trace of primal, dual and gap.")] = None
+    verbose: Annotated[bool, switch("--verbose", "Write a line to stderr at each evaluation.")] = False
+    as_json: Json = False
+
+
+#: Options of tasks that do not change how files are read.
+_OF_TRAINING = (
+    "loss",
+    "cost",
+    "penalty",
+    "l1_ratio",
+    "groups",
+    "edges",
+    "pairs",
+    "latent_states",
+    "connectivity",
+)
+
+# ---- groups of a task's own -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TaskOptions:
+    """What only this task has.
+
+    `says` has what help texts say of this task in the place of `{name}`.
+    """
+
+    says: ClassVar[Mapping[str, str]] = {}
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the estimator that the options stand for; ValueError for a wrong one."""
+        return {}
+
+    def reading(self) -> TaskOptions:
+        """Return the options without those that leave open how files are read."""
+        others = [one.name for one in fields(self) if one.name in _OF_TRAINING]
+        return replace(self, **dict.fromkeys(others))
+
+    def checkpoint_(self) -> Checkpoint | None:
+        """Return where training is written to meanwhile, if the task has such an option and it was given."""
+        return None
+
+
+@dataclass(frozen=True)
+class StructuredOptions(TaskOptions):
+    """Options of tasks whose estimators have a loss over structures, and train in rounds that can be kept."""
+
+    loss: Annotated[
+        str | None,
+        option("L", "{losses}  [default: {loss}]", values=names_in("structlearn.problem.registry:LOSSES")),
+    ] = None
+    cost: Annotated[
+        str | None,
+        option(
+            "C",
+            "With the hinge: hamming (mistakes over length) or count.  [default: {cost}]",
+            values=lambda: ("hamming", "count"),
+        ),
+    ] = None
+    checkpoint: Annotated[
+        Path | None, option("DIR", "Folder to write the state of training to, to go on from if it ends.")
+    ] = None
+    checkpoint_seconds: Annotated[float, option("N", "Seconds between two checkpoints.")] = 60.0
+    resume: Resume = False
+    memory: Annotated[
+        str | None,
+        option(
+            "SIZE",
+            "Most memory to take, such as 2GB; the rest goes to files in $TMPDIR.  [default: no limit]",
+        ),
+    ] = None
+
+    def parameters(self) -> dict[str, Any]:
+        found = super().parameters() | chosen(self, "loss", "cost", "memory")
+        checkpoint = self.checkpoint_()
+        return found if checkpoint is None else found | {"checkpoint": checkpoint}
+
+    def checkpoint_(self) -> Checkpoint | None:
+        return chosen_checkpoint(self.checkpoint, self.checkpoint_seconds, resume=self.resume)
+
+
+@dataclass(frozen=True)
+class ClusterOptions(StructuredOptions):
+    """Options of tasks that can train on a cluster."""
+
+    cluster: Annotated[
+        str | None,
+        option(
+            "ADDRESS",
+            "Train on a Dask cluster: its scheduler (tcp://host:8786, tls://host:8786), or local:K for K "
+            "processes here; with the solvers seg, bcfw or sdca.  [default: here]",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class PenaltyOptions(TaskOptions):
+    """The penalty on the weights."""
+
+    #: what --penalty may be
+    penalties: ClassVar[tuple[str, ...]] = ("l2",)
+
+    penalty: Annotated[
+        str | None,
+        option("P", "{penalties}  [default: l2]", values=lambda: ("l2", "l1", "elasticnet", "group")),
+    ] = None
+
+    def parameters(self) -> dict[str, Any]:
+        from structlearn.core.registry import one_of
+
+        if self.penalty is not None:
+            one_of("penalty", self.penalty, self.penalties)
+        return super().parameters() | chosen(self, "penalty")
+
+
+@dataclass(frozen=True)
+class ElasticNetOptions(PenaltyOptions):
+    """A penalty that may be an elastic net."""
+
+    l1_ratio: Annotated[
+        float | None,
+        option(
+            "X",
+            "With --penalty elasticnet: lambda times this weighs ||w||_1, the rest ||w||^2/2.  "
+            "[default: 0.5]",
+        ),
+    ] = None
+
+    def parameters(self) -> dict[str, Any]:
+        if self.l1_ratio is not None and self.penalty != "elasticnet":
+            raise ValueError("--l1-ratio goes with --penalty elasticnet.")
+        return super().parameters() | chosen(self, "l1_ratio")
+
+
+@dataclass(frozen=True)
+class TableOptions(TaskOptions):
+    """How the columns of a table are read."""
+
+    text: Annotated[
+        list[str] | None,
+        option(
+            "NAME[,NAME]",
+            "Columns of a table to take as text, such as codes that are numbers.  [default: columns whose "
+            "cells are not numbers]",
+        ),
+    ] = None
+    ignore: Annotated[list[str] | None, option("NAME[,NAME]", "Columns of a table to leave out.")] = None
+    no_scale: Annotated[bool, switch("--no-scale", "Do not standardise the numbers of a table.")] = False
+    min_count: Annotated[
+        int | None,
+        option(
+            "N",
+            "Texts of a table's column that fewer rows have are one level.  [default: 5, or a row in 20 if "
+            "that is less]",
+        ),
+    ] = None
+
+    def parameters(self) -> dict[str, Any]:
+        if self.min_count is not None and self.min_count < 1:
+            raise ValueError(f"--min-count must be at least 1; got {self.min_count}.")
+        return super().parameters()
+
+
+# ---- tasks ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ClassifyOptions(PenaltyOptions, TableOptions, ClusterOptions):
+    """Options of `classify`."""
+
+    penalties: ClassVar[tuple[str, ...]] = ("l2", "l1", "group")
+    says: ClassVar[Mapping[str, str]] = {
+        "loss": "softmax, or hinge with --cost count or a --solver that trains nothing else",
+        "penalties": "l2, or, with a smooth loss, l1 (few weights) or group (few features).",
+    }
+
+
+@dataclass(frozen=True)
+class MultiLabelOptions(TableOptions, StructuredOptions):
+    """Options of `multilabel`."""
+
+    edges: Annotated[
+        str | None,
+        option(
+            "E",
+            "Pairs with weights: all, tree or none.  [default: all]",
+            values=lambda: ("all", "tree", "none"),
+        ),
+    ] = None
+    says: ClassVar[Mapping[str, str]] = {
+        "loss": "softmax with --edges tree or none, else hinge",
+        "target": "Target columns of a table, at least two.",
+    }
+
+    def parameters(self) -> dict[str, Any]:
+        return super().parameters() | chosen(self, "edges")
+
+
+@dataclass(frozen=True)
+class RegressOptions(ElasticNetOptions, TableOptions):
+    """Options of `regress`."""
+
+    penalties: ClassVar[tuple[str, ...]] = ("l2", "l1", "elasticnet", "group")
+    groups: Annotated[
+        str | None,
+        option(
+            "G,G,...",
+            "With --penalty group: the group of each feature, a number or a name, in the order of the file's "
+            "features, without the target.",
+        ),
+    ] = None
+    says: ClassVar[Mapping[str, str]] = {
+        "penalties": "l2, l1 (few weights), elasticnet (both) or group (few groups of features).",
+        "tolerance": "in proportion to the objective at zero",
+    }
+
+    def parameters(self) -> dict[str, Any]:
+        groups = None if self.groups is None else [name.strip() for name in self.groups.split(",")]
+        if self.penalty == "group" and groups is None:
+            raise ValueError(
+                "--penalty group needs --groups: the group of each feature, such as size,size,age,age."
+            )
+        if groups is not None and self.penalty != "group":
+            raise ValueError("--groups goes with --penalty group.")
+        if groups is not None and "" in groups:
+            raise ValueError(f"--groups leaves the group of feature {groups.index('') + 1} empty.")
+        return super().parameters() | ({} if groups is None else {"groups": groups})
+
+
+@dataclass(frozen=True)
+class ParseOptions(StructuredOptions):
+    """Options of `parse`."""
+
+    non_projective: Annotated[bool, switch("--non-projective", "Arcs may cross.")] = False
+    many_roots: Annotated[bool, switch("--many-roots", "Several words may depend on the root.")] = False
+    says: ClassVar[Mapping[str, str]] = {"cost": "count", "tol": "0.2"}
+
+    def parameters(self) -> dict[str, Any]:
+        crossing = {"projective": False} if self.non_projective else {}
+        return super().parameters() | crossing | ({"single_root": False} if self.many_roots else {})
+
+
+@dataclass(frozen=True)
+class MatchOptions(ClusterOptions):
+    """Options of `match`."""
+
+
+@dataclass(frozen=True)
+class GraphOptions(StructuredOptions):
+    """Options of `graph`."""
+
+    pairs: Annotated[
+        str | None,
+        option(
+            "P",
+            "Tables of weights for the labels of neighbours: full, symmetric, antisymmetric or potts.  "
+            "[default: full]",
+            values=lambda: ("full", "symmetric", "antisymmetric", "potts"),
+        ),
+    ] = None
+    latent_states: Annotated[int | None, option("N", "Latent states of each label.  [default: 1]", min=1)] = (
+        None
+    )
+
+    def parameters(self) -> dict[str, Any]:
+        return super().parameters() | chosen(self, "pairs", "latent_states")
+
+
+@dataclass(frozen=True)
+class GridOptions(GraphOptions):
+    """Options of `grid`."""
+
+    window: Annotated[
+        int | None, option("N", "A pixel has the values of N x N pixels around it.  [default: 1]")
+    ] = None
+    connectivity: Annotated[
+        int | None, option("N", "Neighbours of a pixel, 4 or 8.  [default: 4]", values=lambda: ("4", "8"))
+    ] = None
+
+    def parameters(self) -> dict[str, Any]:
+        if self.window is not None and not (self.window % 2 == 1 and 1 <= self.window <= 31):
+            raise ValueError(f"--window must be odd, between 1 and 31; got {self.window}.")
+        return super().parameters() | chosen(self, "connectivity")
