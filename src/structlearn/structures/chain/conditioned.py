@@ -16,6 +16,7 @@ from structlearn.core.contract import (
     max_value,
     maximize,
     project,
+    project_derivative,
     project_workspace,
     workspace,
 )
@@ -23,10 +24,15 @@ from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.chain.forbidden import forbidden_pairs
 from structlearn.structures.chain.logarithms import log_backward, log_forward
 from structlearn.structures.chain.paths import SequenceScores, best_path, best_score
+from structlearn.structures.chain.projection import (
+    move_sequences,
+    project_sequences,
+    sequence_projection_scratch,
+)
 from structlearn.structures.chain.sequences import LabelSequences
 from structlearn.structures.registry import count, stored
 from structlearn.structures.regularized import clipped
-from structlearn.structures.sparsemap import active_set_project, sparsemap_scratch
+from structlearn.structures.sparsemap import sparsemap_scratch
 
 
 class ConditionedRecord(NamedTuple):
@@ -145,7 +151,9 @@ def conditioned_max_value(structure: Any, shape: Any, theta: Any, shared: Any, w
 @implements(project_workspace, ConditionedRecord)
 @jitable
 def conditioned_project_workspace(structure: Any, shape: Any) -> Any:
-    return sparsemap_scratch(shape[0] * structure.n_labels, shape[0] * shape[1], workspace(structure, shape))
+    n = structure.n_labels
+    active = sparsemap_scratch(shape[0] * n, shape[0] * shape[1], workspace(structure, shape))
+    return sequence_projection_scratch(active, shape[0], n)
 
 
 @implements(project, ConditionedRecord)
@@ -153,7 +161,16 @@ def conditioned_project_workspace(structure: Any, shape: Any) -> Any:
 def conditioned_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     """The norm leaves the steps out, as it does shared parts."""
     n_unary = shape[0] * structure.n_labels
-    return active_set_project(structure, shape, theta[:n_unary], theta[n_unary:], work, point)
+    scores = _scores(structure, shape[0], theta, theta[n_unary:], work.active.oracle.masked)
+    return project_sequences(structure, shape, theta[:n_unary], theta[n_unary:], scores, work, point)
+
+
+@implements(project_derivative, ConditionedRecord)
+@kernel
+def conditioned_project_derivative(
+    structure: Any, shape: Any, v: Any, shared: Any, work: Any, moved: Any
+) -> None:
+    move_sequences(_scores(structure, shape[0], v, shared, work.active.oracle.masked), work, moved)
 
 
 # ---- marginals -------------------------------------------------------------------------------------
