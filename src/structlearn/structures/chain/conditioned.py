@@ -25,8 +25,9 @@ from structlearn.structures.chain.forbidden import forbidden_pairs
 from structlearn.structures.chain.logarithms import log_backward, log_forward
 from structlearn.structures.chain.paths import SequenceScores, best_path, best_score
 from structlearn.structures.chain.projection import (
+    mix_few_sequences,
+    mix_many_sequences,
     move_sequences,
-    project_sequences,
     sequence_projection_scratch,
 )
 from structlearn.structures.chain.sequences import LabelSequences
@@ -161,8 +162,12 @@ def conditioned_project_workspace(structure: Any, shape: Any) -> Any:
 def conditioned_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     """The norm leaves the steps out, as it does shared parts."""
     n_unary = shape[0] * structure.n_labels
-    scores = _scores(structure, shape[0], theta, theta[n_unary:], work.active.oracle.masked)
-    return project_sequences(structure, shape, theta[:n_unary], theta[n_unary:], scores, work, point)
+    unary, steps = theta[:n_unary], theta[n_unary:]
+    value, missing = mix_few_sequences(structure, shape, unary, steps, work, point)
+    if missing > 0.0:
+        scores = _scores(structure, shape[0], unary, steps, work.active.oracle.masked)
+        value = mix_many_sequences(structure, shape, unary, steps, scores, work, missing, point)
+    return value
 
 
 @implements(project_derivative, ConditionedRecord)

@@ -83,19 +83,25 @@ def sequence_projection_scratch(active: Any, length: Any, n_labels: Any) -> Any:
 
 
 @kernel
-def project_sequences(
-    structure: Any, shape: Any, theta: Any, shared: Any, scores: Any, work: Any, point: Any
+def mix_few_sequences(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    """Answers `project` by the active set; returns the maximum and its error, 0 if the rounds were enough."""
+    work.spent[0] = work.spent[1] = 0
+    return active_set(structure, shape, theta, shared, work.active, point, work.rounds)
+
+
+@kernel
+def mix_many_sequences(
+    structure: Any, shape: Any, theta: Any, shared: Any, scores: Any, work: Any, missing: Any, point: Any
 ) -> Any:
-    """Answers `project`, but for parts of start and end. `scores` are `theta` and `shared` as tables."""
-    work.spent[:] = 0
-    value, missing = active_set(structure, shape, theta, shared, work.active, point, work.rounds)
-    if missing == 0.0:
-        return value
+    """Answers `project` by a flow after `mix_few_sequences`, but for parts of start and end.
+
+    scores : `theta` and `shared` as tables. missing : the error so far.
+    """
     length, n_labels = scores.unary.shape
     gradient = work.active.gradient[: theta.size]
     at_gradient = SequenceScores(gradient.reshape(length, n_labels), scores.steps, scores.start, scores.end)
     tolerance = TOLERANCE * (1.0 + score_of(theta, shared, point)[1])
-    width = WIDTH
+    width, value = WIDTH, -np.inf
     for _ in range(MOST_TRIES):
         _best_through(at_gradient, work.through, work.table)
         most = _choose_labels(work, length, tolerance + width * sqrt(2.0 * missing / length))
@@ -121,7 +127,7 @@ def project_sequences(
 
 @kernel
 def move_sequences(scores: Any, work: Any, moved: Any) -> None:
-    """moved <- J v, for v as the tables of `scores`, at the flow that `project_sequences` has just found."""
+    """moved <- J v, for v as the tables of `scores`, at the flow that `mix_many_sequences` has just found."""
     length, n_labels = scores.unary.shape
     most = 0
     for t in range(length):

@@ -35,8 +35,9 @@ from structlearn.structures.chain.marginals import (
 )
 from structlearn.structures.chain.paths import best_path, best_score
 from structlearn.structures.chain.projection import (
+    mix_few_sequences,
+    mix_many_sequences,
     move_sequences,
-    project_sequences,
     sequence_projection_scratch,
 )
 from structlearn.structures.chain.sequences import LabelSequences
@@ -203,9 +204,11 @@ def chain_project_workspace(structure: Any, shape: Any) -> Any:
 @implements(project, ChainRecord)
 @kernel
 def chain_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
-    scores = chain_scores(structure, shape[0], theta, shared, work.active.oracle.masked)
-    value = project_sequences(structure, shape, theta, shared, scores, work, point)
-    _copy_ends(structure, theta.size, point)
+    value, missing = mix_few_sequences(structure, shape, theta, shared, work, point)
+    if missing > 0.0:
+        scores = chain_scores(structure, shape[0], theta, shared, work.active.oracle.masked)
+        value = mix_many_sequences(structure, shape, theta, shared, scores, work, missing, point)
+        _copy_ends(structure, theta.size, point)
     return value
 
 
