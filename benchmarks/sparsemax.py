@@ -1,4 +1,5 @@
-"""Sparsemax of many rows, against sorting in NumPy and, where it is installed, the entmax package on torch.
+"""Sparsemax of many rows, against sorting in NumPy and, where it is installed, the entmax package on torch;
+SparseMAP of chains whose label sequences tie or nearly tie, by the size of the noise on their transitions.
 
     python benchmarks/sparsemax.py
 
@@ -8,6 +9,7 @@ Answers are compared before anything is timed. Ratios are to be read within one 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,11 +17,15 @@ from typing import Any
 import numpy as np
 from common import best_of, machine
 
-from structlearn.structures import Simplex
+from structlearn.structures import Chain, Simplex
 from structlearn.structures.flat.entmax import entmax
 
 SHAPES = [(10_000, 100), (100, 10_000)]
 ROUNDS, REPEATS = 12, 8
+#: (labels, length) of chains, and the noise on transitions of +-0.005.
+CHAINS = [(20, 30), (9, 100), (50, 10)]
+NOISE = [0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
+SEEDS = range(100, 105)
 
 
 def by_sorting(theta: Any) -> Any:
@@ -58,12 +64,32 @@ def compare(title: str, theta: Any, runs: dict[str, Callable[[Any], Any]]) -> No
             seconds[name] = min(seconds[name], best_of(partial(run, theta), REPEATS))
     ours = next(iter(seconds.values()))
     print(f"\n{title}, {theta.shape[0]} x {theta.shape[1]}")
-    for name, time in seconds.items():
-        print(f"  {name:18} {time * 1e3:9.2f} ms   {time / ours:6.1f}x")
+    for name, least in seconds.items():
+        print(f"  {name:18} {least * 1e3:9.2f} ms   {least / ours:6.1f}x")
+
+
+def near_ties(n_labels: int, length: int, noise: float, seed: int) -> Any:
+    """Local scores 0.15 N(0, 1) and transitions of +-0.005, with noise."""
+    rng = np.random.default_rng(seed)
+    unary = 0.15 * rng.normal(size=length * n_labels)
+    equal = 0.005 * rng.choice([-1.0, 1.0], size=n_labels**2)
+    return np.r_[unary, equal + noise * rng.normal(size=n_labels**2)]
+
+
+def chains() -> None:
+    """Print CPU milliseconds per projection, mean and most of the seeds, by the noise on transitions."""
+    for n_labels, length in CHAINS:
+        chain = Chain(n_labels)
+        print(f"\nSparseMAP of chains, {n_labels} labels, length {length}: CPU ms by noise, mean and most")
+        for noise in NOISE:
+            given = [near_ties(n_labels, length, noise, seed) for seed in SEEDS]
+            ms = [1e3 * best_of(partial(chain.project, theta), 3, time.process_time) for theta in given]
+            print(f"  {noise:7.0e} {np.mean(ms):9.2f} {max(ms):9.2f}")
 
 
 def main() -> None:
     print(machine())
+    chains()
     sparsemax, entmax15 = by_torch()
     rng = np.random.default_rng(0)
     for shape in SHAPES:

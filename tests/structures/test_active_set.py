@@ -21,13 +21,11 @@ from structlearn.structures.sparsemap import (
     ROUGH_TOLERANCE,
     STALLED_TOLERANCE,
     SparseMAPScratch,
-    _enter,
-    _start,
     active_set_project,
     active_set_workspace,
-    make_atoms,
     register,
 )
+from structlearn.structures.vertex_mixture import enter, make_atoms, start_mixture
 
 patient = settings(deadline=None, max_examples=50)  # the first call may compile
 SCALES = st.sampled_from([1.0, 1e-3, 0.1, 1e3, 1e6])
@@ -309,12 +307,12 @@ def test_a_dependent_corner_takes_the_place_of_another():
     """The fourth vertex of a square is no new direction: weight moves to it, z stays, an atom leaves."""
     atoms = make_atoms(5, 2)
     square = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    n = _start(atoms, square[0], 2)
+    n = start_mixture(atoms, square[0], 2)
     for corner_ in square[1:3]:
-        n, entered = _enter(atoms, n, corner_, 0.0, 1.0, 2)
+        n, entered = enter(atoms, n, corner_, 0.0, 1.0, 2)
         assert entered
     atoms.weight[:3] = 0.2, 0.3, 0.5
-    n, entered = _enter(atoms, n, square[3], 0.5, 0.5, 2)
+    n, entered = enter(atoms, n, square[3], 0.5, 0.5, 2)
     assert (n, entered) == (3, True)
     # (1, 1) = (1, 0) + (0, 1) - (0, 0): 0.3 of each goes to it and to (0, 0).
     found = {tuple(atoms.parts[slot]): weight for slot, weight in zip(atoms.slot[:3], atoms.weight)}
@@ -322,7 +320,7 @@ def test_a_dependent_corner_takes_the_place_of_another():
     gram = 1.0 + atoms.parts[atoms.slot[:3]] @ atoms.parts[atoms.slot[:3]].T
     factor = np.tril(atoms.factor[:3, :3])
     assert_allclose(factor @ factor.T, gram, atol=1e-12)
-    assert _enter(atoms, n, square[0], 0.0, 0.5, 2) == (3, False)  # there already: nothing to gain
+    assert enter(atoms, n, square[0], 0.0, 0.5, 2) == (3, False)  # there already: nothing to gain
 
 
 # ---- the public way -----------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from structlearn.problem.losses import FenchelYoungLoss, Shannon
 from structlearn.structures import Cut
 from structlearn.structures.cut.cut import Cuts, cut_workspace
 from structlearn.structures.graphs import graph_record, grid_graph, make_graph
-from structlearn.structures.sparsemap import SparseMAPScratch, active_set_project, make_atoms
+from structlearn.structures.sparsemap import SparseMAPScratch, active_set_project
+from structlearn.structures.vertex_mixture import make_atoms
 
 SCALES = st.sampled_from([1.0, 1e-3, 1e3, 1e6, 1e-300])
 

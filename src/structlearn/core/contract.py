@@ -119,6 +119,16 @@ def project(
     """
 
 
+@operation
+def project_derivative(
+    structure: Record, shape: Shape, v: Array, shared: Array, work: object, moved: Array
+) -> None:
+    """moved <- d/dh of the answer that `project` has just given, for scores + h v, at h = 0.
+
+    Implemented where answers are flows; else the atoms of the active set say as much.
+    """
+
+
 # ---- on a scoring ----------------------------------------------------------------------------------
 
 

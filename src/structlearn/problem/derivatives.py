@@ -4,9 +4,9 @@
 
 Every row of a batch is on its own, and a part that no output of the answer uses (a masked one, say) neither
 moves nor moves others. Exact for the simplex and the cube; for marginals of chains (forward-backward twice);
-for SparseMAP by active sets, where J projects onto the face of the answer. Else by central differences of
-fourth order, four predictions. The step has a fixed length in units of scores: predictions change over
-differences of about one, whatever the size of the scores.
+for SparseMAP by active sets and by flows, where J projects onto the face of the answer. Else by central
+differences of fourth order, four predictions. The step has a fixed length in units of scores: predictions
+change over differences of about one, whatever the size of the scores.
 
 J itself moves by D J[u] v = d/dh J(theta + h u) v, symmetric in u and v and, with a third direction, in all
 three: so it is also the gradient of <u, J v>. It is zero for the squared norm, whose predictions are linear
@@ -16,17 +16,20 @@ in pieces; exact for the simplex and the cube; else by the same differences, of 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 
-from structlearn.core.contract import Array, Shape, project
+from structlearn.core.contract import Array, Shape, project, project_derivative, project_workspace
 from structlearn.core.erased import operations_of
-from structlearn.core.kernels import implementation
+from structlearn.core.kernels import implementation, is_implemented
 from structlearn.problem.losses import FenchelYoungLoss
 from structlearn.problem.regularizers import Shannon, SquaredNorm, Tsallis
 from structlearn.structures import Chain, Cube, Simplex
+from structlearn.structures.base import Structure
 from structlearn.structures.chain.derivative import chain_derivative
-from structlearn.structures.erased import ErasedStructure, erase
+from structlearn.structures.chain.projection import SequenceProjectionScratch
+from structlearn.structures.erased import erase
 from structlearn.structures.sparsemap import SparseMAPScratch, active_set_project, active_set_workspace
 
 #: How far differences look, in units of scores: where answers are smooth, where they are piecewise linear.
@@ -75,9 +78,12 @@ def _on_used_parts(used: Array, ways: tuple[Array, ...], rule: Callable[..., Arr
 
 
 def _has_face(loss: FenchelYoungLoss) -> bool:
-    """Whether answers are mixtures of atoms that an active set has found."""
-    active_set = implementation(project, loss.structure.record) is active_set_project
-    return active_set and isinstance(loss.regularizer, SquaredNorm)
+    """Whether answers are mixtures of atoms that an active set has found, or flows."""
+    record = loss.structure.record
+    known = implementation(project, record) is active_set_project or is_implemented(
+        project_derivative, record
+    )
+    return known and isinstance(loss.regularizer, SquaredNorm)
 
 
 def _rule(loss: FenchelYoungLoss) -> Rule:
@@ -117,31 +123,65 @@ def _on_the_cube(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Ar
 
 
 def _on_a_face(loss: FenchelYoungLoss, theta: Array, v: Array) -> Array:
-    """J v = E' (E_l E_l')^-1 E v with the edges E of the answer's face and their local parts E_l."""
+    """J v of answers that are mixtures of atoms, row by row; or, of label sequences, flows."""
     structure, found = loss.structure, np.zeros_like(v)
     shape = structure.shape(theta[0])
-    inner, owner = erase(structure.record, shape, operations_of(active_set_project))
-    work = active_set_workspace(inner, shape)
+    as_flow = is_implemented(project_derivative, structure.record)
+    move = _as_a_flow(structure, shape) if as_flow else _as_a_mixture(structure, shape)
     for scores, way, out in zip(theta, v, found):
-        atoms = _atoms(loss, shape, scores, inner, work)
-        used = (atoms != 0).any(axis=0)
-        edges, towards = (atoms[1:] - atoms[0])[:, used], way.ravel()[used]
-        local = edges[:, : used[: structure.n_local(shape)].sum()]
-        along = np.linalg.lstsq(local @ local.T, edges @ towards, rcond=None)[0]
-        out.reshape(-1)[used] = along @ edges if np.isfinite(towards).all() else np.nan
-    del owner
+        out.reshape(-1)[:] = move(scores.ravel(), way.ravel())
     return found
 
 
-def _atoms(
-    loss: FenchelYoungLoss, shape: Shape, scores: Array, record: ErasedStructure, work: SparseMAPScratch
-) -> Array:
-    """The outputs that an answer mixes, one a row; their local parts are independent."""
-    z = np.zeros(scores.size)
-    local, shared = loss.structure.split(scores.ravel(), shape)
-    active_set_project(record, shape, local, shared, work, z)
-    loss.structure.raise_failure()
-    return work.atoms.parts[work.atoms.slot[work.atoms.weight > 0], : z.size]
+Move = Callable[[Array, Array], Array]
+
+
+def _as_a_mixture(structure: Structure, shape: Shape) -> Move:
+    """Return J v as a function of scores and v; the active set is compiled once for all structures.
+
+    What the record's addresses point to lives as long as the function.
+    """
+    record, owner = erase(structure.record, shape, operations_of(active_set_project))
+    work = active_set_workspace(record, shape)
+
+    def move(scores: Array, way: Array, alive: object = owner) -> Array:
+        z = np.zeros(scores.size)
+        active_set_project(record, shape, *structure.split(scores, shape), work, z)
+        structure.raise_failure()
+        return _along_atoms(_atoms(work, z.size), way, structure.n_curved(shape))
+
+    return move
+
+
+def _as_a_flow(structure: Structure, shape: Shape) -> Move:
+    """The same for label sequences: a mixture if few of them were enough, else a flow."""
+    record = structure.record
+    work = cast(SequenceProjectionScratch, project_workspace(record, shape))
+
+    def move(scores: Array, way: Array) -> Array:
+        z, moved = np.zeros(scores.size), np.zeros(scores.size)
+        project(record, shape, *structure.split(scores, shape), work, z)
+        if work.spent[0] == 0:
+            return _along_atoms(_atoms(work.active, z.size), way, structure.n_curved(shape))
+        project_derivative(record, shape, *structure.split(way, shape), work, moved)
+        return moved if np.isfinite(moved).all() else np.where(z > 0, np.nan, 0.0)
+
+    return move
+
+
+def _atoms(work: SparseMAPScratch, n_parts: int) -> Array:
+    """The outputs that an answer mixes, one per row; their local parts are independent."""
+    return work.atoms.parts[work.atoms.slot[work.atoms.weight > 0], :n_parts]
+
+
+def _along_atoms(atoms: Array, way: Array, n_curved: int) -> Array:
+    """J v = E' (E_l E_l')^-1 E v with the edges E of the answer's face and their local parts E_l."""
+    moved, used = np.zeros(way.size), (atoms != 0).any(axis=0)
+    edges, towards = (atoms[1:] - atoms[0])[:, used], way[used]
+    local = edges[:, : used[:n_curved].sum()]
+    along = np.linalg.lstsq(local @ local.T, edges @ towards, rcond=None)[0]
+    moved[used] = along @ edges if np.isfinite(towards).all() else np.nan
+    return moved
 
 
 def _by_differences(loss: FenchelYoungLoss, theta: Array, v: Array, z: Array) -> Array:

@@ -16,10 +16,14 @@ from structlearn.core.contract import (
     marginals_workspace,
     max_value,
     maximize,
+    project,
+    project_derivative,
+    project_workspace,
     shared_parts,
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel
+from structlearn.core.vectors import assign
 from structlearn.structures.base import SparseVertices, one_each
 from structlearn.structures.chain.forbidden import Pairs, forbidden_pairs
 from structlearn.structures.chain.marginals import (
@@ -29,11 +33,17 @@ from structlearn.structures.chain.marginals import (
     chain_marginals_workspace,
     chain_scores,
 )
+from structlearn.structures.chain.projection import (
+    mix_few_sequences,
+    mix_many_sequences,
+    move_sequences,
+    sequence_projection_scratch,
+)
 from structlearn.structures.chain.sequences import LabelSequences
 from structlearn.structures.chain.viterbi import best_path, best_score
 from structlearn.structures.registry import count, stored
 from structlearn.structures.rows import node_weights, row_costs
-from structlearn.structures.sparsemap import register
+from structlearn.structures.sparsemap import active_set_workspace
 
 
 class ChainRecord(NamedTuple):
@@ -185,4 +195,35 @@ def _chain_shared_parts(structure: Any) -> Any:
     return structure.n_labels * (structure.n_labels + int(structure.start) + int(structure.end))
 
 
-register(ChainRecord)
+@implements(project_workspace, ChainRecord)
+@jitable
+def chain_project_workspace(structure: Any, shape: Any) -> Any:
+    return sequence_projection_scratch(active_set_workspace(structure, shape), shape[0], structure.n_labels)
+
+
+@implements(project, ChainRecord)
+@kernel
+def chain_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+    value, missing = mix_few_sequences(structure, shape, theta, shared, work, point)
+    if missing > 0.0:
+        scores = chain_scores(structure, shape[0], theta, shared, work.active.oracle.masked)
+        value = mix_many_sequences(structure, shape, theta, shared, scores, work, missing, point)
+        _copy_ends(structure, theta.size, point)
+    return value
+
+
+@implements(project_derivative, ChainRecord)
+@kernel
+def chain_project_derivative(structure: Any, shape: Any, v: Any, shared: Any, work: Any, moved: Any) -> None:
+    move_sequences(chain_scores(structure, shape[0], v, shared, work.active.oracle.masked), work, moved)
+    _copy_ends(structure, v.size, moved)
+
+
+@kernel
+def _copy_ends(structure: Any, n_local: Any, parts: Any) -> None:
+    """The parts of start and end <- those of the first and of the last label."""
+    n = structure.n_labels
+    if structure.start:
+        assign(parts[n_local + n * n :], parts[:n])
+    if structure.end:
+        assign(parts[parts.size - n :], parts[n_local - n : n_local])

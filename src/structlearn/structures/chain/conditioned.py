@@ -16,17 +16,24 @@ from structlearn.core.contract import (
     max_value,
     maximize,
     project,
+    project_derivative,
     project_workspace,
     workspace,
 )
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.chain.forbidden import forbidden_pairs
 from structlearn.structures.chain.logarithms import log_backward, log_forward
+from structlearn.structures.chain.projection import (
+    mix_few_sequences,
+    mix_many_sequences,
+    move_sequences,
+    sequence_projection_scratch,
+)
 from structlearn.structures.chain.sequences import LabelSequences
 from structlearn.structures.chain.viterbi import SequenceScores, best_path, best_score
 from structlearn.structures.registry import count, stored
 from structlearn.structures.regularized import clipped
-from structlearn.structures.sparsemap import active_set_project, sparsemap_scratch
+from structlearn.structures.sparsemap import sparsemap_scratch
 
 
 class ConditionedRecord(NamedTuple):
@@ -145,7 +152,9 @@ def conditioned_max_value(structure: Any, shape: Any, theta: Any, shared: Any, w
 @implements(project_workspace, ConditionedRecord)
 @jitable
 def conditioned_project_workspace(structure: Any, shape: Any) -> Any:
-    return sparsemap_scratch(shape[0] * structure.n_labels, shape[0] * shape[1], workspace(structure, shape))
+    n = structure.n_labels
+    active = sparsemap_scratch(shape[0] * n, shape[0] * shape[1], workspace(structure, shape))
+    return sequence_projection_scratch(active, shape[0], n)
 
 
 @implements(project, ConditionedRecord)
@@ -153,7 +162,20 @@ def conditioned_project_workspace(structure: Any, shape: Any) -> Any:
 def conditioned_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     """The norm leaves the steps out, as it does shared parts."""
     n_unary = shape[0] * structure.n_labels
-    return active_set_project(structure, shape, theta[:n_unary], theta[n_unary:], work, point)
+    unary, steps = theta[:n_unary], theta[n_unary:]
+    value, missing = mix_few_sequences(structure, shape, unary, steps, work, point)
+    if missing > 0.0:
+        scores = _scores(structure, shape[0], unary, steps, work.active.oracle.masked)
+        value = mix_many_sequences(structure, shape, unary, steps, scores, work, missing, point)
+    return value
+
+
+@implements(project_derivative, ConditionedRecord)
+@kernel
+def conditioned_project_derivative(
+    structure: Any, shape: Any, v: Any, shared: Any, work: Any, moved: Any
+) -> None:
+    move_sequences(_scores(structure, shape[0], v, shared, work.active.oracle.masked), work, moved)
 
 
 # ---- marginals -------------------------------------------------------------------------------------
