@@ -21,9 +21,9 @@ from structlearn.apps.alignment.confidence import USUAL, CalibratedLinks, Cells,
 from structlearn.apps.alignment.features import STRONG, EdgeFeatures, edge_features, feature_names
 from structlearn.apps.alignment.gold_words import GoldWords, count_gold_words, gold_surplus, no_gold_words
 from structlearn.apps.alignment.learning import (
-    Choices,
     GoldViews,
     Setting,
+    SettingChoices,
     Validation,
     calibrate,
     check_links,
@@ -306,7 +306,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
 
     def _learn(self, gold: GoldViews, links: Sequence[Links]) -> Setting:
         shared = self._shared()
-        choices = Choices.of(self.regularization, self.missed, self.spurious)
+        choices = SettingChoices.of(self.regularization, self.missed, self.spurious)
         best, self.validation_ = choose_setting(gold, links, choices, self.folds, **shared)
         if self.validation_:
             _, self.aer_, self.text_aer_ = self.validation_[0]

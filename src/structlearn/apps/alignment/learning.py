@@ -136,7 +136,7 @@ def fit_links(
     return model.fit(gold.X, gold.tables, weights)
 
 
-class Choices(NamedTuple):
+class SettingChoices(NamedTuple):
     """Settings to choose from: every lambda with the best cost of a missed link."""
 
     regularizations: Sequence[float]
@@ -144,14 +144,14 @@ class Choices(NamedTuple):
     spurious: float
 
     @classmethod
-    def of(cls, regularization: float | None, missed: float | None, spurious: float) -> Choices:
+    def of(cls, regularization: float | None, missed: float | None, spurious: float) -> SettingChoices:
         """Those that are given, or the usual ones."""
         costs = [spurious * ratio for ratio in MISSED] if missed is None else [missed]
         return cls(REGULARIZATIONS if regularization is None else [regularization], costs, spurious)
 
 
 def choose_setting(
-    gold: GoldViews, links: Sequence[Links], choices: Choices, folds: int, **parameters: Any
+    gold: GoldViews, links: Sequence[Links], choices: SettingChoices, folds: int, **parameters: Any
 ) -> tuple[Setting, list[Validation]]:
     """Choose the cost of missed links, then the regularization with it; one choice needs no trial.
 
