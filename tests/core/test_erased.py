@@ -20,6 +20,7 @@ from structlearn.core.callbacks import Callback
 from structlearn.core.contract import maximize, omega
 from structlearn.core.erased import CFunction, operations_of
 from structlearn.core.kernels import jitable, kernel
+from structlearn.core.uncompiled import raise_uncompiled
 from structlearn.core.words import Words, load
 from structlearn.problem.oracle import Oracle, loss_chunk, maximize_chunk
 from structlearn.solvers import ActiveBlocks, BlockFrankWolfe, Stopping, solve
@@ -275,8 +276,19 @@ def test_an_operation_that_was_not_compiled_is_an_error():
     assert oracle.run(regularizes, (4, 1), theta, theta) == 0.0
     with pytest.raises(RuntimeError, match="an operation that was not compiled"):
         oracle.run(by_what_is_hidden, (4, 1), theta, np.empty(4))
+    assert oracle.run(by_a_module, (4, 1), theta, np.empty(4)) == 3.0  # what was raised is forgotten
+    assert np.isnan(regularizes(ErasedStructure(), (4, 1), theta, theta))
     with pytest.raises(RuntimeError, match="an operation that was not compiled"):
-        regularizes(ErasedStructure(), (4, 1), theta, theta)
+        oracle.structure.raise_failure()
+
+
+def test_an_operation_that_was_not_compiled_is_an_error_of_its_thread():
+    theta = np.arange(4.0)
+    with ThreadPoolExecutor(1) as pool:
+        assert np.isnan(pool.submit(regularizes, ErasedStructure(), (4, 1), theta, theta).result())
+        raise_uncompiled()
+        with pytest.raises(RuntimeError, match="an operation that was not compiled"):
+            pool.submit(raise_uncompiled).result()
 
 
 def test_a_kernel_that_calls_no_operation_needs_none():

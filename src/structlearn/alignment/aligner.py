@@ -19,17 +19,17 @@ from structlearn.alignment.files.storage import read_aligner, write_aligner
 from structlearn.alignment.gold.confidence import USUAL, CalibratedLinks, Cells, held_out_weights
 from structlearn.alignment.gold.features import STRONG, EdgeFeatures, edge_features, feature_names
 from structlearn.alignment.gold.learning import (
-    MISSED,
-    REGULARIZATIONS,
-    GoldPairs,
+    GoldViews,
     Setting,
+    SettingChoices,
     Validation,
     calibrate,
     check_links,
-    cross_validate,
+    choose_setting,
     fit_links,
     gold_of,
 )
+from structlearn.alignment.gold.new_pairs import OtherText, features_as_new, other_text
 from structlearn.alignment.gold.vectors import (
     MappedVectors,
     Vectors,
@@ -112,7 +112,10 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     structure_ : Matching
     certificate_ : Certificate, or None without training on links
     validation_ : list of Validation
-        Settings and their alignment error rates in cross-validation; `aer_` is the least, or None.
+        Settings and their alignment error rates in cross-validation, the chosen one first, or none.
+    aer_, text_aer_ : float or None
+        Those of the chosen one: on new pairs, and on pairs of the text that the statistics are of, where the
+        gold pairs were counted with it. With `statistics`, `aer_` is of pairs as these know them.
     vectors_, mapped_ : pair of WordVectors, MappedVectors
         Those of words that the statistics know, in one space; and what is known of a map that was learned.
     slope_ : float
@@ -163,7 +166,8 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         links : sequence of Links or of sets of (source, target), optional
             Gold links of the pairs, as `Links` or as `predict` returns them; those of sets are sure.
         bitext : iterable of (source words, target words), optional
-            More text for the statistics, which are of these pairs too; it is read once, as a stream.
+            More text for the statistics, which are of these pairs too, but for gold pairs where there is
+            much of it (see `new_pairs`); it is read once, as a stream.
         statistics : AlignmentStatistics, optional
             Those of an earlier fit, used as they are.
         vectors : pair of WordVectors, optional
@@ -185,17 +189,21 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         admitted = [limit.admits(*checked_pair(pair)) for pair in pairs]
         pairs = list(compress(pairs, admitted))
         gold_links = [Links.given(one, k) for k, one in compress(enumerate(links or ()), admitted)] or None
+        if gold_links and not any(one.sure for one in gold_links):
+            warnings.warn(_NOTHING_SURE, stacklevel=2)
+            gold_links = None
         more = (pair for pair in bitext or () if limit.admits(*checked_pair(pair)))
         text = self._find_forms(pairs, more, statistics, earlier)
         before = None if earlier is None else earlier.statistics_
-        self.statistics_ = statistics or self._statistics(chain(pairs, text), before)
+        other = OtherText(text, False)
+        if gold_links is not None and statistics is None:
+            other = other_text(pairs, text)
+        counted = [] if other.is_much else pairs
+        self.statistics_ = statistics or self._statistics(chain(counted, other.pairs), before)
         limit.warn("were left out")
         self.mapped_: MappedVectors | None = None
         self.vectors_ = None if vectors is None else self._known(vectors)
         self._take_rule()
-        if gold_links and not any(one.sure for one in gold_links):
-            warnings.warn(_NOTHING_SURE, stacklevel=2)
-            gold_links = None
         if gold_links is None and not self.pseudo_gold:
             return self
         features = self.features(pairs)
@@ -204,10 +212,14 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         check_links(features.bitext, known)
         surplus = None if gold_links is None else gold_surplus(features, gold_links)
         features = self._taught(pairs, features, surplus)
-        gold = gold_of(features, known, self.structure_)
+        new = None
+        if surplus is not None and statistics is None and not other.is_much and len(pairs) > 1:
+            own = features.bitext.tables(surplus)
+            new = features_as_new(self, pairs, other.pairs, before, own)
+        gold = GoldViews.of(gold_of(features, known, self.structure_), new)
         setting = self._learn(gold, known)
         if gold_links is not None and surplus is not None and len(pairs) > 1:
-            held_out = held_out_weights(gold, setting, self.folds, **self._shared())
+            held_out = held_out_weights(gold.mixed(), setting, self.folds, **self._shared())
             self._calibrate(pairs, features, gold_links, held_out, surplus)
         return self
 
@@ -267,6 +279,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         self.history_ = History([])
         self.validation_: list[Validation] = []
         self.aer_: float | None = None
+        self.text_aer_: float | None = None
 
     def _threshold(self) -> float:
         return link_threshold(surplus(self.statistics_.source_words, self.statistics_.target_words))
@@ -291,31 +304,18 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         self.feature_names_ = feature_names(vectors=self.vectors_ is not None, taught=True)
         return self._features(pairs, surplus)
 
-    def _learn(self, gold: GoldPairs, links: Sequence[Links]) -> Setting:
+    def _learn(self, gold: GoldViews, links: Sequence[Links]) -> Setting:
         shared = self._shared()
-        trials, best = self._validate(gold, links)
-        if trials:
-            self.validation_, self.aer_ = trials, min(trial.aer for trial in trials)
-        model = fit_links(gold, best, **shared)
+        choices = SettingChoices.of(self.regularization, self.missed, self.spurious)
+        best, self.validation_ = choose_setting(gold, links, choices, self.folds, **shared)
+        if self.validation_:
+            _, self.aer_, self.text_aer_ = self.validation_[0]
+        pairs = gold.both()
+        model = fit_links(pairs, best, **shared)
         self.weights_, self.certificate_ = model.weights_, model.certificate_
         self.history_ = model.history_
-        self.slope_ = calibrate(model.weights_, gold)
+        self.slope_ = calibrate(model.weights_, pairs)
         return best
-
-    def _validate(self, gold: GoldPairs, links: Sequence[Links]) -> tuple[list[Validation], Setting]:
-        """Choose the cost of missed links, then the regularization with it; one choice needs no trial."""
-        costs = _given(self.missed, [self.spurious * ratio for ratio in MISSED])
-        strengths = _given(self.regularization, REGULARIZATIONS)
-        trials: list[Validation] = []
-        best = Setting(strengths[len(strengths) // 2], costs[0], self.spurious)
-        if len(gold.X) > 1 and len(costs) * len(strengths) > 1:
-            by_cost = [best._replace(missed=cost) for cost in costs]
-            trials = cross_validate(gold, links, by_cost, self.folds, **self._shared())
-            best = min(trials, key=lambda trial: trial.aer).setting
-            rest = [best._replace(regularization=one) for one in strengths if one != best.regularization]
-            trials += cross_validate(gold, links, rest, self.folds, **self._shared())
-            best = min(trials, key=lambda trial: trial.aer).setting
-        return trials, best
 
     def _shared(self) -> dict[str, Any]:
         """Parameters of every model of links."""
@@ -393,7 +393,3 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     def load(cls, path: str | Path) -> Aligner:
         """Read a model that `save` wrote; no code is executed."""
         return read_aligner(cls, path)
-
-
-def _given(value: float | None, choices: Sequence[float]) -> Sequence[float]:
-    return choices if value is None else (value,)

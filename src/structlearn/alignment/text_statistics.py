@@ -72,9 +72,9 @@ class TextStatistics:
         self._writers = FormWriter(forms[0]), FormWriter(forms[1])
 
     def _statistics(
-        self, pairs: Iterable[Words], earlier: AlignmentStatistics | None = None
+        self, pairs: Iterable[Words], earlier: AlignmentStatistics | None = None, *, keep: bool = True
     ) -> AlignmentStatistics:
-        """Those of pairs that are checked."""
+        """Those of pairs that are checked; the checkpoint, if there is one, is used if `keep`."""
         written = (self._write(*pair) for pair in pairs if len(pair[0]) and len(pair[1]))
         known = None if earlier is None else (earlier.source_words, earlier.target_words)
         if self.memory is None:
@@ -83,9 +83,8 @@ class TextStatistics:
             text = TextOnDisk(written, MemoryPlan.of(self.memory), known)
         for writer in self._writers:
             writer.clear()  # it has remembered more words than new text will have
-        found = AlignmentStatistics.train(
-            text, n_jobs=self.n_jobs, earlier=earlier, checkpoint=make_checkpoint(self.checkpoint)
-        )
+        kept = make_checkpoint(self.checkpoint) if keep else None
+        found = AlignmentStatistics.train(text, n_jobs=self.n_jobs, earlier=earlier, checkpoint=kept)
         return found.prune(self.min_probability)
 
     def _written(self, pair: Words) -> tuple[list[str], list[str]]:

@@ -24,10 +24,6 @@ from numba.core.typing import Signature
 from numba.extending import intrinsic, models, register_model
 
 _WORD = ir.IntType(64)
-_NOT_COMPILED = (
-    "A kernel calls an operation that was not compiled for it; call it by its name inside the kernel, or "
-    "inside another kernel that it calls."
-)
 #: The signature of an intrinsic, and what generates its code.
 Intrinsic = tuple[Signature, Callable[[BaseContext, Builder, Signature, list[Value]], Value]]
 
@@ -163,13 +159,11 @@ def vector(typingctx: object, pointer: types.CPointer, size: types.Integer) -> I
 
 @intrinsic
 def call(typingctx: object, address: types.Integer, arguments: types.BaseTuple) -> Intrinsic:
-    """double f(arguments) at a C address, RuntimeError if it is 0; a vector is its address and its size."""
+    """double f(arguments) at a C address; a vector is passed as its address and its size."""
 
     def codegen(context: BaseContext, builder: Builder, signature: Signature, args: list[Value]) -> Value:
         from numba.np.arrayobj import make_array
 
-        with cgutils.if_unlikely(builder, cgutils.is_null(builder, args[0])):
-            context.call_conv.return_user_exc(builder, RuntimeError, (_NOT_COMPILED,))
         passed = []
         for kind, value in zip(signature.args[1], cgutils.unpack_tuple(builder, args[1])):
             if isinstance(kind, types.Array):

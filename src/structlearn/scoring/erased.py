@@ -7,20 +7,21 @@ from typing import Any, NamedTuple, Protocol
 from structlearn.core import contract as of
 from structlearn.core.erased import FLOAT, INT, MASK, NUMBERS, c_function
 from structlearn.core.kernels import implementation, implements, jitable, leaf
+from structlearn.core.uncompiled import UNCOMPILED
 from structlearn.core.words import Words, call, load, vector
 from structlearn.scoring.defaults import no_prefetch
 
 
 class ErasedScoring(NamedTuple):
-    """Addresses of a record with its scratch memory, and of its operations; 0 for those not asked for."""
+    """Addresses of a record with its scratch memory, and of its operations, or UNCOMPILED."""
 
     words: int
     n_shared: int
-    score: int = 0
-    score_subset: int = 0
-    gram: int = 0
-    squared_norm: int = 0
-    add_pullback: int = 0
+    score: int = UNCOMPILED
+    score_subset: int = UNCOMPILED
+    gram: int = UNCOMPILED
+    squared_norm: int = UNCOMPILED
+    add_pullback: int = UNCOMPILED
     prefetch: int = 0
 
 

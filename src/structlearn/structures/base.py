@@ -18,6 +18,7 @@ from structlearn.core.callbacks import Callback
 from structlearn.core.contract import Array, Shape, marginals, maximize, workspace
 from structlearn.core.erased import operations_of
 from structlearn.core.kernels import is_implemented, kernel
+from structlearn.core.uncompiled import raise_uncompiled
 from structlearn.structures.erased import ErasedStructure, Record, erase
 from structlearn.structures.regularized import Entropic, Quadratic
 
@@ -97,6 +98,7 @@ class Structure(ABC):
 
     def raise_failure(self) -> None:
         """To be called after compiled code: raises what `maximize` has raised inside, if anything."""
+        raise_uncompiled()
         if self.python is not None:
             self.python.raise_failure()
 

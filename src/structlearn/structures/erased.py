@@ -9,6 +9,7 @@ from structlearn.core import contract as of
 from structlearn.core.contract import Shape
 from structlearn.core.erased import FLOAT, INT, NUMBERS, c_function
 from structlearn.core.kernels import implementation, implements, jitable, leaf
+from structlearn.core.uncompiled import UNCOMPILED
 from structlearn.core.words import Words, call, load, vector
 from structlearn.structures.regularized import Quadratic, no_omega
 from structlearn.structures.sparsemap import SparseMAP, active_set_project, active_set_workspace
@@ -22,17 +23,17 @@ NO_OMEGA = 1
 
 
 class ErasedStructure(NamedTuple):
-    """Addresses of a record with its scratch memory, and of its operations; 0 for those not asked for.
+    """Addresses of a record with its scratch memory, and of its operations, or UNCOMPILED.
 
     That of `omega` is NO_OMEGA where there is none.
     """
 
     words: int = 0
-    maximize: int = 0
-    max_value: int = 0
-    omega: int = 0
+    maximize: int = UNCOMPILED
+    max_value: int = UNCOMPILED
+    omega: int = UNCOMPILED
     project_words: int = 0
-    project: int = 0
+    project: int = UNCOMPILED
     strong_convexity: float = 0.0
     n_shared: int = 0
 

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from structlearn.alignment.aligner import Aligner
 
 _SIDES = ("source", "target")
-_FITTED = {"slope_": number, "aer_": float | None, "feature_names_": list[str]}
+_RATE = float | None
+_FITTED = {"slope_": number, "aer_": _RATE, "text_aer_?": _RATE, "feature_names_": list[str]}
+_FITTED_NAMES = tuple(name.removesuffix("?") for name in _FITTED)
 
 
 def write_aligner(aligner: Aligner, path: str | Path) -> None:
@@ -39,7 +41,7 @@ def write_aligner(aligner: Aligner, path: str | Path) -> None:
         "parameters": parameters,
         "structure": {"name": "Matching", "arguments": {"capacities": aligner.structure_.capacities}},
         "fitted": {
-            **{name: getattr(aligner, name) for name in _FITTED},
+            **{name: getattr(aligner, name) for name in _FITTED_NAMES},
             "confidence_": dict(zip(EVIDENCE, aligner.confidence_.tolist())),
             "forms_": [form._asdict() for form in aligner.forms_],
         },
@@ -73,8 +75,8 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
         aligner._set_forms(_forms(aligner, header["fitted"]))
         aligner._take_rule()
         aligner.structure_ = build(header["structure"])
-        for name in _FITTED:
-            setattr(aligner, name, header["fitted"][name])
+        for name in _FITTED_NAMES:
+            setattr(aligner, name, header["fitted"].get(name))
         aligner.confidence_ = _confidence(header["fitted"])
         told = file.load_all("gold.")
         aligner.gold_words_ = read_gold_words(aligner.statistics_.lexicon, told) if told else None

@@ -36,10 +36,20 @@ class Setting(NamedTuple):
 
 
 class Validation(NamedTuple):
-    """A setting and its alignment error rate on pairs that it was not trained on."""
+    """A setting and its alignment error rates on pairs that it was not trained on.
+
+    aer : on gold pairs as new pairs are seen
+    text_aer : on the same pairs as a part of the text, where that is something else
+    """
 
     setting: Setting
     aer: float
+    text_aer: float | None = None
+
+    @property
+    def error(self) -> float:
+        """What settings are chosen by: the mean of both."""
+        return self.aer if self.text_aer is None else (self.aer + self.text_aer) / 2
 
 
 class EdgeTables(list[Array]):
@@ -58,6 +68,34 @@ class GoldPairs(NamedTuple):
     X: EdgeTables
     tables: list[Array]
     free: list[Array]
+
+
+class GoldViews(NamedTuple):
+    """The gold pairs as a part of the text, and as new pairs are seen; None where that is the same."""
+
+    text: GoldPairs
+    new: GoldPairs | None = None
+
+    @classmethod
+    def of(cls, text: GoldPairs, rows: Array | None) -> GoldViews:
+        """Both views; `rows` are the features of new pairs."""
+        return cls(text, None if rows is None else text._replace(X=EdgeTables(rows, text.X.shapes)))
+
+    def mixed(self) -> GoldPairs:
+        """Each pair once: every other one as new."""
+        if self.new is None:
+            return self.text
+        views = (self.text.X, self.new.X)
+        rows = [views[k % 2][k].reshape(-1, views[0].rows.shape[1]) for k in range(len(views[0]))]
+        return self.text._replace(X=EdgeTables(np.concatenate(rows), self.text.X.shapes))
+
+    def both(self) -> GoldPairs:
+        """Each pair twice."""
+        if self.new is None:
+            return self.text
+        rows, shapes = zip(*((one.X.rows, one.X.shapes) for one in (self.text, self.new)))
+        X = EdgeTables(np.concatenate(rows), np.concatenate(shapes))
+        return GoldPairs(X, 2 * self.text.tables, 2 * self.text.free)
 
 
 def check_links(bitext: Bitext, links: Sequence[Links]) -> None:
@@ -98,28 +136,63 @@ def fit_links(
     return model.fit(gold.X, gold.tables, weights)
 
 
+class SettingChoices(NamedTuple):
+    """Settings to choose from: every lambda with the best cost of a missed link."""
+
+    regularizations: Sequence[float]
+    missed: Sequence[float]
+    spurious: float
+
+    @classmethod
+    def of(cls, regularization: float | None, missed: float | None, spurious: float) -> SettingChoices:
+        """Those that are given, or the usual ones."""
+        costs = [spurious * ratio for ratio in MISSED] if missed is None else [missed]
+        return cls(REGULARIZATIONS if regularization is None else [regularization], costs, spurious)
+
+
+def choose_setting(
+    gold: GoldViews, links: Sequence[Links], choices: SettingChoices, folds: int, **parameters: Any
+) -> tuple[Setting, list[Validation]]:
+    """Choose the cost of missed links, then the regularization with it; one choice needs no trial.
+
+    Returns the setting, and the trials, the one of the setting first.
+    """
+    strengths, costs, spurious = choices
+    best = Setting(strengths[len(strengths) // 2], costs[0], spurious)
+    if len(gold.text.X) < 2 or len(costs) * len(strengths) < 2:
+        return best, []
+    trials = cross_validate(gold, links, [best._replace(missed=cost) for cost in costs], folds, **parameters)
+    best = min(trials, key=lambda trial: trial.error).setting
+    rest = [best._replace(regularization=one) for one in strengths if one != best.regularization]
+    trials += cross_validate(gold, links, rest, folds, **parameters)
+    trials.sort(key=lambda trial: trial.error)
+    return trials[0].setting, trials
+
+
 def cross_validate(
-    gold: GoldPairs, links: Sequence[Links], settings: Sequence[Setting], folds: int, **parameters: Any
+    gold: GoldViews, links: Sequence[Links], settings: Sequence[Setting], folds: int, **parameters: Any
 ) -> list[Validation]:
-    """The alignment error rate of each setting, every pair predicted by a model that has not seen it.
+    """The alignment error rates of each setting, every pair predicted by a model that has not seen it.
 
     Models are trained on the pieces of long pairs.
     """
     from sklearn.utils import check_random_state
 
-    order = check_random_state(parameters.get("random_state")).permutation(len(gold.X))
-    parts = np.array_split(order, min(folds, len(order)))
-    pieces, pair = in_pieces(gold, links)
+    n = len(gold.text.X)
+    order = check_random_state(parameters.get("random_state")).permutation(n)
+    parts = np.array_split(order, min(folds, n))
+    pieces, pair = in_pieces(gold.mixed(), links)
+    views = [one.X for one in (gold.new, gold.text) if one is not None]
 
-    def aer(setting: Setting) -> float:
-        found: dict[int, frozenset[Link]] = {}
+    def errors(setting: Setting) -> list[float]:
+        found: list[dict[int, frozenset[Link]]] = [{} for _ in views]
         for part in parts:
-            held_out = np.flatnonzero(np.isin(pair, part))
-            tables = fit_links(pieces, setting, held_out, **parameters).predict(gold.X)
-            found |= {k: table_links(tables[k]) for k in part}
-        return alignment_scores(links, [found[k] for k in range(len(links))]).aer
+            model = fit_links(pieces, setting, np.flatnonzero(np.isin(pair, part)), **parameters)
+            for one, X in zip(found, views):
+                one.update(zip(part, map(table_links, model.predict([X[k] for k in part]))))
+        return [alignment_scores(links, [one[k] for k in range(n)]).aer for one in found]
 
-    return [Validation(setting, aer(setting)) for setting in settings]
+    return [Validation(setting, *errors(setting)) for setting in settings]
 
 
 def in_pieces(gold: GoldPairs, links: Sequence[Links]) -> tuple[GoldPairs, Array]:

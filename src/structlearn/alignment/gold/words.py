@@ -77,8 +77,7 @@ def count_gold_words(lexicon: Lexicon, bitext: Bitext, surplus: Array) -> GoldWo
     """From pairs of which the surplus of each cell is known."""
     gold = no_gold_words(lexicon)
     entry = find_entries(lexicon, bitext.record, 0, len(bitext))
-    for s in range(len(bitext)):
-        _add(gold, bitext.record, entry, surplus, s, 1.0)
+    _add_all(gold, bitext.record, entry, surplus)
     return gold
 
 
@@ -106,6 +105,12 @@ def _fill(gold: Any, text: Any, entry: Any, surplus: Any, out: Any) -> None:
                 cell += 1
         if surplus.size:
             _add(gold, text, entry, surplus, s, 1.0)
+
+
+@kernel
+def _add_all(gold: Any, text: Any, entry: Any, surplus: Any) -> None:
+    for s in range(text.cell_start.size - 1):
+        _add(gold, text, entry, surplus, s, 1.0)
 
 
 @kernel

@@ -292,6 +292,8 @@ def _figures(aligner: Aligner) -> dict[str, object]:
     }
     if aligner.aer_ is not None:
         values["cross_validated_aer"] = aligner.aer_
+    if aligner.text_aer_ is not None:
+        values["cross_validated_aer_of_text"] = aligner.text_aer_
     return values if aligner.certificate_ is None else values | certified(aligner.certificate_)
 
 
