@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from structlearn.cli import options
 from structlearn.cli.errors import handling_errors, say
 from structlearn.cli.groups import grouped
-from structlearn.cli.options import argument, option, switch
+from structlearn.cli.options import argument, lambda_option, option, switch
 from structlearn.cli.outputs import print_json
 from structlearn.cli.scaling import SCALING, ScalingOptions, study
 from structlearn.cli.stdin import input_file
@@ -69,7 +69,9 @@ class ComparedProblemOptions:
     loss: options.Loss = None
     penalty: options.Penalty = None
     l1_ratio: options.L1Ratio = None
-    regularization: Annotated[float | None, option("X", "Lambda, as for train.  [default: 0.01]")] = None
+    regularization: Annotated[
+        float | None, lambda_option("Lambda, as for train.  [default: 0.01; graph, grid: auto]")
+    ] = None
     cost: options.Cost = None
     tol: Annotated[float | None, option("X", "Stop at this gap, as for train.  [default: 0.001]")] = None
     max_passes: Annotated[float | None, option("N", "Passes of each solver at most.  [default: 1000]")] = None

@@ -22,6 +22,19 @@ def option(metavar: str, help: str, *flags: str, min: float | None = None) -> Op
     return typer.Option(*flags, metavar=metavar, help=help, min=min)
 
 
+def number_or_auto(text: str) -> float | str:
+    """A number, or "auto", which stands for one that follows from the data."""
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number, nor auto.") from None
+
+
+def lambda_option(help: str) -> OptionInfo:
+    """The option of lambda."""
+    return typer.Option(metavar="X", help=help, parser=number_or_auto)
+
+
 def switch(flag: str, help: str) -> OptionInfo:
     """An option that is there or not."""
     return typer.Option(flag, help=help)

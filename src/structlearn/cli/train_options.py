@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from structlearn.cli import options
-from structlearn.cli.options import option, switch
+from structlearn.cli.options import lambda_option, option, switch
 from structlearn.cli.stdin import Format
 from structlearn.cli.table_options import TableOptions
 
@@ -30,10 +30,9 @@ class ProblemOptions:
     solver: Annotated[str, option("S", "{solvers}")] = "auto"
     regularization: Annotated[
         float | None,
-        option(
-            "X",
+        lambda_option(
             "Lambda, the weight of the penalty (l2: of ||w||^2/2).  [default: 0.01; tag, chunk, ner: 1 "
-            "over the number of sentences]",
+            "over the number of sentences; graph, grid: auto, by the sizes of graphs and features]",
         ),
     ] = None
     cost: options.Cost = None

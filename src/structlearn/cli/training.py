@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from structlearn.cli import options
 from structlearn.cli.errors import fitting, handling_errors, say
@@ -96,6 +96,7 @@ def train(
         say(f"Read {training.summary} from {data}.")
         say_loss(estimator)
         _fit(estimator, training, client)
+    say_lambda(estimator)
     save_trained(bundle_of(estimator, task, chosen.trimmed(estimator, training)), out_file)
     say(f"Wrote the model to {out}.")
     if history_file is not None:
@@ -158,6 +159,12 @@ def say_loss(estimator: Trainable) -> None:
     why = loss_of(estimator).why
     if why:
         say(in_flags(why))
+
+
+def say_lambda(estimator: Any) -> None:
+    """Say which lambda was chosen by the data, where none was given."""
+    if estimator.regularization == "auto":
+        say(f"--regularization auto stands for {estimator.regularization_:g} on this data.")
 
 
 def checked_estimator(name: str, **parameters: object) -> Trainable:
