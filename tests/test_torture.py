@@ -6,8 +6,8 @@ import cvxpy
 import numpy as np
 import pytest
 
-from torture import chain_problems, fits, part_problems, problems, segment_problems
-from torture.kinds import KINDS, draw_problem, generator
+from torture import chain_problems, fits, latent_problems, part_problems, problems, segment_problems
+from torture.kinds import KINDS, draw_problem, draw_settings, generator
 from torture.optimum import best_weights
 from torture.reference import Example, Written, best_mixture
 
@@ -19,6 +19,7 @@ COMPILED = {
     chain_problems.Chains: ("hinge / auto", "softmax / sdca", "softmax / lbfgs"),
     segment_problems.Segmentations: ("hinge / auto", "softmax / seg"),
     segment_problems.Graphs: ("hinge / auto", "softmax / seg"),
+    latent_problems.LatentGraphs: ("hinge / auto", "softmax / seg"),
 }
 
 
@@ -71,6 +72,27 @@ def test_other_weights_than_those_certified_are_caught(trained):
     problem, model, _, kind = trained
     model.weights_ = model.weights_ * 1.001
     assert any("but P(weights_)" in one for one in fits.complaints(model, problem, kind))
+
+
+@pytest.mark.parametrize(("seed", "loss"), [(8264, "hinge"), (1878, "softmax")])
+def test_false_completions_are_caught(seed, loss):
+    kind = next(one for one in KINDS if one.problem is latent_problems.LatentGraphs and one.loss == loss)
+    rng = generator(seed)
+    problem = draw_problem(rng, kind)
+    model = problem.model(**draw_settings(rng, kind))
+    fits.train(model, problem)
+    assert len(model.outer_history_) > 1
+    assert fits.complaints(model, problem, kind) == []
+    values = model.outer_history_
+    for wrong, sentence in ((values + 1e-6, "outer_history_ ends with"), (values[::-1], "rises")):
+        model.outer_history_ = wrong
+        assert any(sentence in one for one in fits.complaints(model, problem, kind))
+    model.outer_history_ = values
+    last = len(values) - 1
+    problem.rounds[last] = problem.rounds[last]._replace(gold=problem.rounds[0].gold)
+    found = fits.complaints(model, problem, kind)
+    assert any("is completed wrongly" in one for one in found)
+    assert any("but P(weights_)" in one for one in found)
 
 
 # ---- the references, against a second one ---------------------------------------------------------------

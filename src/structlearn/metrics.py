@@ -27,7 +27,22 @@ __all__ = [
 Outputs: TypeAlias = Sequence[object] | Array
 
 
+def refuse_sparse(y: object, name: str = "y") -> None:
+    """TypeError for outputs that are a sparse matrix, or a list of some: NumPy makes no arrays of them."""
+    for place, one in [(name, y), *((f"{name}[{i}]", one) for i, one in enumerate(_listed(y)))]:
+        if hasattr(one, "toarray"):
+            raise TypeError(
+                f"{place} is sparse ({type(one).__name__}), and outputs are read as arrays; give "
+                f"{place}.toarray()."
+            )
+
+
+def _listed(y: object) -> Sequence[object]:
+    return y if isinstance(y, list | tuple) else ()
+
+
 def _paired(y_true: Outputs, y_pred: Outputs) -> list[tuple[Array, Array]]:
+    refuse_sparse(y_true)
     if len(y_true) != len(y_pred):
         raise ValueError(f"{len(y_true)} outputs were given but {len(y_pred)} predicted.")
     if not len(y_true):
@@ -67,6 +82,7 @@ def exact_match(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | Non
 
 def subset_accuracy(y_true: Outputs, y_pred: Outputs, sample_weight: ArrayLike | None = None) -> float:
     """Share of rows of a 0/1 matrix that are right as a whole."""
+    refuse_sparse(y_true)
     return _average((np.asarray(y_true) == np.asarray(y_pred)).all(axis=1), sample_weight)
 
 
@@ -132,6 +148,7 @@ def r2(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
     Where all y are equal it is 1 if they are met exactly, else 0, as scikit-learn has it.
     """
+    refuse_sparse(y_true)
     y, predicted = np.asarray(y_true, dtype=np.float64), np.asarray(y_pred, dtype=np.float64)
     left, there = float(np.square(y - predicted).sum()), float(np.square(y - y.mean()).sum())
     if not there:

@@ -379,3 +379,43 @@ def test_where_label_images_go(refused, run, folder, tmp_path):
     assert "this is a file" in refused("predict", tmp_path / "m.st", folder, "--out", tmp_path / "file")
     for place in (folder, folder / "images"):
         assert "uses this folder" in refused("predict", tmp_path / "m.st", folder, "--out", place)
+
+
+# ---- lambda -----------------------------------------------------------------------------------------------
+
+
+def test_lambda_is_chosen_by_the_data(run, npz, tmp_path):
+    X, y = rings()
+    expected = GraphClassifier(tol=0.05, random_state=0).fit(X, y)
+    number = f"{expected.regularization_:g}"
+    for k, flags in enumerate([(), ("--regularization", "auto")]):
+        out = tmp_path / f"{k}.st"
+        told = run("train", "graph", npz, "--out", out, "--tol", "0.05", *flags).stderr
+        assert f"--regularization auto stands for {number} on this data." in told
+        assert_array_equal(load(out).weights_, expected.weights_)
+        assert f"regularization={expected.regularization_}" in run("info", out).stdout
+    out = tmp_path / "given.st"
+    told = run("train", "graph", npz, "--out", out, "--regularization", repr(expected.regularization_))
+    assert "stands for" not in told.stderr
+    assert load(out).regularization == expected.regularization_
+
+
+def test_lambda_of_images(run, folder, tmp_path):
+    run("train", "grid", folder, "--out", tmp_path / "m.st", "--tol", "0.05")
+    model, images = load(tmp_path / "m.st"), read_image_folder(folder)
+    expected = GridClassifier(tol=0.05, random_state=0).fit(images.X, images.y)
+    assert model.regularization_ == expected.regularization_
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("train", "graph", "{npz}", "--regularization", "often"), "'often' is not a number, nor auto."),
+        (("train", "graph", "{npz}", "--regularization", "-1"), "must be at least 0; got -1.0."),
+        (("train", "tag", "{npz}", "--regularization", "auto"), "must be a finite number; got 'auto'."),
+        (("tune", "graph", "{npz}", "--regularization", "auto,1"), "is not a list of numbers"),
+    ],
+)
+def test_other_lambdas_are_refused(run, npz, tmp_path, command, said):
+    given = [npz if one == "{npz}" else one for one in command]
+    assert said in run(*given, "--out", tmp_path / "m.st", code=2).stderr

@@ -94,6 +94,7 @@ def complaints(model: Any, problem: Problem, kind: Kind) -> list[str]:
     written = written_out(model, problem, kind)
     w = problem.weights(model)
     found = [] if same_weights(w, model.weights_) else ["the named weights are not weights_"]
+    found += problem.also(model)
     if kind.loss == "perceptron":
         return found
     found += of_values(certificate, float(model.history_.dual.max()), written, w)

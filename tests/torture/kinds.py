@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import chain_problems as chains
+from . import latent_problems as latents
 from . import part_problems as parts
 from . import problems as some
 from . import segment_problems as segments
@@ -91,7 +92,11 @@ def _kinds() -> list[Kind]:
             ),
             *(Kind(problem, "softmax", "proximal", rows[0], penalty) for penalty in ("elasticnet", "l1")),
         ]
-    return found
+    latent = {
+        "hinge": ("auto", "bcfw", "fw", "cutting-plane", "n-slack"),
+        "softmax": ("sdca", "seg", "lbfgs"),
+    }
+    return found + _all(latents.LatentGraphs, latent)
 
 
 def _all(

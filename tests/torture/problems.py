@@ -110,6 +110,10 @@ class Problem:
         weight = self.example_weights()
         return Written([self._example(i, p, model) for i, p in enumerate(weight) if p > 0], loss, **penalty)
 
+    def also(self, model: Any) -> list[str]:
+        """What else is untrue of a model, after `written`, as sentences."""
+        return []
+
     def _example(self, i: int, weight: Any, model: Any) -> Example:
         vertices = self.vertices(i)
         gold = vertices.index(self.gold[i])

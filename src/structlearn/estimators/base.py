@@ -213,6 +213,10 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         """What `warm_start` goes on from, if there is something."""
         return getattr(self, "_solution", None)
 
+    def _strength(self, problem: TrainingProblem[S]) -> float:
+        """Lambda for this problem."""
+        return self.regularization
+
     def _objective(self, problem: TrainingProblem[S]) -> Objective:
         loss = LOSSES[self._loss]
         ball = ball_of(self.solver_options)
@@ -221,7 +225,7 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
             problem.scoring,
             problem.gold,
             problem.cost if loss.cost_augmented else np.zeros_like(problem.cost),
-            regularization=0.0 if loss.family == "perceptron" or ball else self.regularization,
+            regularization=0.0 if loss.family == "perceptron" or ball else self._strength(problem),
             regularizer=loss.regularizer,
             penalty=ball or problem.penalty,
             sample_weight=problem.sample_weight,
@@ -291,11 +295,15 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         if isinstance(self, MappedRows):
             self._check_row_transformer()
 
+    def _check_regularization(self) -> None:
+        """ValueError for a lambda that is none."""
+        check_number("regularization", self.regularization)
+
     def _checked_parameters(self, auto: Auto | None = None) -> tuple[Solver, Stopping]:
         """The solver and the stopping rule; `auto` is what solver="auto" stands for, if not as usual."""
         from structlearn.solvers.stopping import Stopping
 
-        check_number("regularization", self.regularization)
+        self._check_regularization()
         check_run(self.tol, self.max_passes, self.max_seconds, self.callback)
         make_checkpoint(self.checkpoint)
         if self.memory is not None:

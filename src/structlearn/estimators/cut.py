@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.estimators.base import StructuredEstimator, TrainingProblem
+from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array, number
 from structlearn.estimators.inputs.checking import (
@@ -31,6 +31,7 @@ from structlearn.estimators.inputs.graphs import (
 )
 from structlearn.estimators.inputs.grids import edge_lengths
 from structlearn.estimators.mapped import MappedRows
+from structlearn.estimators.regularization_choice import SizedRegularization
 from structlearn.estimators.scikit import Rows, balanced_weights, check_is_fitted
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.scoring import JointScoring
@@ -41,7 +42,7 @@ _TOLERATED = 0.05
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CutSegmenter(MappedRows, StructuredEstimator[Cuts]):
+class CutSegmenter(MappedRows, SizedRegularization[Cuts]):
     """Two labels on a graph: theta_i = <w, x_i> + b for each node, theta_ij = -<v, f_ij> for each edge.
 
     A cut edge (unlike labels at its ends) costs <v, f_ij>, so that a positive weight in v smooths. Outputs
@@ -56,9 +57,8 @@ class CutSegmenter(MappedRows, StructuredEstimator[Cuts]):
     multiplies the cost of missing each true label. loss="softmax" is out of reach: the partition function of
     cuts is #P-hard.
 
-    A score sums over an image while the cost is a mean, so that weights are of the order 1/nodes, and
-    `regularization` must be larger than elsewhere for the same effect: begin with a quarter of the number of
-    nodes. Smaller values fit no better on most images, and take many more passes.
+    A score sums over an image while the cost is a mean, so that weights are of the order 1/nodes:
+    regularization="auto" grows with the number of nodes.
 
     Parameters
     ----------
@@ -75,6 +75,8 @@ class CutSegmenter(MappedRows, StructuredEstimator[Cuts]):
     edge_coef_ : ndarray of shape (n_edge_features,)
     contrast_ : float
         s^2 above; 0 where edge features are given or constant.
+    regularization_ : float
+        The lambda that was used, which regularization="auto" stands for.
     structure_ : None
         Every image brings its own graph.
     classes_, n_features_in_, weights_, certificate_, history_
@@ -93,7 +95,13 @@ class CutSegmenter(MappedRows, StructuredEstimator[Cuts]):
     edge_features: str = "contrast"
 
     _stored: ClassVar[StoredForm] = StoredForm(
-        {"classes_": label_array, "n_features_in_": count, "contrast_": number, "_n_edge_features": count},
+        {
+            "classes_": label_array,
+            "n_features_in_": count,
+            "contrast_": number,
+            "_n_edge_features": count,
+            "regularization_?": number,
+        },
         (None,),
     )
 

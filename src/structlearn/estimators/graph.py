@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.estimators.base import StructuredEstimator, TrainingProblem
+from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs
 from structlearn.estimators.completion.completion import PartlyLabelled
 from structlearn.estimators.completion.graph_states import (
@@ -27,7 +27,7 @@ from structlearn.estimators.completion.graph_states import (
 from structlearn.estimators.completion.graphs import NodeLabels, fit_open_nodes
 from structlearn.estimators.completion.partial_labels import balanced_known
 from structlearn.estimators.confidence.graph_answers import LabelledGraph, exact_states, labelled_graphs
-from structlearn.estimators.files.attributes import StoredForm, codes, count, label_array, numbers
+from structlearn.estimators.files.attributes import StoredForm, codes, count, label_array, number, numbers
 from structlearn.estimators.inputs.checking import as_list, check_weights, for_no_examples
 from structlearn.estimators.inputs.graphs import (
     Examples,
@@ -40,6 +40,7 @@ from structlearn.estimators.inputs.layout import Pieces, gold_and_cost
 from structlearn.estimators.inputs.networks import Attributes, Network, network_arrays, network_labels
 from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS
 from structlearn.estimators.mapped import MappedRows
+from structlearn.estimators.regularization_choice import SizedRegularization
 from structlearn.estimators.scikit import Rows, check_is_fitted
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.scoring import JointScoring
@@ -51,7 +52,7 @@ Self = TypeVar("Self", bound="GraphClassifier")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGraphs]):
+class GraphClassifier(PartlyLabelled, MappedRows, SizedRegularization[PairwiseGraphs]):
     """One of K labels for each node of a graph: theta_v = W x_v for nodes, theta_e = sum_f f_e V_f for edges.
 
     Every feature f of an edge has a table V_f of K x K weights, for the labels of its two ends, in the order
@@ -99,6 +100,8 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
     outer_history_ : ndarray, where labels or states were missing: the whole objective after each convex
         problem
     inference_ : str
+    regularization_ : float
+        The lambda that was used, which regularization="auto" stands for.
     structure_ : None
         Every example brings its own graph.
     classes_, n_features_in_, weights_, certificate_, history_
@@ -131,6 +134,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, StructuredEstimator[PairwiseGr
             "types_?": label_array,
             "state_types_?": codes,
             "outer_history_?": numbers,
+            "regularization_?": number,
         },
         (None,),
     )

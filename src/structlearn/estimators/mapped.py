@@ -25,6 +25,7 @@ from structlearn.estimators.scikit import (
     is_frozen,
     needs_outputs,
 )
+from structlearn.metrics import refuse_sparse
 
 #: Rows that are mapped at a time, so that nothing but the result is of the size of all.
 ROWS_AT_ONCE = 1024
@@ -94,6 +95,8 @@ class MappedRows(FittedRows):
     def _checked_inputs(self, *data: Any, **options: Any) -> Any:
         """X, or X and y, as `fit` takes them: rows of numbers, or a table for the transformer."""
         self._check_row_transformer()
+        for y in data[1:]:
+            refuse_sparse(y)
         if takes_table(self.row_transformer, data[0]):
             return checked_table(self, *data, y_numeric=options.get("y_numeric", False))
         return checked_examples(self, *data, **options)

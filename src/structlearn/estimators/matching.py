@@ -14,7 +14,7 @@ from structlearn.estimators.files.attributes import StoredForm, count
 from structlearn.estimators.inputs.checking import Tables
 from structlearn.estimators.parts import PartEstimator
 from structlearn.estimators.scikit import check_is_fitted
-from structlearn.metrics import Outputs, link_scores
+from structlearn.metrics import Outputs, link_scores, refuse_sparse
 from structlearn.structures import Matching
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ class MatchingClassifier(PartEstimator[Matching]):
     def score(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
         """F1 of the links, over all pairs."""
         check_is_fitted(self, "weights_")
+        refuse_sparse(y)
         found = [self.structure_.decode(vertex) for vertex in self._predict_parts(X)]
         gold = [self.structure_.encode(one, table.shape) for one, table in zip(y, found, strict=True)]
         return link_scores(gold, found, sample_weight).f1

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from structlearn.cli.commands.compare_scaling import SCALING, ScalingOptions, study
 from structlearn.cli.support.errors import handling_errors, say
-from structlearn.cli.support.options import Jobs, Json, Seed, argument, names_in, option, switch
+from structlearn.cli.support.options import (
+    Jobs,
+    Json,
+    Seed,
+    argument,
+    lambda_option,
+    names_in,
+    option,
+    switch,
+)
 from structlearn.cli.support.outputs import print_json
 from structlearn.cli.support.stdin import input_file
 from structlearn.cli.support.task_commands import TaskCommand, TaskGroup, command_of
@@ -78,7 +87,7 @@ class ComparisonOptions:
 class ComparedProblemOptions:
     """What is minimised by all of them."""
 
-    regularization: Annotated[float | None, option("X", "Lambda.  [default: as for train]")] = None
+    regularization: Annotated[float | None, lambda_option("Lambda.  [default: as for train]")] = None
     tol: Annotated[float | None, option("X", "Stop at this gap.  [default: as for train]")] = None
     max_passes: Annotated[float | None, option("N", "Passes of each solver at most.  [default: 1000]")] = None
     max_seconds: Annotated[

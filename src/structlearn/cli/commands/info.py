@@ -172,8 +172,9 @@ def _parameters(header: Mapping[str, Any]) -> str:
     kind = header["estimator"]
     defaults = stored_parameters(getattr(estimators, kind)()) if kind in estimators.__all__ else {}
     changed = {k: v for k, v in header["parameters"].items() if k not in defaults or defaults[k] != v}
-    if "loss_" in header["fitted"]:
-        changed["loss"] = header["fitted"]["loss_"]
+    for name in ("loss", "regularization"):
+        if f"{name}_" in header["fitted"]:
+            changed[name] = header["fitted"][f"{name}_"]
     return ", ".join(f"{name}={_brief(value)}" for name, value in changed.items()) or "defaults"
 
 

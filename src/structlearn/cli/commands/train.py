@@ -54,6 +54,7 @@ def train(
         say(f"Read {training.summary} from {data}.")
         say_loss(task.trained(model))
         _fit(model, training, client)
+    say_lambda(model)
     save_bundle(task.bundle(model, task.trimmed(model, training)), out_file)
     say(f"Wrote the model to {out}.")
     if history_file is not None:
@@ -73,6 +74,12 @@ def say_loss(model: object) -> None:
     why = loss_of(model).why
     if why:
         say(in_flags(why))
+
+
+def say_lambda(model: Any) -> None:
+    """Say which lambda was chosen by the data, where none was given."""
+    if model.regularization == "auto":
+        say(f"--regularization auto stands for {model.regularization_:g} on this data.")
 
 
 def _clients(cluster: str | None) -> AbstractContextManager[object]:

@@ -31,6 +31,19 @@ def option(
     return typer.Option(*flags, metavar=metavar, help=help, min=min, autocompletion=_completing(values))
 
 
+def number_or_auto(text: str) -> float | str:
+    """Read a number, or "auto", which stands for one that follows from the data."""
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number, nor auto.") from None
+
+
+def lambda_option(help: str) -> OptionInfo:
+    """Declare the option of lambda."""
+    return typer.Option(metavar="X", help=help, parser=number_or_auto)
+
+
 def _completing(values: Values | None) -> Callable[[typer.Context, str], list[str]] | None:
     """Return what completes a value, or the last of several with commas between them."""
     if values is None:

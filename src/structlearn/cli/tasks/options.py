@@ -17,6 +17,7 @@ from structlearn.cli.support.options import (
     Resume,
     Seed,
     chosen_checkpoint,
+    lambda_option,
     names_in,
     option,
     switch,
@@ -50,7 +51,7 @@ class ProblemOptions:
 
     solver: Annotated[str, option("S", "{solvers}", values=names_in(_SOLVERS, "auto"))] = "auto"
     regularization: Annotated[
-        float | None, option("X", "Lambda, the weight of the penalty.  [default: {regularization}]")
+        float | None, lambda_option("Lambda, the weight of the penalty.  [default: {regularization}]")
     ] = None
     tol: Annotated[
         float | None, option("X", "Stop when the duality gap is at most this, {tolerance}.  [default: {tol}]")
@@ -340,6 +341,8 @@ class MatchOptions(ClusterOptions):
 @dataclass(frozen=True)
 class GraphOptions(StructuredOptions):
     """Options of `graph`."""
+
+    says: ClassVar[Mapping[str, str]] = {"regularization": "auto, by the sizes of graphs and features"}
 
     pairs: Annotated[
         str | None,

@@ -61,8 +61,9 @@ def warn_of_nothing(
 def _advice(estimator: StructuredEstimator[Any]) -> str:
     other = estimator._loss != "softmax" and "softmax" in estimator._auto_losses
     softmax = "loss='softmax' or " if other else ""
+    used = getattr(estimator, "regularization_", estimator.regularization)
     return (
-        f"train with {softmax}a regularization below {estimator.regularization:g}, or scale the features, as "
+        f"train with {softmax}a regularization below {used:g}, or scale the features, as "
         "with row_transformer=StandardScaler()."
     )
 

@@ -16,7 +16,7 @@ from structlearn.core.doubts import doubt_alike
 from structlearn.core.threads import in_order
 from structlearn.core.wording import kind_of
 from structlearn.estimators.scikit import Rows, Table, check_is_fitted
-from structlearn.metrics import Outputs
+from structlearn.metrics import Outputs, refuse_sparse
 from structlearn.scoring.base import check_csr
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -75,7 +75,9 @@ def _is_list(data: object) -> bool:
 
 
 def as_list(data: Any, name: str) -> Sequence[Any]:
-    """A list, tuple or array of examples, one or more."""
+    """A list, tuple or array of examples, one or more; outputs, y, are not sparse."""
+    if name == "y":
+        refuse_sparse(data)
     if not _is_list(data):
         raise TypeError(f"{name} must be a list with one array an example; got {type(data).__name__}.")
     if len(data) == 0:
@@ -84,6 +86,7 @@ def as_list(data: Any, name: str) -> Sequence[Any]:
 
 
 def check_same_length(X: Sized, y: Sized) -> None:
+    refuse_sparse(y)
     if len(X) != len(y):
         raise ValueError(f"X has {len(X)} examples but y has {len(y)}: give one output per example.")
 
