@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from alignment_statistics import bitext_pairs, eflomal_links, gold_pairs, symmetrized, text_pairs
-from common import DATA, machine
+from common import DATA, machine, recorded
 
 from structlearn import MatchingClassifier, StructuredPredictor
 from structlearn.alignment.aligner import Aligner
@@ -203,4 +203,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

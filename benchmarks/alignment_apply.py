@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from alignment_statistics import bitext_pairs
-from common import machine
+from common import machine, recorded
 
 from structlearn.alignment.aligner import Aligner
 
@@ -73,4 +73,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from alignment_statistics import bitext_pairs, text_pairs
-from common import DATA, machine
+from common import DATA, machine, recorded
 
 from structlearn.alignment.aligner import Aligner
 from structlearn.alignment.files.pair_files import read_pair_file
@@ -221,4 +221,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from alignment_sizes import xlwa
-from common import machine
+from common import machine, recorded
 
 from structlearn.alignment.aligner import Aligner
 from structlearn.alignment.links import Links
@@ -60,4 +60,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

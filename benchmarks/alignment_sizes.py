@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from alignment_statistics import bitext_pairs, gold_links, gold_pairs, read_links
-from common import DATA, machine
+from common import DATA, machine, recorded
 
 from structlearn.alignment.aligner import Aligner
 from structlearn.alignment.links import Links
@@ -142,4 +142,4 @@ def hansards(sizes: list[int], command: str | None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

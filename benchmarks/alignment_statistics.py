@@ -20,7 +20,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
-from common import DATA, machine
+from common import DATA, machine, recorded
 
 from structlearn.alignment.statistics.cooccurrence import build_lexicon
 from structlearn.alignment.statistics.statistics import AlignmentStatistics, by_pair
@@ -253,4 +253,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

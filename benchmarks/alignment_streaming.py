@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 from alignment_statistics import aer, bitext_pairs, gold_links, gold_pairs, read_links
-from common import machine
+from common import machine, recorded
 
 N_TYPES = 200_000
 AT_ONCE = 50_000
@@ -159,4 +159,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

@@ -15,7 +15,7 @@ import tempfile
 import time
 
 import numpy as np
-from common import DATA, best_of, machine
+from common import DATA, best_of, machine, note, recorded
 
 from structlearn.data import Tokens, read_tokens, split_rows
 from structlearn.tagging import Tagger, span_scores
@@ -55,6 +55,7 @@ def ours(train, test):
     whole = best_of(lambda: tagger.predict(X_test), 3)
     n = X_test.n_tokens
     print(f"prediction: {n / seconds:,.0f} tokens/s from features, {n / whole:,.0f} tokens/s from columns")
+    note(what="structlearn", f1=scored, primal=found.primal, cpu_seconds=total, tokens_per_second=n / seconds)
     return tagger, total, n / seconds
 
 
@@ -106,6 +107,8 @@ def crfsuite(tagger, train, test, limit):
         f"{seconds:.1f} s of the processor, prediction {rate:,.0f} tokens/s",
         flush=True,
     )
+    what = f"python-crfsuite, {len(log)} iterations"
+    note(what=what, f1=scored, primal=loss, cpu_seconds=seconds, tokens_per_second=rate)
     return seconds, scored, rate
 
 
@@ -133,4 +136,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main, peers=("python-crfsuite",))

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from common import letters, machine
+from common import letters, machine, recorded
 
 GAP = 1e-2
 
@@ -113,4 +113,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 from chunking import f1, read
-from common import best_of, machine
+from common import best_of, machine, note, recorded
 
 from structlearn.tagging import Tagger
 
@@ -43,10 +43,13 @@ def speed(tagger, X):
         "marginals": lambda: tagger.chain_.predict_marginals(rows),
     }
     for name, way in ways.items():
-        print(f"{name}: {X.n_tokens / best_of(way, 5, time.process_time):,.0f} tokens/s", flush=True)
+        rate = X.n_tokens / best_of(way, 5, time.process_time)
+        note(what=name, tokens_per_second=rate)
+        print(f"{name}: {rate:,.0f} tokens/s", flush=True)
 
 
 def reliability(name, found):
+    note(what=name, label_error=found.labels.error, span_error=found.spans.error)
     print(
         f"{name}: expected calibration error of labels {found.labels.error:.4f}, of spans "
         f"{found.spans.error:.4f}; mean log-likelihood of a sentence {found.log_likelihood:.3f} "
@@ -108,4 +111,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

@@ -1,19 +1,19 @@
 """Constrained decoding against free decoding, the same weights: CoNLL-2000 chunks, and the kernel alone.
 
-    python benchmarks/constraints.py [FOLDER OF CONLL-2000]
+    python benchmarks/constraints.py
 
 CPU time of one thread, the best of several runs in turn.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from common import DATA, note, recorded
 
 from structlearn.data import read_tokens, split_rows
 from structlearn.estimators.inputs.constraints import forbidden_steps
@@ -38,6 +38,7 @@ def best_times(*jobs: Callable[[], object]) -> list[float]:
 
 
 def told(what: str, free: float, constrained: float) -> None:
+    note(what=what, free_ms=1e3 * free, constrained_ms=1e3 * constrained, ratio=constrained / free)
     print(
         f"{what}: free {1e3 * free:.1f} ms, constrained {1e3 * constrained:.1f} ms, {constrained / free:.2f}"
     )
@@ -84,7 +85,11 @@ def chunks(folder: Path) -> None:
         print(f"{name}: {int(broken.sum())} labels of {broken.size} break BIO, accuracy {right:.4f}")
 
 
-if __name__ == "__main__":
+def main() -> None:
     kernels()
-    if len(sys.argv) > 1:
-        chunks(Path(sys.argv[1]))
+    if (DATA / "conll2000").exists():
+        chunks(DATA / "conll2000")
+
+
+if __name__ == "__main__":
+    recorded(main)

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 import numpy as np
-from common import letters, machine
+from common import letters, machine, note, recorded
 
 from structlearn import ChainClassifier
 
@@ -69,6 +69,8 @@ def main():
     history = min(runs, key=lambda one: one.seconds[-1])
     accuracy = model.score([X[i] for i in test], [y[i] for i in test])
     found = model.certificate_
+    seconds = history.seconds[-1]
+    note(what="structlearn", primal=found.primal, gap=found.gap, passes=found.passes, seconds=seconds)
     print(
         f"structlearn (sdca): P {found.primal:.5f}, gap {found.gap:.5f}, {found.passes:.0f} passes, "
         f"{history.seconds[-1]:.2f} s, test accuracy {accuracy:.4f}"
@@ -81,6 +83,7 @@ def main():
     peer = objective_of(model, X_train, y_train, w)
     reached = history.seconds[np.flatnonzero(history.primal <= peer)]
     ours = f"{reached[0]:.2f} s" if reached.size else "not reached"
+    note(what="python-crfsuite, L-BFGS", primal=peer, passes=iterations, seconds=seconds)
     print(f"crfsuite (L-BFGS): P {peer:.5f}, {iterations} iterations, {seconds:.2f} s")
     print(
         f"structlearn reaches crfsuite's objective in {ours}"
@@ -104,4 +107,4 @@ def objective_of(model, X, y, w):
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main, peers=("python-crfsuite",))

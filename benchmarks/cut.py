@@ -19,7 +19,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from common import machine
+from common import machine, note, recorded
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
@@ -101,6 +101,8 @@ def time_flows(side: int, smoothing: float) -> None:
     )
     value = np.maximum(theta[0, :n], 0).sum() - maximum_flow(networks[0], n, n + 1).flow_value / SCALE
     apart = abs(vertices[0] @ theta[0] - value)
+    what = f"flow, {side} x {side}, smoothing {smoothing}"
+    note(what=what, ms=1e3 * ours, scipy_ms=1e3 * flow, scipy_whole_ms=1e3 * whole)
     print(
         f"{side}x{side} smoothing {smoothing}: {1e3 * ours:.2f} ms; scipy {1e3 * flow:.1f} ms "
         f"({flow / ours:.1f}x), with conversion {1e3 * whole:.1f} ms ({whole / ours:.1f}x); "
@@ -119,6 +121,7 @@ def time_projections(side: int, smoothing: float) -> None:
     gradients = theta - points
     worst = max(g @ (cut.maximize(g) - z) for g, z in zip(gradients, points))
     inside = np.mean((points[:, : cut.n_nodes] > 1e-9) & (points[:, : cut.n_nodes] < 1 - 1e-9))
+    note(what=f"projection, {side} x {side}, smoothing {smoothing}", ms=1e3 * ours, optimality=worst)
     print(
         f"projection {side}x{side} smoothing {smoothing}: {1e3 * ours:.1f} ms, optimality {worst:.0e}, "
         f"{inside:.0%} of the nodes inside"
@@ -132,6 +135,14 @@ def train(side: int) -> None:
     model = CutSegmenter(regularization=side**2 / 4, tol=0.01, random_state=0).fit(X[:20], y[:20])
     seconds = time.process_time() - begin
     alone = np.mean([(s > 0) == one for s, one in zip(model.decision_function(X[20:]), y[20:])])
+    found, right = model.certificate_, model.score(X[20:], y[20:])
+    note(
+        what=f"training, {side} x {side}",
+        cpu_seconds=seconds,
+        gap=found.gap,
+        passes=found.passes,
+        right=right,
+    )
     print(
         f"training, 20 images {side}x{side}, lambda {side**2 / 4:g}: gap {model.certificate_.gap:.4f} after "
         f"{model.certificate_.passes:.0f} passes, {seconds:.2f} s; test pixels right "
@@ -152,4 +163,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

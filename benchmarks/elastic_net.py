@@ -16,7 +16,7 @@ import time
 
 import numpy as np
 from chunking import f1, items, read
-from common import machine
+from common import machine, recorded
 
 from structlearn.data import Tokens
 from structlearn.tagging import Tagger
@@ -140,4 +140,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main, peers=("python-crfsuite",))

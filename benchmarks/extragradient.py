@@ -10,7 +10,7 @@ import sys
 import time
 
 import numpy as np
-from common import best_of, letters, machine, scene
+from common import best_of, letters, machine, recorded, scene
 from letters import problem as chain_problem
 from sklearn.datasets import load_digits
 
@@ -170,4 +170,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

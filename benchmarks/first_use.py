@@ -157,7 +157,7 @@ def main():
     if chosen.child:
         child(chosen.child)
         return
-    from common import machine
+    from common import machine, note
 
     print(f"# {machine()}, {time.strftime('%Y-%m-%d')}; processor seconds")
     for case in chosen.cases or SHOWN:
@@ -167,8 +167,11 @@ def main():
             if chosen.other:
                 theirs.append(run(chosen.other, case.split("+")[-1]))
         ratio = f"  before {median(theirs):6.2f}  ratio {median(ours) / median(theirs):.2f}" if theirs else ""
+        note(what=case, cpu_seconds=median(ours), **({"other_cpu_seconds": median(theirs)} if theirs else {}))
         print(f"{case:18s} {median(ours):6.2f}{ratio}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    from common import recorded
+
+    recorded(main)

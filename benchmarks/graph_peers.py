@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from itertools import product
 
 import numpy as np
-from common import machine
+from common import machine, recorded
 from graphs import HELD_OUT, answer, missing, potts_noise, seconds_of
 
 from structlearn.structures import PairwiseGraph
@@ -79,4 +79,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main, peers=("PyMaxflow", "pgmpy"))

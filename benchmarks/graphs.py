@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from common import DATA, machine, scene
+from common import DATA, machine, recorded, scene
 from scipy import sparse
 from scipy.optimize import linprog
 
@@ -366,4 +366,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

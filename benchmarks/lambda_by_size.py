@@ -10,6 +10,7 @@ from typing import Any
 
 import graphs
 import numpy as np
+from common import note, recorded
 
 from structlearn import CutSegmenter, GraphClassifier, GridClassifier
 from structlearn.data import make_segmentations
@@ -25,9 +26,11 @@ def compare(name: str, make: Callable[[Any], Any], train: Any, test: Any) -> Non
         begin = time.process_time()
         model = make(value).fit(*train)
         seconds, passes = time.process_time() - begin, model.certificate_.passes
+        right, gap = model.score(*test), model.certificate_.gap
+        note(what=f"{name}, {value}", right=right, cpu_seconds=seconds, passes=passes, gap=gap)
         print(
-            f"{name}, {value}: lambda {model.regularization_:.3g}, {model.score(*test):.4f} right, "
-            f"{seconds:.2f} s, {passes:.0f} passes, gap {model.certificate_.gap:.4f}",
+            f"{name}, {value}: lambda {model.regularization_:.3g}, {right:.4f} right, "
+            f"{seconds:.2f} s, {passes:.0f} passes, gap {gap:.4f}",
             flush=True,
         )
 
@@ -61,7 +64,11 @@ def snakes() -> None:
     compare("snakes", make, graphs.snakes("train"), graphs.snakes("test"))
 
 
-if __name__ == "__main__":
+def main() -> None:
     known = {one.__name__: one for one in (segmentations, regions, snakes)}
     for name in sys.argv[1:] or known:
         known[name]()
+
+
+if __name__ == "__main__":
+    recorded(main)

@@ -15,7 +15,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import time
 
 import numpy as np
-from common import machine
+from common import machine, note, recorded
 from scipy import sparse
 from sklearn.linear_model import Lasso
 
@@ -80,6 +80,8 @@ def compare(name, X, y):
             ).fit(X, y)  # compiles
             ours = gap(X, y, model.coef_, regularization)
             seconds, peer_seconds = interleaved(lambda: model.fit(X, y), lambda: peer.fit(X, y))  # noqa: B023
+            what = f"{name}, lambda_max/{divisor}, tol {tol:.0e}"
+            note(what=what, ms=1e3 * seconds, scikit_ms=1e3 * peer_seconds, ratio=seconds / peer_seconds)
             print(
                 f"{name:22s} lambda_max/{divisor:<3d} asked {tol:.0e}  ours {1e3 * seconds:6.1f} ms, "
                 f"gap {ours / at_zero:.1e}, {model.certificate_.passes:3.0f} sweeps   scikit-learn "
@@ -99,4 +101,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from common import best_of, letters, machine
+from common import best_of, letters, machine, note, recorded
 from threadpoolctl import threadpool_limits
 
 from structlearn.problem.objective import Objective
@@ -71,6 +71,7 @@ def speed(objective, rows):
         ("BCFW pass", a_pass, "4, aim 3"),
         ("gap evaluation", evaluation, "2, aim 1.6"),
     ):
+        note(what=name, ms=1e3 * seconds, times_scoring=seconds / scoring_alone)
         print(f"  one {name:31s} {1e3 * seconds:7.1f} ms   {seconds / scoring_alone:.2f}x (target {target})")
 
 
@@ -105,6 +106,8 @@ def main():
         objective = problem(X_train, y_train, 1 / len(train))
         solution = solve(objective, ActiveBlocks(), Stopping(tol=0.01, max_passes=400), seed=0)
         error = test_error(objective, solution.w, X_test, y_test)
+        found = solution.certificate
+        note(what="folds 1-9, lambda 1/n", gap=found.gap, passes=found.passes, test_error=error)
         print(f"lambda 1/n: {passes_to_gaps(solution.history)}; test error {100 * error:.1f}%")
 
 
@@ -117,6 +120,7 @@ def ways(name, objective):
         solution = solve(objective, solver, Stopping(tol=min(GAPS), max_passes=600, max_seconds=60), seed=0)
         found = solution.certificate
         seconds = time.process_time() - start
+        note(what=f"{name}, {title}", gap=found.gap, passes=found.passes, cpu_seconds=seconds)
         print(f"  {title:22s} {passes_to_gaps(solution.history)}, CPU {seconds:.1f} s in all")
         print(f"    P {found.primal:.5f}  D {found.dual:.5f}  gap {found.gap:.5f}  {memory(solution.point)}")
 
@@ -131,4 +135,4 @@ def memory(point):
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

@@ -10,7 +10,7 @@ import time
 import warnings
 
 import numpy as np
-from common import best_of, letters, machine
+from common import best_of, letters, machine, note, recorded
 from scipy import sparse
 from sklearn.datasets import load_digits, make_classification
 from sklearn.svm import LinearSVC
@@ -56,6 +56,7 @@ def multiclass(X, y, name, regularization):
         ratios.append(ours / peer)
         times.append((ours, peer))
     ours, peer = times[int(np.argsort(ratios)[len(ratios) // 2])]
+    note(what=name, seconds=ours, liblinear_seconds=peer, ratio=np.median(ratios))
     print(
         f"{name}: ours {ours:.4f} s, liblinear {peer:.4f} s; ratio, median of {len(ratios)} seeds: "
         f"{np.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
@@ -93,6 +94,8 @@ def binary(X, y, name, regularization):
     svc = loosest(X, y, regularization, ours.primal)
     peer = best_of(lambda: svc.fit(X, y), 3)
     value = binary_objective(svc, X, y, regularization)
+    what, ratio = f"{name}, lambda {regularization:g}", ours.seconds / peer
+    note(what=what, seconds=ours.seconds, liblinear_seconds=peer, ratio=ratio)
     print(
         f"{name}, lambda {regularization:g}: ours {ours.seconds:.3f} s, {ours.passes:.0f} passes, "
         f"P {ours.primal:.6f}, relative gap {ours.gap / ours.primal:.1e}; "
@@ -147,4 +150,4 @@ def main(names):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["digits", "dense", "sparse"])
+    recorded(main, sys.argv[1:] or ["digits", "dense", "sparse"])

@@ -16,6 +16,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from common import note, recorded
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import eye_array, kron
@@ -87,6 +88,7 @@ def main() -> None:
             program, optimum = by_linear_program(theta[:PROGRAMS])
             np.testing.assert_allclose(values, expected)
             np.testing.assert_allclose(values[:PROGRAMS], optimum)
+            note(what=f"{m} x {n}, {name}", us=1e6 * seconds, scipy_us=1e6 * theirs, linprog_us=1e6 * program)
             print(
                 f"{m:3} x {n:3}  {name:14} {seconds * 1e6:15.2f} {theirs * 1e6:12.2f}"
                 f" {theirs / seconds:7.1f}x {program * 1e6:12.0f} {program / seconds:7.0f}x"
@@ -98,8 +100,10 @@ def main() -> None:
         print(f"\n{title}, normal scores, microseconds a problem:  mean 0    mean -1    mean -2.5")
         for m, n, count in SIZES:
             times = [ours(structure, rng.normal(mean, 1, (count, m, n)))[0] for mean in (0, -1, -2.5)]
+            for mean, seconds in zip((0, -1, -2.5), times):
+                note(what=f"{m} x {n}, {title}, mean {mean}", us=1e6 * seconds)
             print(f"{m:3} x {n:3}" + "".join(f"{seconds * 1e6:11.2f}" for seconds in times))
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

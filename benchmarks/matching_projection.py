@@ -17,7 +17,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from common import best_of, machine
+from common import best_of, machine, note, recorded
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csc_matrix, eye_array, kron, vstack
@@ -95,6 +95,12 @@ def compare(name: str, solve: Callable[[Table], Table], theta: Table, z: Table, 
     """The time of another solver, as a multiple of ours, and how far its answer is from ours."""
     apart = max(np.abs(solve(one) - mine).max() for one, mine in zip(theta, z))
     theirs = best_of(lambda: [solve(one) for one in theta], repeats=3) / len(theta)
+    note(
+        what=f"{name}, {theta.shape[1]} x {theta.shape[2]}",
+        ms=1e3 * theirs,
+        times=theirs / seconds,
+        apart=apart,
+    )
     print(f"    {name:10} {1e3 * theirs:9.2f} ms  {theirs / seconds:7.1f}x   differs by {apart:.0e}")
 
 
@@ -107,6 +113,7 @@ def main() -> None:
             seconds, z = ours(theta)
             worst = max(optimality(one, mine) for one, mine in zip(theta, z))
             target = f"  (target {TARGETS[m, n]} ms)" if (m, n) in TARGETS else ""
+            note(what=f"structlearn, {kind.__name__}, {m} x {n}", ms=1e3 * seconds, optimality=worst)
             print(f"{kind.__name__:8} {m}x{n}: {1e3 * seconds:.3f} ms, optimality {worst:.0e}{target}")
             compare("L-BFGS-B", by_lbfgs, theta[:OTHERS], z[:OTHERS], seconds)
             if importlib.util.find_spec("piqp"):
@@ -114,4 +121,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main, peers=("piqp",))

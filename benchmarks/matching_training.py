@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from common import machine
+from common import machine, note, recorded
 from threadpoolctl import threadpool_limits
 
 from structlearn.problem.objective import Objective
@@ -50,8 +50,10 @@ def main():
                 begin = time.process_time()
                 found = solve(objective, solver, Stopping(tol=tol, max_passes=10000), seed=0).certificate
                 seconds = time.process_time() - begin
+                what = f"{name}, lambda {regularization}, gap {tol}"
+                note(what=what, passes=found.passes, cpu_seconds=seconds, gap=found.gap)
                 print(f"  {name:18s} {found.passes:6.0f} passes, CPU {seconds:.2f} s, gap {found.gap:.5f}")
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

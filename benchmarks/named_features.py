@@ -15,7 +15,7 @@ import time
 from itertools import chain
 
 from chunking import f1, read
-from common import machine
+from common import machine, note, recorded
 
 from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.tagging import Tagger
@@ -63,6 +63,7 @@ def fit(form):
     begin = time.process_time()
     tagger = Tagger(**options).fit(X, y)
     seconds = time.process_time() - begin
+    note(what=form, cpu_seconds=seconds, peak_gb=peak(), passes=tagger.certificate_.passes)
     print(
         f"{form}: {tagger.features_.n_features} features, {seconds:.1f} s of the processor, F1 "
         f"{100 * f1(y_test, tagger.predict(X_test)):.2f}, gap {tagger.certificate_.gap:.4f}, "
@@ -101,4 +102,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

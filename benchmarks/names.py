@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 
-from common import DATA, machine
+from common import DATA, machine, note, recorded
 
 from structlearn.data import read_tokens, split_rows
 from structlearn.tagging import Tagger, default_templates, span_scores, spans
@@ -78,6 +78,7 @@ def choose(names):
     for name in names or TRIALS:
         used = time.process_time()
         f1 = tried(X, y, **TRIALS[name])
+        note(what=name, f1=f1, cpu_seconds=time.process_time() - used)
         print(f"{name:40} F1 {f1:.2f}   {time.process_time() - used:.0f} s of the processor", flush=True)
 
 
@@ -95,12 +96,17 @@ def report(_):
         X, y = read(DATA / test)
         scores = span_scores(y, [one.tolist() for one in tagger.predict(X)])
         told = ", ".join(f"{kind} {100 * one.f1:.2f}" for kind, one in scores.items())
+        note(what=name, f1=100 * scores["all"].f1, cpu_seconds=spent)
         print(f"{name}: {tagger.features_.n_features} features, {spent:.0f} s of the processor; F1 {told}")
     import tagging
 
     tagging.main()
 
 
-if __name__ == "__main__":
+def main():
     print(f"# Names\n# {machine()}, {time.strftime('%Y-%m-%d')}")
     {"choose": choose, "report": report}[sys.argv[1]](sys.argv[2:])
+
+
+if __name__ == "__main__":
+    recorded(main)

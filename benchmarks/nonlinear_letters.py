@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import time
 
-from common import letters, machine
+from common import letters, machine, note, recorded
 from sklearn.decomposition import PCA
 from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
@@ -50,6 +50,8 @@ def trial(parameters, n_components, train, test, title):
     seconds = time.process_time() - begin
     error = 100 * (1 - found.score(*test))
     certificate = found.certificate_
+    what = f"{title}, {n_components} landmarks"
+    note(what=what, **parameters, error=error, cpu_seconds=seconds, passes=certificate.passes)
     print(
         f"  {title}: {n_components} landmarks, {parameters}: error {error:.2f}%  ({seconds:.0f} CPU s, "
         f"{certificate.passes:.0f} passes, P {certificate.primal:.4f}, gap {certificate.gap:.4f})",
@@ -90,4 +92,4 @@ def main(searches):
 
 
 if __name__ == "__main__":
-    main(searches="--chosen" not in sys.argv[1:])
+    recorded(main, searches="--chosen" not in sys.argv[1:])

@@ -12,7 +12,7 @@ import time
 import warnings
 
 import numpy as np
-from common import letters, machine
+from common import letters, machine, note, recorded
 from linear import blobs, dense_problem
 from scipy import sparse
 
@@ -76,6 +76,7 @@ def main() -> None:
         curvature = (X.multiply(X) if sparse.issparse(X) else X * X).sum() / X.shape[0] / X.shape[1]
         for value in lambdas:
             found = [fitted(make, X, y, value, solver) for solver in ("bcfw", "seg")]
+            note(what=f"{name}, lambda {value:g}", curvature=curvature / value, bcfw=found[0], seg=found[1])
             print(f"{name}, lambda {value:g}, {curvature / value:.3g}: " + "; ".join(found), flush=True)
 
 
@@ -97,4 +98,4 @@ def fitted(make, X, y, regularization, solver) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

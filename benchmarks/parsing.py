@@ -12,7 +12,7 @@ import time
 import warnings
 
 import numpy as np
-from common import DATA, best_of, machine
+from common import DATA, best_of, machine, note, recorded
 
 from structlearn import TreeParser
 from structlearn.core.contract import marginals, marginals_workspace, maximize, workspace
@@ -39,6 +39,7 @@ def decode():
                     return best_of(lambda: ask(record, shape, theta, theta[:0], work, vertex))
 
                 spent.append(1e3 * np.mean([seconds(theta) for theta in tables]))
+            note(what=f"{make.__name__}, {n} words", best_tree_ms=spent[0], marginals_ms=spent[1])
             print(
                 f"{make.__name__}, {n} words: best tree {spent[0]:.3f} ms (target {target}), "
                 f"marginals {spent[1]:.2f} ms"
@@ -65,6 +66,7 @@ def train(name, **parameters):
     spent = time.process_time() - begin
     scores = parsing_scores(y_dev, predicted, tags)
     found = model.certificate_
+    note(what=name, uas=scores.uas, las=scores.las, gap=found.gap, passes=found.passes, cpu_seconds=cpu)
     print(f"{name}: training {wall:.0f} s, CPU {cpu:.0f} s (compilation included, if any)")
     print(f"  P {found.primal:.5f}  D {found.dual:.5f}  gap {found.gap:.5f}, {found.passes:.0f} passes")
     print(f"  labels: {model.label_certificate_['status']}")
@@ -87,4 +89,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

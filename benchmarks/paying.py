@@ -20,7 +20,7 @@ import warnings
 from contextlib import nullcontext
 
 import numpy as np
-from common import DATA, letters, machine
+from common import DATA, letters, machine, note, recorded
 
 from structlearn import ChainClassifier, CutSegmenter, MatchingClassifier, TreeParser
 from structlearn.data import make_chains, make_matchings, make_segmentations
@@ -132,6 +132,14 @@ def measure(name: str, client, options) -> None:
         seconds, fit, cpu, own, passes = medians
         every = " ".join(f"{one[0]:.2f}" for one in values)
         steps, whole, _, first, _ = alone / medians
+        note(
+            what=f"{name}, {way}",
+            seconds=seconds,
+            fit_seconds=fit,
+            cpu_seconds=cpu,
+            times=steps,
+            passes=passes,
+        )
         print(
             f"{name:9s} {way:10s} {seconds:6.2f} s ({every}), {steps:.2f}x; fit {fit:6.2f} s, {whole:.2f}x; "
             f"processor {cpu:.2f} s, first thread {own:.2f} s, {first:.2f}x; {passes:.0f} passes",
@@ -140,6 +148,7 @@ def measure(name: str, client, options) -> None:
     if options.beside:
         together = np.median([one[:2] for one in beside(name, options.repeats)], axis=0)
         steps, whole = 2 * alone[:2] / together
+        note(what=f"{name}, ceiling", seconds=together[0], fit_seconds=together[1], times=steps)
         print(
             f"{name:9s} ceiling    {together[0]:6.2f} s, {steps:.2f}x; "
             f"fit {together[1]:6.2f} s, {whole:.2f}x",
@@ -180,4 +189,4 @@ def _alone(name: str, repeats: int, together, found) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

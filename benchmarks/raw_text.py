@@ -8,6 +8,8 @@ import gzip
 import sys
 import time
 
+from common import note, recorded
+
 from structlearn import load
 from structlearn.tagging.tokenizers import TOKENIZERS
 
@@ -38,8 +40,9 @@ def main():
     assert sum(len(one) for part in tagger.tag_stream(pieces) for one in part) == n
     streamed = time.process_time() - begin
     speeds = {"splitting": n / split, "tag": n / whole, "streamed": n / streamed}
+    note(what="tokens per second", **speeds)
     print(f"{n} tokens; tokens a second:", ", ".join(f"{name} {v:.0f}" for name, v in speeds.items()))
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

@@ -22,7 +22,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from common import machine
+from common import machine, recorded
 
 LENGTH, STATES, FEATURES = 10, 20, 64
 RELATIVE_GAP = 0.05
@@ -153,4 +153,4 @@ def measure(path: Path, n: int, options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from common import machine, scene
+from common import machine, note, recorded, scene
 from threadpoolctl import threadpool_limits
 
 from structlearn import MultiLabelClassifier
@@ -39,12 +39,21 @@ def report(name, X, Y, X_test, Y_test, **options):
         seconds = time.process_time() - begin
         wrong = model.predict(X_test) != Y_test
         found = model.certificate_
+        right = 1 - wrong.any(axis=1).mean()
+        note(
+            what=name,
+            gap=found.gap,
+            passes=found.passes,
+            cpu_seconds=seconds,
+            hamming=wrong.mean(),
+            exact=right,
+        )
         print(
             f"{name}: gap {found.gap:.4f} after {found.passes:.0f} passes, CPU {seconds:.2f} s; "
             f"P {found.primal:.5f}; test: Hamming {wrong.mean():.4f}, "
-            f"exact match {1 - wrong.any(axis=1).mean():.4f}"
+            f"exact match {right:.4f}"
         )
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

@@ -14,7 +14,7 @@ import argparse
 import time
 import warnings
 
-from common import DATA, machine
+from common import DATA, machine, note, recorded
 
 from structlearn.data import Tokens, read_tokens, split_rows
 from structlearn.estimators import ChainClassifier, SegmentTagger
@@ -80,6 +80,7 @@ def main():
             spent = time.process_time() - begin
             found = model.predict(tagger.rows(test[0]))
             f1 = span_scores([y.tolist() for y in test[1]], [y.tolist() for y in found])["all"].f1
+            note(what=kind.__name__, f1=f1, cpu_seconds=spent, passes=model.certificate_.passes)
             print(
                 f"{kind.__name__}: F1 {100 * f1:.2f}, {spent:.1f} s, {model.certificate_.passes:.0f} passes"
             )
@@ -91,6 +92,7 @@ def main():
     segments = seconds_of_a_pass(
         lambda **options: SegmentTagger(max_length=given.max_length, **whole, **options), X, y, given.passes
     )
+    note(what="a pass", chain_seconds=chain, segments_seconds=segments, ratio=segments / chain)
     print(
         f"a pass: chain {chain:.2f} s, segments of up to {given.max_length} {segments:.2f} s: "
         f"{segments / chain:.2f}"
@@ -98,4 +100,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from common import best_of, machine
+from common import best_of, machine, note, recorded
 
 from structlearn.structures import Chain, Simplex
 from structlearn.structures.flat.entmax import entmax
@@ -66,6 +66,9 @@ def compare(title: str, theta: Any, runs: dict[str, Callable[[Any], Any]]) -> No
     print(f"\n{title}, {theta.shape[0]} x {theta.shape[1]}")
     for name, least in seconds.items():
         print(f"  {name:18} {least * 1e3:9.2f} ms   {least / ours:6.1f}x")
+        note(
+            what=f"{title}, {theta.shape[0]} x {theta.shape[1]}", by=name, ms=1e3 * least, times=least / ours
+        )
 
 
 def near_ties(n_labels: int, length: int, noise: float, seed: int) -> Any:
@@ -85,6 +88,8 @@ def chains() -> None:
             given = [near_ties(n_labels, length, noise, seed) for seed in SEEDS]
             ms = [1e3 * best_of(partial(chain.project, theta), 3, time.process_time) for theta in given]
             print(f"  {noise:7.0e} {np.mean(ms):9.2f} {max(ms):9.2f}")
+            what = f"SparseMAP, {n_labels} labels, length {length}, noise {noise:.0e}"
+            note(what=what, by="structlearn", ms=np.mean(ms), most_ms=max(ms))
 
 
 def main() -> None:
@@ -100,4 +105,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main, peers=("entmax", "torch"))

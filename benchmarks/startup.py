@@ -135,7 +135,7 @@ def main() -> None:
     parser.add_argument("other", nargs="?", type=Path)
     parser.add_argument("--repeats", type=int, default=5)
     chosen = parser.parse_args()
-    from common import machine
+    from common import machine, note
 
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
@@ -149,8 +149,11 @@ def main() -> None:
             runs = [[one.seconds(one.commands()[name]) for one in checkouts] for _ in range(chosen.repeats)]
             now, *before = (median(times) for times in zip(*runs))
             ratio = f"  (other {before[0]:.2f}, ratio {now / before[0]:.2f})" if before else ""
+            note(what=name, cpu_seconds=now, **({"other_cpu_seconds": before[0]} if before else {}))
             print(f"{name:28} {now:.2f}{ratio}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    from common import recorded
+
+    recorded(main)

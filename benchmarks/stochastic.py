@@ -13,7 +13,7 @@ import time
 import warnings
 
 import numpy as np
-from common import DATA, letters, machine, scene
+from common import DATA, letters, machine, note, recorded, scene
 from linear import sparse_problem
 from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
@@ -143,6 +143,9 @@ def report(name, asked):
             found, end = run(model, X, y, asked.gaps, asked.seconds, **parameters)
             model.set_params(solver="auto", solver_options=None)
             cells = [f"{row[1]:4.0f} {row[2]:7.2f} s" if row else f"{'-':>14s}" for row in found]
+            for gap, row in zip(asked.gaps, found):
+                passes, seconds = row[1:3] if row else (None, None)
+                note(what=f"{name}, lambda {shown}, {title}", gap=gap, passes=passes, cpu_seconds=seconds)
             print(f"  {title:18s} {' | '.join(cells)} | gap {end.gap:.2g} after {end.passes:.0f}", flush=True)
 
 
@@ -162,4 +165,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from common import note, recorded
 
 from structlearn import make_table_transformer
 from structlearn.data import read_csv, read_table
@@ -49,16 +50,21 @@ def main(n):
 def report(kind, path):
     """A line for each figure."""
     seconds, table = best(lambda: read_table(path))
-    print(f"{kind}: read_table {seconds:.2f}")
+    figure(kind, "read_table", seconds)
     if kind == "numbers":
-        print(f"{kind}: read_csv {best(lambda: read_csv(path))[0]:.2f}")
-    print(f"{kind}: pandas.read_csv {best(lambda: pd.read_csv(path))[0]:.2f}")
+        figure(kind, "read_csv", best(lambda: read_csv(path))[0])
+    figure(kind, "pandas.read_csv", best(lambda: pd.read_csv(path))[0])
     seconds, fitted = best(lambda: make_table_transformer().fit(table.X))
     stored = stored_transformer(fitted)
-    print(f"{kind}: the transformer's fit {seconds:.2f}")
-    print(f"{kind}: its transform {best(lambda: fitted.transform(table.X))[0]:.2f}")
-    print(f"{kind}: from a model file {best(lambda: stored.transform(table.X))[0]:.2f}")
+    figure(kind, "the transformer's fit", seconds)
+    figure(kind, "its transform", best(lambda: fitted.transform(table.X))[0])
+    figure(kind, "from a model file", best(lambda: stored.transform(table.X))[0])
+
+
+def figure(kind, what, seconds):
+    note(what=f"{kind}: {what}", cpu_seconds=seconds)
+    print(f"{kind}: {what} {seconds:.2f}")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 50_000)
+    recorded(main, int(sys.argv[1]) if len(sys.argv) > 1 else 50_000, peers=("pandas",))

@@ -17,7 +17,7 @@ from contextlib import suppress
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from common import letters, machine
+from common import letters, machine, note, recorded
 
 from structlearn import ChainClassifier
 from structlearn.data import make_chains, open_packed, pack
@@ -123,6 +123,8 @@ def _copy(model, n_jobs: int):
 
 
 def report(what: str, times) -> None:
+    alone, together = times[0][0], times[1][0]
+    note(what=what, one_thread_seconds=alone, seconds=together, times=alone / together)
     parts = [
         f"{name} {alone:7.3f} -> {together:7.3f} s ({alone / together:4.2f}x)"
         for name, alone, together in zip(("wall", "first thread", "all threads"), *times)
@@ -131,4 +133,4 @@ def report(what: str, times) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

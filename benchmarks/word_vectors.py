@@ -13,7 +13,7 @@ import argparse
 import time
 
 import numpy as np
-from common import DATA, machine
+from common import DATA, machine, note, recorded
 
 from structlearn.data import read_tokens, split_rows
 from structlearn.data.word_vectors import read_vectors
@@ -75,6 +75,7 @@ def main():
         train, test = (beside(one, vectors) if way == "arrays" else one for one in (X[:n], X_test))
         tagger = Tagger(columns=columns, random_state=0, **options).fit(train, y[:n])
         score = judged(given.data, y_test, tagger.predict(test))
+        note(what=way, score=score, cpu_seconds=time.process_time() - begin)
         print(
             f"{way}: {100 * score:.2f}; {tagger.chain_.n_features_in_} features, "
             f"{tagger.certificate_.passes:.0f} passes, {time.process_time() - begin:.0f} s",
@@ -83,4 +84,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)

@@ -29,7 +29,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from common import letters
+from common import letters, recorded
 
 from structlearn import ChainClassifier
 from structlearn.estimators import cluster
@@ -216,4 +216,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    recorded(main)
