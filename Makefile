@@ -70,8 +70,10 @@ LIBRARIES ?= oldest newest
 matrix:
 	$(PYTHON) packaging/matrix.py --pythons $(PYTHONS) --libraries $(LIBRARIES)
 
+# All benchmarks of the folder, whose results are data (benchmarks/results) and become tables; QUICK=1 for ten minutes' worth.
 bench: $(VENV)/.installed-test
-	for script in letters multiclass matching memory startup crf linear lasso sparsemax matching_projection scene matching_training extragradient cutting_planes cut alignment_statistics alignment own_structure chunking tagging parsing threads scale cluster; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	$(BIN)/python benchmarks/run.py $(if $(QUICK),--quick)
+	$(BIN)/python benchmarks/report.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

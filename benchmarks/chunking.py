@@ -20,6 +20,9 @@ from common import DATA, best_of, machine, note, recorded
 from structlearn.data import Tokens, read_tokens, split_rows
 from structlearn.tagging import Tagger, span_scores
 
+BENCH = [["--iterations", "80"]]
+QUICK = [["--without-peer"]]
+
 GOAL = 0.938
 NAMES = {"word": "0", "pos": "1"}
 

@@ -20,6 +20,8 @@ from structlearn.estimators.inputs.constraints import forbidden_steps
 from structlearn.structures import Chain
 from structlearn.tagging import Tagger
 
+QUICK = [[]]
+
 RUNS, REPEATS = 7, 10
 
 

@@ -14,6 +14,8 @@ from common import letters, machine, note, recorded
 
 from structlearn import ChainClassifier
 
+QUICK = [[]]
+
 REGULARIZATION = 0.001
 
 

@@ -29,6 +29,8 @@ from structlearn.core.contract import maximize, project, project_workspace, work
 from structlearn.data import make_segmentations
 from structlearn.structures import Cut
 
+QUICK = [[]]
+
 Scores = NDArray[np.float64]
 
 SIDES = [20, 50, 100, 200]

@@ -15,6 +15,8 @@ from common import note, recorded
 from structlearn import CutSegmenter, GraphClassifier, GridClassifier
 from structlearn.data import make_segmentations
 
+QUICK = [["segmentations"]]
+
 LAMBDAS = ("auto", 0.01, 0.1, 1, 10, 100, 1000, 10_000)
 SHARED = {"tol": 0.01, "random_state": 0}
 

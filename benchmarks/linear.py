@@ -17,6 +17,8 @@ from sklearn.svm import LinearSVC
 
 from structlearn import BinaryClassifier, MulticlassClassifier
 
+QUICK = [["digits"]]
+
 SEEDS = range(5)
 
 

@@ -24,6 +24,8 @@ from scipy.sparse import eye_array, kron
 from structlearn.core.contract import maximize, workspace
 from structlearn.structures.matching.matching import Matching
 
+QUICK = [[]]
+
 SIZES = [(5, 5, 5000), (25, 28, 1000), (60, 60, 300), (100, 100, 100)]  # m, n, problems
 REPEATS = 7
 PROGRAMS = 3

@@ -16,6 +16,8 @@ from structlearn.scoring import PartScoring
 from structlearn.solvers import ActiveBlocks, BlockFrankWolfe, Stopping, solve
 from structlearn.structures import Matching
 
+QUICK = [[]]
+
 SIZE, EXAMPLES, FEATURES = 60, 40, 12
 SOLVERS = {
     "cached passes": ActiveBlocks(),

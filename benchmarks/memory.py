@@ -14,6 +14,8 @@ from scipy import sparse
 
 from structlearn import MulticlassClassifier
 
+QUICK = [[]]
+
 EXAMPLES, COLUMNS, CLASSES, NONZEROS = 20_000, 1_000_000, 50, 50
 
 

@@ -20,6 +20,8 @@ from common import machine, note, recorded
 from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.tagging import Tagger
 
+BENCH = [["templates"], ["dicts"], ["scikit-learn"]]
+
 #: the templates, and what the dicts say in as many words
 TEMPLATES = "word[-2..2] word.lower word.prefix2..3 word.suffix2..3 pos[-2..2] pos[-1]&pos pos&pos[1]"
 

@@ -15,6 +15,8 @@ from structlearn.data import read_tokens, split_rows
 from structlearn.tagging import Tagger, default_templates, span_scores, spans
 from structlearn.tagging.features import context, default_usual
 
+BENCH = [["choose"], ["report"]]
+
 COLUMNS = ("word", "pos")
 OLD, NEW, USUAL = default_templates(COLUMNS), default_templates(COLUMNS, "ner"), default_usual(task="ner")
 FIRST = context.MIN_COUNT, context.TOL

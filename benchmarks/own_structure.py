@@ -12,6 +12,8 @@ from pathlib import Path
 
 from common import machine, note, recorded
 
+QUICK = [[]]
+
 PAGE = Path(__file__).parents[1] / "docs" / "own-structure.md"
 
 

@@ -19,6 +19,8 @@ from structlearn.core.contract import marginals, marginals_workspace, maximize, 
 from structlearn.parsing import parsing_scores, read_conllu
 from structlearn.structures import NonProjectiveTree, ProjectiveTree
 
+QUICK = [["decode"]]
+
 #: Milliseconds for the best tree at 40 and 100 words.
 TARGETS = {ProjectiveTree: (0.1, 1.5), NonProjectiveTree: (0.05, 0.5)}
 

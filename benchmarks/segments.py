@@ -21,6 +21,8 @@ from structlearn.estimators import ChainClassifier, SegmentTagger
 from structlearn.estimators.inputs.spans import spans
 from structlearn.tagging import Tagger, span_scores
 
+BENCH = [["conll2000"], ["conll2002"]]
+
 FILES = {"conll2000": ("train.txt.gz", "test.txt.gz"), "conll2002": ("esp.train.gz", "esp.testa.gz")}
 
 

@@ -20,6 +20,8 @@ from common import best_of, machine, note, recorded
 from structlearn.structures import Chain, Simplex
 from structlearn.structures.flat.entmax import entmax
 
+QUICK = [[]]
+
 SHAPES = [(10_000, 100), (100, 10_000)]
 ROUNDS, REPEATS = 12, 8
 #: (labels, length) of chains, and the noise on transitions of +-0.005.

@@ -19,6 +19,8 @@ from statistics import median
 
 import numpy as np
 
+QUICK = [["--repeats", "3"]]
+
 HERE = Path(__file__).resolve().parents[1]
 WORDS = {"D": ["the", "a"], "N": ["cat", "dog", "tree", "house"], "V": ["sees", "likes", "finds"]}
 ORDER = ["D", "N", "V", "D", "N"]

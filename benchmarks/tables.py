@@ -16,6 +16,8 @@ from structlearn import make_table_transformer
 from structlearn.data import read_csv, read_table
 from structlearn.estimators.row_maps.stored import stored_transformer
 
+QUICK = [[]]
+
 
 def write_tables(folder, n):
     """A table of 20 numbers, and one in which 5 of the columns are text and some cells are empty."""

@@ -23,6 +23,8 @@ from structlearn import ChainClassifier
 from structlearn.data import make_chains, open_packed, pack
 from structlearn.problem.objective import Objective
 
+BENCH = [["chains"], ["letters"]]
+
 CHAINS = 20_000
 
 

@@ -19,6 +19,8 @@ from structlearn.data import read_tokens, split_rows
 from structlearn.data.word_vectors import read_vectors
 from structlearn.tagging import Tagger, span_scores
 
+BENCH = [["ewt"], ["conll2000"]]
+
 VECTORS = DATA / "vectors" / "en.vec.gz"
 #: folder, training file, the other one, columns, label
 FILES = {

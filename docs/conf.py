@@ -94,7 +94,8 @@ def escape(app, what, name, thing, options, lines):
 
 def at_home(text: str) -> str:
     """Links that hold in the repository, as they hold in the site."""
-    return text.replace("(../benchmarks/RESULTS.md", "(results.md").replace("(../docs/", "(")
+    text = text.replace("(../benchmarks/RESULTS.md", "(results.md").replace("(../docs/", "(")
+    return text.replace("(results/journal/", "(../benchmarks/results/journal/")
 
 
 LOADED = re.compile(

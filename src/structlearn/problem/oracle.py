@@ -33,7 +33,7 @@ class ExampleLayout(NamedTuple):
 
 
 class GoldVertices(NamedTuple):
-    """Gold vertices, written sparsely as `structures.base.Vertices` are, and what the squared norm covers."""
+    """Gold vertices, sparse as `structures.base.SparseVertices` are, and what the squared norm covers."""
 
     start: Array
     index: Array  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""Spans of tagged text: how many of them were found. What a span is, `estimators.spans` says."""
+"""Spans of tagged text: how many of them were found. What a span is, `estimators.inputs.spans` says."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class TextFeatures:
         After `fit`: where each template's features begin.
     strings_ : dict of str to list of str
         After `fit`: the distinct strings of each column, of which names of features can be made again
-        (`apps.text.names`); empty with `hash_bits`, and where they were not kept.
+        (`tagging.features.names`); empty with `hash_bits`, and where they were not kept.
     """
 
     strings_: Mapping[str, Sequence[str]] = MappingProxyType({})
