@@ -322,6 +322,50 @@ def test_models_of_segments_keep_loading():
     assert tagger.certificate_.primal == expected["primal"]
 
 
+def expected_of(name):
+    """What the commit that wrote a model file answered with it."""
+    return json.loads((MODELS / f"{name}.json").read_text())
+
+
+def assert_answers(model, X, expected):
+    """Answers of a model, and its probabilities, are those that were stored."""
+    assert [labels.tolist() for labels in model.predict(X)] == expected["y"]
+    for found, right in zip(model.predict_marginals(X), expected["marginals"], strict=True):
+        np.testing.assert_allclose(found, right, atol=1e-12)
+
+
+def test_calibrated_models_of_format_6_keep_loading():
+    model, expected = load(MODELS / "v6-calibrated.safetensors"), expected_of("v6-calibrated")
+    assert_answers(model, [np.array(x) for x in expected["X"]], expected)
+    assert (model.temperature_, model.certificate_.primal) == (expected["temperature"], expected["primal"])
+
+
+def test_taggers_inside_taggers_of_format_7_keep_loading():
+    model, expected = load(MODELS / "v7-bundled.safetensors"), expected_of("v7-bundled")
+    assert_answers(model, expected["X"], expected)
+    assert [one.tolist() for one in model.taggers["pos"].predict(expected["X"])] == expected["inner"]
+
+
+def test_taggers_with_arrays_of_format_8_keep_loading():
+    model, expected = load(MODELS / "v8-arrays.safetensors"), expected_of("v8-arrays")
+    arrays = [np.array(one) for one in expected["arrays"]]
+    assert_answers(model, list(zip(expected["words"], arrays, strict=True)), expected)
+
+
+def test_models_of_tables_of_format_9_keep_loading():
+    model, expected = load(MODELS / "v9-table.safetensors"), expected_of("v9-table")
+    X = np.array(expected["X"], dtype=object)
+    assert model.predict(X).tolist() == expected["y"]
+    np.testing.assert_allclose(model.decision_function(X), expected["scores"], atol=1e-12)
+
+
+def test_there_is_a_file_of_every_format():
+    from structlearn.storage.model_file import VERSION
+
+    versions = {contents(path)[0]["version"] for path in MODELS.glob("*.safetensors")}
+    assert versions == set(range(1, VERSION + 1))
+
+
 def test_the_root_offers_load():
     assert structlearn.load is load
 
