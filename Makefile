@@ -12,7 +12,7 @@ BOUNDSCHECK := tests/structures tests/scoring tests/estimators/test_estimators.p
 	tests/estimators/test_empty_inputs.py tests/estimators/test_tree_parser.py tests/estimators/test_cut_segmenter.py \
 	tests/solvers/test_solvers.py tests/tagging tests/alignment/test_aligner.py tests/core/test_bounds.py
 
-.PHONY: demo test lint types tests boundscheck torture kernels docs docs-serve dist matrix bench clean
+.PHONY: demo test lint types tests coverage boundscheck torture kernels docs docs-serve dist matrix bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/structlearn demo --out $(DEMO)
@@ -30,6 +30,13 @@ types: $(VENV)/.installed-test
 # so that a failure is one of the change at hand; `pytest` alone, and `make torture`, take them in another each time.
 tests: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --randomly-seed=0
+
+# Lines and branches of Python that tests reach; compiled kernels, which no tool of Python sees, are left out.
+coverage: $(VENV)/.installed-test
+	rm -f .coverage .coverage.*
+	$(BIN)/python -m coverage run -m pytest -n 2 --dist loadfile --randomly-seed=0 $(TESTS)
+	$(BIN)/python -m coverage combine -q
+	$(BIN)/python -m coverage report
 
 # Kernels that check every index, compiled into a cache of their own: slow the first time.
 boundscheck: $(VENV)/.installed-test
