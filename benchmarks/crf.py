@@ -74,7 +74,7 @@ def main():
     seconds = history.seconds[-1]
     note(what="structlearn", primal=found.primal, gap=found.gap, passes=found.passes, seconds=seconds)
     print(
-        f"structlearn (sdca): P {found.primal:.5f}, gap {found.gap:.5f}, {found.passes:.0f} passes, "
+        f"structlearn: P {found.primal:.5f}, gap {found.gap:.5f}, {found.passes:.0f} passes, "
         f"{history.seconds[-1]:.2f} s, test accuracy {accuracy:.4f}"
     )
     try:

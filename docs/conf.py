@@ -95,7 +95,7 @@ def escape(app, what, name, thing, options, lines):
 def at_home(text: str) -> str:
     """Links that hold in the repository, as they hold in the site."""
     text = text.replace("(../benchmarks/RESULTS.md", "(results.md").replace("(../docs/", "(")
-    return text.replace("(results/journal/", "(../benchmarks/results/journal/")
+    return text.replace("(results/", "(../benchmarks/results/")
 
 
 LOADED = re.compile(
