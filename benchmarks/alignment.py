@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from alignment_statistics import bitext_pairs, eflomal_links, gold_pairs, symmetrized, text_pairs
-from common import DATA, machine, recorded
+from common import DATA, machine, note, recorded
 
 from structlearn import MatchingClassifier, StructuredPredictor
 from structlearn.alignment.aligner import Aligner
@@ -55,6 +55,7 @@ def print_rates(name: str, links: list[Any], found: list[Any]) -> None:
     parts = [
         alignment_scores([links[i] for i in fold], [found[i] for i in fold]) for fold in folds(len(links))
     ]
+    note(what=name, aer=whole.aer, precision=whole.precision, recall=whole.recall)
     print(
         f"{name}: AER {whole.aer:.2%}, precision {whole.precision:.3f}, recall {whole.recall:.3f}; folds",
         *(f"{part.aer:.1%}" for part in parts),
@@ -104,6 +105,7 @@ def speed(model: Aligner) -> None:
                 pass
 
         seconds = min(cpu_seconds(apply) for _ in range(4))
+        note(what=f"Aligner.align, scores={scores}", pairs_per_second=len(pairs) / seconds)
         print(f"aligning, scores={scores}: {len(pairs) / seconds:,.0f} pairs/s on one core", flush=True)
 
 
@@ -122,6 +124,7 @@ def command_line(model: Aligner) -> None:
             arguments = ["align", "apply", files[0], "--src", files[1], "--tgt", files[2], "--out", files[3]]
             seconds.append(min(cpu_seconds(partial(app, arguments, standalone_mode=False)) for _ in range(3)))
     rate = 2 * N_APPLIED / (seconds[2] - seconds[1])
+    note(what="align apply", pairs_per_second=rate)
     print(f"align apply: {rate:,.0f} pairs/s on one core", flush=True)
 
 
@@ -158,6 +161,8 @@ def sizes(large: bool) -> None:
         model.set_params(tol=1e-2).fit(X[:2], y[:2])
         clock = PassClock()
         model.set_params(callback=clock).fit(X, y)
+        found = model.certificate_
+        note(what=f"{n} pairs", gap=found.gap, passes=found.passes, seconds=found.seconds)
         print(
             f"n = {n:,}: gap {model.certificate_.gap:.3g}, {model.certificate_.passes:g} passes, "
             f"{model.certificate_.seconds:.2f} s, the first pass {clock.first:.2f} s CPU",

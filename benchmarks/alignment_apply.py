@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from alignment_statistics import bitext_pairs
-from common import machine, recorded
+from common import machine, note, recorded
 
 from structlearn.alignment.aligner import Aligner
 
@@ -43,6 +43,7 @@ def shell(model: Path, pairs: list[Any], folder: Path) -> None:
         files = ["--src", str(folder / "e"), "--tgt", str(folder / "f"), "--out", str(folder / "links")]
         seconds.append(min(cpu_seconds(["align", "apply", str(model), *files, "--scores"]) for _ in range(3)))
     rate = (SIZES[2] - SIZES[1]) / (seconds[2] - seconds[1])
+    note(what="align apply --scores", cpu_seconds=seconds[0], pairs_per_second=rate)
     print(f"align apply --scores: start {seconds[0]:.2f} s, then {rate:,.0f} pairs/s", flush=True)
 
 
@@ -55,6 +56,7 @@ def library(model: Path, pairs: list[Any]) -> None:
             for _ in aligner.align(pairs, scores=scores):
                 pass
             seconds.append(time.process_time() - begin)
+        note(what=f"Aligner.align, scores={scores}", pairs_per_second=len(pairs) / min(seconds))
         print(f"Aligner.align, scores={scores}: {len(pairs) / min(seconds):,.0f} pairs/s", flush=True)
 
 

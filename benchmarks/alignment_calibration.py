@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from alignment_statistics import bitext_pairs, text_pairs
-from common import DATA, machine, recorded
+from common import DATA, machine, note, recorded
 
 from structlearn.alignment.aligner import Aligner
 from structlearn.alignment.files.pair_files import read_pair_file
@@ -149,6 +149,7 @@ def judged(name: str, aligner: Aligner, pairs: list[Any], links: list[Links]) ->
     right = np.array(
         [link in known.possible for one, known in zip(scored, links) for link in one], dtype=float
     )
+    note(what=name, links=len(sure), right=right.mean(), said=sure.mean(), error=error(sure, right))
     print(
         f"{name}: {len(sure)} links, right {right.mean():.3f}, said {sure.mean():.3f}, "
         f"error {error(sure, right):.3f}",
@@ -201,6 +202,8 @@ def french() -> None:
             scored += zip(fold, one.predict_scores([pairs[k] for k in fold]))
         sure = np.array([value for _, one in scored for value in one.values()])
         right = np.array([link in links[k].possible for k, one in scored for link in one], dtype=float)
+        what = f"fr, 20000 lines, {kind}, gold"
+        note(what=what, links=len(sure), right=right.mean(), said=sure.mean(), error=error(sure, right))
         print(f"fr, 20000 lines, {kind}, gold: {len(sure)} links, right {right.mean():.3f}, "
               f"said {sure.mean():.3f}, error {error(sure, right):.3f}", flush=True)  # fmt: skip
 

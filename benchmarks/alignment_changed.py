@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from alignment_sizes import eflomal, xlwa
-from common import machine, recorded
+from common import machine, note, recorded
 
 from structlearn.alignment.aligner import Aligner
 from structlearn.alignment.links import Links
@@ -167,6 +167,9 @@ def without_gold(name: str, gold: Gold, lines: Sequence[int], command: str | Non
         aligner = Aligner(random_state=0).fit([], None, pairs)
         found = alignment_scores(links, aligner.predict(pairs))
         beside = f", eflomal {eflomal(command, pairs, links):.1%}" if command else ""
+        note(
+            what=f"{name}, {len(pairs)} lines", aer=found.aer, precision=found.precision, recall=found.recall
+        )
         told = f"{found.aer:.1%} (precision {found.precision:.2f}, recall {found.recall:.2f}){beside}"
         print(f"{name}, {len(pairs)} lines: {told}", flush=True)
 

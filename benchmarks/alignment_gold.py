@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from alignment_sizes import xlwa
-from common import machine, recorded
+from common import machine, note, recorded
 
 from structlearn.alignment.aligner import Aligner
 from structlearn.alignment.links import Links
@@ -56,6 +56,7 @@ def main() -> None:
             taught = Aligner(random_state=0).fit(pairs, links, statistics=rule.statistics_)
             seconds = time.process_time() - begin
             size = f"{len(pairs)} pairs of {min(lengths)} to {max(lengths)} words"
+            note(what=f"{language}: {size}", cpu_seconds=seconds, aer=taught.aer_)
             print(f"{language}: {size}: {seconds:.1f} s CPU, AER in cross-validation {taught.aer_:.2%}")
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from alignment_statistics import bitext_pairs, gold_links, gold_pairs, read_links
-from common import DATA, machine, recorded
+from common import DATA, machine, note, recorded
 
 from structlearn.alignment.aligner import Aligner
 from structlearn.alignment.links import Links
@@ -67,6 +67,7 @@ def row(name: str, text: list[Any], links: list[Links], gold: Any, command: str 
     if command:
         rates["eflomal"] = eflomal(command, text, links)
     told = ", ".join(f"{kind} {rate:.1%}" for kind, rate in rates.items())
+    note(what=f"{name}, {len(text)} pairs", **rates, cpu_seconds=seconds)
     print(f"{name}, {len(text):,} pairs: {told}; {seconds:.1f} s CPU", flush=True)
     enter(name, len(text), {kind: f"{100 * rate:.2f}" for kind, rate in rates.items()})
 

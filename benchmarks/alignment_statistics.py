@@ -20,7 +20,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
-from common import DATA, machine, recorded
+from common import DATA, machine, note, recorded
 
 from structlearn.alignment.statistics.cooccurrence import build_lexicon
 from structlearn.alignment.statistics.statistics import AlignmentStatistics, by_pair
@@ -131,6 +131,7 @@ def print_errors(methods):
     for name, links in methods:
         error, precision, recall = aer(links[len(trial) :], train)
         on_trial = aer(links[: len(trial)], trial)[0]
+        note(what=name, aer_trial=on_trial, aer=error, precision=precision, recall=recall)
         print(f"  {name:24s}{on_trial:7.2f}{error:7.2f}{precision:11.1f}{recall:8.1f}")
 
 
@@ -149,6 +150,7 @@ class Clock:
 
     def __call__(self, part):
         cpu, wall = time.process_time() - self.cpu, time.perf_counter() - self.wall
+        note(what=part, cpu_seconds=cpu, seconds=wall)
         print(f"  {part:42s}{cpu:8.1f} s CPU{wall:8.1f} s wall   peak {peak():.2f} GB", flush=True)
         self.start()
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 from alignment_statistics import aer, bitext_pairs, gold_links, gold_pairs, read_links
-from common import machine, recorded
+from common import machine, note, recorded
 
 N_TYPES = 200_000
 AT_ONCE = 50_000
@@ -99,6 +99,7 @@ def streaming(sizes, memory, jobs, folder):
         command = ["align", "train", *sides, "--memory", memory, "--jobs", jobs, "--out", folder / "model"]
         used = measured(structlearn(*command))
         size = (folder / "model").stat().st_size / 1e6
+        note(what=f"{n_pairs} pairs, {memory}", cpu_seconds=used.cpu, peak_mb=used.peak)
         print(f"  {used.by_pair(n_pairs)}, model {size:.0f} MB", flush=True)
         for side in ("en", "fr"):
             os.unlink(f"{path}.{side}.gz")
@@ -134,6 +135,7 @@ def hansards(limits, jobs, folder):
         measured(structlearn("align", "apply", folder / "model", *asked, "--out", folder / "links"))
         error, precision, recall = aer(read_links(folder / "links"), gold_links("train"))
         scores = f"AER {error:.2f} (precision {precision:.1f}, recall {recall:.1f})"
+        note(what=f"Hansards, {limit or 'in memory'}", aer=error, cpu_seconds=used.cpu, peak_mb=used.peak)
         print(
             f"  {limit or 'in memory'}: {scores}, {used.cpu:.1f} s CPU, peak {used.peak:.0f} MB", flush=True
         )

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from common import letters, machine, recorded
+from common import letters, machine, note, recorded
 
 GAP = 1e-2
 
@@ -63,6 +63,7 @@ def rounds(client, n_workers):
         ("of these, work", worked),
     ):
         best, median, worst = 1e3 * np.percentile(values, [0, 50, 90])
+        note(what=f"{name}, {n_workers} workers", ms=median, least_ms=best, ms_of_nine_tenths=worst)
         print(f"  {name:34s} {best:6.1f} ms best, {median:6.1f} median, {worst:6.1f} 90%")
 
 
@@ -85,6 +86,7 @@ def to_gap(client, repeats):
             loads.append(os.getloadavg()[0])
     print(f"letters folds 1-9 ({len(X)} words, lambda 0.01) to gap {GAP:g}, {repeats} runs in turn:")
     for name, values in times.items():
+        note(what=name, seconds=np.median(values), least_seconds=min(values), passes=np.median(passes[name]))
         print(
             f"  {name:26s} {min(values):6.2f} s best, {np.median(values):6.2f} median; "
             f"passes {min(passes[name]):g} to {max(passes[name]):g}"

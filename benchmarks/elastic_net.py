@@ -16,7 +16,7 @@ import time
 
 import numpy as np
 from chunking import f1, items, read
-from common import machine, recorded
+from common import machine, note, recorded
 
 from structlearn.data import Tokens
 from structlearn.tagging import Tagger
@@ -51,6 +51,14 @@ def row(train, test, c1, c2):
         size = os.path.getsize(path) / 1e6
     scored = 100 * f1(test[1], tagger.predict(test[0]))
     nonzero = np.count_nonzero(w)
+    note(
+        what=f"c1 {c1:g}, c2 {c2:g}",
+        f1=scored,
+        nonzero=nonzero,
+        primal=found.primal,
+        gap=found.gap,
+        cpu_seconds=seconds,
+    )
     print(
         f"| {c1:g} | {c2:g} | {scored:.2f} | {nonzero:,} | {found.primal:.4f} | "
         f"{found.gap:.4f} | {found.passes:.0f} | {seconds:.1f} | {size:.1f} |",
@@ -102,6 +110,8 @@ def peer(tagger, train, test, limit):
         scored = 100 * f1(y_test, [model.tag(one) for one in items(tagger, X_test)])
         size = os.path.getsize(path) / 1e6
     trace = [(at - begin, loss / len(X), int(count)) for at, loss, count in trainer.trace]
+    what = f"python-crfsuite, {len(trace)} iterations"
+    note(what=what, f1=scored, nonzero=trace[-1][2], primal=trace[-1][1], cpu_seconds=seconds)
     print(
         f"crfsuite, {len(trace)} iterations: P {trace[-1][1]:.4f}, F1 {scored:.2f}, "
         f"{trace[-1][2]:,} non-zero, {seconds:.1f} s, {size:.1f} MB",

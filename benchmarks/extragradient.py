@@ -10,7 +10,7 @@ import sys
 import time
 
 import numpy as np
-from common import best_of, letters, machine, recorded, scene
+from common import best_of, letters, machine, note, recorded, scene
 from letters import problem as chain_problem
 from sklearn.datasets import load_digits
 
@@ -67,6 +67,9 @@ def way(name, objective, solver, *, passes=4000, seconds=180):
     for gap in GAPS:
         at = np.flatnonzero(history.gap <= gap)
         found.append(f"{history.passes[at[0]]:.0f} ({history.seconds[at[0]]:.1f} s)" if at.size else "-")
+    passes = {f"to {gap:g}": one.split()[0] for gap, one in zip(GAPS, found)}
+    what = f"{name}, n = {objective.n_active}, {objective.n_weights} weights"
+    note(what=what, **passes, gap=solution.certificate.gap, cpu_seconds=spent)
     done = f"gap {solution.certificate.gap:.2g}, CPU {spent:.1f} s"
     print(f"  {name:34s} {' / '.join(found):40s} {done}", flush=True)
 

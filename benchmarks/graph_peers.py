@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from itertools import product
 
 import numpy as np
-from common import machine, recorded
+from common import machine, note, recorded
 from graphs import HELD_OUT, answer, missing, potts_noise, seconds_of
 
 from structlearn.structures import PairwiseGraph
@@ -29,6 +29,13 @@ def against_maxflow() -> None:
         likes = (labels[graph.edges[:, 0]] == labels[graph.edges[:, 1]]) @ edge
         value = node[np.arange(40000), labels].sum() + likes
         found = answer(graph, node, edge, "potts", tight=False)
+        note(
+            what=f"Potts 200 x 200, strength {strength}, seed {seed}",
+            value=found.value,
+            cpu_seconds=found.seconds,
+            maxflow_value=value,
+            maxflow_cpu_seconds=seconds,
+        )
         print(
             f"Potts 200 x 200, 10 states, strength {strength}, seed {seed}: ours {found.value:.1f} "
             f"({missing(found):.2%} below our bound) in {found.seconds:.2f} CPU s, PyMaxflow {value:.1f} in "

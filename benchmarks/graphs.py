@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from common import DATA, machine, recorded, scene
+from common import DATA, machine, note, recorded, scene
 from scipy import sparse
 from scipy.optimize import linprog
 
@@ -90,8 +90,10 @@ def time_snakes_over(polytope: str) -> None:
         begin = time.process_time()
         model = fitted(X, y, max(held, key=lambda one: held[one]), polytope, tol)
         seconds, certificate = time.process_time() - begin, model.certificate_
+        right, what = model.score(*snakes("test")), f"snakes, {polytope}, tol {tol:g}"
+        note(what=what, right=right, gap=certificate.gap, passes=certificate.passes, cpu_seconds=seconds)
         print(
-            f"    lambda {model.regularization:g}: {model.score(*snakes('test')):.4f} of cells right; "
+            f"    lambda {model.regularization:g}: {right:.4f} of cells right; "
             f"gap {certificate.gap:.4f} of P(0) = 1 after {certificate.passes:.0f} passes, {seconds:.1f} s"
         )
     print(f"    {model.inference_}")
@@ -166,6 +168,8 @@ def missing(found: Answer) -> float:
 
 
 def report(name: str, found: Answer, best: float, seconds: float) -> None:
+    above = (found.bound - best) / abs(best)
+    note(what=name, above=above, missing=missing(found), ms=1e3 * found.seconds, highs_ms=1e3 * seconds)
     print(
         f"{name}: bound {(found.bound - best) / abs(best):.1e} above the linear program's, labelling "
         f"{missing(found):.1e} below the bound; {1e3 * found.seconds:.1f} ms, HiGHS {1e3 * seconds:.0f} ms "
@@ -193,6 +197,8 @@ def time_large() -> None:
     for strength in (0.5, 1.0, 1.5, 2.0):
         for seed in HELD_OUT:
             found = answer(*potts_noise(seed, 200, 10, strength), "potts", tight=False)
+            what = f"Potts 200 x 200, 10 states, strength {strength}, seed {seed}"
+            note(what=what, missing=missing(found), cpu_seconds=found.seconds)
             print(
                 f"Potts 200 x 200, 10 states, strength {strength}, seed {seed}: labelling "
                 f"{missing(found):.2%} below the bound; {found.seconds:.2f} CPU s"
@@ -256,6 +262,7 @@ def time_exact() -> None:
         found = structure.solve(theta)
         ours = seconds_of(partial(structure.solve, theta))
         value, bound, seconds = integer_program(graph, node, table)
+        note(what=name, value=found.value, ms=1e3 * ours, highs_value=value, highs_ms=1e3 * seconds)
         print(
             f"{name}: {found.method}, {found.value:.6f} (bound {found.bound:.6f}) in {1e3 * ours:.0f} ms; "
             f"HiGHS {value:.6f} (bound {bound:.6f}) in {1e3 * seconds:.0f} ms"
@@ -295,7 +302,7 @@ def time_many(polytope: str = "marginal", *, packed: bool = False) -> None:
     clock: list[float] = []
     taken: list[int] = []
 
-    def note(_: object) -> None:
+    def watch(_: object) -> None:
         clock.append(time.process_time())
         taken.append(anonymous_bytes())
 
@@ -307,7 +314,7 @@ def time_many(polytope: str = "marginal", *, packed: bool = False) -> None:
             opened = open_packed(f"{folder}/packed")
             X, y, model.memory = opened.X, opened.y, anonymous_bytes() + 300_000_000
         before, begin = anonymous_bytes(), time.process_time()
-        model.set_params(callback=note).fit(X, y)
+        model.set_params(callback=watch).fit(X, y)
     passes = ", ".join(f"{one:.1f}" for one in np.diff(clock))
     print(
         f"10,000 graphs of 50 nodes, 100 edges, 5 states, {polytope} polytope{', packed' if packed else ''}: "
@@ -339,6 +346,7 @@ def time_scene() -> None:
     ]
     for model in fits:
         found = model.certificate_
+        note(what=type(model).__name__, primal=found.primal, dual=found.dual, passes=found.passes)
         print(
             f"{type(model).__name__}, {len(X)} images of scene: P {found.primal:.9f}, D {found.dual:.9f} "
             f"after {found.passes:.0f} passes, {found.seconds:.0f} s"

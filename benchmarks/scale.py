@@ -22,7 +22,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from common import machine, recorded
+from common import machine, note, recorded
 
 LENGTH, STATES, FEATURES = 10, 20, 64
 RELATIVE_GAP = 0.05
@@ -143,6 +143,8 @@ def measure(path: Path, n: int, options: argparse.Namespace) -> None:
     command += ["--jobs", str(options.jobs), *(["--plain"] if options.plain else [])]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found = json.loads(done.stdout)
+    what, peak = f"{n} chains, {options.memory}", found["peak"] / 1e6
+    note(what=what, seconds=found["seconds"], passes=found["passes"], gap=found["relative_gap"], peak_mb=peak)
     print(
         f"{n:8d} {size / 1e9:8.2f} {packed:7.1f} {found['opened']:7.1f} {found['seconds']:8.1f} "
         f"{found['passes']:7.0f} {found['relative_gap'] * 100:6.2f} {found['cpu']:11.2f} "

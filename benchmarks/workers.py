@@ -29,7 +29,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from common import letters, recorded
+from common import letters, note, recorded
 
 from structlearn import ChainClassifier
 from structlearn.estimators import cluster
@@ -88,6 +88,7 @@ def count(path: Path) -> None:
         certificate = model.fit(X, y, **where).certificate_
         found[name] = certificate.passes if certificate.converged else float("inf")
         path.write_text(json.dumps(found, indent=1))
+        note(what=name, passes=found[name])
         print(f"{name:28s} {found[name]:6.0f} passes", flush=True)
 
     for solver in ("bcfw", "seg"):
