@@ -54,6 +54,7 @@ templates_path = ["templates"]
 autosummary_generate = True
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
+autosummary_context = {"of_the_root": structlearn.__all__}  # described once, there
 autodoc_typehints = "none"
 default_role = "py:obj"
 numpydoc_show_class_members = True

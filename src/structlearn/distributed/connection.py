@@ -27,10 +27,10 @@ TIMEOUT = 10.0
 
 @contextmanager
 def connected(address: str) -> Iterator[Client]:
-    """A client of the scheduler at an address such as tcp://host:8786, checked; closed at the end.
+    """A client of the scheduler at an address such as ``tcp://host:8786``, checked; closed at the end.
 
-    "local:K" starts K worker processes that listen on the loopback interface alone, and stops them. For tls://
-    addresses the certificates are those of Dask's configuration (distributed.comm.tls).
+    "local:K" starts K worker processes that listen on the loopback interface alone, and stops them. For
+    ``tls://`` addresses the certificates are those of Dask's configuration (distributed.comm.tls).
     """
     local = _LOCAL.fullmatch(address)
     if local is None and "://" not in address:

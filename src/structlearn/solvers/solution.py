@@ -134,8 +134,7 @@ class Certificate:
     exact : False where the oracle was a relaxation, whose problem is then the one certified
     converged : whether the gap is within tol, or the solver is done
     rounding : the bound on rounding errors by which `dual` was lowered (see docs/trust.md)
-    tolerance : the gap at which training was to end, which `tol` stands for (see docs/certificate.md); 0 for
-        models of older versions, and for solvers without a dual bound
+    tolerance : the gap that `tol` asked for (see docs/certificate.md); 0 in older models and without a dual
     """
 
     primal: float
