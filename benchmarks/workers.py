@@ -40,7 +40,7 @@ WORKERS = (1, 2, 4, 16, 32, 64)
 THREADS = (1, 2, 4, 16)
 ROUNDS = (4, 20)
 GAP, MOST_PASSES = 1e-2, 1000
-#: seconds of a line search per weight and pair of workers (see RESULTS.md, A cluster)
+#: seconds of a line search per weight and pair of workers (see results/journal/a-cluster.json)
 SEARCH = 0.26 / (1e5 * 100**2)
 #: rounds over blocks worth another visit that follow each full pass
 SHORT_ROUNDS = 8
@@ -134,7 +134,7 @@ class Place:
 
 
 #: Letters: 2.21 s of the processor for 8 passes. Parsing: 136 s for 6 passes over EWT, labels included, so
-#: that a visit is too dear rather than too cheap (both in RESULTS.md). The larger ones are only larger.
+#: that a visit is too dear rather than too cheap (results/journal/workers.json). The larger ones are only larger.
 PROBLEMS = (
     Problem("letters", 6_251, 44e-6, 4_004, 8, 217),
     Problem("letters x 100", 625_100, 44e-6, 4_004, 8, 217),
