@@ -1,12 +1,12 @@
 """The ratios that matter, of two commits: training times on the problems that are raced.
 
 python benchmarks/track.py BEFORE [AFTER] [--problems digits-hinge ...] [--pairs 3] [--limit 1.1]
-python benchmarks/track.py BEFORE [AFTER] --quick [--limit 1.1]
+python benchmarks/track.py BEFORE [AFTER] --quick [--problems scene ...] [--limit 1.1]
 python benchmarks/track.py BEFORE [AFTER] --kept [--limit 1.1]
 
 BEFORE and AFTER are commits (AFTER: this checkout as it is). Each is checked out in a temporary
 folder, both run in turn by `against.py`, and what takes more than `limit` times as long is named: exit 1.
-`--quick` runs the benchmarks of `make bench QUICK=1` in both and compares the times of their results;
+`--quick` runs the benchmarks of `make bench QUICK=1`, or those named, in both and compares their times;
 `--kept` runs nothing and compares the results that the two commits hold (`benchmarks/results`).
 """
 
@@ -64,21 +64,20 @@ def result_ratios(before: Results, after: Results) -> dict[str, float]:
     return {name: later[name] / earlier[name] for name in later if name in earlier}
 
 
-def measured(place: Path, folder: Path) -> Results:
+def measured(place: Path, names: list[str], folder: Path) -> Results:
     """Results of the quick benchmarks of a checkout, run now."""
     environment = {**os.environ, "STRUCTLEARN_RESULTS": str(folder)}
     environment.setdefault("STRUCTLEARN_DATA", str(HERE.parent / "shared" / "data"))
-    subprocess.run(
-        [sys.executable, str(place / "benchmarks" / "run.py"), "--quick"], env=environment, check=True
-    )
+    script = place / "benchmarks" / "run.py"
+    subprocess.run([sys.executable, str(script), "--quick", *names], env=environment, check=True)
     return read_results(folder)
 
 
-def by_results(places: list[Path], run: bool, folder: Path) -> dict[str, float]:
+def by_results(places: list[Path], run: bool, names: list[str], folder: Path) -> dict[str, float]:
     """Ratios of what two checkouts hold, or of what they measure now."""
     if not run:
         return result_ratios(*(read_results(place / "benchmarks" / "results") for place in places))
-    return result_ratios(*(measured(place, folder / f"results{k}") for k, place in enumerate(places)))
+    return result_ratios(*(measured(place, names, folder / f"results{k}") for k, place in enumerate(places)))
 
 
 def by_race(places: list[Path], problems: list[str], pairs: str) -> dict[str, float]:
@@ -96,7 +95,9 @@ def main() -> None:
     )
     parser.add_argument("before")
     parser.add_argument("after", nargs="?")
-    parser.add_argument("--problems", nargs="+", default=[], help="those of against.py; all unless given")
+    parser.add_argument(
+        "--problems", nargs="+", default=[], help="those of against.py, or of --quick; all unless given"
+    )
     parser.add_argument("--pairs", default="3")
     parser.add_argument("--limit", type=float, default=1.1)
     parser.add_argument("--quick", action="store_true", help="run the quick benchmarks of both")
@@ -109,7 +110,7 @@ def main() -> None:
                 made.append(checked_out(name, Path(folder) / f"tree{len(made)}"))
             places = [made[0], made[1] if asked.after else HERE]
             if asked.quick or asked.kept:
-                found = by_results(places, asked.quick, Path(folder))
+                found = by_results(places, asked.quick, asked.problems, Path(folder))
                 print("".join(f"{name}: {ratio:.2f}\n" for name, ratio in found.items()), end="")
             else:
                 found = by_race(places, asked.problems, asked.pairs)
