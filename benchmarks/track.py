@@ -95,9 +95,7 @@ def main() -> None:
     )
     parser.add_argument("before")
     parser.add_argument("after", nargs="?")
-    parser.add_argument(
-        "--problems", nargs="+", default=[], help="those of against.py, or of --quick; all unless given"
-    )
+    parser.add_argument("--problems", nargs="+", default=[], help="all unless given")
     parser.add_argument("--pairs", default="3")
     parser.add_argument("--limit", type=float, default=1.1)
     parser.add_argument("--quick", action="store_true", help="run the quick benchmarks of both")

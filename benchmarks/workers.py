@@ -134,8 +134,8 @@ class Place:
 
 
 #: Letters: 2.21 s of the processor for 8 passes. Parsing: 136 s for 6 passes over EWT, labels included, so
-#: that a visit is too dear rather than too cheap (results/journal/parsing.json and a-cluster.json). The larger
-#: ones are only larger.
+#: that a visit is too dear rather than too cheap (results/journal/parsing.json, a-cluster.json). The
+#: larger ones are only larger.
 PROBLEMS = (
     Problem("letters", 6_251, 44e-6, 4_004, 8, 217),
     Problem("letters x 100", 625_100, 44e-6, 4_004, 8, 217),
