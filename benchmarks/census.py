@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -262,7 +263,8 @@ def papers(run: bool) -> Measure:
     if not run:
         return Measure(what, "6", "0, tested", "`--papers` tells", [])
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "tests/pages/test_truth.py"]
-    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONPATH": str(HERE / "src")}
+    done = subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, check=False)
     failed = re.findall(r"^FAILED (\S+)", done.stdout, re.MULTILINE)
     return Measure(what, "6", "0, tested", str(len(failed)), failed)
 
