@@ -41,6 +41,7 @@ def _entries_said(where: str) -> str:
 #: What stands for such a text in the help of a command or an option.
 TEXTS: dict[str, Callable[[], str]] = {
     "{tasks}": lambda: either(TASKS),
+    "{formats}": lambda: ", ".join(located("structlearn.data.file_formats:FILE_FORMATS")),
     "{tokenizers}": lambda: _entries_said("structlearn.tagging.tokenizers:TOKENIZERS"),
     "{text_formats}": lambda: _entries_said("structlearn.tagging.written:TEXT_FORMATS"),
     "{figures}": lambda: " ".join(entry.figures for entry in TASKS.values() if entry.figures),

@@ -12,7 +12,6 @@ from structlearn.cli.tasks.cells import ColumnFile, check_cells, read_cells, rer
 from structlearn.cli.tasks.constraints import constraints_for, parse_constraints, partly, with_constraints
 from structlearn.cli.tasks.continuing import continue_model
 from structlearn.cli.tasks.doubts import check_columns, note_columns
-from structlearn.cli.tasks.formats import ENTRY
 from structlearn.cli.tasks.tag_options import CELLS, ITEMS
 from structlearn.cli.tasks.tag_scores import check_seen, known_labels, tag_scores
 from structlearn.cli.tasks.task import Inputs, Scores, Task, Training
@@ -29,6 +28,7 @@ from structlearn.data import (
     split_rows,
 )
 from structlearn.data.crfsuite import CrfsuiteFile, is_crfsuite
+from structlearn.data.file_formats import ENTRY
 from structlearn.estimators import ChainClassifier, SegmentTagger
 from structlearn.estimators.completion.partial_labels import is_partial
 from structlearn.estimators.files.persistence import Bundle

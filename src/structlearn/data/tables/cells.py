@@ -12,6 +12,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from structlearn.core.wording import count_of, listed, quoted
+from structlearn.data.file_formats import DELIMITERS
 from structlearn.data.scalars import number_problem, parse_number
 from structlearn.data.text import BINARY, open_text
 from structlearn.storage.errors import DataError, StrPath
@@ -20,7 +21,7 @@ from structlearn.storage.errors import DataError, StrPath
 Rows = Iterator[tuple[int, list[str]]]
 _ROWS_AT_ONCE = 1024
 #: What may stand between two cells.
-DELIMITERS = (",", "\t", ";")
+
 #: Cells that say that a value is not known.
 MISSING = frozenset({"", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"})
 #: A number with a decimal comma, perhaps with points between its thousands.
