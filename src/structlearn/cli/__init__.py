@@ -46,7 +46,7 @@ from structlearn.cli.support.errors import (
 from structlearn.cli.support.stdin import check_one_stdin
 from structlearn.cli.support.texts import Command
 from structlearn.core.kernel_cache.compilation import announced
-from structlearn.core.purpose import promise_only_to_predict
+from structlearn.core.prediction_only import promise_only_to_predict
 from structlearn.core.wording import LONGEST, plain
 
 
