@@ -277,7 +277,7 @@ def _stop() -> None:
 
 
 def _unraisable(unraisable: sys.UnraisableHookArgs) -> None:
-    """A Ctrl-C where nothing can be raised (in a callback, a finaliser) comes again a little later."""
+    """Let a Ctrl-C where nothing can be raised (in a callback, a finaliser) come again a little later."""
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
     elif signal.getsignal(signal.SIGINT) is hear:

@@ -137,7 +137,7 @@ def write_label_image(path: StrPath, labels: Array) -> None:
 
 
 def png_bytes(pixels: Array) -> bytes:
-    """A picture of 8 bits, (rows, columns) or (rows, columns, 3), as a PNG file."""
+    """Return a picture of 8 bits, (rows, columns) or (rows, columns, 3), as a PNG file."""
     from PIL import Image
 
     stream = io.BytesIO()
@@ -146,7 +146,7 @@ def png_bytes(pixels: Array) -> bytes:
 
 
 def _pixels(path: Path, formats: tuple[str, ...], *, labels: bool = False) -> tuple[str, Array]:
-    """The mode of a picture and its pixels: as they are, or as grey values or colours."""
+    """Return the mode of a picture and its pixels: as they are, or as grey values or colours."""
     from PIL import Image
 
     with reading(path, "picture"), warnings.catch_warnings():

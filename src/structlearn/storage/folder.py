@@ -40,7 +40,7 @@ _DTYPES = {little(kind).str for kind in KINDS.values()}
 
 
 def _dtype(value: object) -> bool:
-    """a type of numbers"""
+    """A type of numbers"""
     return isinstance(value, str) and value in _DTYPES
 
 
@@ -139,7 +139,10 @@ class FolderWriter:
 
 
 def _locked(folder: Path) -> int | None:
-    """A handle that holds a folder until this process ends; None where there are no locks, or it is held."""
+    """Return a handle that holds a folder until this process ends.
+
+    None where there are no locks, or it is held.
+    """
     try:
         import fcntl
 
@@ -169,7 +172,7 @@ def _forget_abandoned(parent: Path, name: str) -> None:
 
 
 def read_folder(path: str | Path, *, verify: bool = True) -> tuple[dict, dict[str, np.ndarray]]:
-    """The header and the arrays of a folder, mapped; DataError if it is not whole.
+    """Read the header and the arrays of a folder, mapped; DataError if it is not whole.
 
     The maps are private: what is written into them never reaches the files. `verify` reads every byte once
     and compares hashes.

@@ -104,7 +104,7 @@ class GraphBatch(NamedTuple):
 
 
 def graph_batch(X: Sequence[tuple]) -> GraphBatch:
-    """The arrays of graphs as `fit` takes them; ValueError where they do not fit together."""
+    """Return the arrays of graphs as `fit` takes them; ValueError where they do not fit together."""
     found = [_columns(one, i) for i, one in enumerate(X)]
     nodes, edges, features, types = zip(*found)
     return GraphBatch(

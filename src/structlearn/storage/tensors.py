@@ -69,13 +69,13 @@ def _header_hash(said: Mapping[str, str], entries: Mapping[str, object]) -> str:
 
 
 def pieces(array: np.ndarray) -> Iterator[memoryview]:
-    """The bytes of a contiguous array, as views of some megabytes."""
+    """Return the bytes of a contiguous array, as views of some megabytes."""
     flat = array.reshape(-1).view(np.uint8).data
     return (flat[at : at + _PIECE] for at in range(0, len(flat), _PIECE))
 
 
 def array_hash(array: np.ndarray) -> str:
-    """A hash of the bytes of a contiguous array."""
+    """Return a hash of the bytes of a contiguous array."""
     found = hashlib.blake2b(digest_size=_HASH_BYTES)
     for piece in pieces(array):
         found.update(piece)
@@ -136,7 +136,7 @@ class TensorFile:
         self.notes: dict = notes if isinstance(notes, dict) else {}
 
     def _check_places(self, length: int) -> None:
-        """The arrays lie one after the other, from the header to the end."""
+        """Check that the arrays lie one after the other, from the header to the end."""
         at = 0
         for entry in sorted(self.entries.values(), key=lambda entry: (entry.begin, entry.end)):
             if entry.begin != at:

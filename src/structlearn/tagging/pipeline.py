@@ -28,7 +28,7 @@ def check_taggers(taggers: Taggers, columns: tuple[str, ...]) -> None:
 
 
 def with_predictions(tokens: Tokens, taggers: Taggers, word: str) -> Tokens:
-    """The text with the columns of the taggers filled by them, whatever it had there."""
+    """Return the text with the columns of the taggers filled by them, whatever it had there."""
     columns = dict(tokens.columns)
     for name, tagger in taggers.items():
         words = Tokens({tagger.columns[0]: tokens.column(word)}, tokens.lengths)
@@ -39,7 +39,7 @@ def with_predictions(tokens: Tokens, taggers: Taggers, word: str) -> Tokens:
 
 
 def taggers_of(bundle: Bundle, kind: type[Any], names: tuple[str, ...]) -> dict[str, Tagger]:
-    """The taggers inside a model file; ValueError if they are not those that its notes name."""
+    """Return the taggers inside a model file; ValueError if they are not those that its notes name."""
     if set(bundle.bundled) != set(names):
         raise ValueError("it does not hold the taggers that its notes name")
     return {name: kind.of(inner) for name, inner in bundle.bundled.items()}

@@ -94,7 +94,7 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
 
 
 def _made(kind: type[Aligner], header: dict) -> Aligner:
-    """The aligner with the parameters of a header, whose forms are checked."""
+    """Return the aligner with the parameters of a header, whose forms are checked."""
     hints = get_type_hints(kind)
     forms = {f"{name}?": hints[name] for name in kind._get_param_names() if name != "checkpoint"}
     if not {f"{name}?" for name in header["parameters"]} <= forms.keys():

@@ -31,7 +31,10 @@ _kept: dict[Path, TemporaryDirectory[str]] = {}
 
 
 def input_file(data: Path, format: str | None = None) -> Path:
-    """The file of an argument; of `-`, one that holds what stdin has to say, until the command ends."""
+    """Return the file of an argument.
+
+    Of `-`, one that holds what stdin has to say, until the command ends.
+    """
     from structlearn.data.file_formats import FILE_FORMATS
 
     if str(data) != STDIN:
@@ -65,7 +68,7 @@ def forget_stdin() -> None:
 
 
 def by_its_name(sentence: str) -> str:
-    """A sentence in which stdin is called so."""
+    """Return a sentence in which stdin is called so."""
     for path in _kept:
         sentence = sentence.replace(str(path), "stdin")
     return sentence

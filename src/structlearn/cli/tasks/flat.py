@@ -129,7 +129,7 @@ class FlatTask(Task):
         return Inputs(table.X, table.y)
 
     def check_notes(self, bundle: Bundle) -> None:
-        """The columns of the training file, as many as the model has."""
+        """Check the columns of the training file, which must be as many as the model has."""
         model, notes = bundle.estimator, bundle.notes
         check_form(notes, {"format": str}, "notes")
         if notes["format"] not in [name for name, one in FILE_FORMATS.items() if one.rows or name == TABLE]:
@@ -145,7 +145,7 @@ class FlatTask(Task):
             raise ValueError("notes tell of columns of text, but it has no map of these")
 
     def feature_names(self, bundle: Bundle) -> Names:
-        """The header of a table; in a libsvm file features have numbers, from 1."""
+        """Return the header of a table; in a libsvm file features have numbers, from 1."""
         features = bundle.notes.get("features")
         if hasattr(bundle.estimator, "row_transformer_"):
             return mapped_names(bundle.estimator, features)
@@ -212,7 +212,7 @@ class MultiLabel(FlatTask):
         return targets
 
     def lines(self, bundle: Bundle, predicted: LabelSets) -> Iterator[str]:
-        """The labels of a set joined by commas; of a table, the names of its columns."""
+        """Return the labels of a set joined by commas; of a table, the names of its columns."""
         if bundle.notes["format"] == TABLE:
             names = np.array(bundle.notes["targets"], dtype=object)
             return (",".join(names[np.asarray(row, dtype=bool)]) for row in predicted)
@@ -242,7 +242,7 @@ class MultiLabel(FlatTask):
         return Scores(values, n_unknown)
 
     def error(self, values: Mapping[str, float | int]) -> float:
-        """The share of wrong decisions on single labels."""
+        """Return the share of wrong decisions on single labels."""
         return values["hamming_loss"]
 
 

@@ -45,7 +45,7 @@ class GridTask(LabelledNodes):
         return found._replace(texts={})
 
     def kept(self, training: Training) -> dict[str, Any]:
-        """The names of images as well, where there are images."""
+        """Return the names of images as well, where there are images."""
         names = {} if training.source is None else {"names": training.source.names}
         return {**super().kept(training), "texts": names}
 
@@ -90,7 +90,7 @@ class GridTask(LabelledNodes):
         return [windows(one, window) for one in folder.X]
 
     def check_notes(self, bundle: Bundle) -> None:
-        """A window of as many values as the model has features."""
+        """Check the window, which must have as many values as the model has features."""
         super().check_notes(bundle)
         check_form(bundle.notes, _NOTES, "notes")
         n = bundle.notes["window"] ** 2 * bundle.notes["channels"]
@@ -117,7 +117,7 @@ class GridTask(LabelledNodes):
             yield from pairs(bundle.estimator.classes_.tolist(), table.reshape(-1, table.shape[-1]))
 
     def check_out(self, out: Path, others: Iterable[Path], *, marginals: bool) -> Path:
-        """A folder, which may be there; of probabilities a file."""
+        """Check a folder, which may be there; for probabilities, a file."""
         if marginals:
             return super().check_out(out, others, marginals=marginals)
         taken = (os.path.realpath(one / name) for one in others for name in ("", "images", "labels"))

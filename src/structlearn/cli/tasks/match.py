@@ -42,7 +42,7 @@ class Match(Task):
         return Inputs(*read_matchings(path))
 
     def lines(self, bundle: Bundle, predicted: Iterable[Array]) -> Iterator[str]:
-        """The links of an example, row-column each, a line an example."""
+        """Return the links of each example on a line, row-column each."""
         return (" ".join(f"{i}-{j}" for i, j in np.argwhere(table)) for table in predicted)
 
     def answer(self, bundle: Bundle, predicted: Array) -> dict[str, object]:
@@ -88,7 +88,7 @@ def _whole(name: str, array: Array) -> Array:
 
 
 def _starts(features: Array, shapes: Array) -> Array:
-    """The first row of each example, and the end of the last."""
+    """Return the first row of each example, and the end of the last."""
     if features.ndim != 2 or shapes.ndim != 2 or shapes.shape[1] != 2 or not len(shapes):
         raise ValueError("features must have a row for each pair of nodes, shapes one for each example")
     # No product of numbers that fit can overflow.

@@ -278,7 +278,7 @@ class Tag(Task):
         return Inputs(Tagger.of(bundle).rows(tokens), y, source)
 
     def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
-        """The file itself, the label column filled; with confidences, the probability of each label.
+        """Return the file itself, the label column filled; with confidences, the probability of each label.
 
         Of packed data, which has no lines to fill, and of files of CRFsuite the labels alone.
         """
@@ -291,7 +291,7 @@ class Tag(Task):
         return filled(page.tokens, page.label, values, place=page.place, confidences=shares)
 
     def check_notes(self, bundle: Bundle) -> None:
-        """The plan and its features, or the vocabulary of the cells."""
+        """Check the plan and its features, or the vocabulary of the cells."""
         if FEATURES in bundle.arrays or is_of_names(bundle):
             Tagger.of(bundle)
             return
@@ -349,12 +349,12 @@ class Tag(Task):
         return tag_scores(bundle.estimator.classes_, y, predicted, spans=self.spans)
 
     def error(self, values: Mapping[str, float | int]) -> float:
-        """The share of wrong labels or, of spans, 1 - F1."""
+        """Return the share of wrong labels or, of spans, 1 - F1."""
         return 1.0 - values["f1" if self.spans else "accuracy"]
 
 
 def _confidences(estimator: ChainClassifier, X: Any, predicted: list[Array]) -> Iterator[float]:
-    """The probability of each predicted label."""
+    """Yield the probability of each predicted label."""
     place = {label: k for k, label in enumerate(estimator.classes_.tolist())}
     for labels, table in zip(predicted, estimator.predict_marginals(X)):
         for label, row in zip(labels.tolist(), table):
@@ -362,7 +362,7 @@ def _confidences(estimator: ChainClassifier, X: Any, predicted: list[Array]) -> 
 
 
 def _labels_alone(predicted: list[Array], shares: Iterator[float] | None) -> Iterator[str]:
-    """A label a line (and its probability), a blank line between sequences."""
+    """Yield one label per line (and its probability), and a blank line between sequences."""
     for i, labels in enumerate(predicted):
         if i:
             yield "\n"

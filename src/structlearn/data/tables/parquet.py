@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def open_parquet(path: StrPath) -> CellTable:
-    """The cells of a Parquet file: numbers as they are spelled, text as it is, nothing where it is null."""
+    """Return the cells of a Parquet file.
+
+    Numbers as they are spelled, text as it is, nothing where it is null.
+    """
     check_there(path)
     try:
         from pyarrow import ArrowException
