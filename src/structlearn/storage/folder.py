@@ -40,7 +40,7 @@ _DTYPES = {little(kind).str for kind in KINDS.values()}
 
 
 def _dtype(value: object) -> bool:
-    """A type of numbers"""
+    """a type of numbers"""
     return isinstance(value, str) and value in _DTYPES
 
 

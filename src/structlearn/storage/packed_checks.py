@@ -15,7 +15,7 @@ _ROWS = 1 << 20
 
 
 def _label(value: object) -> bool:
-    """A label, a string or a number"""
+    """a label, a string or a number"""
     return isinstance(value, str | int | float)
 
 

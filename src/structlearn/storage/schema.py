@@ -15,7 +15,7 @@ _NUMBERS: dict[object, tuple[type, ...]] = {int: (int,), float: (int, float), bo
 
 
 def count(value: object) -> bool:
-    """A number of at least 0"""
+    """a number of at least 0"""
     return type(value) is int and value >= 0
 
 
