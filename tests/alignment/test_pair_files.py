@@ -115,7 +115,7 @@ def test_a_doctype_alone_is_fine(write):
             '{"source": "a", "target": "b", "links": [[0, 7]]}',
             "line 2: the link from source word 1 to target word 8",
         ),
-        ('{"source": "a", "target": "b", "links": "0-x"}', 'line 2: "0-x" is no link'),
+        ('{"source": "a", "target": "b", "links": "0-x"}', 'line 2: "0-x" is not a link'),
         ("{" * 3000, "line 2: this is no JSON object"),
     ],
 )

@@ -104,7 +104,7 @@ def parse_pharaoh(line: str) -> Links:
     for entry in line.split():
         match = _PHARAOH.fullmatch(entry)
         if match is None:
-            raise ValueError(f"{quoted(entry)} is no link such as 0-1 (or 0?1 for a possible one).")
+            raise ValueError(f"{quoted(entry)} is not a link such as 0-1 (or 0?1 for a possible one).")
         (sure if match[2] == "-" else possible).append((int(match[1]), int(match[3])))
     return Links.of(sure, possible) if sure or possible else _NO_LINKS
 
@@ -128,7 +128,7 @@ def _score(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise ValueError(f"{quoted(text)} is no confidence between 0 and 1.")
+        raise ValueError(f"{quoted(text)} is not a confidence between 0 and 1.")
     return value
 
 

@@ -129,7 +129,7 @@ def _read_binary(path: str | os.PathLike[str], words: Collection[str] | None) ->
     try:
         model = fasttext.load_model(os.fspath(path))
     except ValueError as error:
-        raise DataError(f"{os.fspath(path)} is no fastText model ({error}).") from None
+        raise DataError(f"{os.fspath(path)} is not a fastText model ({error}).") from None
     kept = list(model.words if words is None else words)
     matrix = np.array([model.get_word_vector(word) for word in kept], dtype=np.float32)
     rows = unit_rows(matrix.reshape(len(kept), model.get_dimension()))

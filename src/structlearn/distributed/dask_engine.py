@@ -88,7 +88,8 @@ class DaskEngine:
         while not (there := self.workers()):
             if time.monotonic() > end:
                 raise OSError(
-                    errno.ECHILD, f"the cluster has no worker, and got none within {self.patience:g} seconds"
+                    errno.ECHILD,
+                    f"the cluster has no workers, and none came within {self.patience:g} seconds",
                 )
             time.sleep(LOOK / 5)
         return there

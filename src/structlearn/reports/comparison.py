@@ -210,7 +210,7 @@ def named_solvers(solvers: Sequence[object]) -> dict[str, object]:
         name = solver if isinstance(solver, str) else type(solver).__name__
         if name in named:
             raise ValueError(
-                f"{name!r} is there twice; name variants in a mapping: {{'plain': {name!r}, 'other': ...}}."
+                f"{name!r} is given twice; name variants in a mapping: {{'plain': {name!r}, 'other': ...}}."
             )
         named[name] = solver
     return named

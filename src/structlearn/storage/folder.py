@@ -192,13 +192,13 @@ def _read_header(path: Path) -> dict:
             check_form(entry, _ENTRY, f"the array {name!a}")
     except FileNotFoundError:
         raise DataError(
-            f"{path} is no packed data: it has no {HEADER}; give a file, or a folder that `structlearn data "
+            f"{path} is not packed data: it has no {HEADER}; give a file, or a folder that `structlearn data "
             "pack` wrote."
         ) from None
     except ValueError as error:
         raise DataError(f"{path / HEADER} is damaged: {error}.") from None
     if header.pop("sha256") != _hash_of_header(header) or not header["arrays"]:
-        raise DataError(f"{path / HEADER} is damaged: its hash is another.")
+        raise DataError(f"{path / HEADER} is damaged: its hash does not match.")
     return header
 
 
@@ -219,7 +219,7 @@ def _open(path: Path, name: str, entry: dict, verify: bool) -> np.ndarray:
     if verify:
         with open(file, "rb") as stream:
             if hashlib.file_digest(stream, "sha256").hexdigest() != entry["sha256"]:
-                raise DataError(f"{file} is damaged: its hash is another.")
+                raise DataError(f"{file} is damaged: its hash does not match.")
     if not n_bytes:
         return np.empty(shape, kind)
     return np.asarray(np.memmap(file, dtype=kind, mode="c", shape=shape))

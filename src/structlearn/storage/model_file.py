@@ -152,7 +152,7 @@ class ModelFile:
             raise ValueError(f"it lacks {', '.join(sorted(missing))}")
         weights, history = self.shapes["weights"], self.shapes["history"]
         if len(weights) != 1 or self._entry("weights").kind.kind != "f":
-            raise ValueError(f"its weights are no vector of numbers but of shape {weights}")
+            raise ValueError(f"its weights must be a vector of numbers, but have the shape {weights}")
         if history[1:] != (HISTORY_COLUMNS,) or self._entry("history").kind.kind != "f":
             raise ValueError(f"its history is of shape {history}")
 
@@ -209,5 +209,5 @@ def text_array(lines: Iterable[str]) -> np.ndarray:
 def lines_of(text: np.ndarray) -> list[str]:
     """Return the inverse of `text_array`."""
     if text.dtype != np.uint8:
-        raise ValueError("its texts are none")
+        raise ValueError("its text arrays are not UTF-8 bytes")
     return bytes(text).decode().split("\n")[:-1]

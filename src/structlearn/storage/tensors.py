@@ -129,7 +129,7 @@ class TensorFile:
         if self.hashed:
             check_form(metadata, {_KEY: str, "hashes": str}, "its header")
             if metadata["hash"] != _header_hash(metadata, header):
-                raise ValueError("the hash of its header is another")
+                raise ValueError("its header hash does not match")
         self._hashes = read_json(metadata["hashes"], dict, "its hashes") if self.hashed else {}
         check_form(self._hashes, {name: str for name in header if self.hashed}, "its hashes")
         notes = read_json(metadata.get(_KEY, "{}"), object, "its notes")
@@ -155,7 +155,7 @@ class TensorFile:
                 if file.readinto(piece) != len(piece):
                     raise ValueError(f"{self.path} is damaged: it became shorter while it was read.")
         if self.hashed and array_hash(array) != self._hashes[name]:
-            raise ValueError(f"{self.path} is damaged: the hash of {name!a} is another.")
+            raise ValueError(f"{self.path} is damaged: the hash of {name!a} does not match.")
         return array.reshape(shape)
 
 

@@ -100,7 +100,7 @@ def take_strings(features: TextFeatures, arrays: Mapping[str, Array]) -> None:
     if text is None or starts is None:
         return
     if text.dtype != np.uint8 or text.ndim != 1 or starts.dtype != np.int64:
-        raise ValueError("the strings of its features are none")
+        raise ValueError("the strings of its features are not UTF-8 bytes")
     edges = starts.tolist() if starts.ndim == 1 else []
     if edges != sorted(edges) or len(edges) != len(features.templates) + 1:
         raise ValueError("the strings of its features are of other templates")

@@ -23,7 +23,7 @@ def check_taggers(taggers: Taggers, columns: tuple[str, ...]) -> None:
     """ValueError for taggers that fill no column beside the word, or that need more than words."""
     for name, tagger in taggers.items():
         if name not in columns[1:]:
-            raise ValueError(f"There is a tagger for {name!r}, which is no column beside the word.")
+            raise ValueError(f"There is a tagger for {name!r}, which is not a column beside the word.")
         check_words(tagger)
 
 

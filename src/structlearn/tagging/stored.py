@@ -176,7 +176,7 @@ def _features_of(bundle: Bundle) -> TextFeatures:
     notes, keys = bundle.notes, bundle.arrays[FEATURES]
     check_form(notes, _NOTES, "notes")
     if keys.ndim != 1 or keys.dtype != np.uint64:
-        raise ValueError("its features are no vector of keys")
+        raise ValueError("its features must be a vector of keys")
     features = TextFeatures(notes["templates"], notes["min_count"], notes["hash_bits"]).with_keys(keys)
     found = features.n_features + notes.get("arrays", 0)
     if bundle.estimator is not None and found != bundle.estimator.n_features_in_:

@@ -209,5 +209,5 @@ def read_form(said: Mapping[str, object]) -> TextForm:
     check_form(said, FORM, "the form of its text")
     form = TextForm(**said)  # type: ignore[arg-type]
     if any(len(one) != 1 for one in form.characters):
-        raise ValueError("the form of its text replaces what is no character")
+        raise ValueError("the form of its text replaces something that is not one character")
     return form

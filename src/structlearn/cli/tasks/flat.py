@@ -137,12 +137,12 @@ class FlatTask(Task):
         check_form(notes, _OF_TABLE if notes["format"] == TABLE else _OF_ROWS, "notes")
         n = len(notes["features"]) if notes["format"] == TABLE else notes["n_features"]
         if n != model.n_features_in_:
-            raise ValueError(f"notes tell of {n} features, not of {model.n_features_in_}")
+            raise ValueError(f"its notes name {n} features, but the model has {model.n_features_in_}")
         n_targets = len(model.classes_) if self.multilabel else 1
         if notes["format"] == TABLE and len(notes["targets"]) != n_targets:
             raise ValueError(f"notes.targets must be {n_targets} names")
         if "text" in notes and not getattr(model.row_transformer, "of_tables", False):
-            raise ValueError("notes tell of columns of text, but it has no map of these")
+            raise ValueError("its notes name columns of text, but the model has no map for them")
 
     def feature_names(self, bundle: Bundle) -> Names:
         """Return the header of a table; in a libsvm file features have numbers, from 1."""

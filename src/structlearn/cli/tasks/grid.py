@@ -71,7 +71,7 @@ class GridTask(LabelledNodes):
         data = self._unpacked(path)
         names = data.texts.get("names", [f"{i}" for i in range(len(data))])
         if len(names) != len(data) or not all(Path(name).name == name for name in names):
-            raise DataError(f"{path} is damaged: its names are no names of {len(data)} files.")
+            raise DataError(f"{path} is damaged: its names are not the names of {len(data)} files.")
         return Inputs(data.X, data.y, ImageFolder(names, data.X, data.y))
 
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
@@ -95,7 +95,9 @@ class GridTask(LabelledNodes):
         check_form(bundle.notes, _NOTES, "notes")
         n = bundle.notes["window"] ** 2 * bundle.notes["channels"]
         if n != bundle.estimator.n_features_in_:
-            raise ValueError(f"notes tell of {n} features, not of {bundle.estimator.n_features_in_}")
+            raise ValueError(
+                f"its notes name {n} features, but the model has {bundle.estimator.n_features_in_}"
+            )
 
     def feature_names(self, bundle: Bundle) -> Names:
         """Where a value is: its channel, and how far down and right of the pixel."""

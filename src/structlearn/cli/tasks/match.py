@@ -75,7 +75,7 @@ def read_matchings(path: Path) -> tuple[PackedExamples, PackedLinks | None]:
         X = PackedExamples(features.astype(kind, copy=False), _starts(features, shapes), shapes)
         return X, _links(_whole("links", arrays["links"]), shapes) if "links" in arrays else None
     except ValueError as error:
-        raise DataError(f"{path} is no .npz file of matchings: {error}.") from None
+        raise DataError(f"{path} is not an .npz file of matchings: {error}.") from None
 
 
 def _whole(name: str, array: Array) -> Array:
@@ -93,10 +93,10 @@ def _starts(features: Array, shapes: Array) -> Array:
         raise ValueError("features must have a row for each pair of nodes, shapes one for each example")
     # No product of numbers that fit can overflow.
     if shapes.min() < 1 or shapes.max() > len(features):
-        raise ValueError("shapes must tell of one node or more on both sides, and of no more than features")
+        raise ValueError("shapes must give each side at least one node, and no more than features has")
     starts = np.concatenate([[0], np.cumsum(shapes.prod(axis=1))])
     if starts[-1] != len(features):
-        raise ValueError("features must have a row for each pair of nodes that shapes tells of")
+        raise ValueError("features must have one row per pair of nodes in shapes")
     return starts
 
 

@@ -209,7 +209,8 @@ class Tag(Task):
         rows = model.prepare(training.X, training.y)  # type: ignore[arg-type]
         notes, *_ = bundle = self._parts(model, training)
         known = training._replace(X=rows, notes=notes, texts=bundle[1], arrays=bundle[2], bundled=bundle[3])
-        return model.chain_, known._replace(parameters={"constraints": model.constraints})
+        problem = model.problem_parameters(len(rows))
+        return model.chain_, known._replace(parameters={**problem, "constraints": model.constraints})
 
     def _parts(self, tagger: Tagger, training: Training) -> tuple[Any, Any, Any, Any]:
         found = tagger.bundle(training.source)

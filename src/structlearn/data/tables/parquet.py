@@ -46,7 +46,9 @@ def _is_text(path: StrPath, name: str, kind: Any) -> bool:
 
     kind = kind.value_type if types.is_dictionary(kind) else kind
     if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
-        raise DataError(f"{os.fspath(path)}: column {quoted(name)} holds {kind}, which is no single value.")
+        raise DataError(
+            f"{os.fspath(path)}: column {quoted(name)} holds {kind}, which is not a single value."
+        )
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 

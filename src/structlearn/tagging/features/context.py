@@ -168,9 +168,9 @@ class Context:
         notes, keys, weights = stored.notes, stored.arrays["keys"], stored.arrays["weights"]
         check_form(notes, _NOTES, "derived")
         if not all(_NUMBER.fullmatch(notes[name]) for name in ("reach", "hash_bits")):
-            raise ValueError("the numbers of its context are none")
+            raise ValueError("the numbers of its context are not numbers")
         if keys.dtype != np.uint64 or keys.ndim != 1 or weights.dtype != np.float32 or weights.ndim != 1:
-            raise ValueError("its context is no first pass")
+            raise ValueError("its context is not a first pass")
         features = TextFeatures(notes["templates"], hash_bits=int(notes["hash_bits"]) or None).with_keys(keys)
         labels = read_strings(stored.texts["labels"])
         chain = chain_of(labels, features.n_features, weights)

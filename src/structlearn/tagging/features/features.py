@@ -79,7 +79,7 @@ class TextFeatures:
     def columns_of(self, templates: Templates) -> list[int]:
         """Columns of the feature matrix that belong to some of the templates."""
         if self.hash_bits is not None:
-            raise ValueError("Features that are numbered by hashing cannot be told apart: use no hash_bits.")
+            raise ValueError("Hashed features cannot be told apart; leave out hash_bits.")
         places = map(self.templates.index, parse_templates(templates))
         return [j for place in places for j in range(self.starts_[place], self.starts_[place + 1])]
 

@@ -124,7 +124,7 @@ class SpanLexicon:
         types = read_strings(stored.texts["types"])
         lines, marked = stored.texts["phrases"], stored.arrays["marked"]
         if marked.dtype != np.uint8 or marked.shape != (len(lines), len(types)):
-            raise ValueError("the types of its phrases are none")
+            raise ValueError("the types of its phrases are not readable")
         nowhere = Marked(0, 0)
         phrases = {
             tuple(read_strings([line])): {kind: nowhere for kind, there in zip(types, row) if there}

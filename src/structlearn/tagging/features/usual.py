@@ -152,7 +152,7 @@ class UsualLabels:
                 or keys.shape != codes.shape
                 or keys.ndim != 1
             ):
-                raise ValueError("its usual labels are none")
+                raise ValueError("its usual labels are not readable")
             if codes.size and not 0 <= codes.min() <= codes.max() <= len(self.labels) * _KINDS:
                 raise ValueError("its usual labels are out of range")
             self.tables.append((keys, codes))

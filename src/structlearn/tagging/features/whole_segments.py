@@ -164,9 +164,9 @@ class WholeSegments:
         check_form(stored.notes, _NOTES, "derived")
         types, keys, marked = stored.texts["types"], stored.arrays["keys"], stored.arrays["marked"]
         if keys.dtype != np.uint64 or keys.ndim != 1 or np.unique(keys).size != keys.size:
-            raise ValueError("its phrases are no vector of distinct keys")
+            raise ValueError("its phrases must be a vector of distinct keys")
         if marked.dtype != np.uint8 or marked.shape != (keys.size, len(types)):
-            raise ValueError("the types of its phrases are none")
+            raise ValueError("the types of its phrases are not readable")
         return cls(stored.notes["word"], types, keys, marked)
 
 
