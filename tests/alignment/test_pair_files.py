@@ -30,7 +30,7 @@ def test_pharaoh_and_naacl():
     assert "".join(PAIR_FORMATS["naacl"].write(PAIRS, (None, None))) == "0001 1 1 S\n0001 3 2 S\n0003 1 1 S\n"
     assert parse_scored("0-0:0.5 2?1 3p0:1") == ([(0, 0), (2, 1), (3, 0)], [0.5, 1.0, 1.0])
     for wrong in ("0-0:2", "0-0:x", "0-"):
-        with pytest.raises(ValueError, match="is no "):
+        with pytest.raises(ValueError, match="is not a "):
             parse_scored(wrong)
 
 
