@@ -207,14 +207,11 @@ class Tag(Task):
         if not isinstance(model, Tagger):
             return model, training
         rows = model.prepare(training.X, training.y)  # type: ignore[arg-type]
-        notes, *_ = bundle = self._parts(model, training)
-        known = training._replace(X=rows, notes=notes, texts=bundle[1], arrays=bundle[2], bundled=bundle[3])
+        stored = model.bundle(training.source)
+        known = training._replace(notes=stored.notes, texts=stored.texts, arrays=stored.arrays)
         problem = model.problem_parameters(len(rows))
-        return model.chain_, known._replace(parameters={**problem, "constraints": model.constraints})
-
-    def _parts(self, tagger: Tagger, training: Training) -> tuple[Any, Any, Any, Any]:
-        found = tagger.bundle(training.source)
-        return found.notes, found.texts, found.arrays, found.bundled
+        parameters = {**problem, "constraints": model.constraints}
+        return model.chain_, known._replace(X=rows, bundled=stored.bundled, parameters=parameters)
 
     def bundle(self, model: Any, training: Training) -> Bundle:
         """Return the tagger as a model file holds it; a chain with the notes of its file."""
