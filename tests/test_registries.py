@@ -21,6 +21,7 @@ from structlearn.cli.tasks.registry import TASKS, TaskEntry
 from structlearn.cli.tasks.task import Inputs, Training
 from structlearn.core.kernel_cache import compilation
 from structlearn.core.registry import Registry, either
+from structlearn.data.file_formats import FILE_FORMATS, FileFormat
 from structlearn.losses import FenchelYoungLoss, Tsallis
 from structlearn.problem.registry import CLASSES, LOSSES, LossEntry
 from structlearn.reports.comparison import chosen_estimators
@@ -344,6 +345,37 @@ def test_a_task_in_two_places(shell, tmp_path):
         rewrite(model, lambda header, _: header["notes"].update(format="words"))
         assert "notes.format must be letters" in shell("predict", model, data, code=2)
     assert "does not say how to read data files" in shell("predict", model, data, code=2)
+
+
+# ---- a file format ----------------------------------------------------------------------------------------
+
+
+def read_counts(path, *, multilabel, n_features=None):
+    """Lines of a label and letters, which are counted."""
+    lines = [line.split() for line in path.read_text().splitlines()]
+    X = np.array([[text.count(letter) for letter in "xyz"] for _, text in lines], dtype=float)
+    return X, np.array([label for label, _ in lines])
+
+
+COUNTS = FileFormat(name="counts", what="a file of counts", rows=read_counts)
+
+
+def test_a_file_format_in_two_places(shell, tmp_path):
+    data, model = tmp_path / "data.counts", tmp_path / "model.st"
+    data.write_text("a xx\nb yy\nc zz\na xxx\nb yyy\nc zzz\n")
+    with registered(FILE_FORMATS, COUNTS):
+        assert "npz, counts." in " ".join(shell("train", "classify", "--help").split())
+        shell("train", "classify", data, "--out", model)
+        assert shell("predict", model, data).split() == [*"abcabc"]
+        assert "accuracy: 1" in shell("evaluate", model, data)
+        other = tmp_path / "data.libsvm"
+        other.write_text("a 1:2\n")
+        assert "looks like a libsvm file; the model was trained on a file of counts" in shell(
+            "predict", model, other, code=2
+        )
+    assert "notes.format is 'counts', which this version does not read" in shell(
+        "predict", model, data, code=2
+    )
 
 
 # ---- docs, help and commands ------------------------------------------------------------------------------

@@ -151,7 +151,7 @@ class StructuredLayer(nn.Module):
     def decode(
         self, theta: Tensor, shared: Tensor | None = None, *, sizes: Any = None, mask: Tensor | None = None
     ) -> list[Any]:
-        """The best output of each example, as the structure writes it."""
+        """Return the best output of each example, as the structure writes it."""
         structure = self.loss.structure
         best = _batch(FenchelYoungLoss(structure, Zero()), theta, shared, sizes, mask)
         return [structure.decode(z) for z in best.answers(_numbers(theta), _numbers(_each(theta, shared)))]
@@ -213,7 +213,7 @@ def _inner(theta: Array, mu: Array) -> Array:
 
 
 def _each(theta: Tensor, shared: Tensor | None) -> Tensor:
-    """The shared scores once for each example, so that their gradients add up."""
+    """Return the shared scores once for each example, so that their gradients add up."""
     if shared is None:
         return theta.new_zeros(len(theta), 0)
     return shared.to(theta).flatten().expand(len(theta), -1)
@@ -222,7 +222,7 @@ def _each(theta: Tensor, shared: Tensor | None) -> Tensor:
 def _batch(
     loss: FenchelYoungLoss, theta: Tensor, shared: Tensor | None, sizes: Any, mask: Any
 ) -> PaddedBatch:
-    """The batch that scores and sizes describe; an error where they do not fit the structure."""
+    """Return the batch that scores and sizes describe; an error where they do not fit the structure."""
     for name, given in (("Scores", theta), ("Shared scores", shared)):
         if given is not None and not (isinstance(given, Tensor) and given.is_floating_point()):
             kind = given.dtype if isinstance(given, Tensor) else type(given).__name__
@@ -234,7 +234,7 @@ def _batch(
 
 
 def _plain(given: Any) -> Any:
-    """A tensor as an array; anything else as it is."""
+    """Return a tensor as an array; anything else as it is."""
     return given.detach().cpu().numpy() if isinstance(given, Tensor) else given
 
 

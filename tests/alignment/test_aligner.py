@@ -345,7 +345,10 @@ def entry(name, place, value):
             "slope_ must be a finite number",
         ),
         (lambda header, tensors: header["fitted"].pop("feature_names_"), "it lacks fitted.feature_names_"),
-        (lambda header, tensors: header["parameters"].update(os=1), "parameters are none of an Aligner"),
+        (
+            lambda header, tensors: header["parameters"].update(os=1),
+            "its parameters are not those of an Aligner",
+        ),
         (lambda header, tensors: header["parameters"].update(folds="5"), "parameters.folds must be int"),
         (lambda header, tensors: header.update(structure=None), "structure must be dict"),
         (lambda header, tensors: header["structure"]["arguments"].update(capacities=[0, 1]), "capacities"),

@@ -50,8 +50,8 @@ def test_further_forms(write):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("0-0\n1-0 x-1\n", 'line 2: "x-1" is no link such as 0-1'),
-        ("0-0\n1\n", 'line 2: "1" is no link'),
+        ("0-0\n1-0 x-1\n", 'line 2: "x-1" is not a link such as 0-1'),
+        ("0-0\n1\n", 'line 2: "1" is not a link'),
         ("1 1 1 S\n1 1 S\n", "line 2: \"1 1 S\" is not 'sentence source target S'"),
         ("1 1 1 S\n1 1 1 Q\n", 'line 2: "1 1 1 Q" is not'),
         ("1 0 1 S\n", "line 1: sentences and positions count from 1"),

@@ -30,7 +30,7 @@ def test_pharaoh_and_naacl():
     assert "".join(PAIR_FORMATS["naacl"].write(PAIRS, (None, None))) == "0001 1 1 S\n0001 3 2 S\n0003 1 1 S\n"
     assert parse_scored("0-0:0.5 2?1 3p0:1") == ([(0, 0), (2, 1), (3, 0)], [0.5, 1.0, 1.0])
     for wrong in ("0-0:2", "0-0:x", "0-"):
-        with pytest.raises(ValueError, match="is no "):
+        with pytest.raises(ValueError, match="is not a "):
             parse_scored(wrong)
 
 
@@ -115,7 +115,7 @@ def test_a_doctype_alone_is_fine(write):
             '{"source": "a", "target": "b", "links": [[0, 7]]}',
             "line 2: the link from source word 1 to target word 8",
         ),
-        ('{"source": "a", "target": "b", "links": "0-x"}', 'line 2: "0-x" is no link'),
+        ('{"source": "a", "target": "b", "links": "0-x"}', 'line 2: "0-x" is not a link'),
         ("{" * 3000, "line 2: this is no JSON object"),
     ],
 )

@@ -100,5 +100,5 @@ def test_damaged_forms_are_refused(stripped, tmp_path, damage):
 def test_characters_are_single(stripped, tmp_path):
     stripped[0].save(tmp_path / "m.st")
     rewrite(tmp_path / "m.st", lambda header, _: header["fitted"]["forms_"][0]["characters"].update(ab="c"))
-    with pytest.raises(ValueError, match="no character"):
+    with pytest.raises(ValueError, match="not one character"):
         Aligner.load(tmp_path / "m.st")

@@ -97,7 +97,7 @@ def test_refusals_of_evaluate(refused, links, tmp_path):
     assert "nowhere does not exist" in refused("align", "evaluate", "--hyp", "nowhere", "--gold", links[1])
     links[0].write_text("0-0 1:2\n")
     said = refused("align", "evaluate", "--hyp", links[0], "--gold", links[1])
-    assert 'mine.pharaoh, line 1: "1:2" is no link such as 0-1' in said
+    assert 'mine.pharaoh, line 1: "1:2" is not a link such as 0-1' in said
     links[0].write_text("0-0\n")
     links[1].write_text("2 1 1 S\n")
     assert "has 1 lines, but there are 2" in refused(

@@ -75,7 +75,7 @@ def test_alignment_compares_two_oracles(run, tmp_path):
         (["classify", "DATA", "--solvers", "bcfw,bcwf"], "Did you mean 'bcfw'?"),
         (["classify", "DATA", "--loss", "hinge", "--solvers", "lbfgs"], "cannot train --loss hinge"),
         (["classify", "DATA", "--solvers", ","], "no solver to compare"),
-        (["classify", "DATA", "--solvers", "fw,fw"], "'fw' is there twice"),
+        (["classify", "DATA", "--solvers", "fw,fw"], "'fw' is given twice"),
         (["classify", "DATA", "--loss", "hing"], "Did you mean 'hinge'?"),
         (["classify", "DATA", "--data", "x"], "--data does not go with the task classify"),
         (["classify", "DATA"], "does not exist"),
@@ -89,7 +89,7 @@ def test_alignment_compares_two_oracles(run, tmp_path):
         (["triplets", "--tol", "-1"], "tol must be at least 0"),
         (["triplets", "--pairs", "9"], "--pairs does not go with triplets"),
         (["alignment", "--pairs", "9000"], "There are 212 pairs"),
-        (["alignment", "--solvers", "bcfw,bcfw"], "'bcfw' is there twice"),
+        (["alignment", "--solvers", "bcfw,bcfw"], "'bcfw' is given twice"),
         (["alignment", "--cost", "hamming"], "--cost does not go with alignment"),
     ],
 )

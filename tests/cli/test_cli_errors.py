@@ -13,9 +13,9 @@ from cli_cases import rows
 
 import structlearn
 from structlearn import LinearRegressor, MulticlassClassifier, StructuredPredictor, TreeParser, load
-from structlearn.cli.tasks.formats import training_format
 from structlearn.cli.tasks.options import ProblemOptions
 from structlearn.data import write_libsvm
+from structlearn.data.file_formats import rows_format
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.problem.registry import LOSSES
 from structlearn.solvers.registry import SOLVERS
@@ -167,7 +167,7 @@ def test_verbose(run, libsvm, tmp_path):
 def test_formats(tmp_path, name, text, expected):
     path = tmp_path / name
     path.write_text(text)
-    assert training_format(path, None) == expected
+    assert rows_format(path) == expected
 
 
 def test_pipes_are_read_once(run, libsvm, csv, tmp_path):

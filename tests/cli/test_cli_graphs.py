@@ -226,7 +226,7 @@ def test_other_refusals(refused, run, npz, model, folder, tmp_path):
     assert 'Class "0" has 12 nodes, but --latent-states asks for 1000000000 states' in refused(
         "train", "graph", npz, *states, *out
     )
-    assert "is no folder" in refused("train", "grid", npz, *out)
+    assert "is not a folder" in refused("train", "grid", npz, *out)
     assert "--window must be odd" in refused("train", "grid", folder, "--window", "2", *out)
     assert "connectivity is 4 or 8" in refused("train", "grid", folder, "--connectivity", "5", *out)
 
@@ -355,14 +355,14 @@ def damage(folder, kind):
         ("truncated labels", "p1.png is no picture, or it is damaged"),
         ("empty", "p1.png is no picture, or it is damaged"),
         ("size", "p1.png is 5 x 4 pixels large, but its image 6 x 4"),
-        ("colours", "is no label image: it must be of 8 bits"),
+        ("colours", "is not a label image: it must have 8 bits"),
         ("mixed", "the image p1 has 3 values a pixel, not 1"),
         ("missing", "each image needs a label image of its name"),
         ("twice", 'two images named "p1"'),
         ("pickle", "holds no numbers"),
         ("no labels", "has no folder labels to learn from"),
         ("no images", "has no images"),
-        ("pipe", "p1.png is no file"),
+        ("pipe", "p1.png is not a file"),
         ("nan", "p1.npy has nan in row 2, column 2; features are numbers of at most 1e+150"),
         ("void", "pictures has no label that is known"),
         ("bomb", "exceeds limit"),

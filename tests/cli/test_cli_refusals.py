@@ -249,7 +249,7 @@ def without(name):
     [
         (notes(format=3), "notes.format must be"),
         (notes(n_features="4"), "notes.n_features must be int"),
-        (notes(n_features=10**9), "notes tell of 1000000000 features, not of 4"),
+        (notes(n_features=10**9), "its notes name 1000000000 features, but the model has 4"),
         (notes(format="csv"), "it lacks notes.features"),
         (without("n_features"), "it lacks notes.n_features"),
         (notes(task="tag"), "the task tag has a ChainClassifier"),

@@ -247,7 +247,7 @@ def test_comparison(run, csv, tmp_path):
     ("notes", "said"),
     [
         ({"text": [3]}, "notes.text[0] must be str"),
-        ({"features": ["a"]}, "notes tell of 1 features, not of 4"),
+        ({"features": ["a"]}, "its notes name 1 features, but the model has 4"),
         ({"left_out": 3}, "notes.left_out must be list"),
     ],
 )
@@ -262,7 +262,7 @@ def test_notes_of_text_without_a_map(run, refused, out, tmp_path):
     path.write_text("a,t\n1,x\n2,y\n")
     run("train", "classify", path, "--out", out, "--no-scale")
     rewrite(out, lambda header, tensors: header["notes"].update(text=["a"]))
-    assert "it has no map of these" in refused("predict", out, path)
+    assert "the model has no map for them" in refused("predict", out, path)
 
 
 def test_unscaled_columns_are_named_in_words_of_the_shell(run, csv, out, tmp_path):

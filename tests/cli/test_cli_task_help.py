@@ -52,3 +52,11 @@ def test_the_task_may_come_after_options(run, tmp_path):
     second = run("train", "tag", words, "--out", tmp_path / "a.st", "--seed", "1").stdout
     told = [[line for line in one.splitlines() if "seconds" not in line] for one in (first, second)]
     assert told[0] == told[1]
+    run("train", "--out", tmp_path / "b.st", "--verbose", "tag", words)
+
+
+def test_a_model_may_be_called_as_a_task_is(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "words.txt").write_text("the D\ncat N\n\na D\ndog N\n\n" * 3)
+    run("train", "--out", "ner", "tag", "words.txt")
+    assert "task: tag" in run("info", "ner").stdout

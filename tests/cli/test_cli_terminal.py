@@ -85,7 +85,7 @@ def test_links_and_vectors(tmp_path, odd):
     for name, text in (("e", "a b\n"), ("f", "c d\n"), ("links", f"{odd}\n"), ("vec", f"{odd}\n")):
         (tmp_path / name).write_text(text)
     e, f, links, vec, out = (tmp_path / name for name in ("e", "f", "links", "vec", "model"))
-    assert "is no link" in stderr_of("align", "evaluate", "--hyp", links, "--gold", links)
+    assert "is not a link" in stderr_of("align", "evaluate", "--hyp", links, "--gold", links)
     text = ("--src", e, "--tgt", f, "--out", out)
     stderr_of("align", "train", *text, "--vectors-src", vec, "--vectors-tgt", vec)
     stderr_of("align", "train", *text, "--max-length", 1)

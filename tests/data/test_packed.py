@@ -148,7 +148,7 @@ def rewritten(folder, **changes):
     ("changes", "why"),
     [
         ({"version": 99}, "has format 99"),
-        ({"format": "x"}, "no packed data"),
+        ({"format": "x"}, "not packed data"),
         ({"classes": []}, "do not belong together"),
         ({"kind": "chain"}, "do not belong together"),
         ({"kind": ["chain"]}, "kind must be"),

@@ -137,7 +137,7 @@ def test_the_compiled_form_of_graphs_keeps_to_a_limit(monkeypatch):
         ([(np.ones((2, 1)), [(0, 1)])], [[0, 1, 1]], "2 nodes but 3 labels"),
         ([(np.ones((2, 1)), [(0, 1)])], [[-1, -1]], "no label at all"),
         ([(np.ones(2), [(0, 1)])], [[0, 1]], "node features of shape"),
-        ([np.ones((2, 1))], [[0, 1]], "no tuple"),
+        ([np.ones((2, 1))], [[0, 1]], "not a tuple"),
         ([(np.ones((1, 1)), []), (np.ones((1, 1)), [], np.ones((0, 1)))], [[0], [1]], "to all or none"),
         ([(np.ones((1, 1)), []), (np.ones((1, 1)), [])], [[0], ["a"]], "strings or numbers, not both"),
         ([(np.full((1, 1), np.nan), [])], [[0]], "NaN"),

@@ -300,7 +300,7 @@ def test_what_parquet_files_hold_beside_values(tmp_path):
     with pytest.raises(DataError, match='row 1: column "when" holds dates or times'):
         read_table(path, target="t")
     frame().with_columns(many=pl.lit([[1, 2]])).write_parquet(path)
-    with pytest.raises(DataError, match=r'column "many" holds .*list.*, which is no single value'):
+    with pytest.raises(DataError, match=r'column "many" holds .*list.*, which is not a single value'):
         read_table(path, target="t")
     path.write_bytes(b"PAR1 no")
     with pytest.raises(DataError, match="is no Parquet file"):

@@ -131,13 +131,13 @@ POINTERS = {"array": [1, 2, 3], "dtype": "V8", "shape": [3]}
         (tensor("weights", np.full(12, np.nan)), "weights has numbers that are not finite"),
         (tensor("weights", np.full(12, -np.inf)), "weights has numbers that are not finite"),
         (tensor("weights", np.zeros(11)), "it has 11 weights, not 9 or 12"),
-        (tensor("weights", np.zeros((3, 4))), "weights are no vector"),
-        (tensor("weights", np.zeros(12, dtype=np.int64)), "weights are no vector"),
+        (tensor("weights", np.zeros((3, 4))), "its weights must be a vector of numbers"),
+        (tensor("weights", np.zeros(12, dtype=np.int64)), "its weights must be a vector of numbers"),
         (tensor("history", np.zeros(7)), "history is of shape"),
         (tensor("history", np.zeros((2, 70))), "history is of shape"),
         (tensor("history", np.full((2, 7), np.nan)), "history counts"),
         (tensor("text:words", np.array([255, 254], dtype=np.uint8)), "damaged"),
-        (tensor("text:words", np.zeros(3)), "texts are none"),
+        (tensor("text:words", np.zeros(3)), "its text arrays are not UTF-8 bytes"),
     ],
 )
 def test_files_that_are_not_as_they_must_be_are_refused(saved, change, sentence, version):

@@ -186,7 +186,7 @@ def test_prediction_does_without_scikit_learn(path, tmp_path):
     np.save(tmp_path / "X.npy", X)
     source = """
 import sys
-from structlearn.core.purpose import promise_only_to_predict
+from structlearn.core.prediction_only import promise_only_to_predict
 promise_only_to_predict()
 import numpy as np
 from structlearn import load

@@ -88,7 +88,7 @@ def test_estimators_are_scikit_learns(name):
 
 
 STANDINS = """
-from structlearn.core.purpose import promise_only_to_predict
+from structlearn.core.prediction_only import promise_only_to_predict
 promise_only_to_predict()
 import structlearn, sys
 from structlearn import {name} as kind

@@ -127,7 +127,7 @@ def test_refusals(data):
         compare(estimator, X, y, ["fw", "bcwf"])
     with pytest.raises(ValueError, match="cannot train loss='hinge'"):
         compare(estimator, X, y, "lbfgs")
-    with pytest.raises(ValueError, match="'fw' is there twice"):
+    with pytest.raises(ValueError, match="'fw' is given twice"):
         compare(estimator, X, y, ["fw", "fw"])
     with pytest.raises(ValueError, match="no solver to compare"):
         compare(estimator, X, y, [])

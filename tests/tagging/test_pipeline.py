@@ -86,7 +86,7 @@ def test_damaged_files_are_refused(chunker, tmp_path, change, why):
 
 
 def test_refusals(pos, chunker):
-    with pytest.raises(ValueError, match="a tagger for 'tag', which is no column beside the word"):
+    with pytest.raises(ValueError, match="a tagger for 'tag', which is not a column beside the word"):
         Tagger(columns=("word", "pos"), taggers={"tag": pos}).fit(SENTENCES, CHUNKS)
     with pytest.raises(ValueError, match="not fitted"):
         Tagger(columns=("word", "pos"), taggers={"pos": Tagger()}).fit(SENTENCES, CHUNKS)

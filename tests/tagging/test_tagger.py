@@ -128,7 +128,7 @@ def notes(**values):
         (notes(min_count="1"), "notes.min_count must be int"),
         (notes(hash_bits=29), "it has 536870912 features, not"),
         (lambda header, tensors: header["notes"].pop("templates"), "it lacks notes.templates"),
-        (lambda header, tensors: tensors.update({"array:features": np.zeros(3)}), "no vector of keys"),
+        (lambda header, tensors: tensors.update({"array:features": np.zeros(3)}), "must be a vector of keys"),
         (
             lambda header, tensors: tensors.update({"array:features": np.ones(3, dtype=np.uint64)}),
             "it has 3 features, not",

@@ -239,7 +239,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
                 raise ValueError("pseudo_gold='nearest' takes links from word vectors; give vectors.")
 
     def _known(self, vectors: Vectors) -> Vectors:
-        """The vectors of words that the statistics know, in one space."""
+        """Return the vectors of words that the statistics know, in one space."""
         statistics = self.statistics_
         sides = zip(vectors, self.forms_, (statistics.source_words, statistics.target_words))
         source, target = (
@@ -266,7 +266,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
             ) from None
 
     def _take_rule(self) -> None:
-        """The unsupervised aligner, mean > threshold (1/2 unless a side is far longer), as weights."""
+        """Set the weights of the unsupervised aligner: mean > threshold, 1/2 unless a side is far longer."""
         self.feature_names_ = feature_names(vectors=self.vectors_ is not None)
         self.weights_ = np.zeros(len(self.feature_names_))
         self.weights_[self.feature_names_.index("constant")] = -self._threshold() / STRONG
@@ -329,11 +329,11 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
     # ---- prediction ---------------------------------------------------------------------------------
 
     def predict(self, pairs: Iterable[Words]) -> list[frozenset[Link]]:
-        """The links of each pair."""
+        """Return the links of each pair."""
         return [frozenset(one.links) for one in self.align(pairs)]
 
     def predict_scores(self, pairs: Iterable[Words]) -> list[dict[Link, float]]:
-        """The links of each pair with confidences between 0 and 1."""
+        """Return the links of each pair with confidences between 0 and 1."""
         return [dict(zip(one.links, one.confidence)) for one in self.align(pairs, scores=True)]
 
     def align(self, pairs: Iterable[Words], *, scores: bool = False) -> Iterator[Aligned]:
@@ -363,7 +363,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
             yield Aligned(links[first:last], sure[first:last])
 
     def _linked(self, features: EdgeFeatures) -> Cells:
-        """The cells with links, argmax <theta, z>; pairs without cells are passed over."""
+        """Return the cells with links, argmax <theta, z>; pairs without cells are passed over."""
         shapes = features.bitext.shapes
         shapes = shapes[shapes.all(axis=1)]
         if not len(shapes):

@@ -20,7 +20,7 @@ class LinkedPair(NamedTuple):
 
 
 def load_corpus() -> list[LinkedPair]:
-    """The corpus: 212 pairs, tokenised and in lower case, with the links that a careful reader draws.
+    """Return the corpus: 212 pairs, tokenised and in lower case, with the links that a careful reader draws.
 
     Sure links join words that translate each other. Possible links join phrases that do so only as a whole
     ("of course", "bien sûr"), and words to the neighbour that the other language folds them into (the

@@ -82,7 +82,7 @@ _NO_LINKS = Links.of(())
 
 
 def link_table(links: Collection[Link], lengths: Lengths) -> Array:
-    """The 0/1 table [source, target] of a set of links."""
+    """Return the 0/1 table [source, target] of a set of links."""
     table = np.zeros(lengths, dtype=np.int8)
     for link in links:
         table[link] = 1
@@ -90,7 +90,7 @@ def link_table(links: Collection[Link], lengths: Lengths) -> Array:
 
 
 def table_links(table: ArrayLike) -> frozenset[Link]:
-    """The links where a table [source, target] is not zero."""
+    """Return the links where a table [source, target] is not zero."""
     return frozenset((i, j) for i, j in np.argwhere(np.asarray(table)).tolist())
 
 
@@ -104,13 +104,13 @@ def parse_pharaoh(line: str) -> Links:
     for entry in line.split():
         match = _PHARAOH.fullmatch(entry)
         if match is None:
-            raise ValueError(f"{quoted(entry)} is no link such as 0-1 (or 0?1 for a possible one).")
+            raise ValueError(f"{quoted(entry)} is not a link such as 0-1 (or 0?1 for a possible one).")
         (sure if match[2] == "-" else possible).append((int(match[1]), int(match[3])))
     return Links.of(sure, possible) if sure or possible else _NO_LINKS
 
 
 def parse_scored(line: str) -> Aligned:
-    """The links of one Pharaoh line, sure and possible, with the scores behind them (1 where is none)."""
+    """Return the sure and possible links of one Pharaoh line with their scores (1 where there is none)."""
     parse_pharaoh(line)
     links: list[Link] = []
     scores: list[float] = []
@@ -128,7 +128,7 @@ def _score(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise ValueError(f"{quoted(text)} is no confidence between 0 and 1.")
+        raise ValueError(f"{quoted(text)} is not a confidence between 0 and 1.")
     return value
 
 
@@ -147,7 +147,7 @@ def _as_links(links: Links | Collection[Link]) -> Links:
 
 
 def read_links(path: Path, lengths: Sequence[Lengths] | None = None) -> list[Links]:
-    """The links of all sentence pairs, from a file of either format, which its first line tells.
+    """Read the links of all sentence pairs, from a file of either format, which its first line tells.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def read_links(path: Path, lengths: Sequence[Lengths] | None = None) -> list[Lin
 
 
 def read_both(one: Path, other: Path) -> tuple[list[Links], list[Links]]:
-    """The links of the same sentence pairs from two files, each of either format.
+    """Read the links of the same sentence pairs from two files, each of either format.
 
     NAACL files do not say how many sentence pairs there are: the last may have no links. DataError if a
     Pharaoh file has fewer lines than the other file has pairs.
@@ -190,7 +190,7 @@ def read_both(one: Path, other: Path) -> tuple[list[Links], list[Links]]:
 
 
 def _read(path: Path, lengths: Sequence[Lengths] | None) -> tuple[list[Links], bool]:
-    """The links, and whether the file is of the NAACL kind."""
+    """Return the links, and whether the file is of the NAACL kind."""
     with closing(lines_of(path)) as lines:
         blank, first = _first_text(lines)
         is_naacl = _is_naacl(os.fspath(path), first)
@@ -265,7 +265,10 @@ def _read_naacl(
 
 
 def _last(path: Path, sentences: set[int]) -> int:
-    """The highest number of a sentence pair; DataError if it is far off, for each number takes memory."""
+    """Return the highest number of a sentence pair.
+
+    DataError if it is far off, for each number takes memory.
+    """
     last = max(sentences, default=0)
     most = max(_ALWAYS_FINE, _TIMES_PAIRS * len(sentences))
     if last > most:
@@ -287,7 +290,7 @@ def _parse_naacl(path: Path, number: int, line: str) -> tuple[int, Link, bool]:
 
 
 def _lengths_of(path: Path, number: int, sentence: int, lengths: Sequence[Lengths] | None) -> Lengths | None:
-    """The lengths of a sentence pair, counted from 1; DataError if there is no such pair."""
+    """Return the lengths of a sentence pair, counted from 1; DataError if there is no such pair."""
     if lengths is not None and sentence > len(lengths):
         raise DataError.at(path, number, f"there is no sentence pair {sentence}, only {len(lengths)}.")
     return None if lengths is None else lengths[sentence - 1]

@@ -46,7 +46,7 @@ def grow_diag_final_and(forward: Collection[Link], backward: Collection[Link]) -
 
 
 def symmetrize_tables(forward: Array, backward: Array, method: Symmetrization = grow_diag_final_and) -> Array:
-    """The same for 0/1 tables [source, target] of one shape; the answer is such a table."""
+    """Do the same for 0/1 tables [source, target] of one shape, and return such a table."""
     if forward.shape != backward.shape:
         raise ValueError(
             f"The tables have shapes {forward.shape} and {backward.shape}; both must be [source, target]."

@@ -88,7 +88,7 @@ class TextStatistics:
         return found.prune(self.min_probability)
 
     def _written(self, pair: Words) -> tuple[list[str], list[str]]:
-        """The words as the statistics have them."""
+        """Return the words as the statistics have them."""
         return self._write(*checked_pair(pair))
 
     def _write(self, source: Sequence[str], target: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -41,7 +41,7 @@ class Reading(NamedTuple):
     sequence_error: float
 
     def cells(self) -> tuple[str, ...]:
-        """The model's row of the table, as text."""
+        """Return the model's row of the table, as text."""
         made = self.model.certificate_
         errors = (f"{error:.2%}" for error in (self.digit_error, self.sequence_error))
         values = (f"{value:.5f}" for value in (made.primal, made.dual, made.gap))
@@ -96,7 +96,7 @@ def _say(sentence: str) -> None:
 
 
 def _read_digits(data: DigitData) -> list[Reading]:
-    """The same model twice: on single digits, which are sequences of one, and on whole sequences."""
+    """Train the same model twice: on single digits, which are sequences of one, and on whole sequences."""
     _say(f"Reading digits: training on {len(data.X)} noisy sequences, testing on {len(data.X_test)} ...")
     single = ChainClassifier(**SHARED).fit(_apart(data.X), _apart(data.y))
     chain = ChainClassifier(start=True, end=True, **SHARED).fit(data.X, data.y)
@@ -150,7 +150,7 @@ def _telling(readings: Sequence[Reading], y: list[Array]) -> list[int]:
 
 
 def next_commands(folder: Path) -> list[str]:
-    """What to type next: look into the models, and train models of one's own."""
+    """Return what to type next: look into the models, and train models of one's own."""
     model, aligner = (
         shlex.quote(str(folder / name)) for name in ("model.safetensors", "aligner.safetensors")
     )

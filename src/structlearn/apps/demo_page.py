@@ -77,7 +77,7 @@ _NEXT = (
 
 
 def demo_page(out: Path, data: DigitData, readings: Sequence[Reading], words: AlignmentResult) -> Page:
-    """The page of what is in the folder `out`."""
+    """Return the page of what is in the folder `out`."""
     single, chain = readings
     page = Page("structlearn, demonstrated", _LEAD)
     page.cards(

@@ -87,7 +87,10 @@ class Recipe:
     slow: tuple[str, ...] = ()
 
     def solvers(self, names: Sequence[str] | None, n: int | None = None) -> Mapping[str, object] | None:
-        """What to compare, in the form that `structlearn.reports.compare` takes: by names, or the usual."""
+        """Return what to compare, in the form that `structlearn.reports.compare` takes.
+
+        By names, or the usual.
+        """
         if names is None:
             usual = {name: one for name, one in self.variants.items() if n is None or name not in self.slow}
             return usual or None
@@ -96,7 +99,7 @@ class Recipe:
     def problem(
         self, folder: str | Path | None = None, *, full: bool = False, n: int | None = None
     ) -> RecipeProblem:
-        """The problem, from the data set's folder or, unless it is needed, from data that is embedded.
+        """Return the problem, from the data set's folder or, unless it is needed, from data that is embedded.
 
         folder : where the data set is (see `structlearn.data.located`)
         full : whether to train on more of the data
@@ -118,7 +121,7 @@ class Recipe:
 
 
 def _load_scene(folder: Path | None, amount: Amount) -> RecipeProblem:
-    """The split is given; there is no more of it."""
+    """Return the problem, whose split is given: there is no more data."""
     train, test = (file_of(_given(folder), name) for name in ("scene_train", "scene_test"))
     X, y = read_libsvm(train, multilabel=True)
     X_test, y_test = read_libsvm(test, multilabel=True, n_features=X.shape[1])
@@ -185,7 +188,7 @@ def _load_alignment(folder: Path | None, amount: Amount) -> RecipeProblem:
 
 
 def _given(folder: Path | None) -> Path:
-    """The folder, which `Recipe.problem` has found where it is needed."""
+    """Return the folder, which `Recipe.problem` has found where it is needed."""
     assert folder is not None  # noqa: S101
     return folder
 

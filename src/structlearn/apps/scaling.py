@@ -106,7 +106,7 @@ def _parsing(folder: Path | None, most: int | None) -> StudyExamples:
 
 
 def _given(folder: Path | None) -> Path:
-    """The folder, which `study_problem` has found where it is needed."""
+    """Return the folder, which `study_problem` has found where it is needed."""
     assert folder is not None  # noqa: S101
     return folder
 
@@ -149,7 +149,10 @@ PROBLEMS: dict[str, ProblemEntry] = {
 def chosen_problems(
     names: Sequence[str] | None, folder: Path | None, tell: Callable[[str], object]
 ) -> list[str]:
-    """The problems of these names; or digits and all whose data is here, and a sentence on the others."""
+    """Return the problems of these names.
+
+    Or digits and all whose data is here, and a sentence on the others.
+    """
     if names is not None:
         if not names:
             raise ValueError(f"There is no problem; name at least one of {', '.join(PROBLEMS)}.")
@@ -173,7 +176,7 @@ def _how(entry: ProblemEntry, folder: Path | None) -> str:
 
 
 def study_problem(name: str, folder: Path | None, *, largest: int | None, seed: int) -> StudyProblem:
-    """The problem, its examples in an order drawn by the seed: n examples are the first n."""
+    """Return the problem, its examples in an order drawn by the seed: n examples are the first n."""
     entry = PROBLEMS[name]
     found = located(entry.data, folder) if entry.data else None
     examples = entry.load(found, largest)

@@ -46,7 +46,7 @@ from structlearn.cli.support.errors import (
 from structlearn.cli.support.stdin import check_one_stdin
 from structlearn.cli.support.texts import Command
 from structlearn.core.kernel_cache.compilation import announced
-from structlearn.core.purpose import promise_only_to_predict
+from structlearn.core.prediction_only import promise_only_to_predict
 from structlearn.core.wording import LONGEST, plain
 
 
@@ -277,7 +277,7 @@ def _stop() -> None:
 
 
 def _unraisable(unraisable: sys.UnraisableHookArgs) -> None:
-    """A Ctrl-C where nothing can be raised (in a callback, a finaliser) comes again a little later."""
+    """Let a Ctrl-C where nothing can be raised (in a callback, a finaliser) come again a little later."""
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
     elif signal.getsignal(signal.SIGINT) is hear:

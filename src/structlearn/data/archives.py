@@ -46,7 +46,7 @@ class Unpacked(io.RawIOBase):
 
     @classmethod
     def open(cls, name: str) -> io.BufferedReader:
-        """The file, opened for reading, with a buffer."""
+        """Return the file, opened for reading, with a buffer."""
         return io.BufferedReader(cls(open(name, "rb")), 1 << 16)
 
     def readable(self) -> bool:
@@ -62,7 +62,7 @@ class Unpacked(io.RawIOBase):
         return n
 
     def _next_window(self) -> bytes:
-        """What comes next; where the archive is damaged, first all that is before."""
+        """Return what comes next; where the archive is damaged, first all that is before."""
         if self._error is not None:
             raise self._error
         pieces, size, before = [], 0, self._file.taken
@@ -126,7 +126,7 @@ def read_arrays(path: StrPath, names: Iterable[str]) -> dict[str, np.ndarray]:
 
 
 def read_npy(path: StrPath) -> np.ndarray:
-    """The array of numbers of an .npy file of NumPy; DataError as `read_arrays`."""
+    """Read the array of numbers of an .npy file of NumPy; DataError as `read_arrays`."""
     name = os.fspath(path)
     with reading(name, ".npy file"), open(name, "rb") as file:
         return _read(file, os.path.getsize(name), "it")
@@ -160,7 +160,7 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, size: int) -> np.n
 
 
 def _read(stream: IO[bytes], size: int, name: str) -> np.ndarray:
-    """The array of a stream of so many bytes; ValueError if it is not what its header says."""
+    """Return the array of a stream of this many bytes; ValueError if it is not what its header says."""
     shape, by_columns, kind = _header(stream)
     if kind.kind not in "biuf":
         raise ValueError(f"{name} holds no numbers")

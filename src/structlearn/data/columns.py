@@ -48,7 +48,7 @@ class Sequences:
         return len(self.lengths)
 
     def tokens(self, i: int) -> list[list[str]]:
-        """The feature cells of sequence i, one list a token."""
+        """Return the feature cells of sequence i, one list per token."""
         end = int(self.lengths[: i + 1].sum())
         rows = slice(end - int(self.lengths[i]), end)
         cells = ([column.strings[code] for code in column.codes[rows]] for column in self.columns)
@@ -86,7 +86,7 @@ def read_columns(
 def sequences_of(
     tokens: Tokens, *, label_column: int | None = -1, n_feature_columns: int | None = None
 ) -> Sequences:
-    """The same of a file that has been read already, with all of its columns."""
+    """Do the same for a file that has been read already, with all of its columns."""
     names, lengths, labels = list(tokens.layout.names), tokens.lengths, None
     n, expected = len(names), n_feature_columns
     if n == expected:
@@ -119,7 +119,7 @@ def write_columns(target: StrPath | TextIO, labels: Iterable[Iterable[object]]) 
 
 
 def split_rows(X: Matrix, lengths: NDArray[np.int64]) -> list:
-    """The rows of each sequence: X (an array or a CSR matrix) cut into pieces of the given lengths."""
+    """Return the rows of each sequence: X (an array or a CSR matrix) cut into pieces of the given lengths."""
     ends = np.cumsum(lengths).tolist()
     return [X[end - length : end] for end, length in zip(ends, lengths.tolist())]
 

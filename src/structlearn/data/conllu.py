@@ -22,7 +22,7 @@ def looks_like_conllu(line: str) -> bool:
 
 
 def word_cells(path: str, number: int, line: str, n_before: int) -> list[str]:
-    """The ten cells of a word; none of a comment, a multiword token or an empty node.
+    """Return the ten cells of a word; none of a comment, a multiword token or an empty node.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class CrfsuiteFile:
                 raise DataError.at(self.path, first + labels.tolist().index(""), "the label is empty.")
 
     def error(self, message: str, token: int) -> DataError:
-        """The error of a token, of all that were read."""
+        """Return the error of a token, of all that were read."""
         for first, labels in zip(self.first_lines, self.labels):
             if token < len(labels):
                 return DataError.at(self.path, first + token, message)

@@ -70,7 +70,7 @@ def read_graphs(path: StrPath) -> GraphFile:
 
 
 def _checked(name: str, array: Array) -> Array:
-    """An array of as many axes as it must have; those of whole numbers as such."""
+    """Return an array of as many axes as it must have; those of whole numbers as such."""
     if name == "edges" and array.size == 0:
         array = array.reshape(0, 2)
     if array.ndim != _AXES[name]:
@@ -138,7 +138,7 @@ def _check_features(name: str, array: Array, lengths: Array) -> None:
 
 
 def _place(row: int, lengths: Array) -> tuple[int, int]:
-    """The graph that a row of all belongs to, and which of its own rows it is."""
+    """Return the graph that a row of all belongs to, and which of its own rows it is."""
     ends = np.cumsum(lengths)
     graph = int(np.searchsorted(ends, row, side="right"))
     return graph, int(row - ends[graph] + lengths[graph])
@@ -185,6 +185,6 @@ def write_graphs(
 
 
 def write_arrays(path: StrPath, arrays: Mapping[str, Array]) -> None:
-    """An .npz file of these arrays, whole or not at all."""
+    """Write an .npz file of these arrays, whole or not at all."""
     with atomic_write(os.fspath(path)) as aside, open(aside, "wb") as file:
         np.savez(file, allow_pickle=False, **arrays)

@@ -58,7 +58,7 @@ def read_image_folder(folder: StrPath, *, labels: bool = True) -> ImageFolder:
     """All images of a folder, in the order of their names; DataError for what is none."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise DataError(f"{folder} is no folder; images are in a folder that has the folder images in it.")
+        raise DataError(f"{folder} is not a folder; give a folder that contains the folder images.")
     images = _files(folder / "images", (*_PICTURES, ".npy"))
     if not images:
         raise DataError(f"{folder} has no images: they are .png, .jpg or .npy files in its folder images.")
@@ -83,7 +83,7 @@ def _files(folder: Path, endings: Iterable[str]) -> dict[str, Path]:
 
 def _image(path: Path) -> Array:
     if not path.is_file():  # a pipe would be waited for
-        raise DataError(f"{path} is no file.")
+        raise DataError(f"{path} is not a file.")
     if path.suffix.lower() == ".npy":
         return _array(path)
     mode, pixels = _pixels(path, ("PNG", "JPEG"))
@@ -121,7 +121,9 @@ def read_label_image(path: StrPath) -> Array:
     """Labels of the pixels, -1 for 255; DataError for a coloured image."""
     mode, pixels = _pixels(Path(path), ("PNG",), labels=True)
     if mode not in ("1", "L", "P"):
-        raise DataError(f"{os.fspath(path)} is no label image: it must be of 8 bits, grey or with a palette.")
+        raise DataError(
+            f"{os.fspath(path)} is not a label image: it must have 8 bits, grey or with a palette."
+        )
     found = pixels.astype(np.int64)
     return np.where(found == VOID, UNKNOWN, found)
 
@@ -137,7 +139,7 @@ def write_label_image(path: StrPath, labels: Array) -> None:
 
 
 def png_bytes(pixels: Array) -> bytes:
-    """A picture of 8 bits, (rows, columns) or (rows, columns, 3), as a PNG file."""
+    """Return a picture of 8 bits, (rows, columns) or (rows, columns, 3), as a PNG file."""
     from PIL import Image
 
     stream = io.BytesIO()
@@ -146,7 +148,7 @@ def png_bytes(pixels: Array) -> bytes:
 
 
 def _pixels(path: Path, formats: tuple[str, ...], *, labels: bool = False) -> tuple[str, Array]:
-    """The mode of a picture and its pixels: as they are, or as grey values or colours."""
+    """Return the mode of a picture and its pixels: as they are, or as grey values or colours."""
     from PIL import Image
 
     with reading(path, "picture"), warnings.catch_warnings():

@@ -147,7 +147,7 @@ class _Columns:
             raise self._error(at, f"the value of feature {indices[at]} is not finite.")
 
     def _check_credible(self, indices: np.ndarray, width: int) -> None:
-        """A single index far off would make the model huge."""
+        """Refuse a single index that is far off, which would make the model huge."""
         most = max(_ALWAYS_FINE, _TIMES_ENTRIES * indices.size)
         if width > most:
             raise self._error(

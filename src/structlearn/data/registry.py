@@ -113,14 +113,14 @@ DATA_SETS: dict[str, DataSet] = {
 
 
 def data_set(name: str) -> DataSet:
-    """The data set, or a DataError that lists all."""
+    """Return the data set, or a DataError that lists all."""
     if name not in DATA_SETS:
         raise DataError(f"Unknown data set {name!r}; known are {', '.join(DATA_SETS)}.")
     return DATA_SETS[name]
 
 
 def data_folder(folder: str | Path | None = None) -> Path:
-    """The folder of all data sets: `folder`, else $STRUCTLEARN_DATA, else the user's own."""
+    """Return the folder of all data sets: `folder`, else $STRUCTLEARN_DATA, else the user's own."""
     if folder is not None:
         return Path(folder)
     if os.environ.get(VARIABLE):
@@ -138,7 +138,7 @@ def located(name: str, folder: str | Path | None = None) -> Path | None:
 
 
 def file_of(folder: Path, name: str) -> Path:
-    """The file `name` of a data set's folder, plain or as .gz."""
+    """Return the file `name` of a data set's folder, plain or as .gz."""
     plain = folder / name
     return plain if plain.exists() else folder / f"{name}.gz"
 

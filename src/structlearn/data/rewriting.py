@@ -23,7 +23,7 @@ def filled(
     place: int | None = None,
     confidences: Iterable[float] | None = None,
 ) -> Iterator[str]:
-    """The lines of a file, with their ends, after one column has been filled.
+    """Yield the lines of a file, with their ends, after one column has been filled.
 
     Parameters
     ----------
@@ -58,21 +58,21 @@ def filled(
 
 
 def _parts(line: str, number: int) -> tuple[str, str, str]:
-    """A byte order mark, the content of a line, and its end."""
+    """Return a byte order mark, the content of a line, and its end."""
     body = content(line, number)
     mark = "\ufeff" if number == 1 and line[:1] == "\ufeff" else ""
     return mark, body, line[len(mark) + len(body) :]
 
 
 def _as_wide(line: str, layout: FileLayout, places: Iterable[int]) -> str:
-    """The mark of a document with empty cells in new columns, so that all lines have as many."""
+    """Return the mark of a document with empty cells in new columns, so that all lines have as many."""
     for place in [] if layout.conllu else places:
         line = _put(line, layout.separator, place, _EMPTY, insert=True)
     return line
 
 
 def _put(line: str, separator: str, place: int, value: str, *, insert: bool) -> str:
-    """A line with one cell replaced, or put in before the cell at `place`; all other bytes stay."""
+    """Return a line with one cell replaced, or put in before the cell at `place`; all other bytes stay."""
     spans = _spans(line, separator)
     if not insert:
         begin, end = spans[place]

@@ -18,7 +18,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 def parse_number(text: str) -> float:
-    """The number that `text` spells, possibly nan or infinite; ValueError if it spells none.
+    """Return the number that `text` spells, possibly nan or infinite; ValueError if it spells none.
 
     Stricter than `float`: no underscores between digits, no digits of other scripts.
     """
@@ -28,7 +28,7 @@ def parse_number(text: str) -> float:
 
 
 def number_or_none(text: str) -> float | None:
-    """The number that `text` spells, None if it spells none."""
+    """Return the number that `text` spells, None if it spells none."""
     try:
         return parse_number(text)
     except ValueError:

@@ -41,7 +41,7 @@ class Superpixels(NamedTuple):
         return self.nodes, self.edges, self.edge_features
 
     def labels(self, pixels: ArrayLike) -> Array:
-        """The most frequent label of each segment's pixels, whole numbers; -1, where that is -1."""
+        """Return the most frequent label of each segment's pixels, whole numbers; -1, where that is -1."""
         labels = np.asarray(pixels)
         if labels.shape != self.segments.shape:
             raise ValueError(f"Labels are of shape {labels.shape}, but the image of {self.segments.shape}.")
@@ -58,7 +58,7 @@ class Superpixels(NamedTuple):
 def superpixel_graph(
     image: ArrayLike, n_segments: int = 200, *, compactness: float = 10.0, segments: ArrayLike | None = None
 ) -> Superpixels:
-    """The segments of an image, by SLIC of scikit-image or as given, as a graph.
+    """Return the segments of an image, by SLIC of scikit-image or as given, as a graph.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def _graph(pixels: Array, segments: Array) -> Superpixels:
 
 
 def _means(values: Array, owners: Array, counts: Array) -> Array:
-    """The mean of the rows of each owner."""
+    """Return the mean of the rows of each owner."""
     sums = [np.bincount(owners, column, len(counts)) for column in values.T]
     return np.stack(sums, axis=1) / counts[:, None]
 

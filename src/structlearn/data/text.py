@@ -65,7 +65,7 @@ def open_text(path: StrPath, *, whole: bool = False) -> Lines:
 
 
 def open_bytes(path: StrPath) -> BufferedReader:
-    """The bytes of a file, plain or (by its name) .gz; DataError if there is none."""
+    """Return the bytes of a file, plain or (by its name) .gz; DataError if there is none."""
     check_there(path)
     name = os.fspath(path)
     try:
@@ -94,7 +94,7 @@ def check_there(path: StrPath) -> None:
 
 
 def standard_input() -> BinaryIO:
-    """The bytes of the standard input; DataError if it is a device."""
+    """Return the bytes of the standard input; DataError if it is a device."""
     if _is_device(sys.stdin.buffer):
         raise DataError(_DEVICE.format("stdin"))
     return sys.stdin.buffer
@@ -127,7 +127,7 @@ def write_lines(target: StrPath | TextIO, lines: Iterable[str]) -> None:
 
 @contextmanager
 def written_text(path: StrPath) -> Iterator[TextIO]:
-    """A stream of text to `path` (.gz by its name), which becomes the file only if all goes well."""
+    """Open a stream of text to `path` (.gz by its name), which becomes the file only if all goes well."""
     name = os.fspath(path)
     with atomic_write(name) as aside, _opened(aside, name) as stream:
         yield stream
@@ -138,14 +138,14 @@ def _is_archive(name: str) -> bool:
 
 
 def _opened(path: StrPath, name: str) -> TextIO:
-    """A stream of text to a file, packed if that is to have the name of an archive."""
+    """Return a stream of text to a file, packed if that is to have the name of an archive."""
     if _is_archive(name):
         return gzip.open(path, "wt", encoding="utf-8", newline="\n")
     return open(path, "w", encoding="utf-8", newline="\n")
 
 
 def numbered_lines(name: str, stream: IO[bytes], *, whole: bool = False) -> Lines:
-    """The lines of an open stream as `open_text` gives those of a file; `name` is for its errors."""
+    """Yield the lines of an open stream as `open_text` gives those of a file; `name` is for its errors."""
     number = 0
     try:
         for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
@@ -169,7 +169,7 @@ def _too_long(name: str, number: int, raw: bytes) -> DataError:
 
 
 def _no_text(name: str, number: int, raw: bytes, wrong: int) -> DataError:
-    """The error of a line that is not UTF-8, from a byte on."""
+    """Return the error of a line that is not UTF-8, from a byte on."""
     if number == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return DataError(f"{name} {_UTF16}")
     if _CONTROL.search(raw) or raw.startswith(_SIGNATURES):
@@ -178,13 +178,16 @@ def _no_text(name: str, number: int, raw: bytes, wrong: int) -> DataError:
 
 
 def content(line: str, number: int) -> str:
-    """A whole line without its end and, if it is the first, without a byte order mark."""
+    """Return a whole line without its end and, if it is the first, without a byte order mark."""
     line = line.removesuffix("\n").removesuffix("\r")
     return line.removeprefix("\ufeff") if number == 1 else line
 
 
 def kept_line(line: str) -> str:
-    """A whole line, for a list of them; blank ones, of which there may be very many, are one object."""
+    """Return a whole line, for a list of them.
+
+    Blank ones, of which there may be very many, are one object.
+    """
     return line if len(line) > _SHORT else sys.intern(line)
 
 

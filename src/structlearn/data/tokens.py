@@ -65,7 +65,7 @@ class FileLayout(NamedTuple):
         return self.names.index(name)
 
     def cells(self, path: str, number: int, line: str, n_before: int) -> list[str] | None:
-        """The cells of a token's line; none of a line to pass over; None at a border of sentences.
+        """Return the cells of a token's line; none of a line to pass over; None at a border of sentences.
 
         `n_before` is how many tokens its sentence has before it.
         """
@@ -145,7 +145,7 @@ class Tokens:
         return int(self.lengths.sum())
 
     def some(self, sentences: np.ndarray) -> Tokens:
-        """Some of the sentences, by their numbers in rising order, without what belongs to a file."""
+        """Return some of the sentences, by their numbers in rising order, without what belongs to a file."""
         there = np.zeros(len(self), dtype=bool)
         there[sentences] = True
         tokens = np.repeat(there, self.lengths)
@@ -153,7 +153,7 @@ class Tokens:
         return Tokens(columns, self.lengths[there], self.aliases)
 
     def column(self, name: str) -> Column:
-        """The column of a name, an alias or a number; DataError if there is none."""
+        """Return the column of a name, an alias or a number; DataError if there is none."""
         name = self.aliases.get(name, name)
         if name not in self.columns:
             raise self.error(f"there is no column {name!r}; there are {listed(self.columns)}.")
@@ -168,7 +168,7 @@ class Tokens:
         return column.cells
 
     def error(self, message: str, token: int = 0) -> DataError:
-        """The error of a token's line."""
+        """Return the error of a token's line."""
         return DataError.at(self.path, int(self.lines[token]), message) if self.path else DataError(message)
 
 
@@ -183,7 +183,7 @@ def _checked_list(values: Sequence, name: str, noun: str) -> Sequence:
 
 
 def _row(token: object, names: Sequence[str], i: int) -> tuple[object, ...]:
-    """The cells of a token of sentence i."""
+    """Return the cells of a token of sentence i."""
     row = (token,) if isinstance(token, str) else tuple(token) if isinstance(token, list | tuple) else ()
     if len(row) != len(names) or not all(isinstance(cell, str | Number) for cell in row):
         kind = "a string" if len(names) == 1 else f"a tuple of {len(names)} strings ({', '.join(names)})"
@@ -252,7 +252,7 @@ def read_tokens(path: StrPath, choice: Choice | None = None, *, text: bool = Fal
 
 
 def _recorded(lines: Lines, kept: list[str]) -> Lines:
-    """The lines, as they are added to a list."""
+    """Yield the lines, as they are added to a list."""
     for number, line in lines:
         kept.append(kept_line(line))
         yield number, line
@@ -269,7 +269,7 @@ def _check_no_table(name: str, layout: FileLayout, tokens: list[str]) -> None:
 
 
 def token_sentences(name: str, lines: Lines) -> tuple[FileLayout, Iterator[list[tuple[int, list[str]]]]]:
-    """The layout of a column file, and its sentences as they come: the line and the cells of each token.
+    """Return the layout of a column file and its sentences as they come: line and cells of each token.
 
     `lines` are whole, see `open_text`; `name` is for errors.
     """
@@ -294,7 +294,7 @@ def _sentences(
 
 
 def _chosen(name: str, layout: FileLayout, choice: Choice | None) -> list[tuple[str, int]]:
-    """The columns that are needed, and their places."""
+    """Return the columns that are needed, and their places."""
     try:
         return [(one, layout.place(one)) for one in (choice(layout.names) if choice else layout.names)]
     except ValueError as error:
@@ -302,7 +302,7 @@ def _chosen(name: str, layout: FileLayout, choice: Choice | None) -> list[tuple[
 
 
 def _head(lines: Lines) -> Iterator[tuple[int, str]]:
-    """The first lines, up to one that must be a token; blank ones once in a row, none at the start."""
+    """Yield the first lines, up to one that must be a token; blank ones once in a row, none at the start."""
     after_blank = True
     for number, line in lines:
         text = content(line, number)
@@ -315,7 +315,10 @@ def _head(lines: Lines) -> Iterator[tuple[int, str]]:
 
 
 def _layout(name: str, head: list[tuple[int, str]]) -> FileLayout:
-    """The layout of the last line, or of the first if all may be comments; its line is the first token's."""
+    """Return the layout of the last line, or of the first if all may be comments.
+
+    Its line is the first token's.
+    """
     rows = [(number, content(line, number)) for number, line in head]
     rows = [(number, line) for number, line in rows if not is_blank(line) and not is_document(line)]
     if not rows:

@@ -94,12 +94,12 @@ class FeatureVocabulary:
         return self._encode(sequences, lambda name: self._places.get(name, -1))
 
     def to_lines(self) -> list[str]:
-        """The vocabulary as strings without newlines; `from_lines` reads them back."""
+        """Return the vocabulary as strings without newlines; `from_lines` reads them back."""
         return [f"{_HEADER}{self.n_columns_}", *self._places]
 
     @classmethod
     def from_lines(cls, lines: Sequence[str]) -> Self:
-        """The vocabulary that `to_lines` wrote."""
+        """Return the vocabulary that `to_lines` wrote."""
         if not lines or not lines[0].startswith(_HEADER) or not lines[0].removeprefix(_HEADER).isdecimal():
             raise DataError(f'The first line of a vocabulary is "{_HEADER}N".')
         self = cls()

@@ -42,24 +42,24 @@ class WordVectors:
         return np.array([self.position.get(word, -1) for word in words], dtype=np.int64)
 
     def of(self, words: Sequence[str]) -> Array:
-        """The words' vectors, zero where there is none."""
+        """Return the words' vectors, zero where there is none."""
         rows = self.rows(words)
         return np.where((rows >= 0)[:, None], self.matrix[rows], np.float32(0.0))
 
     def among(self, words: Iterable[str]) -> WordVectors:
-        """The vectors of those of the words that have one."""
+        """Return the vectors of those of the words that have one."""
         kept = [word for word in words if word in self.position]
         return WordVectors(kept, self.matrix[self.rows(kept)], self.origin)
 
     def rewritten(self, write: Callable[[str], str]) -> WordVectors:
-        """The vectors by words written otherwise; of words that become one, the first counts."""
+        """Return the vectors by words written otherwise; of words that become one, the first counts."""
         first: dict[str, int] = {}
         for i, word in enumerate(self.words):
             first.setdefault(write(word), i)
         return WordVectors(list(first), self.matrix[list(first.values())], self.origin)
 
     def mapped(self, W: Array) -> WordVectors:
-        """The same words in the space that W maps to."""
+        """Return the same words in the space that W maps to."""
         return WordVectors(self.words, unit_rows(self.matrix @ W.astype(np.float32)), self.origin)
 
 
@@ -129,7 +129,7 @@ def _read_binary(path: str | os.PathLike[str], words: Collection[str] | None) ->
     try:
         model = fasttext.load_model(os.fspath(path))
     except ValueError as error:
-        raise DataError(f"{os.fspath(path)} is no fastText model ({error}).") from None
+        raise DataError(f"{os.fspath(path)} is not a fastText model ({error}).") from None
     kept = list(model.words if words is None else words)
     matrix = np.array([model.get_word_vector(word) for word in kept], dtype=np.float32)
     rows = unit_rows(matrix.reshape(len(kept), model.get_dimension()))
@@ -137,7 +137,7 @@ def _read_binary(path: str | os.PathLike[str], words: Collection[str] | None) ->
 
 
 def unit_rows(matrix: Array) -> Array:
-    """The rows at length 1; rows of zeros stay."""
+    """Return the rows at length 1; rows of zeros stay."""
     # In double: squares of floats may overflow.
     length = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))[:, None]
     return np.divide(matrix, length, out=np.zeros_like(matrix), where=length > 0)

@@ -27,7 +27,7 @@ TIMEOUT = 10.0
 
 @contextmanager
 def connected(address: str) -> Iterator[Client]:
-    """A client of the scheduler at an address such as ``tcp://host:8786``, checked; closed at the end.
+    """Connect a client to the scheduler at an address such as ``tcp://host:8786``; closed at the end.
 
     "local:K" starts K worker processes that listen on the loopback interface alone, and stops them. For
     ``tls://`` addresses the certificates are those of Dask's configuration (distributed.comm.tls).
@@ -81,7 +81,7 @@ def _local(n_workers: int) -> Iterator[Client]:
 
 
 def _deaf() -> WorkerPlugin:
-    """A terminal's Ctrl-C reaches the workers as well, but is meant for the driver."""
+    """Keep a terminal's Ctrl-C from the workers, for it is meant for the driver."""
     from distributed import WorkerPlugin
 
     class Deaf(WorkerPlugin):
@@ -116,7 +116,7 @@ def _remote(address: str) -> Iterator[Client]:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """A client that failed is garbage: collected while the next one starts, each would wait for the other."""
+    """Collect a client that failed now: while the next one starts, each would wait for the other."""
     gc.collect()
     enabled = gc.isenabled()
     gc.disable()

@@ -79,7 +79,7 @@ class DaskEngine:
         )
 
     def _bind(self, number: int) -> None:
-        """The object, made; None if its worker is lost meanwhile."""
+        """Make the object; None if its worker is lost meanwhile."""
         with suppress(Exception):
             self._actors[number] = self._result(number, self._futures[number])
 
@@ -88,7 +88,8 @@ class DaskEngine:
         while not (there := self.workers()):
             if time.monotonic() > end:
                 raise OSError(
-                    errno.ECHILD, f"the cluster has no worker, and got none within {self.patience:g} seconds"
+                    errno.ECHILD,
+                    f"the cluster has no workers, and none came within {self.patience:g} seconds",
                 )
             time.sleep(LOOK / 5)
         return there
@@ -106,7 +107,7 @@ class DaskEngine:
             return Lost(str(error) or type(error).__name__)
 
     def _result(self, number: int, asked: Future) -> object:
-        """The result of a call; an exception where its worker is gone, which a call itself may not notice."""
+        """Return the result of a call; raise where its worker is gone, which a call itself may not notice."""
         while True:
             try:
                 return asked.result(timeout=LOOK)

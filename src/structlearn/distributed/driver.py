@@ -191,7 +191,7 @@ class JoinedBlocks(SolverBase[JoinedState]):
         raise RuntimeError("The workers' parts do not add up to w even after all have agreed on them.")
 
     def _certified(self, objective: SpreadObjective, state: JoinedState) -> Array:
-        """The weights of which P is taken."""
+        """Return the weights of which P is taken."""
         return state.w
 
     def _w_of_z(self, objective: SpreadObjective, state: JoinedState) -> Array:

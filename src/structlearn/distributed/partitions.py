@@ -33,11 +33,11 @@ class Partitions:
     examples: list[Array] = field(default_factory=list)
 
     def first(self) -> Packed:
-        """The first of them, unverified: workers read all of it."""
+        """Return the first of them, unverified: workers read all of it."""
         return open_packed(self.paths[0], verify=False)
 
     def weights(self, weight: Array | None) -> list[Array | None]:
-        """Example weights of each partition."""
+        """Return example weights of each partition."""
         if weight is None:
             return [None] * len(self.paths)
         if not self.examples:
@@ -46,7 +46,7 @@ class Partitions:
 
 
 def open_partitions(folder: str | Path) -> Partitions:
-    """The partitions that `split` wrote into a folder; DataError if there are none."""
+    """Return the partitions that `split` wrote into a folder; DataError if there are none."""
     paths = sorted(path for path in Path(folder).glob("part-*") if path.is_dir())
     if not paths:
         raise DataError(f"{folder} holds no partitions; `structlearn data split` writes them.")
@@ -109,7 +109,7 @@ def _batches(some: Array) -> Iterator[Array]:
 
 
 def _take(data: Any, batch: Array) -> Any:
-    """Some examples of an array, a matrix or a list."""
+    """Return some examples of an array, a matrix or a list."""
     if sparse.issparse(data) or isinstance(data, np.ndarray):
         return data[batch]
     return [data[int(i)] for i in batch]

@@ -105,16 +105,16 @@ class SpreadObjective:
     # ---- asked of all workers ------------------------------------------------------------------------
 
     def round(self, t: int, w: Array, fractions: Array, piece: Piece, pace: Pace) -> list[RoundAnswer] | None:
-        """The workers' answers; None where one of them was lost."""
+        """Return the workers' answers; None where one of them was lost."""
         return self._each("round", [(t, w, float(fraction), piece, pace) for fraction in fractions])
 
     def travelled(self, t: int, fractions: Array) -> float | None:
-        """What z has travelled, squared, in all blocks together; None where a worker was lost."""
+        """Return what z has travelled, squared, in all blocks together; None where a worker was lost."""
         parts = self._each("travelled", [(t, float(fraction)) for fraction in fractions])
         return None if parts is None else sum(parts)
 
     def values(self, t: int, fractions: Array, w: Array) -> list[PartValues] | None:
-        """The workers' parts of a certificate; None where one of them was lost."""
+        """Return the workers' parts of a certificate; None where one of them was lost."""
         return self._each("values", [(t, float(fraction), w) for fraction in fractions])
 
     def agree(self, t: int, fractions: Array) -> tuple[Array, float]:
@@ -153,7 +153,7 @@ class SpreadObjective:
 
 
 def raise_first(answers: Mapping[int, object]) -> None:
-    """What went wrong in a worker goes wrong here."""
+    """Raise here what went wrong in a worker."""
     for one in answers.values():
         if isinstance(one, Exception):
             raise one

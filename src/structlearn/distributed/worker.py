@@ -166,7 +166,10 @@ def propose(objective: Objective, state: BlockState, order: Array, w: Array, pac
 
 
 def probe(t: int, size: int) -> Array:
-    """The random vector of a round: unequal weights have, but by a miracle, unequal products with it."""
+    """Return the random vector of a round.
+
+    Unequal weights have, but by a miracle, unequal products with it.
+    """
     return np.random.default_rng(t).standard_normal(size)
 
 
@@ -327,7 +330,7 @@ class Worker:
 
     @answered
     def loss(self, w: Array) -> float:
-        """The losses of this partition, its part of P at any w."""
+        """Return the losses of this partition, its part of P at any w."""
         return self._loss(w)
 
     def _loss(self, w: Array) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.core.purpose import only_predicts
+from structlearn.core.prediction_only import only_predicts
 
 if TYPE_CHECKING or not only_predicts():
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin

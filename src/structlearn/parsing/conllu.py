@@ -40,7 +40,7 @@ class Sentence:
         return len(self.rows)
 
     def tokens(self, columns: Sequence[str] = ("form", "upos", "xpos")) -> list[tuple[str, ...]]:
-        """The named cells of each word, as `TreeParser` takes them."""
+        """Return the named cells of each word, as `TreeParser` takes them."""
         places = [CONLLU.index(name) for name in columns]
         return [tuple(row[place] for place in places) for row in self.rows]
 
@@ -54,7 +54,7 @@ class Sentence:
         return all(row[_HEAD] != "_" for row in self.rows)
 
     def heads(self, *, single_root: bool = False) -> Array:
-        """The head of each word, 0 for the root; DataError, with its line, for what is no tree."""
+        """Return the head of each word, 0 for the root; DataError, with its line, for what is no tree."""
         found = np.array([self._head(k) for k in range(len(self.rows))], dtype=np.int64)
         roots = np.flatnonzero(found == 0)
         if single_root and roots.size > 1:
@@ -106,7 +106,7 @@ class Document:
         trees: Iterable[tuple[Array, Array | None]],
         notes: Iterable[Sequence[str]] | None = None,
     ) -> Iterator[str]:
-        """The lines, with their ends, in which the trees' heads and labels are filled in.
+        """Yield the lines, with their ends, in which the trees' heads and labels are filled in.
 
         `notes` are attributes such as ArcConf=0.93, one a word, that join the last column; an attribute of
         the same name gives way.

@@ -88,7 +88,7 @@ class TreeDrawing(NamedTuple):
 
 
 def draw_tree(words: Sequence[str], tags: Sequence[str], arcs: Sequence[Arc]) -> TreeDrawing:
-    """The sentence with its arcs above and its tags below."""
+    """Return the sentence with its arcs above and its tags below."""
     centres, width = _centres(words, tags, arcs)
     levels = _levels([arc for arc in arcs if arc.head])
     foot = _STEP * (max(levels.values(), default=1) + 1) + 16
@@ -178,5 +178,5 @@ def _drawn(
 
 
 def _said(arc: Arc, words: Sequence[str]) -> str:
-    """An arc in words."""
+    """Return an arc in words."""
     return f"{words[arc.head - 1] if arc.head else 'root'} → {words[arc.word - 1]}, {arc.label}"

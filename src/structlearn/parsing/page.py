@@ -33,7 +33,7 @@ class ParsedSentence(NamedTuple):
 def tree_page(
     sentences: Iterable[ParsedSentence], *, title: str = "Dependency trees", limit: int = 200
 ) -> Page:
-    """A page that draws trees; `html()` or `write(path)` it.
+    """Return a page that draws trees; `html()` or `write(path)` it.
 
     Sentences with gold trees come first, those with most wrong heads at the top. `limit` is how many are
     drawn at most; the figures at the top are of all.

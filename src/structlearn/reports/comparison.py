@@ -65,12 +65,18 @@ class Comparison(Mapping[str, Run]):
         return any(run.errors for run in self.values())
 
     def reached(self, name: str, gap: float) -> dict[str, float] | None:
-        """Passes, oracle calls and seconds at the first evaluation with at most this gap; None if none."""
+        """Return passes, oracle calls and seconds at the first evaluation with at most this gap.
+
+        None if none.
+        """
         rows = [row for row in self[name].history if row.gap <= gap]
         return {effort: getattr(rows[0], effort) for effort in EFFORTS} if rows else None
 
     def table(self) -> list[dict[str, object]]:
-        """A row a solver: where it ended, what it took to each of `GAPS` (None if it never came so close)."""
+        """Return one row per solver.
+
+        Where it ended, and what it took to each of `GAPS` (None if it never got there).
+        """
         return [self._summary(run) for run in self.values()]
 
     def _summary(self, run: Run) -> dict[str, object]:
@@ -204,7 +210,7 @@ def named_solvers(solvers: Sequence[object]) -> dict[str, object]:
         name = solver if isinstance(solver, str) else type(solver).__name__
         if name in named:
             raise ValueError(
-                f"{name!r} is there twice; name variants in a mapping: {{'plain': {name!r}, 'other': ...}}."
+                f"{name!r} is given twice; name variants in a mapping: {{'plain': {name!r}, 'other': ...}}."
             )
         named[name] = solver
     return named
@@ -218,7 +224,7 @@ def _with_solver(estimator: Trainable, solver: object) -> Trainable:
 
 
 def _of_one_loss(estimators: dict[str, Trainable]) -> dict[str, Trainable]:
-    """The same, in which loss="auto" is one loss: the hinge where a solver trains nothing else."""
+    """Return the same estimator with one loss for "auto": the hinge where a solver trains nothing else."""
     open_ = [one for one in estimators.values() if getattr(one, "loss", "") == AUTO]
     losses = [one.chosen_loss().name for one in open_ if isinstance(one, StructuredEstimator)]
     for one in open_:
@@ -235,7 +241,7 @@ def _is_taken(estimator: Trainable) -> bool:
 
 
 def _rehearsed(jobs: Sequence[Job], *, drop: bool) -> list[Job]:
-    """The jobs, each tried for a pass; one that refuses the problem is left out, or ends it all."""
+    """Return the jobs, each tried for a pass; one that refuses the problem is left out, or ends it all."""
     taken: list[Job] = []
     for job in jobs:
         try:

@@ -54,7 +54,7 @@ def write_report(
 
 
 def _near(comparison: Comparison) -> dict[str, object]:
-    """The table of what it took to come close."""
+    """Return the table of what it took to come close."""
     rows = []
     for name in comparison:
         took = [comparison.reached(name, gap) or {} for gap in GAPS]
@@ -64,14 +64,14 @@ def _near(comparison: Comparison) -> dict[str, object]:
 
 
 def _ended(comparison: Comparison, error_name: str) -> dict[str, object]:
-    """The table of where each solver ended."""
+    """Return the table of where each solver ended."""
     columns = ["solver", "gap", "primal", "dual", *_EFFORTS, *(["error"] * comparison.tested), "memory"]
     rows = [[ended(run)[name] for name in columns] for run in comparison.values()]
     return {"header": [error_name if name == "error" else name for name in columns], "rows": rows}
 
 
 def _fate(run: Run) -> str:
-    """The status of a run; and whether its problem was a relaxation."""
+    """Return the status of a run; and whether its problem was a relaxation."""
     relaxed = (
         "" if run.certificate.exact else " The oracle is a relaxation, whose problem is the one certified."
     )
@@ -84,14 +84,14 @@ def _setting(parameters: Mapping[str, object]) -> dict[str, str]:
 
 
 def _plain(value: object) -> str:
-    """A parameter's value in a few words; of an object, such as a transformer, its name."""
+    """Return a parameter's value in a few words; of an object, such as a transformer, its name."""
     text = str(value)
     text = type(value).__name__ if " object at 0x" in text or hasattr(value, "get_params") else text
     return text if len(text) <= 200 else f"{text[:200]} ..."
 
 
 def chart_data(comparison: Comparison, error_name: str) -> dict[str, object]:
-    """What the page's script draws: for each run its columns, numbers that are not finite as null."""
+    """Return what the page's script draws: for each run its columns, numbers that are not finite as null."""
     return {
         "measures": MEASURES,
         "tol": comparison.tol,

@@ -54,7 +54,7 @@ def graph_page(
     limit: int = 200,
     summary: Summary | None = None,
 ) -> Page:
-    """A page that draws graphs, those with most wrong nodes first; `html()` or `write(path)` it."""
+    """Return a page that draws graphs, those with most wrong nodes first; `html()` or `write(path)` it."""
     shares = [n_wrong(one.labels, one.gold) / one.n_nodes for one in graphs]
     colours = hues_of([one.labels for one in graphs] + [one.gold for one in graphs if one.gold is not None])
     shown = worst_first(shares, graphs, limit)

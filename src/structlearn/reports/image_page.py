@@ -47,7 +47,10 @@ def image_page(
     limit: int = 200,
     summary: Summary | None = None,
 ) -> Page:
-    """A page of images and their labels, those with most wrong pixels first; `html()` or `write(path)` it."""
+    """Return a page of images and their labels, those with most wrong pixels first.
+
+    `html()` or `write(path)` it.
+    """
     shares = [n_wrong(one.labels, one.gold) / one.labels.size for one in images]
     colours = hues_of([one.labels for one in images] + [one.gold for one in images if one.gold is not None])
     shown = worst_first(shares, images, limit)
@@ -69,7 +72,7 @@ def _row(number: int, one: LabelledImage, colours: Mapping[int, int]) -> _Row:
 
 
 def _panels(one: LabelledImage, colours: Mapping[int, int], step: int) -> list[_Panel]:
-    """The pictures beside each other, of every `step`th pixel."""
+    """Return the pictures beside each other, of every `step`th pixel."""
     pictures = {"image": _shown(one.pixels)}
     if one.gold is not None:
         pictures["gold labels"] = _coloured(one.gold, colours)
@@ -92,7 +95,7 @@ def _shown(pixels: Array) -> Array:
 
 
 def _coloured(labels: Array, colours: Mapping[int, int]) -> Array:
-    """The same colours as the legend's."""
+    """Return the colours of the legend."""
     palette = {label: _rgb(hue) for label, hue in colours.items()} | {-1: _UNKNOWN}
     known, place = np.unique(labels, return_inverse=True)
     return np.array([palette[label] for label in known.tolist()], dtype=np.uint8)[place.reshape(labels.shape)]

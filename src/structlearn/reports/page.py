@@ -59,7 +59,7 @@ class Page:
         *,
         groups: Sequence[tuple[object, int]] = (),
     ) -> Page:
-        """A table; its first column names the rows. `groups` are headings above so many columns each."""
+        """Add a table whose first column names the rows; `groups` are headings above several columns."""
         return self._add("table", header=header, rows=list(rows), caption=caption, groups=groups)
 
     def definitions(self, terms: Mapping[str, object]) -> Page:
@@ -67,7 +67,7 @@ class Page:
         return self._add("definitions", terms=terms)
 
     def figure(self, image: Image, caption: str, *, alt: str, narrow: Image | None = None) -> Page:
-        """A plot, stored inside the page.
+        """Add a plot, stored inside the page.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class Page:
         return self._add("figure", picture=embedded(image), alt=alt, caption=caption, narrow=small)
 
     def part(self, heading: str) -> Page:
-        """A heading inside a section."""
+        """Add a heading inside a section."""
         return self._add("part", heading=heading)
 
     def certificate(self, found: Certificate) -> Page:
@@ -101,7 +101,7 @@ class Page:
         return self._add("links", files=files)
 
     def html(self) -> str:
-        """The whole page."""
+        """Return the whole page."""
         return render(self._template, title=self.title, lead=self._lead, parts=self._parts, **self._values)
 
     def write(self, path: str | Path) -> None:
@@ -115,7 +115,7 @@ class Page:
 
 
 def embedded(image: Image) -> str:
-    """The address under which a page holds a picture inside itself."""
+    """Return the address under which a page holds a picture inside itself."""
     if not isinstance(image, str | Path):
         return data_address("image/svg+xml", _drawn(image))
     image = Path(image)
@@ -126,7 +126,7 @@ def embedded(image: Image) -> str:
 
 
 def data_address(kind: str, data: bytes) -> str:
-    """The address that holds data itself."""
+    """Return the address that holds data itself."""
     return f"data:{kind};base64,{b64encode(data).decode('ascii')}"
 
 

@@ -53,7 +53,7 @@ def save_both(figure: Figure, path: Path) -> None:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A white figure of so many inches, with a canvas of its own."""
+    """Make a white figure of this many inches, with a canvas of its own."""
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     return figure
@@ -95,7 +95,7 @@ def plot_history(
     *,
     stacked: bool = False,
 ) -> Figure:
-    """The gap on a logarithmic scale and, beside it, the primal values with the dual bounds below them.
+    """Plot the gap on a logarithmic scale and, beside it, primal values with dual bounds below them.
 
     Parameters
     ----------
@@ -153,20 +153,20 @@ def explain_lines(
 
 
 def log_scale(axes: Axes, curves: Iterable[Array]) -> None:
-    """A logarithmic scale, which cannot find its range among zeros."""
+    """Set a logarithmic scale, which cannot find its range among zeros."""
     if not any(np.any(curve > 0) for curve in curves):
         axes.set_ylim(1e-16, 1)
     axes.set_yscale("log")
 
 
 def add_grid(axes: Axes) -> None:
-    """A faint grid instead of a frame."""
+    """Draw a faint grid instead of a frame."""
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def smallest_step(histories: Iterable[History], x: str) -> float:
-    """The smallest positive place of all histories on the axis `x`."""
+    """Return the smallest positive place of all histories on the axis `x`."""
     places = np.concatenate([history[x] for history in histories])
     return float(min(places[places > 0], default=1.0))
 
@@ -188,7 +188,7 @@ def look_of(number: int) -> dict[str, Any]:
 
 
 def draw_line(axes: Axes, x: Array, y: Array, **look: Any) -> Line2D:
-    """A line with marks; returned for the legend."""
+    """Draw a line with marks, and return it for the legend."""
     # Marks a tenth of the axes apart; matplotlib fails to space them where there is nothing to draw.
     spacing = 0.1 if np.any(np.isfinite(y) & (y > 0)) else None
     (line,) = axes.plot(x, y, markevery=spacing, **look)
@@ -266,7 +266,7 @@ def _draw_label(axes: Axes, x: float, y: float, label: object, *, wrong: bool) -
 
 
 def plot_transitions(transition_coef: Array, classes: Labels, path: str | Path | None = None) -> Figure:
-    """A heat map of the weights of steps from one label (row) to the next (column); white is zero.
+    """Return a heat map of the weights of steps from one label (row) to the next (column); white is zero.
 
     Parameters
     ----------

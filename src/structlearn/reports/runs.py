@@ -128,7 +128,7 @@ def _child(sender: Connection, job: Job) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The report says which runs reached the gap: no warning need."""
+    """Silence warnings of convergence: the report says which runs reached the gap."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield

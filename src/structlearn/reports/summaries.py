@@ -29,7 +29,7 @@ class Summary(NamedTuple):
 
 
 def score_row(name: object, one: LabelScores) -> list[object]:
-    """A row of a summary."""
+    """Return a row of a summary."""
     return [name, *(f"{x:.4f}" for x in (one.precision, one.recall, one.f1)), one.gold, one.found, one.right]
 
 
@@ -39,7 +39,7 @@ def hues(labels: Collection[Label]) -> dict[Label, int]:
 
 
 def counted(n: int, noun: str) -> str:
-    """A number and what it counts."""
+    """Return a number and what it counts."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 

@@ -26,7 +26,7 @@ def ended(run: Run) -> dict[str, str]:
 
 
 def brief(value: float | None, digits: int = 4) -> str:
-    """A number in a few digits; a dash for none."""
+    """Return a number in a few digits; a dash for none."""
     if value is None or not math.isfinite(value):
         return "–"
     return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.{digits}g}"

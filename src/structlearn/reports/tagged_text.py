@@ -51,7 +51,7 @@ def tagged_page(
     summary: Summary | None = None,
     every: Sequence[TaggedText] | None = None,
 ) -> Page:
-    """A page of tagged sentences in the order given; `html()` or `write(path)` it.
+    """Return a page of tagged sentences in the order given; `html()` or `write(path)` it.
 
     numbers : of the sentences shown; 1, 2 ... unless given
     summary : shown on top
@@ -76,7 +76,7 @@ def tagged_page(
 
 
 def _within_bounds(sentences: Iterable[TaggedText]) -> Iterator[TaggedText]:
-    """The first of them, until there are words enough."""
+    """Yield the first of them, until there are words enough."""
     n_words = 0
     for one in sentences:
         if n_words >= MOST_WORDS_OF_ALL:
@@ -91,7 +91,7 @@ def _cut(one: TaggedText) -> TaggedText:
 
 
 def draw_tagged(one: TaggedText) -> str:
-    """A paragraph of coloured words."""
+    """Return a paragraph of coloured words."""
     return render("tagged_text.html", boxes=_boxes(one, _hues(one.tags)))
 
 
@@ -139,7 +139,7 @@ def _is_inside(tags: Sequence[str], k: int) -> bool:
 
 
 def _kind(tag: str) -> str:
-    """What a tag is about: its name without B-, I-, E- or S- (or L-, U-)."""
+    """Return what a tag is about: its name without B-, I-, E- or S- (or L-, U-)."""
     tag = str(tag)
     return tag[2:] if tag[:2] in ("B-", "I-", "E-", "S-", "L-", "U-") else tag
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def render(name: str, **values: object) -> str:
-    """The template of that name, filled; an error if a value is missing."""
+    """Return the template of that name, filled; an error if a value is missing."""
     return _environment().get_template(name).render(values)
 
 
@@ -33,5 +33,5 @@ def _environment() -> Environment:
 
 
 def _digest(script: str) -> str:
-    """What a page's policy says of a script that may run."""
+    """Return what a page's policy says of a script that may run."""
     return b64encode(sha256(script.encode("utf-8")).digest()).decode("ascii")

@@ -14,12 +14,12 @@ LONGEST_WORD = 30
 
 
 def word_width(word: str) -> float:
-    """The width of a word, cut where it is long."""
+    """Return the width of a word, cut where it is long."""
     return CHARACTER * text_columns(shortened(word, LONGEST_WORD))
 
 
 def word_centres(words: Sequence[str], gap: float, least: Sequence[float] = ()) -> tuple[list[float], float]:
-    """The middle of each word, and the width of the row; Arabic and Hebrew start at the right.
+    """Return the middle of each word, and the width of the row; Arabic and Hebrew start at the right.
 
     gap : between two words
     least : widths that each word has at least

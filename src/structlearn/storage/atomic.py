@@ -36,7 +36,7 @@ def check_writable(path: str | Path) -> Path:
 
 @contextmanager
 def removed_aside(path: Path) -> Iterator[Path]:
-    """The name of a file beside `path` that nobody has; at the end it is removed, if it is there.
+    """Give the name of a file beside `path` that nobody has; at the end it is removed, if it is there.
 
     The name is known before there is a file, so that Ctrl-C, at whatever moment, leaves none behind.
     """
@@ -49,7 +49,7 @@ def removed_aside(path: Path) -> Iterator[Path]:
 
 
 def make_folder(path: str | Path) -> Path:
-    """The folder `path`, made if it is not there; OSError with a sentence if it cannot be."""
+    """Make the folder `path` if it is not there; OSError with a sentence if it cannot be made."""
     path = Path(path)
     if path.exists() and not path.is_dir():
         raise NotADirectoryError(f"Cannot write into {path}: it is a file, not a folder.")
@@ -73,7 +73,7 @@ def put_in_place(aside: Path, path: Path, mode: int) -> None:
 
 
 def _new_mode(path: Path, mode: int) -> int:
-    """What is left of the rights `mode` for a new file beside `path`, found by making one.
+    """Return what is left of the rights `mode` for a new file beside `path`, found by making one.
 
     Asking for the umask sets it, for files that other threads make at this moment, too.
     """
@@ -95,7 +95,10 @@ def naming(path: str | Path) -> Iterator[None]:
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[Path]:
-    """A path beside `path` to write to; on success it is synced and replaces `path`, else it is removed."""
+    """Give a path beside `path` to write to.
+
+    On success it is synced and replaces `path`, else it is removed.
+    """
     path = check_writable(path)
     with naming(path), removed_aside(path) as aside:
         aside.touch(0o600, exist_ok=False)

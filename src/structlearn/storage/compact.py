@@ -28,7 +28,7 @@ _BITS = {4: np.uint32, 8: np.uint64}
 
 
 def pack(tensors: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, list[int]]]:
-    """The tensors with mostly-zero ones written compactly, and the shapes of these by name."""
+    """Return the tensors with mostly-zero ones written compactly, and the shapes of these by name."""
     packed: dict[str, np.ndarray] = {}
     shapes: dict[str, list[int]] = {}
     for name, array in tensors.items():
@@ -53,7 +53,7 @@ def _positions(array: np.ndarray) -> np.ndarray | None:
 
 
 def whole_shapes(entries: Mapping[str, TensorEntry], shapes: dict) -> dict[str, tuple[int, ...]]:
-    """The shapes of all arrays once they are unpacked; ValueError if parts do not fit together."""
+    """Return the shapes of all arrays once they are unpacked; ValueError if parts do not fit together."""
     check_form(shapes, dict[str, list], "its list of mostly-zero arrays")
     found = {name: entry.shape for name, entry in entries.items()}
     for name, shape in shapes.items():
@@ -82,7 +82,7 @@ def check_density(name: str, shape: tuple[int, ...], n_stored: int) -> None:
 
 
 def fill(name: str, shape: tuple[int, ...], index: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """The array of these values at these positions; ValueError if it cannot have them."""
+    """Return the array of these values at these positions; ValueError if it cannot have them."""
     if not (index[1:] > index[:-1]).all():
         raise ValueError(f"the positions of the array {name!a} do not increase")
     if index.size and index[-1] >= prod(shape):

@@ -21,5 +21,5 @@ class DataError(ValueError):
 
     @classmethod
     def at(cls, path: StrPath, line: int, message: str) -> Self:
-        """The error of one line: ``scene.txt, line 12: <message>``."""
+        """Return the error of one line: ``scene.txt, line 12: <message>``."""
         return cls(f"{os.fspath(path)}, line {line}: {message}")

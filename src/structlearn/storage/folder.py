@@ -139,7 +139,10 @@ class FolderWriter:
 
 
 def _locked(folder: Path) -> int | None:
-    """A handle that holds a folder until this process ends; None where there are no locks, or it is held."""
+    """Return a handle that holds a folder until this process ends.
+
+    None where there are no locks, or it is held.
+    """
     try:
         import fcntl
 
@@ -169,7 +172,7 @@ def _forget_abandoned(parent: Path, name: str) -> None:
 
 
 def read_folder(path: str | Path, *, verify: bool = True) -> tuple[dict, dict[str, np.ndarray]]:
-    """The header and the arrays of a folder, mapped; DataError if it is not whole.
+    """Read the header and the arrays of a folder, mapped; DataError if it is not whole.
 
     The maps are private: what is written into them never reaches the files. `verify` reads every byte once
     and compares hashes.
@@ -189,13 +192,13 @@ def _read_header(path: Path) -> dict:
             check_form(entry, _ENTRY, f"the array {name!a}")
     except FileNotFoundError:
         raise DataError(
-            f"{path} is no packed data: it has no {HEADER}; give a file, or a folder that `structlearn data "
+            f"{path} is not packed data: it has no {HEADER}; give a file, or a folder that `structlearn data "
             "pack` wrote."
         ) from None
     except ValueError as error:
         raise DataError(f"{path / HEADER} is damaged: {error}.") from None
     if header.pop("sha256") != _hash_of_header(header) or not header["arrays"]:
-        raise DataError(f"{path / HEADER} is damaged: its hash is another.")
+        raise DataError(f"{path / HEADER} is damaged: its hash does not match.")
     return header
 
 
@@ -216,7 +219,7 @@ def _open(path: Path, name: str, entry: dict, verify: bool) -> np.ndarray:
     if verify:
         with open(file, "rb") as stream:
             if hashlib.file_digest(stream, "sha256").hexdigest() != entry["sha256"]:
-                raise DataError(f"{file} is damaged: its hash is another.")
+                raise DataError(f"{file} is damaged: its hash does not match.")
     if not n_bytes:
         return np.empty(shape, kind)
     return np.asarray(np.memmap(file, dtype=kind, mode="c", shape=shape))

@@ -52,13 +52,13 @@ _HEADER = {
 
 
 def damaged(path: str | Path, why: object) -> ValueError:
-    """The refusal of a file."""
+    """Return the refusal of a file."""
     return ValueError(f"{path} is damaged: {str(why).rstrip('.')}.")
 
 
 @contextmanager
 def refusing(path: str | Path) -> Iterator[None]:
-    """What is found wrong inside becomes the refusal of this file, unless it is that already."""
+    """Let what is found wrong inside become the refusal of this file, unless it is that already."""
     try:
         yield
     except ValueError as error:
@@ -126,7 +126,7 @@ class ModelFile:
         self._check_always_there()
 
     def nested(self, name: str) -> ModelFile:
-        """The model of a name inside this one."""
+        """Return the model of a name inside this one."""
         with refusing(self.path):
             if self._depth >= _DEEPEST:
                 raise ValueError(f"models lie more than {_DEEPEST} deep in it")
@@ -152,17 +152,17 @@ class ModelFile:
             raise ValueError(f"it lacks {', '.join(sorted(missing))}")
         weights, history = self.shapes["weights"], self.shapes["history"]
         if len(weights) != 1 or self._entry("weights").kind.kind != "f":
-            raise ValueError(f"its weights are no vector of numbers but of shape {weights}")
+            raise ValueError(f"its weights must be a vector of numbers, but have the shape {weights}")
         if history[1:] != (HISTORY_COLUMNS,) or self._entry("history").kind.kind != "f":
             raise ValueError(f"its history is of shape {history}")
 
     def _entry(self, name: str) -> TensorEntry:
-        """What the file holds of an array: all of it, or what is not zero."""
+        """Return what the file holds of an array: all of it, or what is not zero."""
         name = self._prefix + name
         return self._file.entries[f"{name}:value" if name in self._sparse else name]
 
     def load(self, name: str, *, sized: bool = False) -> np.ndarray:
-        """An array, its hash compared; numbers must be finite, but those of the history.
+        """Return an array, its hash compared; numbers must be finite, but those of the history.
 
         `sized` says that its shape is known to be right. Else a mostly-zero array may not be much larger than
         what the file holds of it.
@@ -187,7 +187,7 @@ class ModelFile:
         return found
 
     def load_all(self, prefix: str) -> dict[str, np.ndarray]:
-        """The arrays whose names begin with `prefix`, by the rest of their names."""
+        """Return the arrays whose names begin with `prefix`, by the rest of their names."""
         return {name.removeprefix(prefix): self.load(name) for name in self.shapes if name.startswith(prefix)}
 
     def verify(self) -> None:
@@ -197,7 +197,7 @@ class ModelFile:
 
 
 def nested_name(model: str, array: str) -> str:
-    """What an array of a model inside another is called."""
+    """Return what an array of a model inside another is called."""
     return f"bundled:{model}:{array}"
 
 
@@ -207,7 +207,7 @@ def text_array(lines: Iterable[str]) -> np.ndarray:
 
 
 def lines_of(text: np.ndarray) -> list[str]:
-    """The inverse of `text_array`."""
+    """Return the inverse of `text_array`."""
     if text.dtype != np.uint8:
-        raise ValueError("its texts are none")
+        raise ValueError("its text arrays are not UTF-8 bytes")
     return bytes(text).decode().split("\n")[:-1]

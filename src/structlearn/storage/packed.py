@@ -147,7 +147,7 @@ def open_packed(path: str | Path, *, verify: bool = True) -> Packed:
     """
     header, arrays = read_folder(path, verify=verify)
     if header.get("format") != FORMAT:
-        raise DataError(f"{path} is no packed data of structlearn.")
+        raise DataError(f"{path} is not packed data of structlearn.")
     if header.get("version") != VERSION:
         raise DataError(
             f"{path} has format {plain(header.get('version'), 60)}, but this version of structlearn reads "

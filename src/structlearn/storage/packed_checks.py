@@ -93,7 +93,7 @@ class _Arrays:
             raise ValueError("there is a NaN or an infinity")
 
     def _pieces(self, name: str) -> Iterator[np.ndarray]:
-        """The entries of an array, some at a time; none unless contents are to be looked at."""
+        """Return the entries of an array, some at a time; none unless contents are to be looked at."""
         values = self[name]
         return (values[at : at + _ROWS] for at in range(0, len(values) if self.contents else 0, _ROWS))
 
@@ -102,7 +102,7 @@ class _Arrays:
         self.check_range("codes", n_classes, least)
 
     def check_features(self, n_features: int) -> int:
-        """The rows of features; how many there are."""
+        """Return the rows of features; how many there are."""
         if "features" in self.arrays:
             n_rows = len(self["features"])
             self.check("features", "f", n_rows, n_features)

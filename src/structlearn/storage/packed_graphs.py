@@ -104,7 +104,7 @@ class GraphBatch(NamedTuple):
 
 
 def graph_batch(X: Sequence[tuple]) -> GraphBatch:
-    """The arrays of graphs as `fit` takes them; ValueError where they do not fit together."""
+    """Return the arrays of graphs as `fit` takes them; ValueError where they do not fit together."""
     found = [_columns(one, i) for i, one in enumerate(X)]
     nodes, edges, features, types = zip(*found)
     return GraphBatch(
@@ -119,7 +119,9 @@ def graph_batch(X: Sequence[tuple]) -> GraphBatch:
 
 def _columns(one: tuple, i: int) -> tuple[Any, Any, Any, Any]:
     if not isinstance(one, tuple) or len(one) not in (2, 3, 4):
-        raise ValueError(f"Graph {i} of a batch is no tuple (nodes, edges[, edge features[, node types]]).")
+        raise ValueError(
+            f"Graph {i} of a batch is not a tuple (nodes, edges[, edge features[, node types]])."
+        )
     nodes, edges, features, types = (*one, None, None)[:4]
     nodes, edges = np.asarray(nodes), np.asarray(edges)
     edges = edges.reshape(-1, 2) if not edges.size else edges

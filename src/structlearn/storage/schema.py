@@ -20,7 +20,7 @@ def count(value: object) -> bool:
 
 
 def read_json(text: str | bytes, form: type[T], name: str) -> T:
-    """The value of a JSON text, of this form (see `check_form`).
+    """Read the value of a JSON text, of this form (see `check_form`).
 
     ValueError if it is none or of another, repeats a key of an object, or nests too deeply.
     """
@@ -45,7 +45,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _inside(value: dict | list) -> list[dict | list]:
-    """The parts of a value that may have parts themselves."""
+    """Return the parts of a value that may have parts themselves."""
     parts = value.values() if isinstance(value, dict) else value
     return [one for one in parts if isinstance(one, dict | list)]
 
@@ -128,6 +128,6 @@ def _wrong(value: object, form: object, name: str) -> ValueError:
 
 
 def _short(value: object) -> str:
-    """A value of a file in a few characters, none of which can steer a terminal."""
+    """Return a value of a file in a few characters, none of which can steer a terminal."""
     text = ascii(value) if isinstance(value, str | int | float | None) else type(value).__name__
     return text if len(text) <= 40 else f"{text[:37]}..."

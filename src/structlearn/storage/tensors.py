@@ -69,13 +69,13 @@ def _header_hash(said: Mapping[str, str], entries: Mapping[str, object]) -> str:
 
 
 def pieces(array: np.ndarray) -> Iterator[memoryview]:
-    """The bytes of a contiguous array, as views of some megabytes."""
+    """Return the bytes of a contiguous array, as views of some megabytes."""
     flat = array.reshape(-1).view(np.uint8).data
     return (flat[at : at + _PIECE] for at in range(0, len(flat), _PIECE))
 
 
 def array_hash(array: np.ndarray) -> str:
-    """A hash of the bytes of a contiguous array."""
+    """Return a hash of the bytes of a contiguous array."""
     found = hashlib.blake2b(digest_size=_HASH_BYTES)
     for piece in pieces(array):
         found.update(piece)
@@ -129,14 +129,14 @@ class TensorFile:
         if self.hashed:
             check_form(metadata, {_KEY: str, "hashes": str}, "its header")
             if metadata["hash"] != _header_hash(metadata, header):
-                raise ValueError("the hash of its header is another")
+                raise ValueError("its header hash does not match")
         self._hashes = read_json(metadata["hashes"], dict, "its hashes") if self.hashed else {}
         check_form(self._hashes, {name: str for name in header if self.hashed}, "its hashes")
         notes = read_json(metadata.get(_KEY, "{}"), object, "its notes")
         self.notes: dict = notes if isinstance(notes, dict) else {}
 
     def _check_places(self, length: int) -> None:
-        """The arrays lie one after the other, from the header to the end."""
+        """Check that the arrays lie one after the other, from the header to the end."""
         at = 0
         for entry in sorted(self.entries.values(), key=lambda entry: (entry.begin, entry.end)):
             if entry.begin != at:
@@ -155,7 +155,7 @@ class TensorFile:
                 if file.readinto(piece) != len(piece):
                     raise ValueError(f"{self.path} is damaged: it became shorter while it was read.")
         if self.hashed and array_hash(array) != self._hashes[name]:
-            raise ValueError(f"{self.path} is damaged: the hash of {name!a} is another.")
+            raise ValueError(f"{self.path} is damaged: the hash of {name!a} does not match.")
         return array.reshape(shape)
 
 

@@ -29,11 +29,11 @@ class ConfidentTagger:
 
     @abstractmethod
     def rows(self, X: Sentences) -> Stacked:
-        """The features of sentences, a row per word."""
+        """Return the features of sentences, a row per word."""
 
     @abstractmethod
     def _asked(self) -> Any:
-        """The fitted estimator."""
+        """Return the fitted estimator."""
 
     @for_no_examples
     def predict_spans(self, X: Sentences, allowed: Allowed | None = None) -> list[list[Span]]:
@@ -41,14 +41,14 @@ class ConfidentTagger:
         return self._asked().predict_spans(self.rows(X), allowed)
 
     def log_probability(self, X: Sentences, y: Labels) -> Array:
-        """The logarithm of the probability of each sentence's labelling as a whole."""
+        """Return the logarithm of the probability of each sentence's labelling as a whole."""
         return self._asked().log_probability(self.rows(X), y)
 
     @for_no_examples
     def predict_kbest_proba(
         self, X: Sentences, k: int = 5, allowed: Allowed | None = None
     ) -> list[list[tuple[Array, float]]]:
-        """The k best label sequences of each sentence with their probabilities, best first."""
+        """Return the k best label sequences of each sentence with their probabilities, best first."""
         return self._asked().predict_kbest_proba(self.rows(X), k, allowed)
 
     def reliability(self, X: Sentences, y: Labels) -> Confidence:

@@ -20,7 +20,7 @@ _UNKNOWN = "_"
 
 
 def words_as_labels(tokens: Tokens, label: str) -> str | None:
-    """What is said of a label column that has as many values as one of words, or None.
+    """Return what is said of a label column that has as many values as one of words, or None.
 
     Either it has far more of them than all other columns, or more than half as many as there are tokens.
     """

@@ -32,7 +32,7 @@ class ExplainedTagger:
     """What the largest weights are of, and why tokens have their labels."""
 
     def top_features(self: Tagger, k: int = 10) -> TopFeatures:  # type: ignore[misc]
-        """The k largest positive and negative weights of each label and of transitions, with names."""
+        """Return the k largest positive and negative weights of each label and of transitions, with names."""
         from structlearn.estimators.weights.top_weights import top_features
 
         return top_features(_chain_of(self), k, feature_names(self))
@@ -84,7 +84,7 @@ def _chain_of(tagger: Tagger) -> ChainClassifier:
 
 
 def stored_strings(features: TextFeatures) -> dict[str, Array]:
-    """What names of features can be made of again: none where features are numbered by hashing."""
+    """Return what names of features can be made of again: none where features are numbered by hashing."""
     if not features.strings_:
         return {}
     text = json.dumps({name: list(strings) for name, strings in features.strings_.items()})
@@ -100,7 +100,7 @@ def take_strings(features: TextFeatures, arrays: Mapping[str, Array]) -> None:
     if text is None or starts is None:
         return
     if text.dtype != np.uint8 or text.ndim != 1 or starts.dtype != np.int64:
-        raise ValueError("the strings of its features are none")
+        raise ValueError("the strings of its features are not UTF-8 bytes")
     edges = starts.tolist() if starts.ndim == 1 else []
     if edges != sorted(edges) or len(edges) != len(features.templates) + 1:
         raise ValueError("the strings of its features are of other templates")

@@ -86,7 +86,7 @@ class FeaturedWords(TaggerParameters):
         return self.features_.fit_transform(X)
 
     def rows(self, X: Sentences) -> Stacked:
-        """The features of sentences, a row per word."""
+        """Return the features of sentences, a row per word."""
         if isinstance(self.features_, TokenFeatures):
             if isinstance(X, Tokens):
                 raise ValueError("The tagger was trained on features by name; give dicts or lists of names.")

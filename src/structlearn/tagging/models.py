@@ -26,7 +26,7 @@ def check_model(tagger: TaggerParameters) -> None:
 def new_model(
     tagger: TaggerParameters, problem: Mapping[str, Any], rows: Stacked | None = None
 ) -> ChainClassifier | SegmentTagger:
-    """The estimator that a tagger's parameters describe, for a problem whose parameters are given."""
+    """Make the estimator that a tagger's parameters describe, for a problem whose parameters are given."""
     shared = ("loss", "n_jobs", "random_state", "verbose")
     own: dict[str, Any] = {name: getattr(tagger, name) for name in shared}
     others, usual = tagger.chain_options or {}, {**problem}
@@ -43,6 +43,6 @@ def new_model(
 
 
 def of_segments(problem: Mapping[str, Any], rows: object) -> dict[str, Any]:
-    """The parameters of a problem that segments have; features of whole ones where there are words."""
+    """Return the parameters of a problem that segments have; features of whole ones where there are words."""
     kept = {name: problem[name] for name in ("regularization", "tol", "cost") if name in problem}
     return {**kept, "segment_features": OF_TEXT} if isinstance(rows, SegmentedRows) else kept

@@ -30,7 +30,7 @@ def text_page(
     of_spans: bool,
     explain: Explain | None = None,
 ) -> Page:
-    """A page of at most `limit` sentences; where they have gold labels, scores, and the worst first.
+    """Return a page of at most `limit` sentences; where they have gold labels, scores, and the worst first.
 
     of_spans : whether labels mark spans, which are then what is counted
     """
@@ -54,7 +54,7 @@ def wrong_tokens(one: TaggedText) -> int:
 
 
 def _whys(explanations: Iterable[list[Explanation]]) -> Iterator[list[Why | None]]:
-    """The first contributions of each token, until enough are explained."""
+    """Yield the first contributions of each token, until enough are explained."""
     left = MOST_EXPLAINED
     for sentence in explanations:
         if left <= 0:
@@ -96,5 +96,5 @@ def _summary(sentences: Sequence[TaggedText], *, of_spans: bool) -> Summary:
 
 
 def _most(confused: Counter[tuple[str, str]]) -> Iterator[tuple[tuple[str, str], int]]:
-    """The most frequent first, in alphabetical order where they are as frequent."""
+    """Return the most frequent first, in alphabetical order where they are as frequent."""
     return iter(sorted(confused.items(), key=lambda pair: (-pair[1], pair[0])))

@@ -23,12 +23,12 @@ def check_taggers(taggers: Taggers, columns: tuple[str, ...]) -> None:
     """ValueError for taggers that fill no column beside the word, or that need more than words."""
     for name, tagger in taggers.items():
         if name not in columns[1:]:
-            raise ValueError(f"There is a tagger for {name!r}, which is no column beside the word.")
+            raise ValueError(f"There is a tagger for {name!r}, which is not a column beside the word.")
         check_words(tagger)
 
 
 def with_predictions(tokens: Tokens, taggers: Taggers, word: str) -> Tokens:
-    """The text with the columns of the taggers filled by them, whatever it had there."""
+    """Return the text with the columns of the taggers filled by them, whatever it had there."""
     columns = dict(tokens.columns)
     for name, tagger in taggers.items():
         words = Tokens({tagger.columns[0]: tokens.column(word)}, tokens.lengths)
@@ -39,7 +39,7 @@ def with_predictions(tokens: Tokens, taggers: Taggers, word: str) -> Tokens:
 
 
 def taggers_of(bundle: Bundle, kind: type[Any], names: tuple[str, ...]) -> dict[str, Tagger]:
-    """The taggers inside a model file; ValueError if they are not those that its notes name."""
+    """Return the taggers inside a model file; ValueError if they are not those that its notes name."""
     if set(bundle.bundled) != set(names):
         raise ValueError("it does not hold the taggers that its notes name")
     return {name: kind.of(inner) for name, inner in bundle.bundled.items()}

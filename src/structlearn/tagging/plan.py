@@ -89,11 +89,14 @@ class Plan:
         return [*(self.own_name(one) for one in self.columns if one not in self.added), self.label]
 
     def own_name(self, column: str) -> str:
-        """The file's name of a column that a template names."""
+        """Return the file's name of a column that a template names."""
         return column if column in self.added else resolve(self.aliases.get(column, column), self.names)
 
     def present(self, names: tuple[str, ...]) -> list[str]:
-        """The needed columns of a file, which may lack the label; ValueError if it is made otherwise."""
+        """Return the needed columns of a file, which may lack the label.
+
+        ValueError if it is made otherwise.
+        """
         if self.conllu or self.names == names:
             if self.names != names:
                 raise ValueError("not CoNLL-U, which the model was trained on.")
@@ -106,7 +109,7 @@ class Plan:
         return list(names)
 
     def applied(self, tokens: Tokens) -> Tokens:
-        """A file's columns under the names they had in training, and those that templates use."""
+        """Return a file's columns under the names they had in training, and those that templates use."""
         if tokens.layout.names != self.names:
             others = [name for name in self.names if name != self.label]
             columns = dict(zip(others, tokens.columns.values(), strict=True))
@@ -115,7 +118,7 @@ class Plan:
         return replace(tokens, aliases={name: self.own_name(name) for name in self.columns})
 
     def as_notes(self) -> dict[str, object]:
-        """The plan as JSON."""
+        """Return the plan as JSON."""
         return {
             "format": "CoNLL-U" if self.conllu else "columns",
             "names": list(self.names),
@@ -127,7 +130,7 @@ class Plan:
 
     @classmethod
     def from_notes(cls, notes: dict[str, Any]) -> Plan:
-        """The plan of a model's notes; ValueError if they are of none."""
+        """Return the plan of a model's notes; ValueError if they are of none."""
         check_form(notes, _NOTES, "notes")
         derived, needs = derived_names(notes)
         plan = cls(tuple(notes["names"]), notes["label"], notes["aliases"], notes["templates"])
@@ -186,7 +189,7 @@ def make_plan(
 
 
 def resolve(column: str, names: tuple[str, ...]) -> str:
-    """A column by its name, in any case, or by its number, from the end if negative."""
+    """Return a column by its name, in any case, or by its number, from the end if negative."""
     if column.lower() in names:
         return column.lower()
     try:

@@ -35,7 +35,7 @@ class RawText:
     """What taggers of words do with raw text."""
 
     def tag(self, text: str, tokenizer: str = PENN) -> list[list[TaggedToken]]:
-        """The sentences of a text, each a list of `(token, label, start, end)`.
+        """Return the sentences of a text, each a list of `(token, label, start, end)`.
 
         tokenizer : "penn" (English), "marks" (any language with blanks between words) or "blanks" (text that
         is tokenised already, a sentence a line).
@@ -88,7 +88,7 @@ def _tagged_stream(tagger: Tagger, found: Iterator[Passage]) -> Iterator[list[li
 
 
 def _tagged(tagger: Tagger, passage: Passage, before: Sequence[list[str]] = ()) -> list[list[TaggedToken]]:
-    """The sentences of a passage, after others that are not told."""
+    """Return the sentences of a passage, after others that are not told."""
     text, sentences, offset = passage
     if not sentences:
         return []
@@ -106,7 +106,7 @@ def _tagged(tagger: Tagger, passage: Passage, before: Sequence[list[str]] = ()) 
 
 
 def _words(tagger: Tagger, passage: Passage) -> list[list[str]]:
-    """The tokens with their apostrophes and, where training saw such, their quotes as Penn writes them."""
+    """Return the tokens with plain apostrophes and, where training saw such, quotes as Penn writes them."""
     text = passage.text.replace("’", "'")
     words = [[text[a:b] for a, b in spans] for spans in passage.sentences]
     if _has_penn_quotes(tagger):

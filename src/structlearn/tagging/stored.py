@@ -57,7 +57,7 @@ class StoredTagger(FeaturedWords):
 
     @abstractmethod
     def _asked(self) -> Any:
-        """The fitted estimator."""
+        """Return the fitted estimator."""
 
     def save(self, path: str | Path) -> None:
         """Write the tagger as one safetensors file, which `structlearn predict` reads, too."""
@@ -80,7 +80,7 @@ class StoredTagger(FeaturedWords):
         return Bundle(chain, notes, self.derived_.texts(), self.arrays(), bundled=kept)
 
     def _own_plan(self) -> Plan:
-        """The plan of files that have the tagger's columns in their order, and the label last."""
+        """Return the plan of files that have the tagger's columns in their order, and the label last."""
         *names, label = map(str, range(len(self._given) + 1))
         templates = " ".join(map(str, self.features_.templates))
         derived = derived_names(self.derived_.notes())
@@ -93,11 +93,11 @@ class StoredTagger(FeaturedWords):
         return {"parameters": {name: value for name, value in given.items() if _is_plain(value)}}
 
     def _task_of_file(self, task: str) -> str:
-        """The task of the shell that reads the file: `tag` has chains alone."""
+        """Return the task of the shell that reads the file: `tag` has chains alone."""
         return "chunk" if task == "tag" and self.model == SEGMENTS else task
 
     def notes(self, plan: Plan, transitions: str | None) -> dict[str, object]:
-        """What a model file says of the words and their features; and that a `Tagger` can read it."""
+        """Return what a model file says of the words and their features; and that a `Tagger` can read it."""
         numbered = {"min_count": self.features_.min_count, "hash_bits": self.features_.hash_bits}
         told = {"templates": " ".join(map(str, self.features_.templates)), **self.derived_.notes()}
         if self.n_arrays_:
@@ -105,7 +105,7 @@ class StoredTagger(FeaturedWords):
         return {**plan.as_notes(), "application": "Tagger", **numbered, "transitions": transitions, **told}
 
     def arrays(self) -> dict[str, Array]:
-        """The vocabulary and the derived columns, and the strings that names of features are made of."""
+        """Return the vocabulary, the derived columns, and the strings that make names of features."""
         return {
             FEATURES: self.features_.keys_,
             **stored_strings(self.features_),
@@ -125,7 +125,7 @@ class StoredTagger(FeaturedWords):
 
     @classmethod
     def of(cls, bundle: Bundle) -> Self:
-        """The tagger of a model file; ValueError if its notes are of none. A chain may be missing."""
+        """Return the tagger of a model file; ValueError if its notes are of none. A chain may be missing."""
         chain = bundle.estimator
         words: dict[str, Any] = {}
         derived = DerivedColumns()
@@ -162,7 +162,7 @@ def _is_plain(value: object) -> bool:
 
 
 def named_notes() -> dict[str, object]:
-    """What a model file says of features that have names, which the chain itself keeps."""
+    """Return what a model file says of features that have names, which the chain itself keeps."""
     return {"format": CRFSUITE, "application": "Tagger"}
 
 
@@ -172,11 +172,11 @@ def is_of_names(bundle: Bundle) -> bool:
 
 
 def _features_of(bundle: Bundle) -> TextFeatures:
-    """The features of a model file; ValueError if they are not those of its weights."""
+    """Return the features of a model file; ValueError if they are not those of its weights."""
     notes, keys = bundle.notes, bundle.arrays[FEATURES]
     check_form(notes, _NOTES, "notes")
     if keys.ndim != 1 or keys.dtype != np.uint64:
-        raise ValueError("its features are no vector of keys")
+        raise ValueError("its features must be a vector of keys")
     features = TextFeatures(notes["templates"], notes["min_count"], notes["hash_bits"]).with_keys(keys)
     found = features.n_features + notes.get("arrays", 0)
     if bundle.estimator is not None and found != bundle.estimator.n_features_in_:

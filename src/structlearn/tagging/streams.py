@@ -20,7 +20,7 @@ class Passage(NamedTuple):
 
 
 def passages(pieces: Iterable[str], tokenizer: TokenizerEntry) -> Iterator[Passage]:
-    """The passages of a text that comes in pieces, of any size; all its tokens, each once and in order.
+    """Yield the passages of a text that comes in pieces, of any size; all its tokens, each once and in order.
 
     A passage ends at a border, which no sentence goes across. Of a paragraph that is too long to wait for its
     end, all but the last sentence leaves; of a sentence that is too long, what is there up to a blank.

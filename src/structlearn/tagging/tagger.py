@@ -119,7 +119,7 @@ class Tagger(StoredTagger, RawText, ConfidentTagger, ExplainedTagger, BaseEstima
 
     @for_no_examples
     def predict(self, X: Sentences, allowed: Allowed | None = None) -> list[Array]:
-        """The best labels of each sentence; none of a sentence without words.
+        """Return the best labels of each sentence; none of a sentence without words.
 
         `allowed` has, per sentence, None or a list with, per word, the set of labels that it may have, or
         None for any. So in all methods that have it.
@@ -135,7 +135,7 @@ class Tagger(StoredTagger, RawText, ConfidentTagger, ExplainedTagger, BaseEstima
     def predict_kbest(
         self, X: Sentences, k: int = 5, allowed: Allowed | None = None
     ) -> list[list[tuple[Array, float]]]:
-        """The k best label sequences of each sentence with their scores, best first."""
+        """Return the k best label sequences of each sentence with their scores, best first."""
         return self._asked().predict_kbest(self.rows(X), k, allowed)
 
     @for_no_examples
@@ -153,7 +153,7 @@ class Tagger(StoredTagger, RawText, ConfidentTagger, ExplainedTagger, BaseEstima
         return chain.sample(self.rows(X), n, random_state, allowed)
 
     def score(self, X: Sentences, y: Labels) -> float:
-        """The share of words labelled right."""
+        """Return the share of words labelled right."""
         return self._asked().score(self.rows(X), y)
 
     @property

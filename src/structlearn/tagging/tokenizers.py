@@ -65,7 +65,7 @@ def marks(text: str) -> list[list[Span]]:
 
 
 def blanks(text: str) -> list[list[Span]]:
-    """What stands between blanks; a line is a sentence."""
+    """Return what stands between blanks; a line is a sentence."""
     lines = ([match.span() for match in _WORD.finditer(text, a, b)] for a, b in _between(LINE, text))
     return [line for line in lines if line]
 
@@ -82,7 +82,7 @@ def _in_sentences(text: str, words: Callable[[str], list[Span]]) -> list[list[Sp
 
 
 def _between(border: re.Pattern[str], text: str) -> Iterator[Span]:
-    """The stretches of a text between borders."""
+    """Return the stretches of a text between borders."""
     edges = [0, *(at for match in border.finditer(text) for at in match.span()), len(text)]
     return ((a, b) for a, b in pairwise(edges) if a < b)
 

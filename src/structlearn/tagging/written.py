@@ -21,7 +21,7 @@ def mark_spans(labels: Iterable[object]) -> bool:
 
 
 def as_columns(sentence: Sequence[TaggedToken], *, marked: bool) -> str:
-    """A token a line, a tab, its label; a blank line behind the sentence."""
+    """Return one token per line, a tab and its label, and a blank line behind the sentence."""
     return "".join(f"{one.token}\t{one.label}\n" for one in sentence) + "\n"
 
 

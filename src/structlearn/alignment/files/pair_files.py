@@ -118,7 +118,7 @@ def write_jsonl(pairs: Iterable[WrittenPair], languages: Languages = (None, None
 
 
 def read_tmx(path: StrPath, languages: Languages = (None, None)) -> Iterator[FilePair]:
-    """Translation units, their words between blanks."""
+    """Yield translation units, their words between blanks."""
     for unit, source, target in both_segments(path, read_units(path), languages):
         links = unit.properties.get(LINKS)
         yield _linked(path, unit.line, (source.split(), target.split()), links)
@@ -169,7 +169,7 @@ PAIR_FORMATS: Registry[PairFormat] = Registry(
 
 
 def format_by_name(path: StrPath, default: str) -> PairFormat:
-    """The format that the ending of a file's name says, .gz set aside."""
+    """Return the format that the ending of a file's name says, .gz set aside."""
     name = PurePath(os.fspath(path)).name.lower().removesuffix(".gz")
     return next(
         (one for one in PAIR_FORMATS.values() if name.endswith(one.suffixes or "\0")), PAIR_FORMATS[default]

@@ -94,11 +94,11 @@ def read_aligner(kind: type[Aligner], path: str | Path) -> Aligner:
 
 
 def _made(kind: type[Aligner], header: dict) -> Aligner:
-    """The aligner with the parameters of a header, whose forms are checked."""
+    """Return the aligner with the parameters of a header, whose forms are checked."""
     hints = get_type_hints(kind)
     forms = {f"{name}?": hints[name] for name in kind._get_param_names() if name != "checkpoint"}
     if not {f"{name}?" for name in header["parameters"]} <= forms.keys():
-        raise ValueError("parameters are none of an Aligner")
+        raise ValueError("its parameters are not those of an Aligner")
     check_form(header["parameters"], forms, "parameters")
     check_form(header["fitted"], _FITTED, "fitted")
     check_form(
@@ -195,7 +195,7 @@ def _check_words(arrays: dict[str, np.ndarray], side: str, n_words: int) -> None
     text, noun = arrays.get(f"{side}.words"), f"the words of the {side}"
     words = read_json("null" if text is None or text.dtype != np.uint8 else bytes(text), list, noun)
     if set(map(type, words)) - {str}:  # at once: there are many
-        raise ValueError(f"{noun} are no texts")
+        raise ValueError(f"{noun} are not text arrays")
     if len(words) != n_words or arrays[f"{side}.counts"].dtype.kind not in "iu":
         raise ValueError(f"there are {len(words)} words of the {side}, but counts of {n_words}")
 

@@ -125,7 +125,7 @@ class _Target:
             self._units.append(Unit(self.line(), self._segments, self._properties))
 
     def close(self) -> None:
-        """The end of the file."""
+        """Note the end of the file."""
 
 
 def _name(tag: str) -> str:
@@ -162,7 +162,7 @@ def _segment(unit: Unit, language: str) -> str:
 
 
 def written_units(pairs: Iterable[tuple[str, str, str]], languages: Languages) -> Iterator[str]:
-    """A TMX file, in pieces, of (source, target, links)."""
+    """Yield a TMX file, in pieces, of (source, target, links)."""
     source, target = languages[0] or "source", languages[1] or "target"
     yield (
         '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">\n'

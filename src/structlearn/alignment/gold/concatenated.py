@@ -44,12 +44,12 @@ class WordPairs:
         return len(self.rows.start) - 1
 
     def some(self, which: Sequence[int]) -> WordPairs:
-        """The pairs of these numbers."""
+        """Return the pairs of these numbers."""
         return WordPairs(_some(self.rows, which), _some(self.columns, which))
 
     @classmethod
     def of(cls, pairs: Sequence[Words], vectors: Vectors) -> WordPairs:
-        """The pairs' words in the tables of `vectors`; words without a vector have the zero vector."""
+        """Return the pairs' words in the tables of `vectors`; words without a vector have the zero vector."""
         rows, columns = (_items([pair[k] for pair in pairs], side) for k, side in enumerate(vectors))
         return cls(rows, columns)
 
@@ -96,7 +96,7 @@ class UntiedMatching(Matching):
     """
 
     def cost(self, mu: Array, **options: Any) -> Array:
-        """That of `Matching`, each entry larger by a share between 0 and `_DIFFERENCE`."""
+        """Return that of `Matching`, each entry larger by a share between 0 and `_DIFFERENCE`."""
         return super().cost(mu, **options) * (1.0 + _DIFFERENCE * _random(mu.shape))
 
 

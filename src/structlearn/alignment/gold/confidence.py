@@ -54,14 +54,14 @@ class Cells(NamedTuple):
 
     @classmethod
     def of(cls, bitext: Bitext, number: Array) -> Cells:
-        """The cells of these numbers."""
+        """Return the cells of these numbers."""
         pair = np.searchsorted(bitext.cell_start, number, side="right") - 1
         i, j = np.divmod(number - bitext.cell_start[pair], bitext.target.lengths[pair])
         return cls(number, pair, i, j)
 
 
 def evidence(features: EdgeFeatures, lexicon: Lexicon, theta: Array, cells: Cells, dice: Array) -> Array:
-    """What speaks for each link, in columns named by `EVIDENCE`.
+    """Return what speaks for each link, in columns named by `EVIDENCE`.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def evidence(features: EdgeFeatures, lexicon: Lexicon, theta: Array, cells: Cell
 
 
 def _unknown_shares(bitext: Bitext, lexicon: Lexicon) -> Array:
-    """The share of each pair's words that were never seen."""
+    """Return the share of each pair's words that were never seen."""
     unknown = np.zeros(len(bitext))
     for side, seen in ((bitext.source, lexicon.source_pairs), (bitext.target, lexicon.target_pairs)):
         pair = np.repeat(np.arange(len(bitext)), side.lengths)
@@ -107,7 +107,7 @@ def _unknown_shares(bitext: Bitext, lexicon: Lexicon) -> Array:
 
 
 def _covered(features: EdgeFeatures, linked: Cells) -> Array:
-    """The agreement of each pair's links, per word."""
+    """Return the agreement of each pair's links, per word."""
     bitext = features.bitext
     sums = np.bincount(linked.pair, features.agreement[linked.number], minlength=len(bitext))
     return 2 * sums / np.maximum(bitext.source.lengths + bitext.target.lengths, 1)
@@ -181,7 +181,7 @@ def _kept(n: int, share: float, rng: np.random.Generator) -> Array:
 
 
 def _links_between(links: Links, rows: Array, columns: Array) -> Links:
-    """The links of the words that are kept, by their new places."""
+    """Return the links of the words that are kept, by their new places."""
     at = {int(i): k for k, i in enumerate(rows)}, {int(j): k for k, j in enumerate(columns)}
     sure, possible = (
         [(at[0][i], at[1][j]) for i, j in some if i in at[0] and j in at[1]]
@@ -217,7 +217,10 @@ class CalibratedLinks:
         def _linked(self, features: EdgeFeatures) -> Cells: ...
 
     def confidences(self, pairs: Sequence[Words]) -> list[Array]:
-        """The (m, n) table of each pair: how sure its links are, and elsewhere what the score alone says."""
+        """Return the (m, n) table of each pair.
+
+        How sure its links are, and elsewhere what the score alone says.
+        """
         features = self.features(pairs)
         table = np.clip(self.slope_ * (features.F @ self.weights_) + 0.5, 0.0, 1.0)
         linked = self._linked(features)
@@ -225,12 +228,12 @@ class CalibratedLinks:
         return features.bitext.tables(table)
 
     def _sureness(self, features: EdgeFeatures, linked: Cells) -> Array:
-        """The confidences of all links."""
+        """Return the confidences of all links."""
         rows = self._evidence(features, features.F[linked.number] @ self.weights_, linked)
         return probabilities(rows, self.confidence_)
 
     def _evidence(self, features: EdgeFeatures, theta: Array, linked: Cells) -> Array:
-        """What speaks for the links, whose scores are given."""
+        """Return what speaks for the links, whose scores are given."""
         dice = features.F[linked.number, self.feature_names_.index("dice")]
         scores = 4 * self.slope_ * theta  # the slope of the logistic function at 0 is 1/4
         return evidence(features, self.statistics_.lexicon, scores, linked, dice)
@@ -263,7 +266,7 @@ class CalibratedLinks:
     def _judged(
         self, features: EdgeFeatures, links: Sequence[Links], held_out: HeldOut
     ) -> tuple[Array, Array]:
-        """The evidence of links that models draw in pairs they have not seen, and whether they are right."""
+        """Return the evidence of links that models draw in unseen pairs, and whether they are right."""
         tables = features.bitext.tables(features.F)
         scores = [tables[k] @ weights for part, weights in held_out for k in part]
         found = [self.structure_.decode(self.structure_.maximize(theta)) for theta in scores]

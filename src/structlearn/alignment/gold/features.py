@@ -192,7 +192,7 @@ def _enter(best: Any, value: Any) -> None:
 
 @kernel
 def _other(best: Any, value: Any) -> Any:
-    """The best among the others."""
+    """Return the best among the others."""
     return best[1] if value >= best[0] else best[0]
 
 

@@ -125,7 +125,7 @@ def gold_of(features: EdgeFeatures, links: Sequence[Links], structure: Matching)
 def fit_links(
     gold: GoldPairs, setting: Setting, held_out: Collection[int] = (), **parameters: Any
 ) -> MatchingClassifier:
-    """The matching classifier of the gold pairs, of which it does not see those that are held out."""
+    """Return the matching classifier of the gold pairs, of which it does not see those that are held out."""
     model = MatchingClassifier(
         regularization=setting.regularization,
         cost={"missed": setting.missed, "spurious": setting.spurious, "possible": gold.free},
@@ -172,7 +172,7 @@ def choose_setting(
 def cross_validate(
     gold: GoldViews, links: Sequence[Links], settings: Sequence[Setting], folds: int, **parameters: Any
 ) -> list[Validation]:
-    """The alignment error rates of each setting, every pair predicted by a model that has not seen it.
+    """Return the alignment error rates of each setting, every pair predicted by a model that has not seen it.
 
     Models are trained on the pieces of long pairs.
     """
@@ -209,7 +209,7 @@ def in_pieces(gold: GoldPairs, links: Sequence[Links]) -> tuple[GoldPairs, Array
 
 
 def calibrate(weights: Array, gold: GoldPairs) -> float:
-    """The slope s whose confidences clip(s theta + 1/2, 0, 1) have the least squared error on gold pairs."""
+    """Return the slope s whose confidences clip(s theta + 1/2, 0, 1) have the least squared error."""
     theta = gold.X.rows @ weights
     right = np.concatenate([table.ravel() for table in gold.tables])
     counts = ~np.concatenate([free.ravel() for free in gold.free])

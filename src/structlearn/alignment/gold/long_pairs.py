@@ -21,7 +21,10 @@ TOGETHER = 2
 
 
 def pieces_of(links: Links, shape: tuple[int, ...]) -> list[tuple[Array, Array]]:
-    """The source and target words of each piece; of a pair that is not long, or cannot be cut, all words."""
+    """Return the source and target words of each piece.
+
+    Of a pair that is not long, or cannot be cut, all words.
+    """
     places = [(0, 0), *(_cuts(links, *shape) if max(shape) > LONG else ()), shape]
     ranges = [(np.arange(i, k), np.arange(j, l)) for (i, j), (k, l) in pairwise(places)]
     n_pieces = max(1, round(len(ranges) / TOGETHER))

@@ -54,7 +54,7 @@ Vectors = tuple[WordVectors, WordVectors]
 
 
 def in_context(vectors: Array, start: Array) -> Array:
-    """The direction of the mean of the vectors around each word, up to `_AROUND` on either side.
+    """Return the direction of the mean of the vectors around each word, up to `_AROUND` on either side.
 
     vectors : of all words of some sentences, zeros for those without
     start : sentence s is start[s] : start[s + 1]
@@ -77,7 +77,7 @@ def orthogonal_map(X: Array, Y: Array) -> Array:
 def learn_map(
     source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[str, str]]
 ) -> tuple[Array, int]:
-    """The orthogonal map from the dictionary's pairs that both sides have, and their number."""
+    """Return the orthogonal map from the dictionary's pairs that both sides have, and their number."""
     rows = _known(source, target, dictionary)
     if len(rows) == 0:
         raise DataError("No pair of the dictionary has a vector on both sides: no map can be learned.")
@@ -111,14 +111,14 @@ def map_vectors(vectors: Vectors, dictionary: Iterable[tuple[str, str]]) -> Mapp
 
 
 def _held_out(pairs: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """The pairs without those of every tenth source word, and those."""
+    """Return the pairs without those of every tenth source word, and those."""
     words = list(dict.fromkeys(source for source, _ in pairs))
     asked = set(words[_HELD_OUT - 1 :: _HELD_OUT])
     return [pair for pair in pairs if pair[0] not in asked], [pair for pair in pairs if pair[0] in asked]
 
 
 def nearest_links(pair: Words, vectors: Vectors) -> Array:
-    """The 0/1 table of words that are nearest to each other, both ways, by a positive cosine."""
+    """Return the 0/1 table of words that are nearest to each other, both ways, by a positive cosine."""
     cosine = vectors[0].of(pair[0]) @ vectors[1].of(pair[1]).T
     m, n = cosine.shape
     table = np.zeros((m, n), dtype=np.int8)
@@ -169,7 +169,10 @@ def vectors_of(words: Vocabulary, vectors: WordVectors, side: str) -> WordVector
 
 
 def map_by_file(vectors: Vectors, path: str | os.PathLike[str]) -> MappedVectors:
-    """The vectors mapped by the word pairs of a file; DataError if next to none of them has vectors."""
+    """Return the vectors mapped by the word pairs of a file.
+
+    DataError if next to none of them has vectors.
+    """
     pairs = read_dictionary(path)
     known = len(_known(*vectors, pairs))
     if not known or known < _LEAST_COVERED * len(pairs):

@@ -52,7 +52,7 @@ def gold_word_arrays(gold: GoldWords) -> dict[str, Array]:
 
 
 def read_gold_words(lexicon: Lexicon, arrays: Mapping[str, Array]) -> GoldWords:
-    """The inverse; ValueError if the arrays do not fit the lexicon."""
+    """Invert `to_arrays`; ValueError if the arrays do not fit the lexicon."""
     gold = no_gold_words(lexicon)
     for name, table in gold._asdict().items():
         rows, values = arrays.get(f"{name}.rows"), arrays.get(f"{name}.values")

@@ -51,7 +51,7 @@ def build_lexicon(
     advance: Callable[[], object] = lambda: None,
     earlier: Lexicon | None = None,
 ) -> Lexicon:
-    """The lexicon of a text, of `text.most_entries` and of `MOST_ENTRIES` pairs of words at most.
+    """Make the lexicon of a text, of `text.most_entries` and of `MOST_ENTRIES` pairs of words at most.
 
     Counts of an `earlier` text, whose words are the first ones of this text, go on.
     `advance` is called 2 `N_PARTS` times at most for each window.
@@ -77,7 +77,7 @@ def _nothing() -> Lexicon:
 
 
 def _longer(values: Array, size: int, rest: int) -> Array:
-    """A copy with more entries behind, all of them `rest`."""
+    """Return a copy with more entries behind, all of them `rest`."""
     found = np.full(size, rest, dtype=values.dtype)
     found[: values.size] = values
     return found
@@ -87,7 +87,7 @@ def _longer(values: Array, size: int, rest: int) -> Array:
 
 
 def count_together(window: Bitext, run: Map = map, advance: Callable[[], object] = lambda: None) -> Together:
-    """The pairs of words of one window, all of them.
+    """Return the pairs of words of one window, all of them.
 
     Source word by source word: visit the sentences it occurs in, mark the target words met. This takes time
     O(cells) and no sort of all cells.
@@ -137,7 +137,7 @@ def _meet(where: Occurrences, target: Corpus, e: int, last: Array, met: Array, c
 
 
 def _workspace(n_target: int) -> tuple[Array, Array, Array]:
-    """The last sentence with each target word (-1), and room for `_meet` to list and count words."""
+    """Return the last sentence with each target word (-1), and room for `_meet` to list and count words."""
     last = np.full(n_target, -1, dtype=np.int32)
     return last, np.empty(n_target, dtype=np.int32), np.empty(n_target, dtype=np.int32)
 
@@ -164,7 +164,7 @@ def _fill_rows(
     room: tuple[Array, Array, Array],
     part: tuple[int, int],
 ) -> None:
-    """The rows of a part of the source words."""
+    """Count the rows of a part of the source words."""
     last, met, count = room
     for e in range(part[0], part[1]):
         n_met = _meet(where, target, e, last, met, count)
@@ -176,7 +176,7 @@ def _fill_rows(
 
 @kernel
 def _sort(values: Array, n: int) -> None:
-    """The first n in increasing order: Shell's sort by Ciura's gaps, which compiles in no time."""
+    """Sort the first n in increasing order: Shell's sort by Ciura's gaps, which compiles in no time."""
     gap = 701
     while gap < n:
         gap = gap * 9 // 4
@@ -231,7 +231,7 @@ def _count_scores(old: Together, new: Together, chance: Chance, scored: bool) ->
 
 @kernel
 def _merge(old: Together, new: Together, chance: Chance, least: int, out: Together) -> None:
-    """The pairs of both whose class of score is `least` or above."""
+    """Write the pairs of both whose class of score is `least` or above."""
     k = 0
     for e in range(old.start.size - 1):
         a, b = old.start[e], new.start[e]
@@ -246,7 +246,10 @@ def _merge(old: Together, new: Together, chance: Chance, least: int, out: Togeth
 
 @kernel
 def _next(old: Together, new: Together, e: int, a: int, b: int) -> tuple[int, int, int, int]:
-    """The next pair of source word e in either table: its target word, its count, and what comes then."""
+    """Return the next pair of source word e in either table.
+
+    Its target word, its count, and what comes then.
+    """
     in_old, in_new = a < old.start[e + 1], b < new.start[e + 1]
     if in_old and in_new and old.target[a] == new.target[b]:
         return old.target[a], old.together[a] + new.together[b], a + 1, b + 1
@@ -257,6 +260,6 @@ def _next(old: Together, new: Together, e: int, a: int, b: int) -> tuple[int, in
 
 @kernel
 def _score(chance: Chance, e: int, f: int, n: int) -> int:
-    """The class of n log(1 + n / n0)."""
+    """Return the class of n log(1 + n / n0)."""
     by_chance = chance.source_pairs[e] * float(chance.target_pairs[f]) / chance.n_pairs
     return min(N_SCORES - 1, int(A_DOUBLING * np.log2(1.0 + n * np.log(1.0 + n / by_chance))))

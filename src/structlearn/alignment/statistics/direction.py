@@ -64,7 +64,7 @@ class Direction:
     def updated(
         self, lexicon: Lexicon, relations: Relations, expected: Expected, priors: Priors
     ) -> Direction:
-        """The M-step. The translation table is overwritten."""
+        """Make the M-step. The translation table is overwritten."""
         reestimate(lexicon, relations, expected.link, self.from_source, priors, self.translation)
         generated = relations.target if self.from_source else relations.source
         null = reestimate_null(expected.null[:-1], generated, priors.null)
@@ -95,7 +95,7 @@ class Direction:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], from_source: bool, n_words: int) -> Direction:
-        """The inverse, for `n_words` generating words; in older files all words jump alike."""
+        """Return the inverse, for `n_words` generating words; in older files all words jump alike."""
         if arrays["jumps"].ndim == 1:
             jumps = shared_jumps(arrays["jumps"], n_words)
         else:

@@ -54,12 +54,12 @@ def uniform_jumps(pairs: Array, n_own: int = OWN_JUMPS) -> Jumps:
 
 
 def shared_jumps(weights: Array, n_words: int) -> Jumps:
-    """The weights of distances that all words share."""
+    """Return the weights of distances that all words share."""
     return Jumps(np.stack([weights, weights]), np.ones(2), np.zeros(n_words + 1, dtype=np.int32))
 
 
 def carried(old: Jumps, new: Jumps) -> Jumps:
-    """The new classes with the weights of an older text, whose words have the first numbers.
+    """Return the new classes with the weights of an older text, whose words have the first numbers.
 
     Words that it did not have are like its other words.
     """

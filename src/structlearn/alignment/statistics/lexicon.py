@@ -48,14 +48,14 @@ class Lexicon(NamedTuple):
         return (2 * self.together / either).astype(np.float32)
 
     def keep(self, kept: Array) -> Lexicon:
-        """The lexicon of the entries where `kept`, of shape (K,), is true."""
+        """Return the lexicon of the entries where `kept`, of shape (K,), is true."""
         before = np.concatenate([[0], np.cumsum(kept)])
         return self._replace(start=before[self.start], target=self.target[kept], together=self.together[kept])
 
 
 @kernel
 def find_entry(lexicon: Lexicon, e: int, f: int) -> int:
-    """The entry of source word e and target word f, by binary search."""
+    """Return the entry of source word e and target word f, by binary search."""
     low, high = lexicon.start[e], lexicon.start[e + 1]
     while low < high:
         middle = (low + high) // 2

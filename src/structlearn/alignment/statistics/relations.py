@@ -71,7 +71,10 @@ def relate(
     windows: Iterable[tuple[Bitext, Array]],
     earlier: EarlierText | None = None,
 ) -> Relations:
-    """The relations of the entries of a lexicon, which is of this text; the entry of each cell by windows."""
+    """Return the relations of the entries of a lexicon, which is of this text.
+
+    The entry of each cell by windows.
+    """
     sides = text.source_words, text.target_words
     source, target = (occurring(side) for side in sides)
     classes = frequency_classes(source.counts), frequency_classes(target.counts)
@@ -109,7 +112,7 @@ def _beginnings(words: Sequence[str]) -> Array:
 def entry_kinds(
     lexicon: Lexicon, a: Spellings, b: Spellings, source_class: Array, target_class: Array
 ) -> Array:
-    """The kind of each entry."""
+    """Return the kind of each entry."""
     kind = np.empty(lexicon.target.size, dtype=np.int16)
     row = np.empty(LONGEST + 1, dtype=np.int64)
     for e in range(a.kind.size):

@@ -188,7 +188,7 @@ class AlignmentStatistics:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> AlignmentStatistics:
-        """The inverse of `to_arrays`."""
+        """Return the inverse of `to_arrays`."""
         rooms: dict[str, dict[str, Array]] = {}
         for name, value in arrays.items():
             room, key = name.split(".")
@@ -208,7 +208,7 @@ def _kept(
     settings: EMSettings,
     earlier: AlignmentStatistics | None,
 ) -> AbstractContextManager[Keeper | None]:
-    """The keeper of a run, which knows it by all that shapes the statistics."""
+    """Return the keeper of a run, which knows it by all that shapes the statistics."""
     if checkpoint is None:
         return nullcontext()
     found = hashlib.blake2b(digest_size=16)

@@ -27,7 +27,7 @@ class Spellings(NamedTuple):
 
 
 def spell(words: Sequence[str]) -> Spellings:
-    """The words' letters as code points."""
+    """Return the words' letters as code points."""
     cut = [word[:LONGEST] for word in words]
     letters = np.frombuffer("".join(cut).encode("utf-32-le"), dtype=np.uint32)
     start = np.concatenate([[0], np.cumsum([len(word) for word in cut], dtype=np.int64)])

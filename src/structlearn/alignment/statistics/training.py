@@ -68,7 +68,7 @@ class Trained(NamedTuple):
     history: tuple[EMIteration, ...]
 
     def state(self) -> dict[str, object]:
-        """What a checkpoint holds."""
+        """Return what a checkpoint holds."""
         arrays = {name: getattr(self, name).to_arrays() for name in ("forward", "reverse")}
         return {
             **arrays,
@@ -78,7 +78,7 @@ class Trained(NamedTuple):
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], lexicon: Lexicon) -> Trained:
-        """The inverse of `state`; ValueError if it is of another lexicon."""
+        """Return the inverse of `state`; ValueError if it is of another lexicon."""
         given = {"forward": len(lexicon.source_pairs) - 1, "reverse": len(lexicon.target_pairs) - 1}
         both = [Direction.from_arrays(state[name], name == "forward", n) for name, n in given.items()]
         sizes = [(one.translation.size, one.null.size) for one in both]
@@ -98,7 +98,7 @@ class LocatedText:
     run: Map
 
     def windows(self, step: int = 1) -> Iterable[tuple[Bitext, Array]]:
-        """The whole text, or of every `step` windows one."""
+        """Return the whole text, or of every `step` windows one."""
         return self._kept or self._found(step)
 
     @cached_property
@@ -194,7 +194,7 @@ def _maximized(
     priors: Priors,
     earlier: EarlierText | None,
 ) -> tuple[Direction, Direction]:
-    """The M-step of both directions."""
+    """Make the M-step of both directions."""
     if earlier is not None:
         earlier.add_to(expected)
     forward, reverse = (one.updated(lexicon, relations, seen, priors) for one, seen in zip(both, expected))
@@ -202,7 +202,7 @@ def _maximized(
 
 
 def _kept(keeper: Keeper | None, lexicon: Lexicon) -> Trained | None:
-    """What the keeper has; ValueError if that is of another lexicon."""
+    """Return what the keeper has; ValueError if that is of another lexicon."""
     state = None if keeper is None else keeper.load()
     return None if state is None else Trained.from_state(state, lexicon)
 
@@ -221,7 +221,7 @@ def _expect_all(
     run: Map,
     advance: Callable[[], object],
 ) -> list[Expected]:
-    """What each direction expects of the whole text, added up in its order by entry, word and distance.
+    """Return what each direction expects of the whole text, summed in order by entry, word and distance.
 
     Of a part of the text it is as though the rest were like it.
     """

@@ -94,7 +94,7 @@ def _smoothed(
     priors: Priors,
     out: Array,
 ) -> None:
-    """The formula above, for source words with one beginning after the other."""
+    """Apply the formula above to source words with one beginning after the other."""
     source, target = relations.source, relations.target
     given, made = (source, target) if from_source else (target, source)
     total = np.zeros(given.counts.size)
@@ -135,7 +135,7 @@ def _smoothed(
 
 
 def reestimate_null(counts: Array, words: Occurring, strength: float) -> Array:
-    """The words that NULL generates, of shape (n_words + 1,), the word never seen last; by the same formula.
+    """Return the words that NULL generates, by the same formula: (n_words + 1,), the word never seen last.
 
     The prior is each word's share in the text times the lift of its frequency; with `strength` 0 it is
     maximum likelihood.

@@ -20,7 +20,7 @@ def surplus(source: Vocabulary, target: Vocabulary) -> float:
 
 
 def agreement_power(k: float) -> float:
-    """The power of the product of both posteriors that a link counts as in training."""
+    """Return the power of the product of both posteriors that a link counts as in training."""
     return k**-2.0
 
 

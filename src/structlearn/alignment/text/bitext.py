@@ -27,7 +27,7 @@ class Vocabulary:
     """
 
     def __init__(self, words: Sequence[str], counts: Array) -> None:
-        """`counts` says how often each word was seen."""
+        """Take words in the order of their numbers; `counts` says how often each was seen."""
         self.words = list(words)
         self.counts = np.asarray(counts, dtype=np.int64)
 
@@ -49,13 +49,13 @@ class Vocabulary:
         return np.array([not word.endswith(SHARED) for word in self.words], dtype=bool)
 
     def without(self, words: Set[str]) -> Vocabulary:
-        """The same vocabulary, but some of its words count as never seen; all numbers stay."""
+        """Return the same vocabulary, some of whose words count as never seen; all numbers stay."""
         other = Vocabulary(self.words, self.counts)
         other.__dict__["_number"] = self._lookup(one for one in self._number.items() if one[0] not in words)
         return other
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """The number of each word."""
+        """Return the number of each word."""
         return list(map(self._number.__getitem__, tokens))
 
 
@@ -122,11 +122,11 @@ class Bitext:
         return np.concatenate([[0], np.cumsum(cells, dtype=np.int64)])
 
     def cells(self, table: Array, first: int, last: int) -> Array:
-        """The part of a table over all cells that belongs to the pairs first <= s < last."""
+        """Return the part of a table over all cells that belongs to the pairs first <= s < last."""
         return table[self.cell_start[first] : self.cell_start[last]]
 
     def tables(self, values: Array) -> list[Array]:
-        """What all cells have as a table for each pair, of shape (m, n, ...)."""
+        """Return what all cells have as a table for each pair, of shape (m, n, ...)."""
         sides = zip(self.source.lengths, self.target.lengths)
         return [
             self.cells(values, s, s + 1).reshape(m, n, *values.shape[1:]) for s, (m, n) in enumerate(sides)
@@ -142,7 +142,7 @@ class Bitext:
         pairs: Iterable[tuple[Iterable[str], Iterable[str]]],
         known: tuple[Vocabulary, Vocabulary] | None = None,
     ) -> Bitext:
-        """Number the words of an iterable of (source words, target words); it is read once, as a stream.
+        """Read and number the words of an iterable of (source words, target words), as a stream.
 
         Words of earlier text that are `known` keep their numbers, and their counts go on.
         """
@@ -213,7 +213,10 @@ def _ranked(corpus: Corpus, numbers: Numbering, known: Vocabulary) -> tuple[Corp
 
 
 def by_frequency(numbers: Numbering, counts: Array, known: Vocabulary) -> tuple[Vocabulary, Array]:
-    """The vocabulary, frequent words first but behind those that are known; and the new number of each."""
+    """Return the vocabulary, frequent words first but behind those that are known.
+
+    And the new number of each.
+    """
     n = len(known)
     order = np.concatenate([np.arange(n), n + np.argsort(-counts[n:], kind="stable")])
     rank = np.empty(order.size, dtype=np.int32)

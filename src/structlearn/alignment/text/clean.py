@@ -83,7 +83,7 @@ class CleaningRules:
         return "dropped_ratio" if long > self.max_ratio * short else None
 
     def tokens(self, text: str, tokenize: Tokenizer) -> list[str]:
-        """The cleaned tokens of a line."""
+        """Return the cleaned tokens of a line."""
         text = " ".join(tokenize(unicodedata.normalize("NFC", text)))
         text = text.lower() if self.lowercase else text
         return (without_accents(text) if self.strip_accents else text).split()
@@ -123,7 +123,7 @@ def clean_pairs(
 
 
 def without_accents(text: str) -> str:
-    """The text without accents and ligatures: `cœur brisé` as `coeur brise`."""
+    """Return the text without accents and ligatures: `cœur brisé` as `coeur brise`."""
     if text.isascii():
         return text
     apart = unicodedata.normalize("NFD", text.translate(_LIGATURES))
@@ -150,7 +150,7 @@ def split_pair(
 
 
 def _cut(sides: Sides, marks: frozenset[str]) -> list[Sides]:
-    """The smallest pieces; the pair itself if its sides do not have the same marks."""
+    """Return the smallest pieces; the pair itself if its sides do not have the same marks."""
     inside = [[(k + 1, token) for k, token in enumerate(side[:-1]) if token in marks] for side in sides]
     if [token for _, token in inside[0]] != [token for _, token in inside[1]]:
         return [sides]

@@ -93,7 +93,7 @@ def _unknown(aligner: Aligner, pairs: Sequence[Words]) -> Iterator[Unknown]:
 
 
 def _shares(aligner: Aligner, pairs: Sequence[Words]) -> list[float]:
-    """The share of each side's words that the statistics lack; 0 of no words."""
+    """Return the share of each side's words that the statistics lack; 0 of no words."""
     bitext = aligner.statistics_.encode(map(aligner._written, pairs))
     sides = ((bitext.source.tokens, bitext.source_words), (bitext.target.tokens, bitext.target_words))
     return [float((tokens == len(words)).mean()) if tokens.size else 0.0 for tokens, words in sides]

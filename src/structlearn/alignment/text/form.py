@@ -55,7 +55,7 @@ class TextForm(NamedTuple):
     def of(
         cls, counts: Mapping[str, int], *, lowercase: bool = True, strip_accents: bool = False
     ) -> TextForm:
-        """The form of a text whose words occur so often; what is asked for is done in any case."""
+        """Return the form of a text whose words occur this often; what is asked for is done in any case."""
         if not counts:
             return cls(lowercase, strip_accents)
         stray = _STRAY * sum(counts.values())
@@ -70,7 +70,7 @@ class TextForm(NamedTuple):
         )
 
     def write(self, word: str) -> str:
-        """The word as it is looked up."""
+        """Return the word as it is looked up."""
         if word.isascii():
             written = word
         else:
@@ -143,7 +143,10 @@ Forms = tuple[TextForm, TextForm]
 def forms_of_text(
     text: Iterable[Words], pairs: Iterable[Words] = (), **asked: bool
 ) -> tuple[Forms, Iterator[Words]]:
-    """The forms of both sides, seen in the first pairs of a text (or in `pairs` if it has none); the text."""
+    """Return the forms of both sides, seen in the first pairs of a text (or in `pairs` if it has none).
+
+    The text.
+    """
     stream = iter(text)
     head = list(map(checked_pair, islice(stream, _LOOKED_AT)))
     seen = head or list(map(checked_pair, islice(pairs, _LOOKED_AT)))
@@ -164,7 +167,7 @@ class OtherForm(ValueError):
 
 
 def in_forms(forms: Forms, text: Iterable[Words]) -> Iterator[Words]:
-    """The text, if its first pairs may be of these forms; OtherForm if not."""
+    """Return the text, if its first pairs may be of these forms; OtherForm if not."""
     stream = iter(text)
     head = list(map(checked_pair, islice(stream, _LOOKED_AT)))
     doubt_whole_lines(head)
@@ -180,7 +183,10 @@ def in_forms(forms: Forms, text: Iterable[Words]) -> Iterator[Words]:
 
 
 def lacks(form: TextForm, words: Sequence[str]) -> str | None:
-    """What text of this form has, and these words lack; None if there is nothing or they are too few."""
+    """Return what text of this form has, and these words lack.
+
+    None if there is nothing or they are too few.
+    """
     if len(words) <= _ENOUGH_WORDS:
         return None
     if not form.strip_accents and not has_accents(words):
@@ -189,19 +195,19 @@ def lacks(form: TextForm, words: Sequence[str]) -> str | None:
 
 
 def _strings(words: Iterable[str]) -> Iterator[str]:
-    """What is no word is left to be refused where it is looked up."""
+    """Return the words as they are looked up; what is not a word is refused there."""
     return (word for word in words if isinstance(word, str))
 
 
 def form_of_words(words: Vocabulary, **asked: bool) -> TextForm:
-    """The form of the text that statistics are of, by their vocabulary."""
+    """Return the form of the text that statistics are of, by their vocabulary."""
     return TextForm.of(dict(zip(words.words, words.counts.tolist())), **asked)
 
 
 def read_form(said: Mapping[str, object]) -> TextForm:
-    """A form from the JSON of a model file; ValueError if it is none."""
+    """Read a form from the JSON of a model file; ValueError if it is none."""
     check_form(said, FORM, "the form of its text")
     form = TextForm(**said)  # type: ignore[arg-type]
     if any(len(one) != 1 for one in form.characters):
-        raise ValueError("the form of its text replaces what is no character")
+        raise ValueError("the form of its text replaces something that is not one character")
     return form

@@ -98,7 +98,7 @@ class TextOnDisk:
         return len(self._sizes)
 
     def windows(self, step: int = 1) -> Iterator[Bitext]:
-        """The text, window by window; of every `step` windows the last."""
+        """Yield the text, window by window; of every `step` windows the last."""
         at = WindowSize(0, 0, 0)
         for k, size in enumerate(self._sizes, 1):
             if k % step == 0:
@@ -139,7 +139,7 @@ class _WrittenSide:
         return found
 
     def finish(self) -> Vocabulary:
-        """The words, frequent ones first."""
+        """Return the words, frequent ones first."""
         words, self._rank = by_frequency(self._numbers, self._counts, self._known)
         self._numbers = Numbering()
         return words
@@ -153,7 +153,7 @@ class _WrittenSide:
 
 
 def _opened(owner: object) -> IO[bytes]:
-    """A file without a name, which is closed, and so removed, with its owner."""
+    """Return a file without a name, which is closed, and so removed, with its owner."""
     file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
     weakref.finalize(owner, _close, file)
     return file
@@ -176,7 +176,7 @@ def _numbers(file: IO[bytes], first: int, n: int) -> Array:
 
 @contextmanager
 def _said_if_full() -> Iterator[None]:
-    """A full disk as a sentence that says which."""
+    """Turn a full disk into a sentence that says which."""
     try:
         yield
     except OSError as error:
@@ -190,13 +190,13 @@ def _too_small(what: str) -> OSError:
 
 
 def working_bytes(files: Iterable[StrPath]) -> int:
-    """The most that the files of numbers take on disk; the standard input counts nothing."""
+    """Return the most that the files of numbers take on disk; the standard input counts nothing."""
     sizes = [_size(path) for path in files if os.fspath(path) != "-"]
     return sum(_NUMBER * (n_bytes // 2 + 2 * n_lines) for n_bytes, n_lines in sizes)
 
 
 def check_room(n_bytes: int) -> Path:
-    """The folder for working files, if it has so much room; OSError with a sentence if not."""
+    """Return the folder for working files, if it has that much room; OSError with a sentence if not."""
     folder = tempfile.gettempdir()
     free = shutil.disk_usage(folder).free
     if n_bytes > free:

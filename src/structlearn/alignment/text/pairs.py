@@ -24,14 +24,14 @@ class Pair(NamedTuple):
 
 
 def lines_of(path: Path, *, whole: bool = False) -> Lines:
-    """The numbered lines of a file, plain or .gz; of the standard input if `path` is `-`."""
+    """Return the numbered lines of a file, plain or .gz; of the standard input if `path` is `-`."""
     if os.fspath(path) != "-":
         return open_text(path, whole=whole)
     return numbered_lines("-", standard_input(), whole=whole)
 
 
 def paired_lines(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
-    """The lines of two files side by side, with their number from 1.
+    """Return the lines of two files side by side, with their number from 1.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def paired_lines(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def _beside(source: Path, target: Path) -> Iterator[tuple[int, str, str]]:
-    """The files are opened here, when the first line is asked for, so that they are closed again."""
+    """Yield lines of files that are opened when the first is asked for, so that they are closed again."""
     with closing(lines_of(source)) as source_lines, closing(lines_of(target)) as target_lines:
         for number, (left, right) in enumerate(zip_longest(source_lines, target_lines), 1):
             if left is None or right is None:
@@ -169,16 +169,19 @@ class LengthLimit:
         return False
 
     def kept(self, pairs: Iterable[P]) -> Iterator[P]:
-        """The pairs that fit and have words on both sides."""
+        """Return the pairs that fit and have words on both sides."""
         return (pair for pair in pairs if self.fits(pair) and pair.source and pair.target)
 
     def said(self, done: str) -> str | None:
-        """A sentence about those of files that are too long, and what was done; None if there are none."""
+        """Return a sentence about those of files that are too long, and what was done.
+
+        None if there are none.
+        """
         advice = f"the first is in line {self.first_long}. --max-length raises the limit."
         return f"{self._counted(done)}; {advice}" if self.long else None
 
     def warn(self, done: str, stacklevel: int = 3) -> None:
-        """A warning about those that were given in Python, if there are any."""
+        """Warn of those that were given in Python, if there are any."""
         if self.long:
             advice = f"the longest has {self.longest}. max_length of the Aligner raises the limit."
             warnings.warn(f"{self._counted(done)}; {advice}", stacklevel=stacklevel)

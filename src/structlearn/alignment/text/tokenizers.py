@@ -56,7 +56,7 @@ def simple(language: str) -> Tokenizer:
 
 
 def moses(language: str) -> Tokenizer:
-    """The Moses tokeniser of a language; ValueError where sacremoses is missing."""
+    """Return the Moses tokeniser of a language; ValueError where sacremoses is missing."""
     try:
         from sacremoses import MosesTokenizer
     except ImportError:

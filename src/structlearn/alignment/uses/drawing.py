@@ -46,7 +46,7 @@ class Sentences(NamedTuple):
     target: Sequence[str]
 
     def linked(self, link: Link) -> str:
-        """The two words of a link."""
+        """Return the two words of a link."""
         return f"{self.source[link[0]]} – {self.target[link[1]]}"
 
 
@@ -58,7 +58,7 @@ class Drawn(NamedTuple):
     confidence: float | None
 
     def title(self, words: Sentences) -> str:
-        """What a pointer at the link is told."""
+        """Return what a pointer at the link is told."""
         share = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
         return f"{words.linked(self.link)}: {KINDS[self.kind]}{share}"
 
@@ -127,7 +127,7 @@ def classified(
 
 
 def draw_lines(words: Sentences, links: Sequence[Drawn]) -> Drawing:
-    """The two sentences, one above the other, and a line for each link."""
+    """Return the two sentences, one above the other, and a line for each link."""
     (above, first), (below, second) = (word_centres(side, _GAP) for side in words)
     width = max(first, second)
     above = [x + (width - first) / 2 for x in above]
@@ -157,7 +157,7 @@ def _line(words: Sentences, one: Drawn, start: float, end: float) -> _Mark:
 
 
 def draw_grid(words: Sentences, links: Sequence[Drawn], confidence: Mapping[Link, float]) -> Drawing:
-    """The table of all word pairs: source words down, target words across, confidences as shades."""
+    """Return the table of all word pairs: source words down, target words across, confidences as shades."""
     left, top = (max(map(word_width, side)) + 10 for side in words)
     width, height = left + _CELL * len(words.target), top + _CELL * len(words.source)
     corner = left, top

@@ -67,7 +67,7 @@ class Histogram(NamedTuple):
 
 
 def judge(pair: AlignedPair, place: int) -> JudgedPair:
-    """The pair with its figures; ValueError if links or confidences do not fit its words."""
+    """Return the pair with its figures; ValueError if links or confidences do not fit its words."""
     pair = pair if pair.number is not None else pair._replace(number=place)
     _check(pair)
     shares = shares_of(pair)
@@ -97,7 +97,7 @@ def shares_of(pair: AlignedPair) -> Mapping[Link, float]:
 
 
 def key_figures(every: Sequence[JudgedPair]) -> dict[str, str]:
-    """What an overview says in numbers, by name."""
+    """Return what an overview says in numbers, by name."""
     pairs = [one.pair for one in every]
     figures = {
         "sentence pairs": f"{len(pairs):,}",
@@ -110,7 +110,7 @@ def key_figures(every: Sequence[JudgedPair]) -> dict[str, str]:
 
 
 def _linked(sides: Iterable[tuple[Iterable[int], Sequence[str]]]) -> str:
-    """The share of words that have a link."""
+    """Return the share of words that have a link."""
     counts = [(len(set(places)), len(words)) for places, words in sides]
     return f"{sum(n for n, _ in counts) / max(sum(n for _, n in counts), 1):.1%}"
 

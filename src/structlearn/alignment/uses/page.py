@@ -64,7 +64,7 @@ def alignment_page(
     limit: int = 200,
     tables: Tables | None = None,
 ) -> Page:
-    """A page that shows aligned sentence pairs; `html()` or `write(path)` it.
+    """Return a page that shows aligned sentence pairs; `html()` or `write(path)` it.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class PhraseSpans(NamedTuple):
 def phrase_spans(
     links: Iterable[Link], lengths: tuple[int, int], max_length: int = 7
 ) -> Iterator[PhraseSpans]:
-    """The consistent phrase pairs of a sentence pair, of at most `max_length` words each."""
+    """Yield the consistent phrase pairs of a sentence pair, of at most `max_length` words each."""
     m, n = lengths
     rows: list[list[int]] = [[] for _ in range(m)]
     columns: list[list[int]] = [[] for _ in range(n)]
@@ -88,7 +88,7 @@ def counted_phrases(
     min_count: int = 1,
     memory: int = 500_000_000,
 ) -> Iterator[PhrasePair]:
-    """The phrase pairs of a text with their probabilities, by source phrase.
+    """Yield the phrase pairs of a text with their probabilities, by source phrase.
 
     Parameters
     ----------

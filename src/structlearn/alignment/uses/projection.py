@@ -94,7 +94,10 @@ def _links(aligned: Aligned) -> Iterator[tuple[int, int, float]]:
 def _candidates(
     span: tuple[str, int, int], aligned: Aligned, keep: Callable[[list[Run]], list[Run]]
 ) -> list[list[CarriedSpan]]:
-    """What to try for a span, one after the other: what the policy keeps, then its longest run alone."""
+    """Return what to try for a span, one after the other.
+
+    What the policy keeps, then its longest run alone.
+    """
     label, first, end = span
     own = [(i, j, sure) for i, j, sure in _links(aligned) if first <= i < end]
     runs = _runs(j for _, j, _ in own)
@@ -107,7 +110,7 @@ def _candidates(
 
 
 def _runs(words: Iterable[int]) -> list[Run]:
-    """The runs of words side by side, each as first and end."""
+    """Return the runs of words side by side, each as first and end."""
     known = sorted(set(words))
     if not known:
         return []
@@ -117,7 +120,10 @@ def _runs(words: Iterable[int]) -> list[Run]:
 
 
 def _confidence(own: Sequence[tuple[int, int, float]], length: int, run: Run) -> float:
-    """The mean confidence of the span's words, none for one without links here; times the share linked."""
+    """Return the mean confidence of the span's words, none for one without links here.
+
+    Times the share linked.
+    """
     best: dict[int, float] = {}
     linked = set()
     for i, j, sure in own:

@@ -94,7 +94,7 @@ def with_totals(rows: Iterable[Row]) -> Iterator[tuple[Row, int]]:
 
 
 def _with_total(group: Iterator[Row]) -> Iterator[tuple[Row, int]]:
-    """A group that is too large for memory waits in a file until its sum is known."""
+    """Yield the groups; one that is too large for memory waits in a file until its sum is known."""
     held: list[Row] = []
     total = 0
     with ExitStack() as files:

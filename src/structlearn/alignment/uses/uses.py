@@ -76,11 +76,11 @@ class AlignerUses:
         min_count: int = 1,
         memory: int = 500_000_000,
     ) -> Iterator[PhrasePair]:
-        """The phrase pairs of a text, which is read once; see `counted_phrases`."""
+        """Return the phrase pairs of a text, which is read once; see `counted_phrases`."""
         kept, read = tee(pairs)
         linked = ((*pair, one.links) for pair, one in zip(kept, self.align(read)))
         return counted_phrases(linked, max_length=max_length, min_count=min_count, memory=memory)
 
     def dictionary(self, *, min_score: float = 0.1, min_count: int = 2, top: int = 5) -> list[Translation]:
-        """The word pairs that translate each other best, by source word; see `word_list`."""
+        """Return the word pairs that translate each other best, by source word; see `word_list`."""
         return word_list(self.statistics_, min_score=min_score, min_count=min_count, top=top)

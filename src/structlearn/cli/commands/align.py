@@ -128,7 +128,10 @@ def _tokenizer(kind: Tokenize, language: str | None, path: Path, option: str) ->
 
 
 def _language(path: Path) -> str | None:
-    """The language that the suffix of a file stands for: .e is English, .f French, else two letters."""
+    """Return the language that the suffix of a file stands for.
+
+    .e is English, .f French, else two letters.
+    """
     code = _suffix(path).removesuffix(".gz").lstrip(".").lower()
     return {"e": "en", "f": "fr"}.get(code, code if len(code) == 2 and code.isalpha() else None)
 

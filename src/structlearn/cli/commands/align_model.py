@@ -50,7 +50,7 @@ class GoldFiles:
     gold_target: Annotated[Path | None, option("FILE", "Their translations.", "--gold-tgt")] = None
 
     def given(self) -> list[Path]:
-        """The files."""
+        """Return the files."""
         found = [path for path in (self.gold, self.gold_source, self.gold_target) if path is not None]
         if len(found) not in (0, 3) and not (len(found) == 1 and self._holds_text()):
             raise ValueError(
@@ -64,7 +64,7 @@ class GoldFiles:
         return self.gold is not None and format_by_name(self.gold, "pharaoh").read is not None
 
     def read(self) -> list[FilePair]:
-        """The pairs with their links."""
+        """Read the pairs with their links."""
         from structlearn.alignment.files.pair_files import FilePair, read_pair_file
         from structlearn.alignment.links import read_links
         from structlearn.alignment.text.pairs import read_pairs
@@ -133,12 +133,12 @@ class VectorFiles:
     ] = False
 
     def given(self) -> list[Path]:
-        """The files."""
+        """Return the files."""
         paths = (self.source_vectors, self.target_vectors, self.dictionary)
         return [path for path in paths if path is not None]
 
     def read(self) -> Vectors | None:
-        """The vectors of both sides, mapped by the dictionary if there is one."""
+        """Read the vectors of both sides, mapped by the dictionary if there is one."""
         from structlearn.alignment.gold.vectors import map_by_file, read_vectors
 
         if self.source_vectors is None or self.target_vectors is None:
@@ -283,7 +283,7 @@ def _gold_links(path: Path, pairs: list[FilePair]) -> list[Links]:
 
 
 def _figures(aligner: Aligner) -> dict[str, object]:
-    """What was counted, the cross-validated error, and the certificate, where there are such."""
+    """Return what was counted, the cross-validated error, and the certificate, where there are such."""
     statistics = aligner.statistics_
     values: dict[str, object] = {
         "source_words": len(statistics.source_words),
@@ -366,7 +366,7 @@ def show(
 def _drawn(
     found: list[WrittenPair], gold: Path | None, limit: LengthLimit
 ) -> tuple[list[AlignedPair], dict[str, object]]:
-    """The pairs as the page takes them, and what is printed of them."""
+    """Return the pairs as the page takes them, and what is printed of them."""
     from structlearn.alignment.links import read_links
     from structlearn.alignment.metrics import alignment_scores
     from structlearn.alignment.uses.page import AlignedPair

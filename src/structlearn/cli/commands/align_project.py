@@ -100,7 +100,7 @@ def project(
 
 
 def _files(text: TextFiles, own: int) -> list[Path]:
-    """The files of the text; that of the labelled side may be missing."""
+    """Return the files of the text; that of the labelled side may be missing."""
     other = (text.target, text.source)[own]
     mine = (text.source, text.target)[own]
     if text.text is None and other is not None and mine is None:
@@ -111,7 +111,7 @@ def _files(text: TextFiles, own: int) -> list[Path]:
 def _pairs(
     text: TextFiles, options: LabelOptions, sentences: Iterator[LabelledSentence]
 ) -> Iterator[FilePair]:
-    """The pairs, whose labelled side is checked or, if its file is missing, taken from the labels."""
+    """Yield the pairs, whose labelled side is checked or, if its file is missing, taken from the labels."""
     from structlearn.alignment.uses.labelled import beside_labels, check_words
 
     other, *more = _files(text, options.own)

@@ -46,7 +46,7 @@ class StatisticsRun:
         return [] if self.continue_ is None else [self.continue_]
 
     def earlier(self) -> Aligner | None:
-        """The model that is continued."""
+        """Return the model that is continued."""
         from structlearn.alignment.aligner import Aligner
 
         return None if self.continue_ is None else Aligner.load(self.continue_)

@@ -64,7 +64,7 @@ def conformalize(model: Model, data: HeldOut, out: ModelOut, as_json: Json = Fal
 
 
 def _opened(model: Path, data: Path, *, probable: bool) -> tuple[Bundle, Any, Any]:
-    """A model of labellings, and data with labels, which are spelled as the model's are."""
+    """Return a model of labellings, and data with labels, which are spelled as the model's are."""
     from structlearn.cli.commands.confidence import check_confident
     from structlearn.cli.tasks.constraints import UNKNOWN
     from structlearn.cli.tasks.labels import spelling

@@ -79,7 +79,7 @@ class ComparisonOptions:
     ] = None
 
     def names(self) -> list[str] | None:
-        """The solvers that are named."""
+        """Return the solvers that are named."""
         return None if self.solvers is None else [n.strip() for n in self.solvers.split(",") if n.strip()]
 
 

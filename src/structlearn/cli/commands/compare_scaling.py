@@ -37,7 +37,7 @@ class ScalingOptions:
     ] = None
 
     def names(self) -> list[str] | None:
-        """The problems that are named."""
+        """Return the problems that are named."""
         return None if self.problems is None else [n.strip() for n in self.problems.split(",") if n.strip()]
 
 
@@ -92,7 +92,7 @@ def _run(names: list[str], plan: StudyPlan, out: Path, data: Path | None, minute
 
 
 def _announced(problems: int, jobs: int, minutes: float, spent: float) -> str:
-    """What a study will take, said before it starts."""
+    """Return what a study will take, said before it starts."""
     left = max(0.0, minutes - spent)
     shared = "" if problems == 1 else f", in equal parts for {problems} problems"
     earlier = f"; earlier runs took {spent:.3g} of them" if spent else ""
@@ -120,7 +120,7 @@ def _report(out: Path, plan: StudyPlan, minutes: float) -> None:
 
 
 def _winners(studies: list[Results]) -> list[tuple[str, ...]]:
-    """The quickest solver to each gap with all examples, or with as many as any solver came there with."""
+    """Return the quickest solver to each gap, with the most examples that any solver got there with."""
     from structlearn.reports.scaling.analysis import last_winner, without_winner
     from structlearn.reports.tables import brief
 

@@ -31,7 +31,7 @@ class AnswerForm(ABC):
         check_confident(bundle, task, self.flag, probable=self.probable)
 
     def pages(self, bundle: Bundle, inputs: Inputs) -> Iterator[str]:
-        """What is written, as pieces of text."""
+        """Return what is written, as pieces of text."""
         return self._pages(bundle.estimator, inputs.X, words_of(inputs))
 
     @abstractmethod
@@ -93,7 +93,7 @@ class Sets(AnswerForm):
 def asked_form(
     *, marginals: bool, kbest: int | None, spans: bool, coverage: float | None
 ) -> AnswerForm | None:
-    """The form that flags ask for; None for the usual one. ValueError where they ask for several."""
+    """Return the form that flags ask for; None for the usual one. ValueError where they ask for several."""
     forms: list[AnswerForm] = [Spans()] if spans else []
     if kbest is not None:
         if not 1 <= kbest <= MOST_BEST:
@@ -120,7 +120,7 @@ def check_confident(bundle: Bundle, task: Task, what: str, *, probable: bool) ->
 
 
 def words_of(inputs: Inputs) -> Iterator[Words]:
-    """The words of each sentence; None of data without words."""
+    """Return the words of each sentence; None of data without words."""
     return repeat(None) if inputs.source is None else iter(inputs.source.words)
 
 

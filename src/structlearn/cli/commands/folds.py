@@ -38,7 +38,7 @@ class FoldedExamples(Protocol):
     groups: Array | None
 
     def training(self, rows: Array) -> Training:
-        """Some examples, to be trained on."""
+        """Return some examples, to be trained on."""
 
     def held_out(self, rows: Array, bundle: Bundle) -> Inputs:
         """Other examples with their labels, for a model that was trained on some."""
@@ -95,7 +95,7 @@ class TrainingFile(NamedTuple):
 
 
 def _sentences(path: Path, *, comments: bool) -> Iterator[str]:
-    """The lines between borders; comments alone and marks of documents belong to what follows."""
+    """Yield the lines between borders; comments alone and marks of documents belong to what follows."""
     lines: list[str] = []
     has_tokens = False
     for line in chain((line for _, line in open_text(path)), [""]):

@@ -81,7 +81,7 @@ def _model(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def _largest(path: Path) -> Iterator[tuple[str, object]]:
-    """The first few of what `structlearn weights` prints."""
+    """Yield the first few of what `structlearn weights` prints."""
     from structlearn.cli.commands.weights import groups_of
 
     try:
@@ -123,7 +123,7 @@ def _described(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _steps(steps: Sequence[Mapping[str, Any]]) -> str:
-    """The transformers of rows in their order; of columns, each with what it is for."""
+    """Return the transformers of rows in their order; of columns, each with what it is for."""
     return ", ".join(_step(one) for one in steps)
 
 
@@ -136,7 +136,7 @@ def _step(step: Mapping[str, Any]) -> str:
 
 
 def _columns(notes: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """The columns of a table, by what they are."""
+    """Yield the columns of a table, by what they are."""
     if "text" in notes:
         text = set(notes["text"])
         kinds = {"numbers": [one for one in notes["features"] if one not in text], "text": notes["text"]}
@@ -155,7 +155,7 @@ def _forms(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _classes(header: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """The first classes: the names of a table's target columns, or the labels themselves."""
+    """Yield the first classes: the names of a table's target columns, or the labels themselves."""
     targets = header["notes"].get("targets", ())
     classes = header["fitted"].get("classes_", {}).get("array", [])
     names = targets if len(targets) == len(classes) > 1 else classes
@@ -179,7 +179,7 @@ def _parameters(header: Mapping[str, Any]) -> str:
 
 
 def _brief(value: object) -> str:
-    """A value of the header in a few characters."""
+    """Return a value of the header in a few characters."""
     if isinstance(value, dict) and "array" in value:
         return f"array of shape {tuple(value['shape'])}"
     if isinstance(value, dict) and "pairs" in value:

@@ -71,7 +71,7 @@ class TextFiles:
         return self.source_language, self.target_language
 
     def read(self) -> Iterator[FilePair]:
-        """The pairs as they come, also those with an empty side."""
+        """Read the pairs as they come, also those with an empty side."""
         from structlearn.alignment.files.pair_files import FilePair, read_pair_file
         from structlearn.alignment.text.pairs import read_pairs
 
@@ -90,7 +90,7 @@ def load_aligner(model: Path) -> Aligner:
 def aligned_pairs(
     aligner: Aligner, pairs: Iterable[FilePair], limit: LengthLimit, *, scores: bool
 ) -> Iterator[WrittenPair]:
-    """The pairs with their links; one that is too long has none."""
+    """Yield the pairs with their links; one that is too long has none."""
     from structlearn.alignment.files.pair_files import WrittenPair
 
     aligner.set_params(max_length=limit.max_length)
@@ -110,14 +110,14 @@ class LinkSource:
     links: Annotated[Path | None, option("FILE", "Links of the text, Pharaoh, instead of a model's.")] = None
 
     def files(self) -> list[Path]:
-        """The one that is given; ValueError if that is not one."""
+        """Return the one that is given; ValueError if that is not one."""
         found = [path for path in (self.model, self.links) if path is not None]
         if len(found) != 1:
             raise ValueError("Give a model, or links with --links; not both.")
         return found
 
     def linked(self, pairs: Iterable[FilePair], limit: LengthLimit, *, scores: bool) -> Iterator[WrittenPair]:
-        """The pairs with their links."""
+        """Return the pairs with their links."""
         self.files()
         if self.model is not None:
             return aligned_pairs(load_aligner(self.model), pairs, limit, scores=scores)
@@ -146,7 +146,7 @@ def warn_of_length(limit: LengthLimit, done: str) -> None:
 
 
 def looked_at(aligner: Aligner, pairs: Iterable[FilePair]) -> Iterator[FilePair]:
-    """The pairs; warnings where the first ones are of other languages, or written otherwise."""
+    """Return the pairs; warnings where the first ones are of other languages, or written otherwise."""
     from structlearn.alignment.text.doubts import doubt_whole_lines
 
     stream = languages_doubted(aligner, pairs)
@@ -157,7 +157,7 @@ def looked_at(aligner: Aligner, pairs: Iterable[FilePair]) -> Iterator[FilePair]
 
 
 def languages_doubted(aligner: Aligner, pairs: Iterable[FilePair]) -> Iterator[FilePair]:
-    """The pairs; a warning where the first ones are of other languages."""
+    """Return the pairs; a warning where the first ones are of other languages."""
     from structlearn.alignment.text.doubts import doubt_languages
 
     stream = iter(pairs)

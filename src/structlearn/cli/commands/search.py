@@ -36,7 +36,7 @@ class Metric:
         return -1 if self.name in _ERRORS else 1
 
     def of(self, task: Task, model: Any, held_out: Inputs, bundle: Bundle) -> float:
-        """The figure of a model on examples that it has not seen."""
+        """Return the figure of a model on examples that it has not seen."""
         figures = task.evaluate(bundle, held_out.y, model.predict(held_out.X)).values
         value = float(figures[self.name])
         if value != value:
@@ -96,7 +96,7 @@ class TunedSetting:
             yield model.regularization, metric.of(self.task, model, held_out, bundle)
 
     def _values(self, estimator: Any, training: Training) -> Sequence[float]:
-        """The values given, or those of the first fold."""
+        """Return the values given, or those of the first fold."""
         from structlearn.estimators.path_values import regularization_values
 
         if self.tried:
@@ -141,7 +141,10 @@ def _is_past(tried: Sequence[Tried], metric: Metric) -> bool:
 def best_of(
     settings: Sequence[TunedSetting], metric: Metric, *, one_error: bool
 ) -> tuple[TunedSetting, Tried]:
-    """The best on average, the stronger lambda of equals; or the strongest within one standard error."""
+    """Return the best on average, the stronger lambda of equals.
+
+    Or the strongest within one standard error.
+    """
     setting, best = max(
         ((setting, one) for setting in settings for one in setting.tried),
         key=lambda pair: metric.sign * pair[1].mean,

@@ -76,7 +76,7 @@ def _opened(file: Path) -> AbstractContextManager[ByteStream]:
 
 
 def _written(tagger: Tagger, text: Iterator[str], tokenizer: str, form: TextFormat) -> Iterator[str]:
-    """What leaves at a time."""
+    """Yield what leaves at a time."""
     from structlearn.tagging.written import mark_spans
 
     marked = mark_spans(tagger.classes_.tolist())
@@ -85,7 +85,7 @@ def _written(tagger: Tagger, text: Iterator[str], tokenizer: str, form: TextForm
 
 
 def _flushed(pieces: Iterator[str]) -> Iterator[str]:
-    """The pieces; each is on its way before the next is made."""
+    """Yield the pieces; each is on its way before the next is made."""
     for piece in pieces:
         yield piece
         sys.stdout.flush()

@@ -155,7 +155,7 @@ def _search(
 
 
 def _advise(settings: list[TunedSetting], setting: TunedSetting, best: Tried) -> None:
-    """What is to be known of the choice: fits that ended early, and a best at the weak end."""
+    """Say what is to be known of the choice: fits that ended early, and a best at the weak end."""
     early = sum(one.n_early for one in settings)
     total = sum(len(one.tried) * len(one.tried[0].scores) for one in settings)
     if early:

@@ -50,7 +50,7 @@ def weights(
 
 
 def groups_of(path: Path, k: int) -> list[WeightGroup]:
-    """The k largest positive and negative weights of a model file, by label and kind, with names."""
+    """Return the k largest positive and negative weights of a model file, by label and kind, with names."""
     from structlearn.cli.tasks.registry import TASKS
     from structlearn.estimators.inputs.feature_names import listed_names
     from structlearn.estimators.weights.top_weights import top_weights
@@ -71,7 +71,7 @@ def groups_of(path: Path, k: int) -> list[WeightGroup]:
 
 
 def _bundle(path: Path, header: dict[str, Any]) -> Bundle:
-    """The model; one with a structure of the user's own has weights, too."""
+    """Return the model; one with a structure of the user's own has weights, too."""
     from structlearn.estimators.files.persistence import load_bundle
 
     if header["estimator"] != "StructuredPredictor":
@@ -88,7 +88,7 @@ class _Absent:
 
 
 def _of_label(groups: Sequence[WeightGroup], label: str) -> list[WeightGroup]:
-    """The groups of a label; ValueError if there is no such label."""
+    """Return the groups of a label; ValueError if there is no such label."""
     found = [one for one in groups if one.kind == "label" and str(one.of) == label]
     if not found:
         known = [one.of for one in groups if one.kind == "label"]
@@ -108,7 +108,7 @@ def _plain_group(group: WeightGroup) -> dict[str, object]:
 
 
 def _lines(group: WeightGroup) -> Iterator[str]:
-    """A heading, then positive weights from the largest down beside negative ones from the smallest up."""
+    """Yield a heading, then positive weights, the largest first, beside negative ones."""
     what = group.kind if group.of is None else f"{group.kind} {plain(group.of, _LONGEST_NAME)}"
     yield f"{what}: {group.n_nonzero} of {group.n_weights} weights are not zero"
     positive = [_cell(one) for one in group.weights if one.weight > 0]

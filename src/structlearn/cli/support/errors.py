@@ -66,7 +66,10 @@ def note(sentence: str) -> None:
 
 
 def hear(signum: int, frame: FrameType | None) -> None:
-    """The answer to Ctrl-C while a command runs (as Python's own, but ours: see `stop_listening`)."""
+    """Answer a Ctrl-C while a command runs (as Python does, but by our own function.
+
+    See `stop_listening`).
+    """
     if _is_called_by_kernel(frame):
         again_soon()
         return
@@ -142,7 +145,7 @@ def _exit(sentence: str, code: int) -> typer.Exit:
 
 
 def _sentence(error: BaseException) -> str:
-    """What went wrong, in the words of the shell."""
+    """Return what went wrong, in the words of the shell."""
     if isinstance(error, OSError) and error.strerror:
         named = f"{error.filename}: " if error.filename else ""
         return f"{named}{error.strerror}."

@@ -54,12 +54,12 @@ _WORDS = re.compile(
 
 
 def flag(name: str) -> str:
-    """The flag of a parameter: --max-passes of max_passes."""
+    """Return the flag of a parameter: --max-passes of max_passes."""
     return f"--{_NAMES.get(name, name).replace('_', '-')}"
 
 
 def in_flags(sentence: str) -> str:
-    """A sentence of the library in which parameters are named as the shell does.
+    """Return a sentence of the library in which parameters are named as the shell does.
 
     >>> in_flags("Stopped after max_passes=5: use loss='softmax', or projective=False.")
     'Stopped after --max-passes 5: use --loss softmax, or --non-projective.'

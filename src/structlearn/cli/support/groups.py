@@ -62,7 +62,7 @@ def _parameters(group: type, several: Mapping[str, str]) -> list[Parameter]:
 
 
 def _listed(annotation: Any, help: str) -> Any:
-    """The annotation of an option whose values are given between commas."""
+    """Return the annotation of an option whose values are given between commas."""
     kind, info = get_args(annotation)
     (kind,) = [one for one in get_args(kind) or (kind,) if one is not NoneType]
     info = copy(info)
@@ -72,7 +72,7 @@ def _listed(annotation: Any, help: str) -> Any:
 
 
 def _reader(kind: type) -> Callable[[str], Any]:
-    """A function, for click asks for its name, that reads one value or several."""
+    """Return a function, for click asks for its name, that reads one value or several."""
 
     def values(text: str) -> Any:
         try:
@@ -86,7 +86,7 @@ def _reader(kind: type) -> Callable[[str], Any]:
 
 
 def combinations(*groups: Any) -> Iterator[tuple[Any, ...]]:
-    """The groups with one value for each option: all combinations, the first group's changing last."""
+    """Yield the groups with one value for each option: all combinations, the first group's changing last."""
     tried = [
         [(k, field.name, value) for value in getattr(group, field.name)]
         for k, group in enumerate(groups)

@@ -12,7 +12,7 @@ from structlearn.estimators.files.persistence import Bundle
 
 
 def objects(task: Task, bundle: Bundle, X: object, *, marginals: bool) -> Iterator[dict[str, object]]:
-    """What is predicted for each example, and with how much probability."""
+    """Yield what is predicted for each example, and with how much probability."""
     estimator = bundle.estimator
     answers = estimator.predict(X)
     tables: Iterable[Any] = repeat(None)

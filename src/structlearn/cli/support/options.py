@@ -63,7 +63,7 @@ def names_in(place: str, *others: str) -> Values:
 
 
 def switch(flag: str, help: str) -> OptionInfo:
-    """An option that is there or not."""
+    """Declare an option that is there or not."""
     return typer.Option(flag, help=help)
 
 

@@ -57,7 +57,7 @@ def write_pieces(pieces: Iterable[str], out: Path | None) -> None:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """A full disk does not say which file was being written."""
+    """Name the file that was being written when a disk was full."""
     try:
         yield
     except OSError as error:
@@ -81,7 +81,7 @@ def print_figures(values: Iterable[tuple[str, object]], *, as_json: bool) -> Non
 
 
 def certified(certificate: Certificate) -> dict[str, object]:
-    """A certificate as it is printed, its status in the words of the shell."""
+    """Return a certificate as it is printed, its status in the words of the shell."""
     return {**certificate.as_dict(), "status": in_flags(certificate.status)}
 
 

@@ -12,19 +12,17 @@ from typing import Annotated
 
 import typer
 
-from structlearn.cli.support.options import option
+from structlearn.cli.support.options import names_in, option
 
 STDIN = "-"
-#: What --format may be: the endings of names that tell formats apart.
-FORMATS = ("csv", "tsv", "libsvm", "conll", "conllu", "crfsuite", "npz", "parquet")
 _GZIP = b"\x1f\x8b"
 
 Format = Annotated[
     str | None,
     option(
         "F",
-        f"Of stdin, what a name would tell: {', '.join(FORMATS)}.  [default: as it looks]",
-        values=lambda: FORMATS,
+        "Of stdin, what a name would tell: {formats}.  [default: as it looks]",
+        values=names_in("structlearn.data.file_formats:FILE_FORMATS"),
     ),
 ]
 
@@ -33,14 +31,17 @@ _kept: dict[Path, TemporaryDirectory[str]] = {}
 
 
 def input_file(data: Path, format: str | None = None) -> Path:
-    """The file of an argument; of `-`, one that holds what stdin has to say, until the command ends."""
-    from structlearn.core.registry import one_of
+    """Return the file of an argument.
+
+    Of `-`, one that holds what stdin has to say, until the command ends.
+    """
+    from structlearn.data.file_formats import FILE_FORMATS
 
     if str(data) != STDIN:
         if format is not None:
             raise ValueError(f"--format goes with - (stdin); the name of {data} tells its format.")
         return data
-    ending = "" if format is None else f".{one_of('format', format, FORMATS)}"
+    ending = "" if format is None else f".{FILE_FORMATS.named(format).name}"
     folder = TemporaryDirectory()
     path = _written(Path(folder.name) / f"stdin{ending}")
     _kept[path] = folder
@@ -67,7 +68,7 @@ def forget_stdin() -> None:
 
 
 def by_its_name(sentence: str) -> str:
-    """A sentence in which stdin is called so."""
+    """Return a sentence in which stdin is called so."""
     for path in _kept:
         sentence = sentence.replace(str(path), "stdin")
     return sentence

@@ -99,7 +99,9 @@ class TaskGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         known = set(self.list_commands(ctx))
-        place = next((k for k, word in enumerate(args) if word in known), None)
+        places = [k for k, word in enumerate(args) if word in known]
+        free = [k for k in places if k == 0 or not args[k - 1].startswith("-")]  # not the value of an option
+        place = next(iter(free or places), None)
         if place:  # after options: the task comes first
             args = [args[place], *args[:place], *args[place + 1 :]]
         elif place is None and not ctx.resilient_parsing and not set(args) & {"-h", "--help"}:

@@ -16,7 +16,7 @@ _NUMBERS = ("none", "one", "two", "three", "four", "five")
 
 
 def _losses_said(entry: TaskEntry) -> str:
-    """The losses of a task, those without probabilities first."""
+    """Return the losses of a task, those without probabilities first."""
     known = losses_of(CLASSES if entry.name == "classify" else STRUCTURES)
     names = sorted(known, key=lambda name: LOSSES[name].smooth)
     n = sum(not LOSSES[name].smooth for name in names)
@@ -24,7 +24,7 @@ def _losses_said(entry: TaskEntry) -> str:
 
 
 def _solvers_said(entry: TaskEntry) -> str:
-    """The solvers of a task by what they train."""
+    """Return the solvers of a task by what they train."""
     picks = "auto picks a quick one that can do it"
     if "loss" not in entry.flags:
         return f"{picks}; {either(solvers_for(SQUARES))}."
@@ -34,13 +34,14 @@ def _solvers_said(entry: TaskEntry) -> str:
 
 
 def _entries_said(where: str) -> str:
-    """The entries of a registry, which is imported now, each with what it is."""
+    """Return the entries of a registry, which is imported now, each with what it is."""
     return "; ".join(f"{entry.name}: {entry.what}" for entry in located(where).values())
 
 
 #: What stands for such a text in the help of a command or an option.
 TEXTS: dict[str, Callable[[], str]] = {
     "{tasks}": lambda: either(TASKS),
+    "{formats}": lambda: ", ".join(located("structlearn.data.file_formats:FILE_FORMATS")),
     "{tokenizers}": lambda: _entries_said("structlearn.tagging.tokenizers:TOKENIZERS"),
     "{text_formats}": lambda: _entries_said("structlearn.tagging.written:TEXT_FORMATS"),
     "{figures}": lambda: " ".join(entry.figures for entry in TASKS.values() if entry.figures),

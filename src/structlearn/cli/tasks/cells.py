@@ -28,7 +28,7 @@ class ColumnFile(NamedTuple):
 
 
 def summary_of(n_sequences: int, n_tokens: int, n_features: int) -> str:
-    """What was read, as the object of a sentence."""
+    """Return what was read, as the object of a sentence."""
     tokens, features = count_of(n_tokens, "token"), count_of(n_features, "feature")
     return f"{count_of(n_sequences, 'sequence')}, {tokens} with {features}"
 

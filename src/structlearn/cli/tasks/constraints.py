@@ -29,7 +29,7 @@ _THEN = ">"
 
 
 def parse_constraints(given: str) -> Constraints:
-    """What --constraints stands for: a scheme, none, or pairs `before>after,...`."""
+    """Return what --constraints stands for: a scheme, none, or pairs `before>after,...`."""
     if given.lower() in (NONE, *SCHEMES):
         return None if given.lower() == NONE else given.lower()
     pairs = [[label.strip() or None for label in pair.split(_THEN)] for pair in given.split(",")]
@@ -45,7 +45,7 @@ def parse_constraints(given: str) -> Constraints:
 def constraints_for(
     y: Sequence[Array], given: str | None, *, spans: bool, error: Callable[[str, int], DataError]
 ) -> Constraints:
-    """The constraints to train on these labels with: those given or, of spans, those that they follow.
+    """Return the constraints to train on these labels with: those given or, of spans, those that they follow.
 
     error : makes the error of a token, of all of the file, whose label may not be there
     """

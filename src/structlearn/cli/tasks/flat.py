@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -13,24 +13,23 @@ from scipy import sparse
 from structlearn import metrics
 from structlearn.cli.support.errors import say
 from structlearn.cli.support.flags import in_flags
-from structlearn.cli.tasks.formats import check_format, training_format
 from structlearn.cli.tasks.label_table import table_of_labels
 from structlearn.cli.tasks.labels import set_rows, spelling
 from structlearn.cli.tasks.task import Inputs, Scores, Task, Training, pairs
 from structlearn.core.contract import Array
 from structlearn.core.wording import count_of, listed
-from structlearn.data import read_csv_features, read_libsvm, read_table, read_table_features
+from structlearn.data import DataError, read_csv_features, read_table, read_table_features
+from structlearn.data.file_formats import FILE_FORMATS, TABLE, is_pipe, rows_format, seen_format
 from structlearn.data.tables.table import TargetKind
 from structlearn.estimators.files.persistence import Bundle
 from structlearn.estimators.inputs.feature_names import Names, listed_names, mapped_names, numbered
 from structlearn.estimators.inputs.tables import make_table_transformer
 from structlearn.storage.schema import check_form
 
-#: What a model file says of its training data.
-_NOTES = {"format": Literal["libsvm", "csv"]}
+#: What a model file says of its training data: of rows of numbers, and of a table.
+_OF_ROWS = {"n_features": int}
 #: `text`, columns of text, is there where rows are those of a table; `left_out` columns were of no use.
 _OF_TABLE = {"features": list[str], "targets": list[str], "text?": list[str], "left_out?": list[str]}
-_OF_FORMAT = {"libsvm": {"n_features": int}, "csv": _OF_TABLE}
 
 #: A set of labels an example: the labels, or (of a table) a row of zeros and ones.
 LabelSets = Sequence[Sequence[object] | Array]
@@ -44,8 +43,9 @@ class FlatTask(Task):
     target_kind: ClassVar[TargetKind] = "any"
 
     def read(self, path: Path, target: str | None) -> Training:
-        """Read training data in either format (see `training_format`)."""
-        if training_format(path, target) == "csv":
+        """Read training data: a table, or rows in another format (see `rows_format`)."""
+        name = rows_format(path, has_target=target is not None)
+        if name == TABLE:
             return self._read_table(path, target)
         for flag, value in {
             "target": target,
@@ -53,11 +53,12 @@ class FlatTask(Task):
             "ignore": self.options.ignore,
         }.items():
             if value:
+                what = FILE_FORMATS[name].what
                 raise ValueError(
-                    f"--{flag} names columns of a table with a header; {path} looks like a libsvm file."
+                    f"--{flag} names columns of a table with a header; {path} looks like {what}."
                 )
-        X, y = read_libsvm(path, multilabel=self.multilabel)
-        notes = {"format": "libsvm", "n_features": X.shape[1]}
+        X, y = cast(Any, FILE_FORMATS[name].read_rows(path, multilabel=self.multilabel))
+        notes = {"format": name, "n_features": X.shape[1]}
         return Training(X, y, notes, {}, _summary(X))
 
     def _read_table(self, path: Path, target: str | None) -> Training:
@@ -102,16 +103,17 @@ class FlatTask(Task):
 
     def trimmed(self, estimator: Any, training: Training) -> Training:
         """With the names of a table's columns in the estimator, for those who load it in Python."""
-        if training.notes["format"] == "csv":
+        if training.notes["format"] == TABLE:
             estimator.feature_names_in_ = np.array(training.notes["features"], dtype=object)
         return training
 
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
         """Read data in the format of the training file."""
         notes = bundle.notes
-        check_format(path, notes["format"])
-        if notes["format"] == "libsvm":
-            return Inputs(*read_libsvm(path, multilabel=self.multilabel, n_features=notes["n_features"]))
+        _check_format(path, notes["format"])
+        if notes["format"] != TABLE:
+            known = FILE_FORMATS[notes["format"]]
+            return Inputs(*known.read_rows(path, multilabel=self.multilabel, n_features=notes["n_features"]))
         targets = notes["targets"] if labels else ()
         if bundle.estimator is not None:  # columns are found by their names here, and given without
             vars(bundle.estimator).pop("feature_names_in_", None)
@@ -127,21 +129,23 @@ class FlatTask(Task):
         return Inputs(table.X, table.y)
 
     def check_notes(self, bundle: Bundle) -> None:
-        """The columns of the training file, as many as the model has."""
+        """Check the columns of the training file, which must be as many as the model has."""
         model, notes = bundle.estimator, bundle.notes
-        check_form(notes, _NOTES, "notes")
-        check_form(notes, _OF_FORMAT[notes["format"]], "notes")
-        n = notes["n_features"] if notes["format"] == "libsvm" else len(notes["features"])
+        check_form(notes, {"format": str}, "notes")
+        if notes["format"] not in [name for name, one in FILE_FORMATS.items() if one.rows or name == TABLE]:
+            raise ValueError(f"notes.format is {notes['format']!r}, which this version does not read")
+        check_form(notes, _OF_TABLE if notes["format"] == TABLE else _OF_ROWS, "notes")
+        n = len(notes["features"]) if notes["format"] == TABLE else notes["n_features"]
         if n != model.n_features_in_:
-            raise ValueError(f"notes tell of {n} features, not of {model.n_features_in_}")
+            raise ValueError(f"its notes name {n} features, but the model has {model.n_features_in_}")
         n_targets = len(model.classes_) if self.multilabel else 1
-        if notes["format"] == "csv" and len(notes["targets"]) != n_targets:
+        if notes["format"] == TABLE and len(notes["targets"]) != n_targets:
             raise ValueError(f"notes.targets must be {n_targets} names")
         if "text" in notes and not getattr(model.row_transformer, "of_tables", False):
-            raise ValueError("notes tell of columns of text, but it has no map of these")
+            raise ValueError("its notes name columns of text, but the model has no map for them")
 
     def feature_names(self, bundle: Bundle) -> Names:
-        """The header of a table; in a libsvm file features have numbers, from 1."""
+        """Return the header of a table; in a libsvm file features have numbers, from 1."""
         features = bundle.notes.get("features")
         if hasattr(bundle.estimator, "row_transformer_"):
             return mapped_names(bundle.estimator, features)
@@ -198,7 +202,7 @@ class MultiLabel(FlatTask):
 
     def trimmed(self, estimator: Any, training: Training) -> Training:
         """With the names of a table's target columns, too."""
-        if training.notes["format"] == "csv":
+        if training.notes["format"] == TABLE:
             estimator.classes_ = np.array(training.notes["targets"])
         return super().trimmed(estimator, training)
 
@@ -208,8 +212,8 @@ class MultiLabel(FlatTask):
         return targets
 
     def lines(self, bundle: Bundle, predicted: LabelSets) -> Iterator[str]:
-        """The labels of a set joined by commas; of a table, the names of its columns."""
-        if bundle.notes["format"] == "csv":
+        """Return the labels of a set joined by commas; of a table, the names of its columns."""
+        if bundle.notes["format"] == TABLE:
             names = np.array(bundle.notes["targets"], dtype=object)
             return (",".join(names[np.asarray(row, dtype=bool)]) for row in predicted)
         return (",".join(map(str, one)) for one in predicted)
@@ -220,14 +224,14 @@ class MultiLabel(FlatTask):
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
         """Probability of each label by itself, a line an example."""
-        table = bundle.notes["format"] == "csv"
+        table = bundle.notes["format"] == TABLE
         names = bundle.notes["targets"] if table else bundle.estimator.classes_.tolist()
         return pairs(names, bundle.estimator.predict_marginals(X))
 
     def evaluate(self, bundle: Bundle, y: LabelSets, predicted: LabelSets) -> Scores:
         """Share of right sets, share of wrong decisions on single labels, and F1 of single labels."""
         n_unknown = 0
-        if bundle.notes["format"] == "libsvm":
+        if bundle.notes["format"] != TABLE:
             y, predicted, n_unknown = set_rows(y, predicted, bundle.estimator.classes_)
         values = {
             "exact_match": metrics.subset_accuracy(y, predicted),
@@ -238,8 +242,16 @@ class MultiLabel(FlatTask):
         return Scores(values, n_unknown)
 
     def error(self, values: Mapping[str, float | int]) -> float:
-        """The share of wrong decisions on single labels."""
+        """Return the share of wrong decisions on single labels."""
         return values["hamming_loss"]
+
+
+def _check_format(path: Path, expected: str) -> None:
+    """DataError if a file is clearly not of the format that the model was trained on."""
+    found = None if is_pipe(path) else seen_format(path)
+    if found is not None and found != expected:
+        looks, was = FILE_FORMATS[found].what, FILE_FORMATS[expected].what
+        raise DataError(f"{path} looks like {looks}; the model was trained on {was}.")
 
 
 def tell(remarks: Iterable[str]) -> None:

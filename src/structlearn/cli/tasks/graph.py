@@ -53,7 +53,7 @@ class LabelledNodes(Task):
             raise ValueError("classes_ must be whole numbers of at least 0")
 
     def lines(self, bundle: Bundle, predicted: Iterable[Array]) -> Iterator[str]:
-        """The labels of an example, a line each."""
+        """Return the labels of each example on a line."""
         return (" ".join(map(str, one.ravel().tolist())) for one in predicted)
 
     def evaluate(self, bundle: Bundle, y: Sequence[Array], predicted: Sequence[Array]) -> Scores:
@@ -81,7 +81,7 @@ class LabelledNodes(Task):
     def summary(
         self, bundle: Bundle, y: Sequence[Array] | None, predicted: Sequence[Array]
     ) -> Summary | None:
-        """What a page says on top, where labels are known."""
+        """Return what a page says on top, where labels are known."""
         from structlearn.reports.summaries import Summary, score_row
 
         if y is None:

@@ -45,7 +45,7 @@ class GridTask(LabelledNodes):
         return found._replace(texts={})
 
     def kept(self, training: Training) -> dict[str, Any]:
-        """The names of images as well, where there are images."""
+        """Return the names of images as well, where there are images."""
         names = {} if training.source is None else {"names": training.source.names}
         return {**super().kept(training), "texts": names}
 
@@ -71,7 +71,7 @@ class GridTask(LabelledNodes):
         data = self._unpacked(path)
         names = data.texts.get("names", [f"{i}" for i in range(len(data))])
         if len(names) != len(data) or not all(Path(name).name == name for name in names):
-            raise DataError(f"{path} is damaged: its names are no names of {len(data)} files.")
+            raise DataError(f"{path} is damaged: its names are not the names of {len(data)} files.")
         return Inputs(data.X, data.y, ImageFolder(names, data.X, data.y))
 
     def reread(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
@@ -90,12 +90,14 @@ class GridTask(LabelledNodes):
         return [windows(one, window) for one in folder.X]
 
     def check_notes(self, bundle: Bundle) -> None:
-        """A window of as many values as the model has features."""
+        """Check the window, which must have as many values as the model has features."""
         super().check_notes(bundle)
         check_form(bundle.notes, _NOTES, "notes")
         n = bundle.notes["window"] ** 2 * bundle.notes["channels"]
         if n != bundle.estimator.n_features_in_:
-            raise ValueError(f"notes tell of {n} features, not of {bundle.estimator.n_features_in_}")
+            raise ValueError(
+                f"its notes name {n} features, but the model has {bundle.estimator.n_features_in_}"
+            )
 
     def feature_names(self, bundle: Bundle) -> Names:
         """Where a value is: its channel, and how far down and right of the pixel."""
@@ -117,7 +119,7 @@ class GridTask(LabelledNodes):
             yield from pairs(bundle.estimator.classes_.tolist(), table.reshape(-1, table.shape[-1]))
 
     def check_out(self, out: Path, others: Iterable[Path], *, marginals: bool) -> Path:
-        """A folder, which may be there; of probabilities a file."""
+        """Check a folder, which may be there; for probabilities, a file."""
         if marginals:
             return super().check_out(out, others, marginals=marginals)
         taken = (os.path.realpath(one / name) for one in others for name in ("", "images", "labels"))

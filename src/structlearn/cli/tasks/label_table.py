@@ -44,7 +44,7 @@ class LabelTable(NamedTuple):
         return {f"macro_{share}": sum(getattr(one, share) for one in rows) / n for share in _SHARES}
 
     def lines(self) -> Iterator[str]:
-        """A line for each label below a heading; all are `name: value` lines, too."""
+        """Yield a line for each label below a heading; all are `name: value` lines, too."""
         rows: list[tuple[str, ...]] = [(f"{self.noun}:", *_SHARES, *_COUNTS)]
         for label, one in self.scores.items():
             shares = [f"{getattr(one, share):.4f}" for share in _SHARES]
@@ -59,7 +59,7 @@ Figures = tuple[dict[str, float | int], LabelTable]
 def table_of_labels(
     noun: str, counted: str, gold: Sequence[Hashable], predicted: Sequence[Hashable]
 ) -> LabelTable:
-    """The table of single labels."""
+    """Return the table of single labels."""
     scores = label_scores(gold, predicted)
     return LabelTable(noun, counted, {str(label): one for label, one in scores.items()})
 
@@ -72,7 +72,7 @@ def span_figures(y: Sequence[Array], predicted: Sequence[Array]) -> Figures:
 
 
 def token_figures(y: Sequence[Array], predicted: Sequence[Array]) -> Figures:
-    """The table of the labels of tokens; no figures of their own."""
+    """Return the table of the labels of tokens; no figures of their own."""
     gold, found = (list(chain.from_iterable(_strings(one))) for one in (y, predicted))
     return {}, table_of_labels("label", "tokens", gold, found)
 

@@ -11,7 +11,7 @@ from structlearn.data.scalars import number_or_none
 
 
 def spelling(classes: Array) -> Callable[[object], Hashable]:
-    """A function that spells a label as the model's classes are: strings, or numbers where it is one.
+    """Return a function that spells a label as the model's classes are: strings, or numbers where it is one.
 
     Readers make numbers of labels only if all labels of a file are numbers.
     """

@@ -19,7 +19,10 @@ def task_named(name: str) -> Task:
 
 
 def open_model(path: Path) -> tuple[Bundle, Task]:
-    """A model file and the task it was trained for; ValueError if it is damaged or not from `train`."""
+    """Return a model file and the task it was trained for.
+
+    ValueError if it is damaged or not from `train`.
+    """
     kind = ModelFile(path).header["estimator"]
     if isinstance(kind, str) and kind in APPLICATIONS:
         raise ValueError(f"{path} holds an {kind}: see `structlearn align --help` for what takes it.")

@@ -42,7 +42,7 @@ class Match(Task):
         return Inputs(*read_matchings(path))
 
     def lines(self, bundle: Bundle, predicted: Iterable[Array]) -> Iterator[str]:
-        """The links of an example, row-column each, a line an example."""
+        """Return the links of each example on a line, row-column each."""
         return (" ".join(f"{i}-{j}" for i, j in np.argwhere(table)) for table in predicted)
 
     def answer(self, bundle: Bundle, predicted: Array) -> dict[str, object]:
@@ -75,7 +75,7 @@ def read_matchings(path: Path) -> tuple[PackedExamples, PackedLinks | None]:
         X = PackedExamples(features.astype(kind, copy=False), _starts(features, shapes), shapes)
         return X, _links(_whole("links", arrays["links"]), shapes) if "links" in arrays else None
     except ValueError as error:
-        raise DataError(f"{path} is no .npz file of matchings: {error}.") from None
+        raise DataError(f"{path} is not an .npz file of matchings: {error}.") from None
 
 
 def _whole(name: str, array: Array) -> Array:
@@ -88,15 +88,15 @@ def _whole(name: str, array: Array) -> Array:
 
 
 def _starts(features: Array, shapes: Array) -> Array:
-    """The first row of each example, and the end of the last."""
+    """Return the first row of each example, and the end of the last."""
     if features.ndim != 2 or shapes.ndim != 2 or shapes.shape[1] != 2 or not len(shapes):
         raise ValueError("features must have a row for each pair of nodes, shapes one for each example")
     # No product of numbers that fit can overflow.
     if shapes.min() < 1 or shapes.max() > len(features):
-        raise ValueError("shapes must tell of one node or more on both sides, and of no more than features")
+        raise ValueError("shapes must give each side at least one node, and no more than features has")
     starts = np.concatenate([[0], np.cumsum(shapes.prod(axis=1))])
     if starts[-1] != len(features):
-        raise ValueError("features must have a row for each pair of nodes that shapes tells of")
+        raise ValueError("features must have one row per pair of nodes in shapes")
     return starts
 
 

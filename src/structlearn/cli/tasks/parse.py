@@ -76,7 +76,7 @@ class ParseTask(Task):
         return Inputs(tokens, gold, document)
 
     def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
-        """The file with heads and relations filled in; with marginals, ArcConf in the last column."""
+        """Return the file with heads and relations filled in; with marginals, ArcConf in the last column."""
         predicted = bundle.estimator.predict(inputs.X)
         trees = [one if isinstance(one, Parse) else (one, None) for one in predicted]
         notes = None
@@ -120,12 +120,12 @@ class ParseTask(Task):
 
 
 def _confidences(estimator: TreeParser, X: Any, predicted: Iterable[Array | Parse]) -> list[list[float]]:
-    """The marginal of each predicted arc."""
+    """Return the marginal of each predicted arc."""
     heads = [tree.heads if isinstance(tree, Parse) else tree for tree in predicted]
     tables = estimator.predict_marginals(X)
     return [table[one, np.arange(len(one))].tolist() for table, one in zip(tables, heads)]
 
 
 def _labelled(tree: Array | Parse) -> Parse:
-    """What a parser predicts, with empty labels where it knows none."""
+    """Return what a parser predicts, with empty labels where it knows none."""
     return tree if isinstance(tree, Parse) else Parse(tree, np.full(len(tree), ""))

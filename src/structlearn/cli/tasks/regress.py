@@ -37,7 +37,7 @@ class Regress(FlatTask):
         return training._replace(y=_numbers(path, training.y))
 
     def check_training(self, estimator: Any, training: Training) -> None:
-        """A group of a table's column is one of all that is made of it."""
+        """Give a table's group to all features that are made of its column."""
         super().check_training(estimator, training)
         transformer: Any = training.parameters.get("row_transformer")
         if estimator.groups is None or transformer is None:
@@ -68,7 +68,7 @@ class Regress(FlatTask):
         return {"number": predicted}
 
     def check_marginals(self, bundle: Bundle) -> None:
-        """A regressor answers with numbers."""
+        """Refuse: a regressor answers with numbers."""
         raise ValueError("A model of the task regress has no probabilities: its answers are numbers.")
 
     def evaluate(self, bundle: Bundle, y: Array, predicted: Array) -> Scores:
@@ -82,7 +82,7 @@ class Regress(FlatTask):
         return Scores(values, 0)
 
     def error(self, values: Mapping[str, float | int]) -> float:
-        """The root of the mean squared error."""
+        """Return the root of the mean squared error."""
         return values["rmse"]
 
 

@@ -128,7 +128,7 @@ def _run(command: list[str | Path]) -> None:
 
 
 def _write(name: str, folder: Path) -> None:
-    """The file (or files) of that name."""
+    """Write the file (or files) of that name."""
     from structlearn.data import PackedWriter, write_libsvm
 
     path, rng = folder / name, np.random.default_rng(0)

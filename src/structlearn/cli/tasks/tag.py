@@ -12,7 +12,6 @@ from structlearn.cli.tasks.cells import ColumnFile, check_cells, read_cells, rer
 from structlearn.cli.tasks.constraints import constraints_for, parse_constraints, partly, with_constraints
 from structlearn.cli.tasks.continuing import continue_model
 from structlearn.cli.tasks.doubts import check_columns, note_columns
-from structlearn.cli.tasks.formats import ENTRY
 from structlearn.cli.tasks.tag_options import CELLS, ITEMS
 from structlearn.cli.tasks.tag_scores import check_seen, known_labels, tag_scores
 from structlearn.cli.tasks.task import Inputs, Scores, Task, Training
@@ -29,6 +28,7 @@ from structlearn.data import (
     split_rows,
 )
 from structlearn.data.crfsuite import CrfsuiteFile, is_crfsuite
+from structlearn.data.file_formats import ENTRY
 from structlearn.estimators import ChainClassifier, SegmentTagger
 from structlearn.estimators.completion.partial_labels import is_partial
 from structlearn.estimators.files.persistence import Bundle
@@ -207,13 +207,11 @@ class Tag(Task):
         if not isinstance(model, Tagger):
             return model, training
         rows = model.prepare(training.X, training.y)  # type: ignore[arg-type]
-        notes, *_ = bundle = self._parts(model, training)
-        known = training._replace(X=rows, notes=notes, texts=bundle[1], arrays=bundle[2], bundled=bundle[3])
-        return model.chain_, known._replace(parameters={"constraints": model.constraints})
-
-    def _parts(self, tagger: Tagger, training: Training) -> tuple[Any, Any, Any, Any]:
-        found = tagger.bundle(training.source)
-        return found.notes, found.texts, found.arrays, found.bundled
+        stored = model.bundle(training.source)
+        known = training._replace(notes=stored.notes, texts=stored.texts, arrays=stored.arrays)
+        problem = model.problem_parameters(len(rows))
+        parameters = {**problem, "constraints": model.constraints}
+        return model.chain_, known._replace(X=rows, bundled=stored.bundled, parameters=parameters)
 
     def bundle(self, model: Any, training: Training) -> Bundle:
         """Return the tagger as a model file holds it; a chain with the notes of its file."""
@@ -278,7 +276,7 @@ class Tag(Task):
         return Inputs(Tagger.of(bundle).rows(tokens), y, source)
 
     def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
-        """The file itself, the label column filled; with confidences, the probability of each label.
+        """Return the file itself, the label column filled; with confidences, the probability of each label.
 
         Of packed data, which has no lines to fill, and of files of CRFsuite the labels alone.
         """
@@ -291,7 +289,7 @@ class Tag(Task):
         return filled(page.tokens, page.label, values, place=page.place, confidences=shares)
 
     def check_notes(self, bundle: Bundle) -> None:
-        """The plan and its features, or the vocabulary of the cells."""
+        """Check the plan and its features, or the vocabulary of the cells."""
         if FEATURES in bundle.arrays or is_of_names(bundle):
             Tagger.of(bundle)
             return
@@ -349,12 +347,12 @@ class Tag(Task):
         return tag_scores(bundle.estimator.classes_, y, predicted, spans=self.spans)
 
     def error(self, values: Mapping[str, float | int]) -> float:
-        """The share of wrong labels or, of spans, 1 - F1."""
+        """Return the share of wrong labels or, of spans, 1 - F1."""
         return 1.0 - values["f1" if self.spans else "accuracy"]
 
 
 def _confidences(estimator: ChainClassifier, X: Any, predicted: list[Array]) -> Iterator[float]:
-    """The probability of each predicted label."""
+    """Yield the probability of each predicted label."""
     place = {label: k for k, label in enumerate(estimator.classes_.tolist())}
     for labels, table in zip(predicted, estimator.predict_marginals(X)):
         for label, row in zip(labels.tolist(), table):
@@ -362,7 +360,7 @@ def _confidences(estimator: ChainClassifier, X: Any, predicted: list[Array]) -> 
 
 
 def _labels_alone(predicted: list[Array], shares: Iterator[float] | None) -> Iterator[str]:
-    """A label a line (and its probability), a blank line between sequences."""
+    """Yield one label per line (and its probability), and a blank line between sequences."""
     for i, labels in enumerate(predicted):
         if i:
             yield "\n"

@@ -173,16 +173,16 @@ class Task(ABC):
         return ReadExamples(self.training(*source))
 
     def trimmed(self, estimator: Any, training: Training) -> Training:
-        """What is stored beside a fitted estimator, without what it has no use for."""
+        """Return what is stored beside a fitted estimator, without what it has no use for."""
         return training
 
     def kept(self, training: Training) -> dict[str, Any]:
-        """What is packed beside training data, for `training` to find."""
+        """Return what is packed beside training data, for `training` to find."""
         own = {PARAMETERS: training.parameters} if training.parameters else {}
         return {"notes": {**training.notes, **own}, "texts": training.texts, "arrays": training.arrays}
 
     def check_packing(self, training: Training) -> str:
-        """The kind of packed data; ValueError if this training data cannot be packed."""
+        """Return the kind of packed data; ValueError if this training data cannot be packed."""
         if self.packed is None:
             raise ValueError("Training data of this task is not packed; train reads its files.")
         if getattr(training.y, "ndim", 1) > 1:
@@ -190,7 +190,7 @@ class Task(ABC):
         return self.packed
 
     def inputs(self, path: Path, bundle: Bundle, *, labels: bool) -> Inputs:
-        """Data for a trained model, from a file or a folder."""
+        """Return data for a trained model, from a file or a folder."""
         if path.is_dir():
             data = self._unpacked(path)
             return Inputs(data.X, data.y)
@@ -222,7 +222,7 @@ class Task(ABC):
         raise NotImplementedError
 
     def answer(self, bundle: Bundle, predicted: Any) -> dict[str, object]:
-        """The answer for one example as a JSON object."""
+        """Return the answer for one example as a JSON object."""
         return {"label": predicted} if np.ndim(predicted) == 0 else {"labels": predicted}
 
     def check_marginals(self, bundle: Bundle) -> None:
@@ -236,7 +236,7 @@ class Task(ABC):
         raise NotImplementedError
 
     def pages(self, bundle: Bundle, inputs: Inputs, *, marginals: bool) -> Iterator[str]:
-        """What `predict` writes, as pieces of text: answers (or probabilities) line by line."""
+        """Return what `predict` writes, as pieces of text: answers (or probabilities) line by line."""
         if marginals:
             lines = self.marginals(bundle, inputs.X)
         else:
@@ -263,7 +263,7 @@ class Task(ABC):
         """ValueError if the notes do not say how to read data files, or do not fit the model."""
 
     def page(self, bundle: Bundle, path: Path, limit: int) -> Page:
-        """What `show` writes, where `drawn`: a page of at most `limit` examples of a file."""
+        """Return what `show` writes, where `drawn`: a page of at most `limit` examples of a file."""
         raise NotImplementedError
 
     def feature_names(self, bundle: Bundle) -> Names:
@@ -271,7 +271,7 @@ class Task(ABC):
         return own_names(bundle.estimator)
 
     def label_names(self, bundle: Bundle) -> list[str] | None:
-        """What labels are called, where that is not what the estimator has."""
+        """Return what labels are called, where that is not what the estimator has."""
         return None
 
     def check_labels(self, bundle: Bundle, inputs: Inputs) -> None:  # noqa: B027  (most tasks take any)
@@ -282,12 +282,12 @@ class Task(ABC):
         """Compare answers with the file's labels."""
 
     def error(self, values: Mapping[str, float | int]) -> float:
-        """The one figure to be small, of those that `evaluate` gives."""
+        """Return the one figure to be small, of those that `evaluate` gives."""
         return 1.0 - values["accuracy"]
 
 
 def pairs(labels: Iterable[object], rows: Iterable[Array]) -> Iterator[str]:
-    """A line for each row of probabilities: `label:probability` for all labels, in their order."""
+    """Yield a line for each row of probabilities: `label:probability` for all labels, in their order."""
     names = [str(label) for label in labels]
     for row in rows:
         # Adding 0.0 makes 0 of -0.

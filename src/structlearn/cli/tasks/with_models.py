@@ -15,12 +15,12 @@ _NAMED = re.compile(r"(?:(\w+)=)?(.+)", re.DOTALL)
 
 
 def columns_with(given: Sequence[str]) -> list[str | None]:
-    """The column that each names, None where it names none."""
+    """Return the column that each names, None where it names none."""
     return [column for column, _ in _parsed(given)]
 
 
 def taggers_with(given: Sequence[str], plan: Plan) -> dict[str, Tagger]:
-    """The taggers by the columns that they fill; ValueError for one that cannot."""
+    """Return the taggers by the columns that they fill; ValueError for one that cannot."""
     if len(set(plan.bundled)) < len(plan.bundled):
         raise ValueError("--with names two taggers for one column; write --with COLUMN=MODEL for each.")
     return {column: _tagger(path) for column, (_, path) in zip(plan.bundled, _parsed(given), strict=True)}

@@ -12,6 +12,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from structlearn.core.wording import count_of, listed, quoted
+from structlearn.data.file_formats import DELIMITERS
 from structlearn.data.scalars import number_problem, parse_number
 from structlearn.data.text import BINARY, open_text
 from structlearn.storage.errors import DataError, StrPath
@@ -20,7 +21,7 @@ from structlearn.storage.errors import DataError, StrPath
 Rows = Iterator[tuple[int, list[str]]]
 _ROWS_AT_ONCE = 1024
 #: What may stand between two cells.
-DELIMITERS = (",", "\t", ";")
+
 #: Cells that say that a value is not known.
 MISSING = frozenset({"", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"})
 #: A number with a decimal comma, perhaps with points between its thousands.
@@ -55,22 +56,22 @@ class CellTable:
     noun: str = "line"
 
     def wrong(self, place: int, message: str) -> DataError:
-        """The error of one row."""
+        """Return the error of one row."""
         return DataError(f"{os.fspath(self.path)}, {self.noun} {place}: {message}")
 
     def missing(self, role: str, names: list[str]) -> DataError:
-        """The error of columns that are not there."""
+        """Return the error of columns that are not there."""
         what = f"the {role} {quoted(names[0])} is" if len(names) == 1 else f"the {role}s {listed(names)} are"
         return self.wrong(1, f"{what} missing; the header has {listed(self.header)}.")
 
     def spelled(self, cell: str) -> str:
-        """A cell as a number is spelled elsewhere: with a decimal point."""
+        """Return a cell as a number is spelled elsewhere: with a decimal point."""
         if self.decimal_comma and _WITH_COMMA.fullmatch(cell):
             return cell.replace(".", "").replace(",", ".")
         return cell
 
     def number(self, cell: str) -> float:
-        """The finite number in a cell; ValueError for anything else."""
+        """Return the finite number in a cell; ValueError for anything else."""
         found = parse_number(self.spelled(cell))
         if not isfinite(found):
             raise ValueError("not finite")
@@ -82,7 +83,10 @@ class CellTable:
 
 
 def open_cells(path: StrPath) -> CellTable:
-    """The cells of a file: Parquet by its name (.parquet), else CSV; DataError for what is no table."""
+    """Return the cells of a file: Parquet by its name (.parquet), else CSV.
+
+    DataError for what is no table.
+    """
     if os.fspath(path).lower().endswith(".parquet"):
         from structlearn.data.tables.parquet import open_parquet
 
@@ -123,13 +127,13 @@ def _open_csv(path: StrPath) -> CellTable:
 
 
 def _delimiter(header: str) -> str:
-    """What stands most often between the names of the header, outside quotes."""
+    """Return what stands most often between the names of the header, outside quotes."""
     bare = _QUOTED.sub("", header)
     return max(DELIMITERS, key=bare.count)
 
 
 def _split(path: StrPath, lines: Iterator[str], delimiter: str) -> Rows:
-    """The line number and the cells of each row that is not empty; the header is the first."""
+    """Yield the line number and the cells of each row that is not empty; the header is the first."""
     # strict: a quote that is never closed is an error, instead of one cell that holds the rest of the file.
     text = (f"{line}\n" for line in lines)
     reader = csv.reader(text, delimiter=delimiter, strict=True, skipinitialspace=delimiter != "\t")
@@ -144,7 +148,7 @@ def _split(path: StrPath, lines: Iterator[str], delimiter: str) -> Rows:
 
 
 def _as_long(path: StrPath, rows: Rows, length: int) -> Rows:
-    """The rows that are no lines of blanks; DataError for one that is not as long as the header."""
+    """Yield the rows that are no lines of blanks; DataError for one that is not as long as the header."""
     for line, cells in rows:
         if len(cells) == length:
             yield line, cells

@@ -28,7 +28,7 @@ def usual_min_frequency(n_rows: int) -> int:
 
 
 def chosen_columns(columns: Sequence[TableColumn], min_frequency: int) -> tuple[list[TableColumn], list[str]]:
-    """The columns to learn from, and a sentence about each of the others, and about odd ones."""
+    """Return the columns to learn from, and a sentence about each of the others, and about odd ones."""
     kept, remarks = [], []
     for column in columns:
         why = _useless(column, min_frequency)

@@ -103,7 +103,7 @@ class ColumnReader:
         self._levels, self._codes = {}, array("q")
 
     def finished(self) -> TableColumn:
-        """The column."""
+        """Return the column."""
         if self._numbers is not None:
             return TableColumn(self.name, np.frombuffer(self._numbers))
         codes, levels = np.frombuffer(self._codes, dtype=np.int64), [cell.strip() for cell in self._levels]
@@ -122,7 +122,7 @@ class ColumnReader:
     # ---- numbers -----------------------------------------------------------------------------------
 
     def _parsed(self, cells: Sequence[str], places: Sequence[int]) -> np.ndarray:
-        """The numbers in cells, NaN where missing; DataError for what is neither."""
+        """Return the numbers in cells, NaN where missing; DataError for what is neither."""
         try:
             found = self._floats(cells)
         except ValueError:
@@ -132,7 +132,7 @@ class ColumnReader:
         return found
 
     def _floats(self, cells: Sequence[str]) -> np.ndarray:
-        """The numbers in cells, NaN where missing; ValueError for what is neither."""
+        """Return the numbers in cells, NaN where missing; ValueError for what is neither."""
         whole = "".join(cells)
         if whole.isascii() and "_" not in whole:  # all else that float takes is a number
             with suppress(ValueError):

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def open_parquet(path: StrPath) -> CellTable:
-    """The cells of a Parquet file: numbers as they are spelled, text as it is, nothing where it is null."""
+    """Return the cells of a Parquet file.
+
+    Numbers as they are spelled, text as it is, nothing where it is null.
+    """
     check_there(path)
     try:
         from pyarrow import ArrowException
@@ -43,7 +46,9 @@ def _is_text(path: StrPath, name: str, kind: Any) -> bool:
 
     kind = kind.value_type if types.is_dictionary(kind) else kind
     if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
-        raise DataError(f"{os.fspath(path)}: column {quoted(name)} holds {kind}, which is no single value.")
+        raise DataError(
+            f"{os.fspath(path)}: column {quoted(name)} holds {kind}, which is not a single value."
+        )
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 

@@ -230,7 +230,7 @@ def _check_there(cells: CellTable, role: str, names: Sequence[str]) -> None:
 
 
 def _odd_header(cells: CellTable) -> list[str]:
-    """What to say of a header that may be a row of data; whole numbers may be years."""
+    """Return what to say of a header that may be a row of data; whole numbers may be years."""
     odd = [name for name in cells.header if is_number(cells.spelled(name)) and not name.isdecimal()]
     if not odd:
         return []
@@ -253,7 +253,7 @@ def _if_all_there(cells: CellTable, names: Sequence[str]) -> list[str]:
 def _read(
     cells: CellTable, features: list[str], targets: list[str], kinds: dict[str, Kind]
 ) -> tuple[list[TableColumn], list[list[str]], list[int]]:
-    """The features' columns, the targets' cells column by column, and the rows' places."""
+    """Return the features' columns, the targets' cells column by column, and the rows' places."""
     if not features:
         raise cells.wrong(1, "no feature columns (cells are separated by commas, tabs or semicolons).")
     at = {name: j for j, name in enumerate(cells.header)}
@@ -272,7 +272,7 @@ def _read(
 
 
 def _numbers(cells: CellTable, features: list[str], targets: list[str]) -> Table:
-    """A table of numbers alone."""
+    """Return a table of numbers alone."""
     columns, answers, places = _read(cells, features, targets, dict.fromkeys(features, "strict"))
     return _table(cells, columns, _answers(cells, places, targets, answers, "any"), targets)
 

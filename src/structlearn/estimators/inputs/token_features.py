@@ -177,7 +177,7 @@ class TokenFeatures:
         if keys is None:
             names = _unpacked(arrays)
         elif keys.ndim != 1 or keys.dtype != np.uint64:
-            raise ValueError("its features are no vector of keys")
+            raise ValueError("its features must be a vector of keys")
         keep = None if about["hash_bits"] is not None else names is not None
         self = cls(about["min_count"], about["hash_bits"], keep)._with(names, keys)
         if self.n_features != about["n_features"]:

@@ -60,7 +60,7 @@ class Winner(NamedTuple):
 
 
 def winner(results: Results, n: int, lam: str, gap: float) -> Winner | None:
-    """The solver with the fewest processor seconds to a gap; None if no solver came there."""
+    """Return the solver with the fewest processor seconds to a gap; None if no solver came there."""
     times = [(results.seconds(Cell(solver, n, lam), gap), solver) for solver in results.solvers]
     ranked = sorted((seconds, solver) for seconds, solver in times if seconds is not None)
     if not ranked:

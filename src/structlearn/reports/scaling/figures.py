@@ -34,7 +34,7 @@ def study_figures(results: Results) -> Iterator[tuple[str, Figure, Figure]]:
 
 
 def colour_of(results: Results, solver: str) -> str:
-    """The colour of a solver."""
+    """Return the colour of a solver."""
     return COLOURS[results.solvers.index(solver) % len(COLOURS)]
 
 
@@ -63,7 +63,7 @@ def time_figure(results: Results, *, stacked: bool = False) -> Figure:
 
 
 def _draw_times(axes: Axes, results: Results, solver: str, lam: str, gap: float) -> None:
-    """A line through what was reached; an arrow head where a cell ran out of time."""
+    """Draw a line through what was reached, an arrow head where a cell ran out of time."""
     look = _look(results, solver)
     cells = [Cell(solver, n, lam) for n in results.sizes if lam in known_lambdas(n)]
     reached = [(one.n, seconds) for one in cells if (seconds := results.seconds(one, gap)) is not None]
@@ -89,7 +89,7 @@ def _look(results: Results, solver: str) -> dict[str, Any]:
 
 
 def _explain_exponents(axes: Axes, results: Results, lam: str, gap: float) -> None:
-    """A small table of exponents in the corner of a panel, the slowest growth first."""
+    """Draw a small table of exponents in the corner of a panel, the slowest growth first."""
     found = {solver: growth(results, solver, lam, gap) for solver in results.solvers}
     fitted = sorted((one.exponent, solver, one.whole) for solver, one in found.items() if one is not None)
     handles = [Line2D([], [], color=colour_of(results, solver), linewidth=2) for _, solver, _ in fitted]
@@ -125,7 +125,10 @@ def _name_solvers(figure: Figure, results: Results, columns: int) -> None:
 
 
 def winner_figure(results: Results, *, stacked: bool = False) -> Figure:
-    """A map for each gap: in the place of a number of examples and a lambda, the quickest solver's colour."""
+    """Return a map for each gap.
+
+    In the place of a number of examples and a lambda, the quickest solver's colour.
+    """
     width = max(3 * (0.85 * len(results.sizes)) + 1.6, 9)
     height = 0.62 * len(results.lambdas) + 1.3
     row = panels(1, len(results.gaps), height, stacked=stacked, width=width, share=True)[0]
@@ -154,7 +157,7 @@ def _draw_map(axes: Axes, results: Results, gap: float) -> None:
 
 
 def _draw_place(axes: Axes, results: Results, place: tuple[int, int], gap: float, cell: Cell | None) -> None:
-    """The winner's name and seconds in its colour; if there is none, why; nothing where no cell is."""
+    """Write the winner's name and seconds in its colour; if there is none, why; nothing where no cell is."""
     if cell is None:
         return
     best = winner(results, cell.n, cell.lam, gap)
@@ -170,7 +173,7 @@ def _draw_place(axes: Axes, results: Results, place: tuple[int, int], gap: float
 
 
 def _wrapped(name: str) -> str:
-    """A name in at most two lines."""
+    """Return a name in at most two lines."""
     first, dash, rest = name.partition("-")
     return f"{first}{dash}\n{rest}" if len(name) > 13 and rest else name
 

@@ -64,7 +64,7 @@ def write_study(studies: Sequence[Results], out: Path, *, about: Mapping[str, ob
 
 
 def table(results: Results) -> list[dict[str, object]]:
-    """A row for each cell, run or not; what does not exist is None."""
+    """Return a row for each cell, run or not; what does not exist is None."""
     return [_row(results, cell) for cell in results.cells()]
 
 
@@ -128,7 +128,7 @@ def counted(results: Results) -> str:
 
 
 def exponent_table(results: Results) -> tuple[list[str], list[list[str]]]:
-    """A row for each solver; for each gap the exponents at lambda = 0.01 and at 1/n."""
+    """Return a row for each solver; for each gap the exponents at lambda = 0.01 and at 1/n."""
     shown = [lam for lam in ("0.01", "1/n") if lam in results.lambdas]
     rows = [
         [solver, *(_growth_said(results, solver, lam, gap) for gap in results.gaps for lam in shown)]
@@ -151,7 +151,7 @@ def _said(found: Exponent | None, *, error: bool = True) -> str:
 
 
 def seconds_table(results: Results) -> tuple[list[str], list[list[str]]]:
-    """A row for each lambda and solver, a column for each gap and size."""
+    """Return a row for each lambda and solver, a column for each gap and size."""
     rows = []
     for lam in results.lambdas:
         for solver in results.solvers:

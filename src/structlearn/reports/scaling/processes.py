@@ -42,7 +42,7 @@ class _Under(NamedTuple):
 def measured_apart(
     jobs: Iterable[tuple[Key, CellJob]], at_once: int, end: float = np.inf
 ) -> Iterator[Answer[Key]]:
-    """The answers, in the order in which they come; a job is taken from `jobs` when there is room for it.
+    """Yield the answers as they come; a job is taken from `jobs` when there is room for it.
 
     What is under way at `end`, by `time.monotonic`, is ended without an answer.
     """

@@ -53,7 +53,7 @@ class CellResult:
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> CellResult:
-        """What `to_json` gave; ValueError or KeyError for anything else."""
+        """Return what `to_json` gave; ValueError or KeyError for anything else."""
         end = None if found["end"] is None else Effort(**found["end"])
         reached = {float(gap): took and Effort(**took) for gap, took in found["reached"].items()}
         return cls(**{**found, "end": end, "reached": reached})
@@ -89,7 +89,7 @@ class Results:
         return isinstance(cell, Cell) and cell.run in self._found
 
     def get(self, cell: Cell) -> CellResult | None:
-        """The result of a cell; None if it has not run."""
+        """Return the result of a cell; None if it has not run."""
         return self._found.get(cell.run)
 
     def add(self, one: CellResult) -> None:
@@ -110,7 +110,7 @@ class Results:
             yield from cells(self.solvers, n)
 
     def targets(self, cell: Cell) -> list[float]:
-        """The gaps that a cell is to reach: those that its solver reached at the next smaller size.
+        """Return the gaps that a cell is to reach: those that its solver reached at the next smaller size.
 
         What a solver had no time for with fewer examples it need not try with more.
         """
@@ -120,12 +120,12 @@ class Results:
         return [gap for gap in self.gaps if before.reached.get(gap) is not None]
 
     def _before(self, cell: Cell) -> CellResult | None:
-        """The result at the next smaller size, with the same solver and lambda."""
+        """Return the result at the next smaller size, with the same solver and lambda."""
         smaller = (self.get(cell._replace(n=n)) for n in reversed(self.sizes) if n < cell.n)
         return next((one for one in smaller if one is not None), None)
 
     def effort(self, cell: Cell, gap: float) -> Effort | None:
-        """What the gap took; None where it was not reached."""
+        """Return what the gap took; None where it was not reached."""
         one = self.get(cell)
         return None if one is None else one.reached.get(gap)
 
@@ -142,7 +142,7 @@ class Results:
         return one.end.cpu_seconds
 
     def status(self, cell: Cell) -> str:
-        """What became of a cell."""
+        """Return what became of a cell."""
         one = self.get(cell)
         if one is not None:
             return one.status

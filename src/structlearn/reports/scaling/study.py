@@ -74,7 +74,7 @@ class Budget:
         return self._total - self._jobs * (time.monotonic() - self._begin)
 
     def share(self, parts: int) -> Callable[[], float]:
-        """What is left of one of so many equal parts of what is left now."""
+        """Return one of this many equal parts of what is left now."""
         kept = self.left * (1.0 - 1.0 / parts)
         return lambda: self.left - kept
 
@@ -118,7 +118,7 @@ def spent_seconds(folder: Path) -> float:
 
 
 def read_results(folder: Path) -> Results:
-    """The results that a folder holds; DataError if it holds none."""
+    """Read the results that a folder holds; DataError if it holds none."""
     path = folder / FILE
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))["settings"]
@@ -167,7 +167,7 @@ class _Study:
         }
 
     def _begun(self) -> dict[str, float]:
-        """The limits of the study that the folder holds, if it is this one; none if it holds none."""
+        """Return the limits of the study that the folder holds, if it is this one; none if it holds none."""
         path = self._folder / FILE
         if not path.exists():
             if any((self._folder / CELLS).glob("*.json")):
@@ -213,7 +213,7 @@ class _Study:
         return float(np.median(taken)) if taken else 0.0
 
     def jobs(self, n: int, limit: float, left: Callable[[], float]) -> Iterator[tuple[Cell, CellJob]]:
-        """The cells of a size that are to run, as long as there is time."""
+        """Yield the cells of a size that are to run, as long as there is time."""
         X, y = self._problem.first(n)
         few = self._problem.first(min(_FEW, n))
         for cell in self.waiting(n):
@@ -223,7 +223,7 @@ class _Study:
             yield cell, CellJob(self.estimator(cell), X, y, few, targets, limit, min(self._plan.gaps))
 
     def estimator(self, cell: Cell) -> Trainable:
-        """The estimator of a cell."""
+        """Return the estimator of a cell."""
         solver, options = self._plan.solvers[cell.solver]
         return clone(self._problem.estimator).set_params(
             solver=solver,
@@ -274,7 +274,7 @@ def _write_json(path: Path, value: object) -> None:
 
 
 def _content(examples: object) -> str:
-    """A hash of all numbers and words in examples."""
+    """Return a hash of all numbers and words in examples."""
     digest = hashlib.sha256()
     _add(digest, examples)
     return digest.hexdigest()[:16]

@@ -58,11 +58,11 @@ class Clusters(OneColumn):
         return " ".join([whole, *coarse, pair])
 
     def of_word(self, word: str) -> str:
-        """The cluster of a word or of its lower case; "" if there is none."""
+        """Return the cluster of a word or of its lower case; "" if there is none."""
         return self.paths.get(word) or self.paths.get(word.lower(), "")
 
     def add(self, tokens: Tokens) -> Tokens:
-        """A text with the column."""
+        """Return a text with the column."""
         codes, strings = tokens.column(self.word)
         return with_columns(tokens, {self.name: Column(codes, [self.of_word(word) for word in strings])})
 
@@ -83,7 +83,7 @@ class Clusters(OneColumn):
 
     @classmethod
     def from_stored(cls, stored: Stored) -> Clusters:
-        """The inverse of `stored`; ValueError if it is none."""
+        """Invert `stored`; ValueError for what it cannot have given."""
         check_form(stored.notes, _NOTES, "derived")
         words, paths = stored.texts["words"], stored.texts["paths"]
         if len(words) != len(paths):
@@ -131,7 +131,7 @@ def _written(words: Iterable[str]) -> Collection[str]:
 
 
 def bit_paths(vectors: Array, levels: int = LEVELS) -> list[str]:
-    """The path of each row: in which half it is, again and again; equal rows have the same path."""
+    """Return the path of each row: in which half it is, again and again; equal rows have the same path."""
     paths = np.zeros((len(vectors), levels), dtype="S1")
     groups = [np.arange(len(vectors))]
     for level in range(levels):

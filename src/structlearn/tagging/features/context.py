@@ -128,7 +128,7 @@ class Context:
         return train(self._rows(tokens), labels).predict(self._rows(others))
 
     def add(self, tokens: Tokens) -> Tokens:
-        """A text with the columns."""
+        """Return a text with the columns."""
         return self._added(tokens, self.chain.predict(self._rows(tokens)) if len(tokens) else [])
 
     def _rows(self, tokens: Tokens) -> Stacked:
@@ -144,7 +144,7 @@ class Context:
         return with_columns(tokens, dict(zip(COLUMNS, cells)))
 
     def _words(self, tokens: Tokens) -> Array:
-        """The number of each token's word in lower case; -1 of one that is not capitalised."""
+        """Return the number of each token's word in lower case; -1 of one that is not capitalised."""
         codes, strings = tokens.column(self.word)
         numbers: dict[str, int] = {}
         of = [numbers.setdefault(w.lower(), len(numbers)) if is_capitalised(w) else -1 for w in strings]
@@ -164,13 +164,13 @@ class Context:
 
     @classmethod
     def from_stored(cls, stored: Stored) -> Context:
-        """The inverse of `stored`; ValueError if it is none."""
+        """Invert `stored`; ValueError for what it cannot have given."""
         notes, keys, weights = stored.notes, stored.arrays["keys"], stored.arrays["weights"]
         check_form(notes, _NOTES, "derived")
         if not all(_NUMBER.fullmatch(notes[name]) for name in ("reach", "hash_bits")):
-            raise ValueError("the numbers of its context are none")
+            raise ValueError("the numbers of its context are not numbers")
         if keys.dtype != np.uint64 or keys.ndim != 1 or weights.dtype != np.float32 or weights.ndim != 1:
-            raise ValueError("its context is no first pass")
+            raise ValueError("its context is not a first pass")
         features = TextFeatures(notes["templates"], hash_bits=int(notes["hash_bits"]) or None).with_keys(keys)
         labels = read_strings(stored.texts["labels"])
         chain = chain_of(labels, features.n_features, weights)
@@ -178,7 +178,7 @@ class Context:
 
 
 def check_context(reach: object) -> int:
-    """A number of sentences; ValueError if it is none."""
+    """Return a number of sentences; ValueError if it is not one."""
     if isinstance(reach, bool) or not isinstance(reach, int | np.integer) or not 0 <= reach <= MOST:
         raise ValueError(f"context is a number of sentences from 0 to {MOST}; got {reach!r}.")
     return int(reach)

@@ -39,7 +39,7 @@ class Derived(Protocol):
         """Templates that look at them, unless templates are given."""
 
     def add(self, tokens: Tokens) -> Tokens:
-        """A text with the columns."""
+        """Return a text with the columns."""
 
     def stored(self) -> Stored:
         """As a model file has it."""
@@ -56,12 +56,12 @@ class LearntColumns(Derived, Protocol):
 
 
 def with_columns(tokens: Tokens, columns: Mapping[str, Column]) -> Tokens:
-    """A text with more columns."""
+    """Return a text with more columns."""
     return replace(tokens, columns={**tokens.columns, **columns})
 
 
 def read_strings(lines: Sequence[str]) -> list[str]:
-    """The strings of a text that is one line of JSON; ValueError if it is none."""
+    """Read the strings of a text that is one line of JSON; ValueError if it is none."""
     (line,) = lines
     return read_json(line, list[str], "derived")
 

@@ -79,7 +79,7 @@ class TextFeatures:
     def columns_of(self, templates: Templates) -> list[int]:
         """Columns of the feature matrix that belong to some of the templates."""
         if self.hash_bits is not None:
-            raise ValueError("Features that are numbered by hashing cannot be told apart: use no hash_bits.")
+            raise ValueError("Hashed features cannot be told apart; leave out hash_bits.")
         places = map(self.templates.index, parse_templates(templates))
         return [j for place in places for j in range(self.starts_[place], self.starts_[place + 1])]
 
@@ -101,7 +101,7 @@ class TextFeatures:
         return KeyTable(self.keys_)
 
     def transform(self, tokens: Tokens) -> sparse.csr_matrix:
-        """The CSR matrix of shape (n_tokens, n_features) of a text; unknown features are left out."""
+        """Return the CSR matrix of shape (n_tokens, n_features) of a text; unknown features are left out."""
         places = np.empty((tokens.n_tokens, len(self.templates)), dtype=np.int32)
         for column, found in enumerate(self.places(tokens)):
             places[:, column] = found
@@ -113,7 +113,7 @@ class TextFeatures:
         return X
 
     def places(self, tokens: Tokens) -> Iterator[Array]:
-        """The column of each token's feature, template by template; -1 where there is none."""
+        """Return the column of each token's feature, template by template; -1 where there is none."""
         return map(self._places, self.keys(tokens))
 
     def _places(self, keys: Array) -> Array:
@@ -122,7 +122,7 @@ class TextFeatures:
         return np.where(keys != 0, keys >> np.uint64(64 - self.hash_bits), -1)
 
     def keys(self, tokens: Tokens) -> Iterator[Array]:
-        """The key of each token, template by template; zero where there is no feature."""
+        """Yield the key of each token, template by template; zero where there is no feature."""
         first = np.concatenate([[0], np.cumsum(tokens.lengths)])
         columns = {name: tokens.column(name) for name in self.columns}
         values: dict[tuple[str, str], tuple[Array, Array]] = {}

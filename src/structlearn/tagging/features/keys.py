@@ -17,7 +17,7 @@ MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 @leaf
 def _mixed(x: Any) -> Any:
-    """A mixing of 64 bits (the finaliser of splitmix64)."""
+    """Return a mixing of 64 bits (the finaliser of splitmix64)."""
     x = (x ^ (x >> np.uint64(SHIFTS[0]))) * np.uint64(MULTIPLIERS[0])
     x = (x ^ (x >> np.uint64(SHIFTS[1]))) * np.uint64(MULTIPLIERS[1])
     return x ^ (x >> np.uint64(SHIFTS[2]))

@@ -49,7 +49,7 @@ class PhraseList(OneColumn):
         return lengths_of(self.phrases)
 
     def add(self, tokens: Tokens) -> Tokens:
-        """A text with the column."""
+        """Return a text with the column."""
         column = tokens.column(self.word)
         words = [column.strings[code] for code in column.codes.tolist()]
         cells = np.zeros(len(words), dtype=np.int32)
@@ -73,13 +73,13 @@ class PhraseList(OneColumn):
 
     @classmethod
     def from_stored(cls, stored: Stored) -> PhraseList:
-        """The inverse of `stored`; ValueError if it is none."""
+        """Invert `stored`; ValueError for what it cannot have given."""
         check_form(stored.notes, _NOTES, "derived")
         return cls.of(stored.notes["name"], stored.texts["phrases"], stored.notes["word"])
 
     @classmethod
     def of(cls, name: str, source: LexiconSource, word: str = "word") -> PhraseList:
-        """A lexicon from a file, a phrase a line, or from phrases; words are separated by spaces.
+        """Make a lexicon of a file with one phrase per line, or of phrases; words are separated by spaces.
 
         Raises
         ------

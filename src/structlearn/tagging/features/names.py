@@ -69,7 +69,7 @@ def _name_at(template: Template, columns: Mapping[str, Column], first: Array, t:
 
 
 def _value_at(atom: Atom, column: Column, a: int, b: int, t: int) -> str:
-    """What an atom sees from token t of the sentence a:b."""
+    """Return what an atom sees from token t of the sentence a:b."""
     at = t + atom.offset
     if a <= at < b:
         if atom.view in SENTENCE_VIEWS:
@@ -93,7 +93,7 @@ def _after(distance: int) -> str:
 def names_of_keys(
     template: Template, keys: Array, strings: Mapping[str, Sequence[str]]
 ) -> Iterator[str | None]:
-    """The name of each key of a template; None where the strings make none, or too many to try."""
+    """Yield the name of each key of a template; None where the strings make none, or too many to try."""
     tables = [_table(atom, strings[atom.column]) for atom in template.atoms]
     sizes = [values.size for values, _ in tables]
     n_heads = int(np.prod(sizes[:-1], dtype=np.float64))
@@ -115,14 +115,17 @@ def names_of_keys(
 def _joined(
     template: Template, tables: Sequence[tuple[Array, list[str]]], sizes: list[int], head: int, last: int
 ) -> str:
-    """The name of a combination of values: the number of that of all atoms but the last, and the last."""
+    """Return the name of a combination of values.
+
+    The number of that of all atoms but the last, and the last.
+    """
     picked = [*map(int, np.unravel_index(head, sizes[:-1])), last] if len(sizes) > 1 else [last]
     texts = (texts[k] for (_, texts), k in zip(tables, picked))
     return "&".join(f"{atom}={text}" for atom, text in zip(template.atoms, texts))
 
 
 def _table(atom: Atom, strings: Sequence[str]) -> tuple[Array, list[str]]:
-    """The values that an atom may have, as keys are made of them, and as text."""
+    """Return the values that an atom may have, as keys are made of them, and as text."""
     if atom.view in SENTENCE_VIEWS:
         seen: Iterable[str | None] = possible_values(atom.view, strings)
     else:
@@ -142,7 +145,7 @@ def mixed(x: Array) -> Array:
 
 
 def _unmixed(x: Array) -> Array:
-    """The inverse of `mixed`."""
+    """Return the inverse of `mixed`."""
     x = _unshifted(x, SHIFTS[-1])
     for shift, multiplier in zip(SHIFTS[1::-1], MULTIPLIERS[::-1]):
         x = _unshifted(x * np.uint64(pow(multiplier, -1, _ONE_TO_64)), shift)
@@ -150,7 +153,7 @@ def _unmixed(x: Array) -> Array:
 
 
 def _unshifted(x: Array, shift: int) -> Array:
-    """The inverse of x ^ (x >> shift)."""
+    """Return the inverse of x ^ (x >> shift)."""
     found = x.copy()
     for k in range(shift, 64, shift):
         found ^= x >> np.uint64(k)

@@ -53,7 +53,7 @@ class Nearby:
         return upto[self.high] - upto[self.low] - own
 
     def most(self, codes: Array, ranked: Iterable[int]) -> tuple[Array, Array]:
-        """The most frequent code of the others, and how often it is there: the first one where several are.
+        """Return the most frequent code of the others (the first of several), and how often it is there.
 
         -1 where none is.
         """
@@ -65,14 +65,14 @@ class Nearby:
         return best, most
 
     def column(self, cells: Array, strings: list[str], n_tokens: int) -> Column:
-        """A column of what is found for the tokens that are looked for, by codes of strings."""
+        """Return a column of what is found for the tokens that are looked for, by codes of strings."""
         codes = np.zeros(n_tokens, dtype=np.int32)
         codes[self.order] = np.where(self.total > 0, cells + 2, 1)
         return Column(codes, [NONE, NOWHERE, *strings])
 
 
 def usual_nearby(nearby: Nearby, codes: Array, labels: Sequence[str]) -> Column:
-    """The most frequent label of the same word nearby, what share has it, and how many there are."""
+    """Return the most frequent label of the same word nearby, what share has it, and how many there are."""
     best, most = nearby.most(codes, range(len(labels)))
     share = np.searchsorted(_SHARES, most / np.maximum(nearby.total, 1), side="right")
     often = np.searchsorted(_COUNTS, nearby.total, side="right")

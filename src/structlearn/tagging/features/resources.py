@@ -110,7 +110,7 @@ class Resources:
             raise ValueError(f"{quoted(taken[0])} is the name of another column; call the lexicon otherwise.")
 
     def learn(self, tokens: Tokens, y: Sequence[Any] | None) -> tuple[Tokens, DerivedColumns]:
-        """A training text with its columns, and what adds them to other texts."""
+        """Return a training text with its columns, and what adds them to other texts."""
         parts: list[Derived] = [*self._from_files(tokens)]
         added = DerivedColumns(tuple(parts)).add(tokens)
         if y is None and (self.usual or self.segments or self.parameters.span_lexicon):
@@ -161,7 +161,7 @@ class DerivedColumns:
     parts: tuple[Derived, ...] = ()
 
     def add(self, tokens: Tokens) -> Tokens:
-        """A text with the columns."""
+        """Return a text with the columns."""
         for part in self.parts:
             tokens = part.add(tokens)
         return tokens
@@ -188,7 +188,7 @@ class DerivedColumns:
         return parse_templates([*templates, *own])
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of `Tagger` that make them again, but for files of clusters."""
+        """Return the parameters of `Tagger` that make them again, but for files of clusters."""
         usual = [part.templates for part in self.parts if isinstance(part, UsualLabels)]
         lexicons = [part for part in self.parts if isinstance(part, PhraseList)]
         return {
@@ -199,7 +199,7 @@ class DerivedColumns:
         }
 
     def notes(self) -> dict[str, object]:
-        """What the notes of a model file say."""
+        """Return what the notes of a model file say."""
         told = [
             {**part.stored().notes, "columns": " ".join(part.columns), "needs": " ".join(part.needs)}
             for part in self.parts

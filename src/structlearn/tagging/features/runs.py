@@ -22,7 +22,7 @@ def is_capitalised(word: str) -> bool:
 
 
 def before(words: Sequence[str]) -> list[str | None]:
-    """The nearest word to the left that is not capitalised, in lower case; "" if there is none."""
+    """Return the nearest word to the left that is not capitalised, in lower case; "" if there is none."""
     found: list[str | None] = []
     nearest = ""
     for word in words:
@@ -33,17 +33,17 @@ def before(words: Sequence[str]) -> list[str | None]:
 
 
 def after(words: Sequence[str]) -> list[str | None]:
-    """The nearest word to the right that is not capitalised, in lower case; "" if there is none."""
+    """Return the nearest word to the right that is not capitalised, in lower case; "" if there is none."""
     return before(words[::-1])[::-1]
 
 
 def first(words: Sequence[str]) -> list[str | None]:
-    """The first word of the run that a word is in."""
+    """Return the first word of the run that a word is in."""
     return [run[0] if run else None for run in _runs(words)]
 
 
 def last(words: Sequence[str]) -> list[str | None]:
-    """The last word of the run that a word is in."""
+    """Return the last word of the run that a word is in."""
     return [run[-1] if run else None for run in _runs(words)]
 
 
@@ -83,7 +83,7 @@ def _kind(words: Sequence[str]) -> str:
 
 
 def _runs(words: Sequence[str]) -> list[list[str]]:
-    """The run that each word is in, empty outside."""
+    """Return the run that each word is in, empty outside."""
     found: list[list[str]] = []
     for capitalised, group in groupby(words, is_capitalised):
         run = list(group)
@@ -102,7 +102,7 @@ SENTENCE_VIEWS: dict[str, SentenceView] = {
 
 
 def possible_values(view: str, words: Sequence[str]) -> list[str]:
-    """What a view may make of sentences of these words."""
+    """Return what a view may make of sentences of these words."""
     if view in ("before", "after"):
         return ["", *(word.lower() for word in words if not is_capitalised(word))]
     if view in ("first", "last"):

@@ -80,7 +80,7 @@ class SpanLexicon:
         return self._added(tokens, hidden=True)
 
     def add(self, tokens: Tokens) -> Tokens:
-        """A text with the column."""
+        """Return a text with the column."""
         return self._added(tokens, hidden=False)
 
     def _added(self, tokens: Tokens, *, hidden: bool) -> Tokens:
@@ -99,7 +99,7 @@ class SpanLexicon:
         return cells
 
     def types(self, phrase: Phrase, block: int | None = None) -> list[str]:
-        """The types of a phrase's spans, in blocks other than this one."""
+        """Return the types of a phrase's spans, in blocks other than this one."""
         own = Marked(block, block) if block is not None else None
         return sorted(kind for kind, where in self.phrases.get(phrase, {}).items() if where != own)
 
@@ -119,12 +119,12 @@ class SpanLexicon:
 
     @classmethod
     def from_stored(cls, stored: Stored) -> SpanLexicon:
-        """The inverse of `stored`; ValueError if it is none."""
+        """Invert `stored`; ValueError for what it cannot have given."""
         check_form(stored.notes, _NOTES, "derived")
         types = read_strings(stored.texts["types"])
         lines, marked = stored.texts["phrases"], stored.arrays["marked"]
         if marked.dtype != np.uint8 or marked.shape != (len(lines), len(types)):
-            raise ValueError("the types of its phrases are none")
+            raise ValueError("the types of its phrases are not readable")
         nowhere = Marked(0, 0)
         phrases = {
             tuple(read_strings([line])): {kind: nowhere for kind, there in zip(types, row) if there}

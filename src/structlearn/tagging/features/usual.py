@@ -94,7 +94,7 @@ class UsualLabels:
         return self._added(tokens, cells)
 
     def add(self, tokens: Tokens) -> Tokens:
-        """A text with the columns."""
+        """Return a text with the columns."""
         new = len(self.labels) * _KINDS
         cells = []
         for (keys, codes), own in zip(self.tables, TextFeatures(self.templates).keys(tokens)):
@@ -140,7 +140,7 @@ class UsualLabels:
 
     @classmethod
     def from_stored(cls, stored: Stored) -> UsualLabels:
-        """The inverse of `stored`; ValueError if it is none."""
+        """Invert `stored`; ValueError for what it cannot have given."""
         check_form(stored.notes, _NOTES, "derived")
         self = cls.of(stored.notes["templates"])
         self.labels = stored.texts["labels"]
@@ -152,7 +152,7 @@ class UsualLabels:
                 or keys.shape != codes.shape
                 or keys.ndim != 1
             ):
-                raise ValueError("its usual labels are none")
+                raise ValueError("its usual labels are not readable")
             if codes.size and not 0 <= codes.min() <= codes.max() <= len(self.labels) * _KINDS:
                 raise ValueError("its usual labels are out of range")
             self.tables.append((keys, codes))
@@ -160,7 +160,7 @@ class UsualLabels:
 
 
 def known_text(label: object) -> str | None:
-    """A label as text; None where it is not known (or only a set of which it is one)."""
+    """Return a label as text; None where it is not known (or only a set of which it is one)."""
     return None if label is None or isinstance(label, set | frozenset | list | tuple) else str(label)
 
 
@@ -171,7 +171,7 @@ def _counts(rows: Array, y: Array, shape: tuple[int, int]) -> sparse.csr_matrix:
 
 
 def _cells(counts: Array, new: int) -> Array:
-    """The code of each row of counts."""
+    """Return the code of each row of counts."""
     total, best = counts.sum(axis=1), counts.argmax(axis=1)
     share = np.searchsorted(_SHARES, counts.max(axis=1) / np.maximum(total, 1), side="right")
     often = np.searchsorted(_COUNTS, total, side="right")

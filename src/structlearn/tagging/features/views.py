@@ -58,7 +58,7 @@ def check_view(name: str) -> None:
 
 
 def view_named(name: str) -> View:
-    """The view of a string by its name; ValueError that lists all if there is none."""
+    """Return the view of a string by its name; ValueError that lists all if there is none."""
     if name in _VIEWS:
         return _VIEWS[name]
     affix = _AFFIX.fullmatch(name)
@@ -82,7 +82,7 @@ def hashes(view: View, strings: Iterable[str]) -> Array:
 
 
 def viewed(name: str, column: Column, first: Array) -> tuple[Array, Array]:
-    """A column as codes of the tokens and hashes of what the view of this name makes of each code.
+    """Return a column as codes of the tokens and hashes of what the view of this name makes of each code.
 
     Sentence i is the tokens first[i]:first[i + 1].
     """

@@ -27,7 +27,7 @@ _NOTES = {"kind": str, "word": str}
 
 
 def word_shape(word: str) -> str:
-    """The shape of a word in that of its phrase.
+    """Return the shape of a word in that of its phrase.
 
     >>> [word_shape(word) for word in "Bank of McDonald".split()]
     ['Xx', 'of', 'XxXx']
@@ -78,7 +78,7 @@ class WholeSegments:
         return ""
 
     def add(self, tokens: Tokens) -> Tokens:
-        """The text as it is."""
+        """Return the text as it is."""
         return tokens
 
     def learn(self, tokens: Tokens, labels: Sequence[Any]) -> None:
@@ -149,7 +149,7 @@ class WholeSegments:
             yield _named((here * most + m - 1)[table.places(key) >= 0], f"lexicon {lexicon.name}")
 
     def _values(self, tokens: Tokens, view: View, word: str | None = None) -> Array:
-        """The hash of a view of each word."""
+        """Return the hash of a view of each word."""
         column = tokens.column(word or self.word)
         return hashes(view, column.strings)[column.codes]
 
@@ -160,13 +160,13 @@ class WholeSegments:
 
     @classmethod
     def from_stored(cls, stored: Stored) -> WholeSegments:
-        """The inverse of `stored`; ValueError if it is none."""
+        """Invert `stored`; ValueError for what it cannot have given."""
         check_form(stored.notes, _NOTES, "derived")
         types, keys, marked = stored.texts["types"], stored.arrays["keys"], stored.arrays["marked"]
         if keys.dtype != np.uint64 or keys.ndim != 1 or np.unique(keys).size != keys.size:
-            raise ValueError("its phrases are no vector of distinct keys")
+            raise ValueError("its phrases must be a vector of distinct keys")
         if marked.dtype != np.uint8 or marked.shape != (keys.size, len(types)):
-            raise ValueError("the types of its phrases are none")
+            raise ValueError("the types of its phrases are not readable")
         return cls(stored.notes["word"], types, keys, marked)
 
 

@@ -1,4 +1,4 @@
-"""What this process is for."""
+"""Whether this process only predicts: then estimators do without scikit-learn."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def promise_only_to_predict() -> None:
 
 
 def only_predicts() -> bool:
-    """Whether that was promised."""
+    """Tell whether that was promised."""
     return bool(_promises)
