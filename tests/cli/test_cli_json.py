@@ -31,7 +31,7 @@ def test_figures_of_commands(run, libsvm, tmp_path):
     same(run("info", "--json").stdout, run("info").stdout)
     described = json.loads(run("info", model, "--json").stdout)
     assert described["estimator"] == "MulticlassClassifier"
-    assert described["status"].endswith("is within --tol 0.001.")
+    assert described["status"].endswith("is within tol=0.001.")
     found = json.loads(run("evaluate", model, libsvm, "--json").stdout)
     assert found["accuracy"] == load_accuracy(model, libsvm)
 

@@ -248,4 +248,4 @@ def test_a_table_of_seven_classes(run, tmp_path):
     constant, said = accuracy("--loss", "hinge", "--regularization", "10")
     assert constant == pytest.approx(usual, abs=1e-3)
     assert said.count("Warning: ") == 1
-    assert "train with --loss softmax or a regularization below 10" in said
+    assert "train with --loss softmax or a --regularization below 10" in said

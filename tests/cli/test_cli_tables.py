@@ -269,7 +269,9 @@ def test_unscaled_columns_are_named_in_words_of_the_shell(run, csv, out, tmp_pat
     few = ["--out", out, "--max-passes", "2", "--tol", "1e-9"]
     said = run("train", "classify", csv, "--no-scale", *few).stderr
     assert "Columns income, age are up to " in said
-    assert "times larger than the median column: scale the columns in the file (those of a table are" in said
+    assert (
+        "times larger than the median column: scale the columns, as with a table, whose numbers are" in said
+    )
     assert "row_transformer" not in said
     (tmp_path / "x.libsvm").write_text("a 1:1 2:0.5 3:1e7\nb 1:2 2:1 3:-3e6\n" * 10)
     assert "Column index 3 is " in run("train", "classify", tmp_path / "x.libsvm", *few).stderr

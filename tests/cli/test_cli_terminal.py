@@ -5,6 +5,7 @@ that reverse text, and a million characters; file names hold the same, and bytes
 """
 
 import os
+import pickle
 import re
 import warnings
 
@@ -15,8 +16,9 @@ from typer.testing import CliRunner
 
 from structlearn import MulticlassClassifier
 from structlearn.cli import app
-from structlearn.cli.support.flags import _NAMES, OPPOSITES, flag, in_flags
+from structlearn.cli.support.flags import OPPOSITES, flag, in_flags, said_by
 from structlearn.cli.tasks.registry import TASKS
+from structlearn.core.sentences import ParameterError, Sentence
 from structlearn.core.wording import LONGEST
 
 HOSTILE = {
@@ -151,7 +153,8 @@ def test_a_warning_is_a_sentence(run, libsvm, tmp_path, monkeypatch, method):
     asked = getattr(MulticlassClassifier, method)
 
     def warned(self, *args, **options):
-        warnings.warn(f"the label \x1b[31m{'x' * 10**6}\n is rare; raise max_passes", stacklevel=1)
+        rare = Sentence("the label {label} is rare; raise {max_passes}", label=f"\x1b[31m{'x' * 10**6}\n")
+        warnings.warn(UserWarning(rare), stacklevel=1)
         return asked(self, *args, **options)
 
     monkeypatch.setattr(MulticlassClassifier, method, warned)
@@ -168,45 +171,51 @@ def test_a_warning_is_a_sentence(run, libsvm, tmp_path, monkeypatch, method):
 
 
 @pytest.mark.parametrize(
-    ("sentence", "expected"),
+    ("template", "expected"),
     [
-        ("Use projective=False to keep them.", "Use --non-projective to keep them."),
-        ("use single_root=False.", "use --many-roots."),
-        ("train with loss='softmax' or 'sparsemax'.", "train with --loss softmax or 'sparsemax'."),
-        ("Stopped after max_passes=1e+03 with gap", "Stopped after --max-passes 1e+03 with gap"),
-        ("raise max_passes or regularization.", "raise --max-passes or regularization."),
-        ("n_jobs must be positive", "--jobs must be positive"),
+        ("Use {projective=False} to keep them.", "Use --non-projective to keep them."),
+        ("use {single_root=False}.", "use --many-roots."),
+        ("train with {loss=softmax} or 'sparsemax'.", "train with --loss softmax or 'sparsemax'."),
+        ("Stopped after {max_passes=1e+03} with gap", "Stopped after --max-passes 1e+03 with gap"),
+        ("raise {max_passes} or regularization.", "raise --max-passes or regularization."),
+        ("{n_jobs} must be positive", "--jobs must be positive"),
         ("column \"loss=3\" holds 'max_passes'", "column \"loss=3\" holds 'max_passes'"),
         ("/data/max_passes.txt, line 3", "/data/max_passes.txt, line 3"),
-        ("a word's number, loss='hinge'", "a word's number, --loss hinge"),
-        ("use solver_options={'step': 1}.", "use solver_options in Python."),
-        ("tol must be at least 0; got -1.", "--tol must be at least 0; got -1."),
-        ("it needs regularization > 0", "it needs --regularization > 0"),
-        ("the tol of a run", "the tol of a run"),
-        ("leave it out (ignore='credit score')", "leave it out (--ignore 'credit score')"),
-        ("take it as text (text='a,b')", "take it as text (--text a,b)"),
-        ("""take it as text (text="it's")""", """take it as text (--text 'it'"'"'s')"""),
-        ("train with hash_bits=None.", "train with no --hash-bits."),
-        ("boundaries=True, not boundaries=False", "--boundaries, not no --boundaries"),
+        ("use {solver_options=1}.", "use solver_options in Python."),
+        ("leave it out ({ignore=credit score})", "leave it out (--ignore 'credit score')"),
+        ("""take it as text ({text=it's})""", """take it as text (--text 'it'"'"'s')"""),
+        ("train with {hash_bits=None}.", "train with no --hash-bits."),
+        ("{boundaries=True}, not {boundaries=False}", "--boundaries, not no --boundaries"),
     ],
 )
-def test_parameters_are_named_as_flags(sentence, expected):
-    assert in_flags(sentence) == expected
+def test_parameters_are_named_as_flags(template, expected):
+    assert in_flags(Sentence(template)) == expected
 
 
-def test_every_flag_that_is_named_is_there(run):
+def test_what_others_say_stays_as_it_is():
+    """Braces in what is given, and plain strings, are no templates."""
+    assert in_flags("use loss='hinge' for {tol}") == "use loss='hinge' for {tol}"
+    said = Sentence("{what} needs {loss=}", what="the file {tol}", loss="a {loss} b")
+    assert str(said) == "the file {tol} needs loss='a {loss} b'"
+    assert in_flags(said) == "the file {tol} needs --loss 'a {loss} b'"
+
+
+def test_errors_about_parameters_know_them():
+    with pytest.raises(ParameterError) as found:
+        MulticlassClassifier(tol=-1).check_parameters()
+    assert (found.value.name, found.value.value) == ("tol", "-1")
+    assert found.value.advice == str(found.value) == "tol must be at least 0; got -1."
+    assert said_by(found.value) == "--tol must be at least 0; got -1."
+    again = pickle.loads(pickle.dumps(found.value))  # noqa: S301
+    assert (again.name, str(again)) == ("tol", str(found.value))
+
+
+def test_every_flag_that_stands_for_another_parameter_is_there(run):
     shown = run("align", "train", "--help").stdout + "".join(
         run("train", task, "--help").stdout for task in TASKS
     )
     known = set(re.findall(r"--[a-z][a-z0-9-]*", shown))
-    assert {flag(name) for name in _NAMES} <= known
-    assert {flag(name) for name in OPPOSITES} == {
-        "--non-projective",
-        "--many-roots",
-        "--no-intercept",
-        "--no-scale",
-        "--keep-case",
-    }
+    assert {flag(name) for name in (*OPPOSITES, "n_jobs", "random_state")} <= known
 
 
 @pytest.mark.filterwarnings("default")

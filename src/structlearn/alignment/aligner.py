@@ -47,6 +47,7 @@ from structlearn.alignment.text.pairs import LengthLimit
 from structlearn.alignment.text_statistics import TextStatistics
 from structlearn.alignment.uses.uses import AlignerUses
 from structlearn.core.contract import Array
+from structlearn.core.sentences import ParameterError
 from structlearn.data import DataError
 from structlearn.estimators.choices import check_number, one_of
 from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
@@ -236,7 +237,7 @@ class Aligner(CalibratedLinks, AlignerUses, TextStatistics, BaseEstimator):
         if isinstance(self.pseudo_gold, str):
             one_of("pseudo_gold", self.pseudo_gold, ["nearest"])
             if vectors is None:
-                raise ValueError("pseudo_gold='nearest' takes links from word vectors; give vectors.")
+                raise ParameterError("{pseudo_gold=nearest} takes links from word vectors; give vectors.")
 
     def _known(self, vectors: Vectors) -> Vectors:
         """Return the vectors of words that the statistics know, in one space."""

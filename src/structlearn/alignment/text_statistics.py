@@ -18,6 +18,7 @@ from structlearn.alignment.text.form import (
     in_forms,
 )
 from structlearn.alignment.text.on_disk import TextOnDisk
+from structlearn.core.sentences import Sentence
 from structlearn.estimators.choices import make_checkpoint
 
 if TYPE_CHECKING:
@@ -62,10 +63,8 @@ class TextStatistics:
     def _check_same(self, earlier: TextStatistics) -> None:
         for name in ("lowercase", "strip_accents"):
             if getattr(self, name) != getattr(earlier, name):
-                raise OtherForm(
-                    None,
-                    f"The continued model was trained with {name}={getattr(earlier, name)}; give the same.",
-                )
+                was = f"{{{name}={getattr(earlier, name)}}}"
+                raise OtherForm(None, Sentence(f"The continued model was trained with {was}; give the same."))
 
     def _set_forms(self, forms: Forms) -> None:
         self.forms_ = forms

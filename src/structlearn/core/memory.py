@@ -16,6 +16,8 @@ from typing import SupportsInt
 import numpy as np
 from numpy.typing import DTypeLike
 
+from structlearn.core.sentences import ParameterError
+
 #: Smaller arrays are always in memory.
 SMALL = 1 << 20
 #: The share of the limit for arrays that stay; the rest is for what passes by.
@@ -48,9 +50,11 @@ class Memory:
         if self.limit is not None:
             taken = anonymous_bytes()
             if self.limit < taken + LEAST:
-                raise ValueError(
-                    f"memory={limit} is too little: the program itself takes {taken / 1e6:.0f} MB; use at "
-                    f"least {(taken + LEAST) / 1e6 + 1:.0f}MB."
+                raise ParameterError(
+                    "{memory=} is too little: the program itself takes {taken} MB; use at least {LEAST}MB.",
+                    memory=limit,
+                    taken=f"{taken / 1000000.0:.0f}",
+                    LEAST=f"{(taken + LEAST) / 1000000.0 + 1:.0f}",
                 )
             self._left = SHARE_KEPT * (self.limit - taken)
 
@@ -104,7 +108,9 @@ def parse_size(size: int | str) -> int:
     except (ValueError, KeyError):
         n_bytes = 0.0
     if n_bytes < 1:
-        raise ValueError(f"memory must be a size such as '2GB' or '512MiB'; got {size!r}.")
+        raise ParameterError(
+            "{memory} must be a size such as '2GB' or '512MiB'; got {size}.", size=repr(size)
+        )
     return int(n_bytes)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory, parse_size
+from structlearn.core.sentences import ParameterError, Sentence, sentences
 from structlearn.estimators.advice.columns import advised
 from structlearn.estimators.choices import (
     ON_STRUCTURES,
@@ -279,7 +280,7 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
     def _told(self, certificate: Certificate) -> Certificate:
         """With the reason in its status, where the loss is not the usual one."""
         why = self.chosen_loss().why
-        return replace(certificate, status=f"{certificate.status} {why}") if why else certificate
+        return replace(certificate, status=sentences(certificate.status, why)) if why else certificate
 
     def _advised(self, certificate: Certificate, objective: Any) -> Certificate:
         """With the cause in its status, where training has not converged and columns are unscaled."""
@@ -327,8 +328,9 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         if self.n_jobs is None:
             return 1
         if not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0:
-            raise ValueError(
-                f"n_jobs must be a positive number of threads, or -1 for all; got {self.n_jobs!r}."
+            raise ParameterError(
+                "{n_jobs} must be a positive number of threads, or -1 for all; got {given}.",
+                given=repr(self.n_jobs),
             )
         return int(self.n_jobs) if self.n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(self.n_jobs))
 
@@ -353,7 +355,9 @@ class StructuredEstimator(Fitted[S], Watchable, BaseEstimator):
         regularizer = LOSSES[self._loss].regularizer
         if not regularizer.smooth:
             raise AttributeError(
-                f"loss={self._loss!r} has no marginals; train with loss='softmax' or 'sparsemax'."
+                Sentence(
+                    "{loss=} has no marginals; train with {loss=softmax} or 'sparsemax'.", loss=self._loss
+                )
             )
         oracle = Oracle(regularizer.record(structure), scoring, structure=structure, n_jobs=self._threads())
         return oracle.predict(self._soft_weights, shift)

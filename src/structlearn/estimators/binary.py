@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
+from structlearn.core.sentences import Sentence
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import check_number
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
@@ -117,7 +118,9 @@ class BinaryClassifier(ClassEstimator[Cube]):
 
     def _smooth(self) -> bool:
         if self._loss not in LOSSES or not LOSSES[self._loss].smooth:
-            raise AttributeError(f"loss={self._loss!r} has no probabilities; train with loss='softmax'.")
+            raise AttributeError(
+                Sentence("{loss=} has no probabilities; train with {loss=softmax}.", loss=self._loss)
+            )
         return True
 
     @available_if(_smooth)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.registry import one_of as one_of
+from structlearn.core.sentences import ParameterError, Sentence
 from structlearn.problem.penalties import Ball
 from structlearn.problem.registry import LOSSES
 from structlearn.solvers.checkpoint import Checkpoint
@@ -85,7 +86,9 @@ def make_checkpoint(checkpoint: str | PathLike[str] | Checkpoint | None) -> Chec
         return checkpoint
     if not isinstance(checkpoint, str | PathLike):
         kind = type(checkpoint).__name__
-        raise TypeError(f"checkpoint must be a folder, a Checkpoint or None; got {kind}.")
+        raise TypeError(
+            Sentence("{checkpoint} must be a folder, a Checkpoint or None; got {kind}.", kind=kind)
+        )
     return Checkpoint(Path(checkpoint))
 
 
@@ -93,30 +96,43 @@ def _refuse_what_it_cannot(entry: SolverEntry, loss: str, penalty: str, regulari
     """The door at which a solver's needs are compared with the problem's parameters."""
     solver, family = entry.name, LOSSES[loss].family
     if family == "perceptron" and family not in entry.trains:
-        raise ValueError(
-            f"Solver {solver!r} cannot train loss={loss!r}: with a regulariser its optimum is w = 0; "
-            "use solver='perceptron' (the averaged perceptron), or loss='hinge'."
+        raise ParameterError(
+            "Solver {given} cannot train {loss=}: with a regulariser its optimum is w = 0; use "
+            "{solver=perceptron} (the averaged perceptron), or {loss=hinge}.",
+            given=repr(solver),
+            loss=loss,
         )
     if entry.trains == ("perceptron",) and family != "perceptron":
-        raise ValueError(
-            f"Solver {solver!r} trains loss='perceptron' only; for loss={loss!r} use solver='auto'."
+        raise ParameterError(
+            "Solver {given} trains {loss=perceptron} only; for {loss=} use {solver=auto}.",
+            given=repr(solver),
+            loss=loss,
         )
     fit = [one.name for one in SOLVERS.values() if family in one.trains and penalty in one.penalties]
     if not fit:
-        raise ValueError(
-            f"penalty={penalty!r} needs a smooth loss such as 'softmax'; loss={loss!r} takes 'l2'."
+        raise ParameterError(
+            "{penalty=} needs a smooth loss such as 'softmax'; {loss=} takes 'l2'.",
+            penalty=penalty,
+            loss=loss,
         )
     if solver not in fit:
-        what = f"loss={loss!r}" if penalty == "l2" else f"loss={loss!r} with penalty={penalty!r}"
-        raise ValueError(f"Solver {solver!r} cannot train {what}; use one of {', '.join(map(repr, fit))}.")
+        what = "{loss=}" if penalty == "l2" else "{loss=} with {penalty=}"
+        raise ParameterError(
+            f"Solver {{name}} cannot train {what}; use one of {{fit}}.",
+            name=repr(solver),
+            loss=loss,
+            penalty=penalty,
+            fit=", ".join(map(repr, fit)),
+        )
     if "regularization" in entry.needs and regularization == 0:
-        raise ValueError(
-            f"Solver {solver!r} works on the dual and needs regularization > 0; for 0 use "
-            + (
-                "solver='lbfgs'."
-                if family == "smooth"
-                else "solver='stochastic-subgradient' with solver_options={'step': 'diminishing'}."
-            )
+        smooth = Sentence("{solver=lbfgs}")
+        other = Sentence(
+            "{solver=stochastic-subgradient} with {solver_options=}", solver_options={"step": "diminishing"}
+        )
+        raise ParameterError(
+            "Solver {name} works on the dual and needs {regularization} > 0; for 0 use {instead}.",
+            name=repr(solver),
+            instead=smooth if family == "smooth" else other,
         )
 
 
@@ -124,16 +140,21 @@ def _refuse_penalty(solver: Solver, penalty: str) -> None:
     """The same door for a solver object."""
     if penalty not in getattr(solver, "penalties", (penalty,)):
         kind = type(solver).__name__
-        raise ValueError(f"The solver {kind} does not take penalty={penalty!r}; use solver='auto'.")
+        raise ParameterError(
+            "The solver {kind} does not take {penalty=}; use {solver=auto}.", kind=kind, penalty=penalty
+        )
 
 
 def check_number(name: str, value: object, *, minimum: float = 0.0, strict: bool = False) -> float:
     """`value` as a finite float of at least (strictly: above) `minimum`."""
+    named = Sentence(f"{{{name}}}") if name.isidentifier() else name
     if not isinstance(value, numbers.Real) or isinstance(value, bool) or not np.isfinite(float(value)):
-        raise ValueError(f"{name} must be a finite number; got {value!r}.")
+        raise ParameterError("{named} must be a finite number; got {value}.", named=named, value=repr(value))
     if value < minimum or (strict and value == minimum):
         bound = "above" if strict else "at least"
-        raise ValueError(f"{name} must be {bound} {minimum:g}; got {value!r}.")
+        raise ParameterError(
+            f"{{named}} must be {bound} {minimum:g}; got {{value}}.", named=named, value=repr(value)
+        )
     return float(value)
 
 

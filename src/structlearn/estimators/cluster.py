@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
+from structlearn.core.sentences import ParameterError
 from structlearn.distributed import (
     Engine,
     JoinedBlocks,
@@ -137,11 +138,13 @@ def train_on(
 def _block_solver(estimator: StructuredEstimator[S], solver: Solver) -> BlockFrankWolfe:
     """The solver itself; ValueError for what a cluster cannot do."""
     if not isinstance(solver, BlockFrankWolfe):
-        raise ValueError(
-            "A cluster trains with solver='seg', 'bcfw' (hinge) or 'sdca' (smooth losses), or 'auto'."
+        raise ParameterError(
+            "A cluster trains with {solver=seg}, 'bcfw' (hinge) or 'sdca' (smooth losses), or 'auto'."
         )
     if getattr(estimator, "penalty", "l2") != "l2":
-        raise ValueError("A cluster trains with penalty='l2'; other penalties need the data in one place.")
+        raise ParameterError(
+            "A cluster trains with {penalty=l2}; other penalties need the data in one place."
+        )
     if solver.averaging:
         raise ValueError("averaging is not kept on a cluster; leave it out.")
     if estimator.class_weight is not None:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
+from structlearn.core.sentences import Sentence
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array, number
@@ -205,7 +206,9 @@ class CutSegmenter(MappedRows, SizedRegularization[Cuts]):
         """How much each node is of the second class, in [0, 1], mostly exactly 0 or 1; after sparsemax."""
         examples, structure, scoring = self._read(X)
         if self._loss != "sparsemax":
-            raise AttributeError(f"loss={self._loss!r} has no marginals; train with loss='sparsemax'.")
+            raise AttributeError(
+                Sentence("{loss=} has no marginals; train with {loss=sparsemax}.", loss=self._loss)
+            )
         return [_nodes(parts, examples.shapes[i]).copy() for i, parts in self._soft(scoring, structure)]
 
     @for_no_examples

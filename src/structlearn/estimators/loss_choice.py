@@ -11,6 +11,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structlearn.core.registry import located
+from structlearn.core.sentences import Sentence
 from structlearn.problem.registry import LOSSES
 from structlearn.solvers.registry import HINGE, PERCEPTRON, SOLVERS, whole_name
 from structlearn.solvers.solver import Solver
@@ -47,10 +48,13 @@ def choose_loss(estimator: StructuredEstimator[Any]) -> LossChoice:
         cost = "" if LOSSES[usual].cost_augmented else cost_given(estimator)
         if not cost or not _trainable(estimator, "hinge"):
             return LossChoice(usual)
-        return LossChoice("hinge", f"The loss is 'hinge', because {cost} is given, which {usual!r} ignores.")
+        advice = "The loss is 'hinge', because {cost} is given, which {usual} ignores."
+        return LossChoice("hinge", Sentence(advice, cost=Sentence(f"{{{cost}}}"), usual=repr(usual)))
     taken = next((name for name in others if _trainable(estimator, name)), usual)
-    why = "" if taken == usual else f"The loss is {taken!r}, because {_cause(estimator)} {usual!r}."
-    return LossChoice(taken, why)
+    if taken == usual:
+        return LossChoice(taken)
+    advice = "The loss is {taken}, because {cause} {usual}."
+    return LossChoice(taken, Sentence(advice, taken=repr(taken), cause=_cause(estimator), usual=repr(usual)))
 
 
 def cost_given(estimator: StructuredEstimator[Any]) -> str:
@@ -90,14 +94,16 @@ def _trains(solver: Solver, family: str) -> bool:
     return known or not entries or of_blocks
 
 
-def _cause(estimator: StructuredEstimator[Any]) -> str:
+def _cause(estimator: StructuredEstimator[Any]) -> Sentence:
     """The parameter that decides about the loss, with its value; what is said next is the usual loss."""
     solver, penalty = estimator.solver, getattr(estimator, "penalty", "l2")
     if not isinstance(solver, str):
-        return f"the solver {type(solver).__name__} does not train"
+        return Sentence("the solver {kind} does not train", kind=type(solver).__name__)
     if solver != "auto":
-        return f"solver={solver!r} does not train"
-    return f"penalty={penalty!r} does not go with" if penalty != "l2" else "solver_options do not go with"
+        return Sentence("{solver=} does not train", solver=solver)
+    if penalty != "l2":
+        return Sentence("{penalty=} does not go with", penalty=penalty)
+    return Sentence("solver_options do not go with")
 
 
 def take_usual_cost(estimator: Any, cost: object) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
+from structlearn.core.sentences import Sentence
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import cost_options, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
@@ -119,7 +120,9 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
     def _smooth(self) -> bool:
         if not LOSSES[self._loss].smooth:
             raise AttributeError(
-                f"loss={self._loss!r} has no probabilities; train with loss='softmax' or 'sparsemax'."
+                Sentence(
+                    "{loss=} has no probabilities; train with {loss=softmax} or 'sparsemax'.", loss=self._loss
+                )
             )
         return True
 

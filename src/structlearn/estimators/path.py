@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from structlearn.core.sentences import ParameterError, Sentence
 from structlearn.estimators.advice.learned import inner_fits
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import check_number
@@ -64,8 +65,10 @@ def regularization_path(
     """
     if not isinstance(estimator, StructuredEstimator) or estimator.chosen_loss().name == "perceptron":
         raise TypeError(
-            "regularization_path is for the estimators of this package that minimise lambda/2 ||w||^2 + mean "
-            "loss; LinearRegressor and loss='perceptron' are not among them."
+            Sentence(
+                "regularization_path is for the estimators of this package that minimise lambda/2 ||w||^2 "
+                "+ mean loss; LinearRegressor and {loss=perceptron} are not among them."
+            )
         )
     values = np.sort([check_number("regularizations", float(one), strict=True) for one in regularizations])
     if not values.size:
@@ -73,7 +76,7 @@ def regularization_path(
     if gap is None:
         return list(models_along(estimator, X, y, values[::-1].tolist(), sample_weight))
     if getattr(estimator, "penalty", "l2") != "l2":
-        raise ValueError("gap is for penalty='l2'; give all regularizations instead.")
+        raise ParameterError("gap is for {penalty=l2}; give all regularizations instead.")
     tol = min(estimator.tol, check_number("gap", gap, strict=True) / 2)
     models: list[E] = []
     chosen = _chosen(models, values.tolist(), gap)

@@ -21,6 +21,7 @@ from typing import Literal, cast
 
 import numpy as np
 
+from structlearn.core.sentences import ParameterError
 from structlearn.estimators.advice.columns import column_sizes
 from structlearn.estimators.base import S, StructuredEstimator, TrainingProblem
 from structlearn.estimators.loss_choice import AUTO
@@ -53,7 +54,9 @@ class SizedRegularization(StructuredEstimator[S]):
         if isinstance(self.regularization, str):
             if self.regularization == AUTO:
                 return
-            raise ValueError(f"regularization must be 'auto' or a number; got {self.regularization!r}.")
+            raise ParameterError(
+                "{regularization} must be 'auto' or a number; got {given}.", given=repr(self.regularization)
+            )
         super()._check_regularization()
 
     def _strength(self, problem: TrainingProblem[S]) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
+from structlearn.core.sentences import Sentence
 from structlearn.estimators.inputs.checking import Tables, as_list
 from structlearn.estimators.parts import PartEstimator
 from structlearn.estimators.scikit import Rows
@@ -72,12 +73,11 @@ class StructuredPredictor(PartEstimator[Structure]):
 
     def _warn_of_threads(self, structure: Structure) -> None:
         if self._threads() > 1 and not structure.compiled:
-            warnings.warn(
-                "n_jobs is ignored: a `maximize` in plain Python runs in one thread; compile it with Numba "
-                "(docs/own-structure.md) for more.",
-                UserWarning,
-                stacklevel=3,
+            advice = Sentence(
+                "{n_jobs} is ignored: a `maximize` in plain Python runs in one thread; compile it with Numba "
+                "(docs/own-structure.md) for more."
             )
+            warnings.warn(UserWarning(advice), stacklevel=3)
 
     def _read(self, X: Tables, structure: Structure) -> tuple[Rows, Array]:
         features = X if self.scoring is None else [self.scoring(x) for x in as_list(X, "X")]

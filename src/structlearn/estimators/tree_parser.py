@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
+from structlearn.core.sentences import ParameterError, Sentence
 from structlearn.estimators.advice.learned import inner_fits
 from structlearn.estimators.base import StructuredEstimator, TrainingProblem
 from structlearn.estimators.choices import Weights, cost_options
@@ -155,19 +156,19 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
             try:
                 free.encode(one, (int(shape[0]), int(shape[1])))
             except ValueError as error:
-                raise ValueError(f"Sentence {i}: {error}") from None
+                raise ParameterError("Sentence {i}: {why}", i=i, why=error.args[0]) from None
             if isinstance(structure, ProjectiveTree) and crossing_arcs(one) is not None:
                 kept = structure.nearest_tree(one)
                 moved, lost = moved + 1, lost + int((kept != one).sum())
                 one = kept
             near.append(one)
         if moved:
-            warnings.warn(
+            told = (
                 f"{moved} of {len(heads)} trees have crossing arcs; training takes the projective trees "
-                f"nearest to them, which move {lost} of {shapes[:, 1].sum()} arcs. Use projective=False to "
-                "train on all arcs.",
-                stacklevel=3,
+                f"nearest to them, which move {lost} of {shapes[:, 1].sum()} arcs."
             )
+            advice = Sentence("{told} Use {projective=False} to train on all arcs.", told=told)
+            warnings.warn(UserWarning(advice), stacklevel=3)
         return near
 
     def _fit_labels(
@@ -261,7 +262,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
         """n trees of each sentence, of shape (n, words), from the model's distribution."""
         if self._loss != "softmax":
             raise AttributeError(
-                f"loss={self._loss!r} is no distribution over trees; train with loss='softmax'."
+                Sentence("{loss=} is no distribution over trees; train with {loss=softmax}.", loss=self._loss)
             )
         rng = np.random.default_rng(random_state)
         return [self.structure_.sample(theta, n, rng) for theta in self.decision_function(X)]

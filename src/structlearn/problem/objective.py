@@ -193,7 +193,7 @@ class Objective:
             return ""
         return (
             f"needs a smooth loss; that of {type(self.structure).__name__} with {self.regularizer} is not, "
-            "in its pairs of labels: use solver='sdca'"
+            "in its pairs of labels: use {solver=sdca}"
         )
 
     @property

@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.sentences import ParameterError
 
 
 class Penalty(Protocol):
@@ -49,7 +50,9 @@ def radial(penalty: Penalty, solver: str) -> RadialPenalty:
     """`penalty` itself; ValueError if it depends on more than the norm."""
     if isinstance(penalty, RadialPenalty):
         return penalty
-    raise ValueError(f"Solver {solver!r} takes the penalty 'l2' or a radius; use solver='proximal'.")
+    raise ParameterError(
+        "Solver {given} takes the penalty 'l2' or a radius; use {solver=proximal}.", given=repr(solver)
+    )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from structlearn.core.contract import Array, Record, marginals, project
 from structlearn.core.kernels import is_implemented
+from structlearn.core.sentences import Sentence
 from structlearn.structures import Cube, Simplex, Structure
 from structlearn.structures.base import SparseVertices
 from structlearn.structures.flat.entmax import TsallisRecord, check_alpha, tsallis
@@ -71,7 +72,8 @@ class Shannon(Regularizer):
 
     def record(self, structure: Structure) -> Record:
         if not is_implemented(marginals, structure.record):
-            raise TypeError(f"{type(structure).__name__} has no marginals{structure.no_marginals}.")
+            kind = type(structure).__name__
+            raise TypeError(Sentence(f"{{kind}} has no marginals{structure.no_marginals}.", kind=kind))
         return Entropic(structure.record)
 
     def value(self, structure: Structure, z: Array) -> float:
@@ -98,7 +100,9 @@ class SquaredNorm(Regularizer):
 
     def record(self, structure: Structure) -> Record:
         if not is_implemented(project, structure.record):
-            raise TypeError(f"{type(structure).__name__} has no projection; use loss='hinge'.")
+            raise TypeError(
+                Sentence("{name} has no projection; use {loss=hinge}.", name=type(structure).__name__)
+            )
         return Quadratic(structure.record)
 
     def value(self, structure: Structure, z: Array) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.errors import OracleError
 from structlearn.core.rounding import MATERIAL, Bound
+from structlearn.core.sentences import Sentence
 from structlearn.core.threads import blas_threads
 from structlearn.solvers.checkpoint import Checkpoint, Keeper
 from structlearn.solvers.clock import Stopwatch, seconds_spent
@@ -276,32 +277,43 @@ class _Run(Generic[Kind, State]):
         best, tolerance = self.best, self.tolerance
         progress = self.solver.progress(state)
         if best.gap <= tolerance.gap and self.solver.certifies:
-            return f"Converged: the duality gap {best.gap:.3g} is within {tolerance}."
+            return Sentence(
+                "Converged: the duality gap {gap} is within {tolerance}.",
+                gap=f"{best.gap:.3g}",
+                tolerance=tolerance.sentence,
+            )
         if progress.finished:
             return progress.finished
         if self.solver.certifies and best.primal - best.rough_dual <= tolerance.gap:
-            return (
-                f"Stopped with gap {best.gap:.3g}, perhaps within {tolerance} but for rounding errors of "
-                "large scores: float64 cannot certify more; scale the features, or raise tol."
+            return Sentence(
+                "Stopped with gap {gap}, perhaps within {tolerance} but for rounding errors of large scores: "
+                "float64 cannot certify more; scale the features, or raise {tol}.",
+                gap=f"{best.gap:.3g}",
+                tolerance=tolerance.sentence,
             )
-        left = f"gap {best.gap:.3g} above {tolerance}" if self.solver.certifies else "mistakes left"
+        left = Sentence("gap {gap} above {tolerance}", gap=f"{best.gap:.3g}", tolerance=tolerance.sentence)
+        if not self.solver.certifies:
+            left = Sentence("mistakes left")
         if self.called_off:
-            return f"Stopped by the callback with {left}."
+            return Sentence("Stopped by the callback with {left}.", left=left)
         spent = self._spent(progress)
-        return f"Stopped after {spent} with {left}: raise it, tol or regularization." if spent else ""
+        if spent is None:
+            return ""
+        advice = "Stopped after {spent} with {left}: raise it, {tol} or {regularization}."
+        return Sentence(advice, spent=spent, left=left)
 
-    def _spent(self, progress: Progress) -> str:
+    def _spent(self, progress: Progress) -> Sentence | None:
         """The budget that is spent, if one is."""
         stop = self.stopping
         if stop.max_seconds is not None and self.spent_before + self.clock.seconds >= stop.max_seconds:
-            return f"max_seconds={stop.max_seconds:g}"
+            return Sentence("{max_seconds=}", max_seconds=float(stop.max_seconds))
         if progress.pending:
-            return ""
+            return None
         if progress.oracle_calls / self.objective.n_active >= stop.max_passes:
-            return f"max_passes={stop.max_passes:g}"
+            return Sentence("{max_passes=}", max_passes=float(stop.max_passes))
         if stop.max_oracle_calls is not None and progress.oracle_calls >= stop.max_oracle_calls:
-            return f"max_oracle_calls={stop.max_oracle_calls}"
-        return ""
+            return Sentence("max_oracle_calls={calls}", calls=stop.max_oracle_calls)
+        return None
 
     def finish(self, state: State) -> Solution:
         """Settle and certify the state, whose values replace those of a row for the same pass."""
@@ -318,7 +330,9 @@ class _Run(Generic[Kind, State]):
         if self.interrupted:
             status = f"{INTERRUPTED} with gap {last.gap:.3g}: this is the best model so far."
         else:
-            status = self.reason(state) or f"Stopped with gap {last.gap:.3g}: raise max_passes or tol."
+            status = self.reason(state) or Sentence(
+                "Stopped with gap {gap}: raise {max_passes} or {tol}.", gap=f"{last.gap:.3g}"
+            )
         converged = last.gap <= self.tolerance.gap if self.solver.certifies else bool(finished)
         certificate = Certificate(
             primal=last.primal,

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from structlearn.core.sentences import ParameterError
+
 if TYPE_CHECKING:
     from structlearn.problem.problem import Problem
     from structlearn.solvers.solver import Solver
@@ -32,11 +34,11 @@ def _gradient(objective: Problem) -> str:
 
 
 def _hinge(objective: Problem) -> str:
-    return "" if objective.is_hinge else "is for loss='hinge'; use solver='sdca' for smooth losses"
+    return "" if objective.is_hinge else "is for {loss=hinge}; use {solver=sdca} for smooth losses"
 
 
 def _local_parts(objective: Problem) -> str:
-    return "" if objective.is_local else "is for structures without shared parts; use solver='bcfw'"
+    return "" if objective.is_local else "is for structures without shared parts; use {solver=bcfw}"
 
 
 def _exact_blocks(objective: Problem) -> str:
@@ -44,7 +46,7 @@ def _exact_blocks(objective: Problem) -> str:
         return ""
     return (
         "needs one row of features an example and no shared parts (binary and multiclass problems); use "
-        "solver='bcfw'"
+        "{solver=bcfw}"
     )
 
 
@@ -62,7 +64,7 @@ def check_needs(solver: Solver, objective: Problem) -> None:
     for need in sorted(solver.needs):
         lack = NEEDS[need].lack(objective)
         if lack:
-            raise ValueError(f"Solver {_name_of(solver)!r} {lack}.")
+            raise ParameterError(f"Solver {{name}} {lack}.", name=repr(_name_of(solver)))
 
 
 def _name_of(solver: Solver) -> str:

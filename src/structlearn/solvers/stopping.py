@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from structlearn.core.sentences import Sentence
+
 #: `tol` is an absolute gap where P(0) is at most this many times larger or smaller than 1; beyond that, the
 #: gap at which training ends is in proportion to P(0).
 FAR = 10.0
@@ -21,15 +23,18 @@ class Tolerance(NamedTuple):
     def gap(self) -> float:
         return self.tol * self.scale
 
-    def __str__(self) -> str:
-        """Say what the gap is compared with.
+    @property
+    def sentence(self) -> Sentence:
+        """What the gap is compared with.
 
-        >>> print(Tolerance(0.001), "/", Tolerance(0.001, 9.0, "P(0)/10"))
+        >>> print(Tolerance(0.001).sentence, "/", Tolerance(0.001, 9.0, "P(0)/10").sentence)
         tol=0.001 / tol=0.001 of P(0)/10=9 (0.009)
         """
+        tol = float(self.tol)
         if not self.words:
-            return f"tol={self.tol:g}"
-        return f"tol={self.tol:g} of {self.words}={self.scale:.4g} ({self.gap:.3g})"
+            return Sentence("{tol=}", tol=tol)
+        of = f"{self.words}={self.scale:.4g} ({self.gap:.3g})"
+        return Sentence("{tol=} of {of}", tol=tol, of=of)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from structlearn.core.callbacks import Callback
 from structlearn.core.contract import Array, Shape, marginals, maximize, workspace
 from structlearn.core.erased import operations_of
 from structlearn.core.kernels import is_implemented, kernel
+from structlearn.core.sentences import Sentence
 from structlearn.core.uncompiled import raise_uncompiled
 from structlearn.structures.erased import ErasedStructure, Record, erase
 from structlearn.structures.regularized import Entropic, Quadratic
@@ -253,7 +254,8 @@ class Structure(ABC):
         `theta` as in `maximize`; log Z is a float, or an array for many.
         """
         if not is_implemented(marginals, self.record):
-            raise TypeError(f"{type(self).__name__} has no marginals{self.no_marginals}.")
+            kind = type(self).__name__
+            raise TypeError(Sentence(f"{{kind}} has no marginals{self.no_marginals}.", kind=kind))
         return Marginals(*self.respond(Entropic(self.record), theta))
 
     def project(self, theta: ArrayLike) -> Any:

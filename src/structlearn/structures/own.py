@@ -92,7 +92,7 @@ class OwnStructure(Structure):
     """
 
     zero_one = False
-    no_marginals = " (it can only maximise); use loss='hinge' or 'sparsemax'"
+    no_marginals = " (it can only maximise); use {loss=hinge} or 'sparsemax'"
 
     def __init__(self, inner: Any) -> None:
         self.inner: object = inner

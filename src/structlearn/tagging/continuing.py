@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.sentences import ParameterError
 from structlearn.estimators import ChainClassifier
 from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.estimators.weights.continued import places_by_column, places_by_name
@@ -34,7 +35,9 @@ def _places(before: Features, now: Features) -> Array:
     if isinstance(before, TokenFeatures) or isinstance(now, TokenFeatures):
         raise ValueError("The model before has features of another kind; go on with the kind it has.")
     if before.templates != now.templates or before.hash_bits != now.hash_bits:
-        raise ValueError("The model before has other templates; go on with the same templates and hash_bits.")
+        raise ParameterError(
+            "The model before has other templates; go on with the same templates and {hash_bits}."
+        )
     if now.hash_bits is not None:
         return places_by_column(before.n_features, now.n_features)
     return KeyTable(before.keys_).places(now.keys_)

@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
+from structlearn.core.sentences import ParameterError
 from structlearn.data import Tokens
 from structlearn.estimators.choices import one_of
 from structlearn.estimators.inputs.checking import Stacked
@@ -46,9 +47,9 @@ class FeaturedWords(TaggerParameters):
         if isinstance(X, NamedRows) or is_named(X):
             return self._fit_named(X)
         if self.keep_names:
-            raise ValueError(
-                "keep_names goes with features that come by name; those of templates have names without it, "
-                "unless hash_bits is given."
+            raise ParameterError(
+                "{keep_names} goes with features that come by name; those of templates have names without "
+                "it, unless {hash_bits} is given."
             )
         one_of("task", self.task, TASKS)
         templates = parse_templates(self.templates or default_templates(self.columns, self.task))

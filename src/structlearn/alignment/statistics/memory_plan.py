@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from structlearn.core.memory import parse_size
+from structlearn.core.sentences import ParameterError
 
 #: What the program takes itself, with its compiled code.
 PROGRAM = 280 << 20
@@ -34,7 +35,11 @@ class MemoryPlan(NamedTuple):
         """For so many bytes of memory; "2GB" is 2e9. The plan depends on the limit alone."""
         left = parse_size(limit) - PROGRAM
         if left < LEAST:
-            raise ValueError(f"memory={limit} is too little; use at least {(PROGRAM + LEAST) / 1e6:.0f}MB.")
+            raise ParameterError(
+                "{memory=} is too little; use at least {LEAST}MB.",
+                memory=limit,
+                LEAST=f"{(PROGRAM + LEAST) / 1000000.0:.0f}",
+            )
         cells = min(MOST_CELLS, left // 5 // A_CELL)
         words = left // 4 // A_WORD // 2
         entries = (left - cells * A_CELL - 2 * words * A_WORD) // A_PAIR

@@ -22,6 +22,7 @@ from structlearn.cli.commands.pair_text import (
     warn_of_length,
 )
 from structlearn.cli.support.errors import fitting, handling_errors, say
+from structlearn.cli.support.flags import said_by
 from structlearn.cli.support.groups import grouped
 from structlearn.cli.support.options import Json, ModelOut, PageOut, option, switch
 from structlearn.cli.support.outputs import certified, check_output, output_file, print_figures, write_pieces
@@ -234,7 +235,7 @@ def _naming(text: TextFiles, model: Path | None) -> Iterator[None]:
     except OtherForm as error:
         side = text.source if error.side == "source" else text.target
         file = model if error.side is None else text.text or side
-        raise ValueError(f"{file}: {error}") from None
+        raise ValueError(f"{file}: {said_by(error)}") from None
 
 
 def _fit(

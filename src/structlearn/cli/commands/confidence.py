@@ -116,7 +116,7 @@ def check_confident(bundle: Bundle, task: Task, what: str, *, probable: bool) ->
         )
     loss = bundle.estimator.loss_
     if probable and loss != "softmax":
-        raise ValueError(f"loss={loss!r} has no probabilities of labellings; train with --loss softmax.")
+        raise ValueError(f"--loss {loss} has no probabilities of labellings; train with --loss softmax.")
 
 
 def words_of(inputs: Inputs) -> Iterator[Words]:

@@ -20,7 +20,7 @@ from types import FrameType
 
 import typer
 
-from structlearn.cli.support.flags import in_flags
+from structlearn.cli.support.flags import said_by
 from structlearn.cli.support.stdin import by_its_name, forget_stdin
 from structlearn.core.errors import OracleError
 from structlearn.core.wording import plain
@@ -149,7 +149,7 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         named = f"{error.filename}: " if error.filename else ""
         return f"{named}{error.strerror}."
-    return in_flags(str(error)) or ("" if isinstance(error, MemoryError) else type(error).__name__)
+    return said_by(error) or ("" if isinstance(error, MemoryError) else type(error).__name__)
 
 
 def _leave_stdout() -> None:
@@ -164,7 +164,8 @@ def _warnings_as_lines() -> Iterator[None]:
     shown = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        sentence = _MANY_CLASSES if str(message).startswith(_OF_SKLEARN) else in_flags(str(message))
+        said = said_by(message) if isinstance(message, Warning) else message
+        sentence = _MANY_CLASSES if said.startswith(_OF_SKLEARN) else said
         if sentence not in shown:
             shown.add(sentence)
             say(f"Warning: {sentence}")

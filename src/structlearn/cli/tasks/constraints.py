@@ -8,6 +8,7 @@ import numpy as np
 
 from structlearn.cli.tasks.task import Training
 from structlearn.core.contract import Array
+from structlearn.core.sentences import Sentence
 from structlearn.core.wording import quoted
 from structlearn.data import DataError
 from structlearn.estimators.inputs.checking import label_codes
@@ -56,7 +57,8 @@ def constraints_for(
     chain = Chain(len(classes), forbidden=forbidden_steps(chosen, classes, UNKNOWN))
     found = first_broken(chain, classes, codes, lengths)
     if found is not None:
-        raise error(f"{found.reason} ({told(chosen)}); correct it, or give --constraints none.", found.token)
+        advice = "{reason} ({given}); correct it, or give --constraints none."
+        raise error(Sentence(advice, reason=found.reason, given=told(chosen)), found.token)
     return chosen
 
 

@@ -229,7 +229,7 @@ class Task(ABC):
         """ValueError if the model has no probabilities, before data is read."""
         loss = bundle.estimator.loss_
         if not LOSSES[loss].smooth:
-            raise ValueError(f"loss={loss!r} has no probabilities; train with --loss softmax or sparsemax.")
+            raise ValueError(f"--loss {loss} has no probabilities; train with --loss softmax or sparsemax.")
 
     def marginals(self, bundle: Bundle, X: object) -> Iterator[str]:
         """Probabilities of all labels as lines of text, `label:probability` for each."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from structlearn.core.sentences import Sentence
 from structlearn.core.wording import quoted
 from structlearn.data.tables.columns import TableColumn
 
@@ -38,8 +39,11 @@ def chosen_columns(columns: Sequence[TableColumn], min_frequency: int) -> tuple[
             remarks.append(f"Column {quoted(column.name)} is left out: {why}.")
         if why is None and _counts_rows(column):
             remarks.append(
-                f"Column {quoted(column.name)} counts the rows; if it is but their number, leave it out "
-                f"(ignore={column.name!r})."
+                Sentence(
+                    "Column {name} counts the rows; if it is only their number, leave it out ({ignore=}).",
+                    name=quoted(column.name),
+                    ignore=column.name,
+                )
             )
     return kept, remarks
 

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from structlearn.core.sentences import Sentence
 from structlearn.core.wording import quoted
 from structlearn.data.tables.cells import MISSING, CellTable
 from structlearn.storage.errors import DataError
@@ -158,10 +159,11 @@ class ColumnReader:
 
     def _no_number(self, place: int, cell: str) -> DataError:
         advice = {
-            None: f"; leave the cell empty if unknown, or take the column as text (text={self.name!r})",
+            None: "; leave the cell empty if unknown, or take the column as text ({text=})",
             "number": "; leave the cell empty if unknown",
         }.get(self.kind, "")
-        return self.table.wrong(place, f"{self._called} {self._problem(cell)}{advice}.")
+        parts = {"called": self._called, "problem": self._problem(cell), "text": self.name}
+        return self.table.wrong(place, Sentence(f"{{called}} {{problem}}{advice}.", **parts))
 
     def _check_signs(self, cells: Sequence[str], places: Sequence[int]) -> None:
         """DataError for a decimal point beside decimal commas, here or before: 1.234 may be either number."""
@@ -198,6 +200,15 @@ class ColumnReader:
             if all(map(looks.fullmatch, levels)):
                 raise self.table.wrong(
                     place,
-                    f"{self._called} holds {what}, such as {quoted(levels[0])}: {advice}, leave "
-                    f"the column out (ignore={self.name!r}), or take it as text (text={self.name!r}).",
+                    Sentence(
+                        "{called} holds {what}, such as {level}: {advice}, leave the column out "
+                        "({ignore=}), or "
+                        "take it as text ({text=}).",
+                        called=self._called,
+                        what=what,
+                        level=quoted(levels[0]),
+                        advice=advice,
+                        ignore=self.name,
+                        text=self.name,
+                    ),
                 )

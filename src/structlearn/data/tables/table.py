@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from structlearn.core.sentences import Sentence
 from structlearn.core.wording import quoted
 from structlearn.data.scalars import LARGEST_FEATURE, class_labels, is_number, parse_labels
 from structlearn.data.tables.cells import MISSING, CellTable, open_cells
@@ -242,8 +243,8 @@ def _check_sizes(cells: CellTable, places: list[int], columns: Sequence[TableCol
     for name, values in (column for column in columns if not column.is_text):
         for row in np.flatnonzero(np.abs(values) > LARGEST_FEATURE).tolist():
             found = f"column {quoted(name)} holds {values[row]:g}, which is too large to be squared"
-            advice = f"divide the column by a constant, or leave it out (ignore={name!r})"
-            raise cells.wrong(places[row], f"{found}; {advice}.")
+            advice = "divide the column by a constant, or leave it out ({ignore=})"
+            raise cells.wrong(places[row], Sentence(f"{{found}}; {advice}.", found=found, ignore=name))
 
 
 def _if_all_there(cells: CellTable, names: Sequence[str]) -> list[str]:

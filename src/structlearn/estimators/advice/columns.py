@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.sentences import Sentence, sentences
 from structlearn.core.wording import listed
 from structlearn.estimators.scikit import Rows
 from structlearn.solvers.solution import Certificate
@@ -61,7 +62,7 @@ def scaling_advice(X: Rows, estimator: Any, *, constant: bool) -> str:
 def advised(certificate: Certificate, X: Rows, estimator: Any, *, constant: bool) -> Certificate:
     """A certificate of a run that has not converged, with the cause in its status, where one is seen."""
     advice = scaling_advice(X, estimator, constant=constant)
-    return replace(certificate, status=f"{certificate.status} {advice}") if advice else certificate
+    return replace(certificate, status=sentences(certificate.status, advice)) if advice else certificate
 
 
 def _sentence(X: Rows, estimator: Any, columns: Array, size: str) -> str:
@@ -71,7 +72,8 @@ def _sentence(X: Rows, estimator: Any, columns: Array, size: str) -> str:
     more = f" and {columns.size - _NAMED} more" if columns.size > _NAMED else ""
     what = f"Column {named} is" if columns.size == 1 else f"Columns {named}{more} are up to"
     scaler = "StandardScaler()" if isinstance(X, np.ndarray) else "StandardScaler(with_mean=False)"
-    return f"{what} {size}: scale the columns, as with row_transformer={scaler}."
+    how = f"{{what}} {{size}}: scale the columns, as with {{row_transformer={scaler}}}."
+    return Sentence(how, what=what, size=size)
 
 
 def _times(ratio: float) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.errors import NothingLearnedWarning
+from structlearn.core.sentences import Sentence
 from structlearn.estimators.loss_choice import cost_given
 from structlearn.structures import Cube, Simplex
 
@@ -55,16 +56,18 @@ def warn_of_nothing(
         said = "The model predicts the same for all training examples"
     else:
         return
-    warnings.warn(f"{said}: {_advice(estimator)}", NothingLearnedWarning, stacklevel=4)
+    warning = NothingLearnedWarning(Sentence("{said}: {advice}", said=said, advice=_advice(estimator)))
+    warnings.warn(warning, stacklevel=4)
 
 
-def _advice(estimator: StructuredEstimator[Any]) -> str:
+def _advice(estimator: StructuredEstimator[Any]) -> Sentence:
     other = estimator._loss != "softmax" and "softmax" in estimator._auto_losses
-    softmax = "loss='softmax' or " if other else ""
     used = getattr(estimator, "regularization_", estimator.regularization)
-    return (
-        f"train with {softmax}a regularization below {used:g}, or scale the features, as "
-        "with row_transformer=StandardScaler()."
+    return Sentence(
+        "train with {softmax}a {regularization} below {used}, or scale the features, as with "
+        "{row_transformer=StandardScaler()}.",
+        softmax=Sentence("{loss=softmax} or ") if other else "",
+        used=f"{used:g}",
     )
 
 

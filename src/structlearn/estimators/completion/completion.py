@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.sentences import ParameterError
 from structlearn.estimators.base import StructuredEstimator, TrainingProblem
 from structlearn.estimators.scikit import drawn_seed
 from structlearn.problem.objective import Objective
@@ -100,8 +101,10 @@ class NoWarmStart(ValueError):
 def check_partial(estimator: StructuredEstimator[Any], what: str) -> None:
     """ValueError for parameters that do not go with `what`, such as partly labelled sequences."""
     if estimator._loss not in ("hinge", "softmax"):
-        raise ValueError(
-            f"loss={estimator._loss!r} needs all labels; train on {what} with loss='hinge' or 'softmax'."
+        raise ParameterError(
+            "{loss=} needs all labels; train on {what} with {loss=hinge} or 'softmax'.",
+            loss=estimator._loss,
+            what=what,
         )
     if estimator.checkpoint is not None or estimator.warm_start:
         raise NoWarmStart(f"checkpoint and warm_start do not go with {what}.")
@@ -172,9 +175,10 @@ def completed(
     alone = [(int(i), int(i) + 1) for i in np.flatnonzero(choices.is_open)]
     for one in oracle.maximizers(weights, problem.shift, np.ones(scoring.n_examples), alone):
         if not one.vertices.any():
-            raise ValueError(
-                f"The constraints and the labels of y leave no labelling of sequence {one.first}; correct "
-                "its labels, or train with constraints=None."
+            raise ParameterError(
+                "The constraints and the labels of y leave no labelling of sequence {first}; correct its "
+                "labels, or train with {constraints=None}.",
+                first=one.first,
             )
         parts = np.concatenate([one.vertices, one.shared])
         entries[one.first] = (np.flatnonzero(parts), parts[parts != 0.0])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
+from structlearn.core.sentences import ParameterError
 from structlearn.core.wording import quoted
 from structlearn.estimators.choices import label_weights
 from structlearn.estimators.inputs.checking import (
@@ -106,9 +107,10 @@ def classes_of_states(latent_states: LatentStates, classes: Array, codes: Array)
         return np.arange(len(classes))
     numbers = latent_states.values() if isinstance(latent_states, Mapping) else [latent_states]
     if not all(isinstance(one, int | np.integer) and one >= 1 and one is not True for one in numbers):
-        raise ValueError(
-            "latent_states must be a number of states of at least 1, or a mapping from labels to such "
-            f"numbers; got {latent_states!r}."
+        raise ParameterError(
+            "{latent_states} must be a number of states of at least 1, or a mapping from labels to such "
+            "numbers; got {given}.",
+            given=repr(latent_states),
         )
     mapped = isinstance(latent_states, Mapping)
     given = label_weights(latent_states, classes, "latent_states") if mapped else latent_states
@@ -116,9 +118,11 @@ def classes_of_states(latent_states: LatentStates, classes: Array, codes: Array)
     counts = np.bincount(codes[codes >= 0], minlength=len(classes))
     if (wanted > counts).any():
         k = int(np.argmax(wanted > counts))
-        raise ValueError(
-            f"Class {quoted(classes[k])} has {counts[k]} nodes, but latent_states asks for {wanted[k]} "
-            "states of it."
+        raise ParameterError(
+            "Class {k} has {k_2} nodes, but {latent_states} asks for {k_3} states of it.",
+            k=quoted(classes[k]),
+            k_2=counts[k],
+            k_3=wanted[k],
         )
     return np.repeat(np.arange(len(classes)), wanted)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
+from structlearn.core.sentences import ParameterError
 from structlearn.core.wording import quoted
 from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.completion.completion import (
@@ -116,9 +117,12 @@ def nearest_states(labels: NodeLabels, table: Array, rows: Array, seed: int) -> 
         own = rows[(labels.codes == k) & here]
         n_different = len(np.unique(own, axis=0))
         if n_different < wanted.size:
-            raise ValueError(
-                f"The nodes of class {quoted(label)} have {n_different} different rows of features, but "
-                f"latent_states asks for {wanted.size} states of it."
+            raise ParameterError(
+                "The nodes of class {label} have {n_different} different rows of features, but "
+                "{latent_states} asks for {size} states of it.",
+                label=quoted(label),
+                n_different=n_different,
+                size=wanted.size,
             )
         centres[wanted] = cluster_centres(own, wanted.size, seed)
     distances = np.square(centres).sum(axis=1) - 2 * rows @ centres.T

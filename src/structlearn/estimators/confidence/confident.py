@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self, TypeVar, cast
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.core.sentences import Sentence
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.confidence.calibration import (
     Calibration,
@@ -158,7 +159,9 @@ class Confident(StructuredEstimator[S]):
     def _check_distribution(self) -> None:
         if self._loss != "softmax":
             raise AttributeError(
-                f"loss={self._loss!r} is no distribution over sequences; train with loss='softmax'."
+                Sentence(
+                    "{loss=} is no distribution over sequences; train with {loss=softmax}.", loss=self._loss
+                )
             )
 
     # ---- calibration -----------------------------------------------------------------------------------

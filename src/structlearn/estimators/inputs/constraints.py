@@ -16,6 +16,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.registry import one_of
+from structlearn.core.sentences import ParameterError, Sentence
 from structlearn.core.wording import plain, quoted
 from structlearn.estimators.inputs.checking import label_codes
 from structlearn.metrics import Outputs
@@ -65,9 +66,9 @@ def _pairs(constraints: Iterable[object]) -> list[tuple[object, object]]:
     found = []
     for pair in constraints if isinstance(constraints, Iterable) else [None]:
         if not isinstance(pair, list | tuple) or len(pair) != 2 or pair[0] is pair[1] is None:
-            raise ValueError(
-                "constraints must be 'bio', 'bioes', 'bilou', None, or a list of forbidden pairs (before, "
-                "after) of labels, None for the start or the end."
+            raise ParameterError(
+                "{constraints} must be 'bio', 'bioes', 'bilou', None, or a list of forbidden pairs "
+                "(before, after) of labels, None for the start or the end."
             )
         found.append((pair[0], pair[1]))
     return found
@@ -97,9 +98,12 @@ def _parsed(label: object, scheme: str) -> tuple[str, str]:
     mark, dash, kind = str(label).partition("-")
     if mark not in set(SCHEMES[scheme]) or (mark == "O" and dash):
         marks = ", ".join(f"{one}-x" for one in SCHEMES[scheme] if one != "O")
-        raise ValueError(
-            f"constraints={scheme!r} goes with the labels {marks} and O; y has {quoted(label)}. Give another "
-            "scheme, a list of forbidden pairs, or constraints=None."
+        raise ParameterError(
+            "{constraints=} goes with the labels {marks} and O; y has {label}. Give another scheme, a "
+            "list of forbidden pairs, or {constraints=None}.",
+            constraints=scheme,
+            marks=marks,
+            label=quoted(label),
         )
     return _AS_IN_BIOES.get(mark, mark), kind
 
@@ -150,9 +154,13 @@ def check_steps(
     if found is not None:
         position = found.token - int(lengths[: found.sequence].sum())
         i = found.sequence if which is None else which[found.sequence]
-        raise ValueError(
-            f"Sequence {i} breaks {told(constraints)}: at position {position} {found.reason}; "
-            "correct its labels, or train with constraints=None."
+        raise ParameterError(
+            "Sequence {i} breaks {given}: at position {position} {reason}; correct its labels, or train "
+            "with {constraints=None}.",
+            i=i,
+            given=told(constraints),
+            position=position,
+            reason=found.reason,
         )
 
 
@@ -164,6 +172,8 @@ def check_labels(constraints: Constraints, y: Outputs | None) -> None:
         check_steps(constraints, chain, classes, codes, lengths)
 
 
-def told(constraints: Constraints) -> str:
-    """Constraints as the object of a sentence."""
-    return f"constraints={plain(constraints)!r}" if isinstance(constraints, str) else "the constraints"
+def told(constraints: Constraints) -> Sentence:
+    """Return constraints as the object of a sentence."""
+    if isinstance(constraints, str):
+        return Sentence("{constraints=}", constraints=plain(constraints))
+    return Sentence("the constraints")

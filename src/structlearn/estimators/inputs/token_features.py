@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.core.sentences import ParameterError
 from structlearn.estimators.inputs.checking import Stacked, Tables
 from structlearn.estimators.inputs.token_arrays import array_names, has_pairs
 from structlearn.estimators.inputs.token_reading import TokenReader, has_words, is_named
@@ -67,11 +68,17 @@ class TokenFeatures:
         self, min_count: int = 1, hash_bits: int | None = None, keep_names: bool | None = None
     ) -> None:
         if min_count < 1:
-            raise ValueError(f"min_count must be at least 1; got {min_count}.")
+            raise ParameterError("{min_count} must be at least 1; got {given}.", given=min_count)
         if hash_bits is not None and not 1 <= hash_bits <= _MOST_BITS:
-            raise ValueError(f"hash_bits must be between 1 and {_MOST_BITS}; got {hash_bits}.")
+            raise ParameterError(
+                "{hash_bits} must be between 1 and {MOST_BITS}; got {given}.",
+                MOST_BITS=_MOST_BITS,
+                given=hash_bits,
+            )
         if hash_bits is not None and keep_names:
-            raise ValueError("Hashed features have no names to keep: give hash_bits or keep_names, not both.")
+            raise ParameterError(
+                "Hashed features have no names to keep: give {hash_bits} or {keep_names}, not both."
+            )
         self.min_count, self.hash_bits, self.keep_names = min_count, hash_bits, keep_names
 
     @property
@@ -92,7 +99,7 @@ class TokenFeatures:
         if not names and not self.n_arrays_:
             raise ValueError("No token has a feature; give some.")
         if not kept.any() and not self.n_arrays_:
-            raise ValueError(f"No feature occurs {self.min_count} times; lower min_count.")
+            raise ParameterError("No feature occurs {given} times; lower {min_count}.", given=self.min_count)
         found = [name for name, one in zip(names, kept.tolist()) if one]
         found = list(dict.fromkeys([*found, *array_names(self.n_arrays_)]))
         keeps = len(found) < FEW if self.keep_names is None else self.keep_names
@@ -112,7 +119,9 @@ class TokenFeatures:
     def get_feature_names_out(self) -> Array:
         """The name of each column, as an array of strings."""
         if self.names_ is None:
-            raise ValueError("The names of the features were not kept: train with keep_names, not hash_bits.")
+            raise ParameterError(
+                "The names of the features were not kept: train with {keep_names}, not {hash_bits}."
+            )
         return np.array(self.names_, dtype=object)
 
     def _with(self, names: list[str] | None, keys: Array | None) -> Self:

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
+from structlearn.core.sentences import ParameterError
 from structlearn.core.threads import blas_threads
 from structlearn.estimators.advice.columns import advised
 from structlearn.estimators.choices import check_number, check_run, one_of
@@ -295,18 +296,19 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         one_of("solver", self.solver, ["auto", *solvers_for(SQUARES)])
         check_number("regularization", self.regularization)
         if check_number("l1_ratio", self.l1_ratio) > 1:
-            raise ValueError(f"l1_ratio must be at most 1; got {self.l1_ratio!r}.")
+            raise ParameterError("{l1_ratio} must be at most 1; got {given}.", given=repr(self.l1_ratio))
         check_run(self.tol, self.max_passes, self.max_seconds, self.callback)
         if self.penalty == "group" and self.groups is None:
-            raise ValueError(
-                "penalty='group' needs groups: the group of each feature, or lists of feature indices."
+            raise ParameterError(
+                "{penalty=group} needs groups: the group of each feature, or lists of feature indices."
             )
         if self.posterior is not None:
             one_of("posterior", self.posterior, POSTERIORS)
             if self.penalty != "l2":
-                raise ValueError(
-                    f"penalty={self.penalty!r} has no Gaussian posterior: use penalty='l2' with "
-                    "posterior='gaussian', or posterior=None."
+                raise ParameterError(
+                    "{penalty=} has no Gaussian posterior: use {penalty=l2} with posterior='gaussian', or "
+                    "posterior=None.",
+                    penalty=self.penalty,
                 )
         self._check_row_transformer()
         self._solver()
@@ -318,12 +320,14 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         if self.posterior is not None or self.solver == "auto":
             return "direct" if smooth else "coordinate-descent"
         if self.solver == "direct" and not smooth:
-            raise ValueError(
-                f"Solver 'direct' needs penalty='l2'; with {self.penalty!r} use solver='coordinate-descent'."
+            raise ParameterError(
+                "Solver 'direct' needs {penalty=l2}; with {given} use {solver=coordinate-descent}.",
+                given=repr(self.penalty),
             )
         if self.solver != "direct" and self.regularization == 0:
-            raise ValueError(
-                f"Solver {self.solver!r} needs regularization > 0 for its gap; use solver='direct' for 0."
+            raise ParameterError(
+                "Solver {given} needs {regularization} > 0 for its gap; use {solver=direct} for 0.",
+                given=repr(self.solver),
             )
         return self.solver
 

@@ -18,6 +18,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, lsqr
 
 from structlearn.core.contract import Array
+from structlearn.core.sentences import Sentence
 from structlearn.estimators.regression.design import Design
 from structlearn.solvers.solution import Certificate, Row
 from structlearn.solvers.stopping import Tolerance
@@ -138,9 +139,10 @@ def _status(found: Ridge, tolerance: Tolerance, max_passes: float) -> str:
     bounds = found.bounds
     if bounds.gap <= tolerance.gap:
         return f"Solved directly: the duality gap is {bounds.gap:.3g}."
-    left = f"gap {bounds.gap:.3g} above {tolerance}"
+    left = Sentence("gap {gap} above {tolerance}", gap=f"{bounds.gap:.3g}", tolerance=tolerance.sentence)
     if found.iterations >= max_passes:
-        return f"Stopped after max_passes={max_passes:g} with {left}: raise it, tol or regularization."
+        advice = "Stopped after {max_passes=} with {left}: raise it, {tol} or {regularization}."
+        return Sentence(advice, max_passes=float(max_passes), left=left)
     if not bounds.bounded:
         return (
             "Solved directly, without a dual bound: regularization=0 has one only where columns are "

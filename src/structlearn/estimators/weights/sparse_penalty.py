@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from structlearn.core.sentences import ParameterError
 from structlearn.estimators.base import S, StructuredEstimator
 from structlearn.estimators.choices import Auto, check_number, one_of
 from structlearn.problem.penalties import ElasticNet, Penalty
@@ -39,7 +40,9 @@ class SparseWeights(StructuredEstimator[S]):
     def _checked_parameters(self, auto: Auto | None = None) -> tuple[Solver, Stopping]:
         one_of("penalty", self.penalty, PENALTIES)
         if check_number("l1_ratio", self.l1_ratio) >= 1:
-            raise ValueError(f"l1_ratio must be below 1; got {self.l1_ratio!r}. For 1 use penalty='l1'.")
+            raise ParameterError(
+                "{l1_ratio} must be below 1; got {given}. For 1 use {penalty=l1}.", given=repr(self.l1_ratio)
+            )
         return super()._checked_parameters(auto)
 
     def _penalty(self) -> Penalty | None:

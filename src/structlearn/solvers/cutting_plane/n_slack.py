@@ -15,6 +15,7 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.rounding import Bound
+from structlearn.core.sentences import ParameterError
 from structlearn.problem.objective import Objective
 from structlearn.solvers.cutting_plane.master import idle_for, mixture_of_rows
 from structlearn.solvers.solution import Solution
@@ -108,9 +109,12 @@ class NSlack(SolverBase[NSlackState]):
         rows = CONSTRAINTS_AN_EXAMPLE * n * BYTES_AN_ENTRY * dual_maps.nnz / few.size
         needed = rows + 8.0 * min(n, objective.n_weights) ** 2
         if needed > self.max_bytes:
-            raise ValueError(
-                f"Solver 'n-slack' needs about {needed / 1e9:.3g} GB for the constraints of {n} examples, "
-                f"more than max_bytes={self.max_bytes:g}; use solver='bcfw'."
+            raise ParameterError(
+                "Solver 'n-slack' needs about {needed} GB for the constraints of {n} examples, more than "
+                "max_bytes={max_bytes}; use {solver=bcfw}.",
+                needed=f"{needed / 1000000000.0:.3g}",
+                n=n,
+                max_bytes=f"{self.max_bytes:g}",
             )
 
     def step(self, objective: Objective, state: NSlackState, rng: np.random.Generator) -> NSlackState:

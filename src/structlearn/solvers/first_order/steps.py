@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from structlearn.core.sentences import ParameterError
 from structlearn.problem.objective import Objective
 
 
@@ -51,7 +52,7 @@ class PegasosStep:
 
     def schedule(self, objective: Objective) -> Schedule:
         if objective.regularization <= 0:
-            raise ValueError(
-                "Steps of 1/(lambda t) need regularization > 0; use constant or diminishing steps."
+            raise ParameterError(
+                "Steps of 1/(lambda t) need {regularization} > 0; use constant or diminishing steps."
             )
         return Schedule(1.0 / objective.regularization, 1.0)

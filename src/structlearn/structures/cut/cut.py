@@ -43,7 +43,7 @@ class Cuts(Structure):
 
     threshold = 0.5
     has_graphs = True
-    no_marginals = " (its partition function is #P-hard); use project (loss='sparsemax'), or loss='hinge'"
+    no_marginals = " (its partition function is #P-hard); use project ({loss=sparsemax}), or {loss=hinge}"
 
     def __init__(self, graphs: Sequence[Graph]) -> None:
         self.graphs = list(graphs)

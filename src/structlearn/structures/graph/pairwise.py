@@ -136,10 +136,10 @@ class PairwiseGraphs(Structure):
         )
         if self.polytope == "local" or self.inference == "relaxed":
             asked = "polytope='local'" if self.polytope == "local" else "inference='relaxed'"
-            return f"{which}cycles, and with {asked} only forests do; leave it out, or use loss='hinge'"
+            return f"{which}cycles, and with {asked} only forests do; leave it out, or use {{loss=hinge}}"
         return (
             f"{which}too large a tree-width for its partition function (tables of more than "
-            f"{self.most_entries_eliminated} entries); use loss='hinge'"
+            f"{self.most_entries_eliminated} entries); use {{loss=hinge}}"
         )
 
     @property

@@ -22,7 +22,7 @@ from structlearn.structures.rows import LabelRow
 MOST_LABELS_ENUMERATED = 15
 
 _NO_MARGINALS = (
-    " (its labels are too many to enumerate and the graph is no forest; use edges='tree', or loss='hinge')"
+    " (its labels are too many to enumerate and the graph is no forest; use {edges=tree}, or {loss=hinge})"
 )
 
 

@@ -204,7 +204,7 @@ class Matching(Structure):
 
     part_ndim = 2
     no_marginals = (
-        " (its partition function is #P-hard); use project (loss='sparsemax'), loss='hinge', or edge_entropy"
+        " (its partition function is #P-hard); use project ({loss=sparsemax}), {loss=hinge}, or edge_entropy"
     )
 
     threshold = 0.5

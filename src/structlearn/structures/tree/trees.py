@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structlearn.core.contract import Array, Shape, log_partition, marginals_workspace
+from structlearn.core.sentences import ParameterError
 from structlearn.structures.base import Structure, Weights, nothing_allowed
 from structlearn.structures.registry import stored
 from structlearn.structures.tree import matrix_tree  # noqa: F401  (registers its answers)
@@ -102,8 +103,10 @@ class Tree(Structure):
             raise ValueError(f"Word {m} has head {heads[m - 1]}, which is not in 0 .. {n}.")
         roots = np.flatnonzero(heads == 0) + 1
         if self.single_root and roots.size > 1:
-            raise ValueError(
-                f"Words {roots[0]} and {roots[1]} are both under the root; use single_root=False."
+            raise ParameterError(
+                "Words {roots} and {roots_2} are both under the root; use {single_root=False}.",
+                roots=roots[0],
+                roots_2=roots[1],
             )
         self._check_cycles(heads)
         return heads

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
+from structlearn.core.sentences import ParameterError
 from structlearn.data import Tokens
 from structlearn.tagging.features.keys import KeyTable, add_atom
 from structlearn.tagging.features.templates import Templates, parse_templates
@@ -52,9 +53,13 @@ class TextFeatures:
 
     def __init__(self, templates: Templates, min_count: int = 1, hash_bits: int | None = None) -> None:
         if min_count < 1:
-            raise ValueError(f"min_count must be at least 1; got {min_count}.")
+            raise ParameterError("{min_count} must be at least 1; got {given}.", given=min_count)
         if hash_bits is not None and not 1 <= hash_bits <= _MOST_BITS:
-            raise ValueError(f"hash_bits must be between 1 and {_MOST_BITS}; got {hash_bits}.")
+            raise ParameterError(
+                "{hash_bits} must be between 1 and {MOST_BITS}; got {given}.",
+                MOST_BITS=_MOST_BITS,
+                given=hash_bits,
+            )
         self.templates, self.min_count, self.hash_bits = parse_templates(templates), min_count, hash_bits
 
     @property
@@ -79,7 +84,7 @@ class TextFeatures:
     def columns_of(self, templates: Templates) -> list[int]:
         """Columns of the feature matrix that belong to some of the templates."""
         if self.hash_bits is not None:
-            raise ValueError("Hashed features cannot be told apart; leave out hash_bits.")
+            raise ParameterError("Hashed features cannot be told apart; leave out {hash_bits}.")
         places = map(self.templates.index, parse_templates(templates))
         return [j for place in places for j in range(self.starts_[place], self.starts_[place + 1])]
 
@@ -88,7 +93,7 @@ class TextFeatures:
         self.keys_ = keys
         self.__dict__.pop("_table", None)
         if self.hash_bits is None and not keys.size:
-            raise ValueError(f"No feature occurs {self.min_count} times; lower min_count.")
+            raise ParameterError("No feature occurs {given} times; lower {min_count}.", given=self.min_count)
         return self
 
     def keep(self, used: Array) -> None:

@@ -1,0 +1,111 @@
+"""Sentences that name parameters: Python names the parameter, the shell its flag.
+
+A template names parameters in braces: `{tol}` is the parameter tol, `{loss=hinge}` is it with a value, and
+`{loss=}` with the value that is given. What is given by another name is a part of the sentence.
+
+>>> advice = "{solver=} cannot train {loss=}; use {solver=auto}, or raise {tol}."
+>>> print(Sentence(advice, solver="fw", loss="softmax"))
+solver='fw' cannot train loss='softmax'; use solver='auto', or raise tol.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+_PLACE = re.compile(r"\{(\w+)(=?)([^{}]*)\}")
+
+#: How a parameter is written: by its name, and its value or None where it is named alone.
+Writing = Callable[[str, object], str]
+
+
+class Sentence(str):
+    """A sentence of a template: to Python, a string in which parameters have their names."""
+
+    template: str
+    parts: dict[str, Any]
+
+    def __new__(cls, template: str, **parts: object) -> Sentence:
+        found = super().__new__(cls, _filled(template, parts, as_parameter))
+        found.template, found.parts = template, parts
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (Sentence, self.template, self.parts)
+
+    def written(self, writing: Writing) -> str:
+        """Return the sentence with its parameters written otherwise."""
+        return _filled(self.template, self.parts, writing)
+
+
+def sentences(first: str, second: str) -> Sentence:
+    """Return two sentences, one behind the other."""
+    return Sentence("{first} {second}", first=first, second=second)
+
+
+class ParameterError(ValueError):
+    """A parameter has a value that cannot be used.
+
+    name : the first parameter that the sentence names
+    value : its value, in the sentence or as the part `value`
+    advice : the whole sentence, as Python says it
+    """
+
+    def __init__(self, template: str, **parts: object) -> None:
+        self.sentence = Sentence(template, **parts)
+        super().__init__(self.sentence)
+        named: list[tuple[str, object]] = []
+
+        def noted(name: str, value: object) -> str:
+            named.append((name, value))
+            return ""
+
+        self.sentence.written(noted)
+        self.name, value = named[0] if named else ("", None)
+        self.value = parts.get("value") if value is None else value
+        self.advice = str(self.sentence)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (ParameterError, self.sentence.template, self.sentence.parts)
+
+
+def _again(kind: type, template: str, parts: dict[str, object]) -> object:
+    return kind(template, **parts)
+
+
+def as_parameter(name: str, value: object) -> str:
+    """Write a parameter as Python does: loss='hinge'; its name alone where there is no value."""
+    return name if value is None else f"{name}={_shown(value)}"
+
+
+def _shown(value: object) -> str:
+    """Return a value as source: a word of a template is a string, unless it is a number, a name or a call."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    if not isinstance(value, _Word):
+        return repr(value)
+    source = re.fullmatch(r"[-+]?[0-9][0-9.e+-]*|True|False|None|\w+\(.*\)", value)
+    return str(value) if source else repr(str(value))
+
+
+class _Word(str):
+    """A value that a template spells out."""
+
+
+def _filled(template: str, parts: dict[str, Any], writing: Writing) -> str:
+    def said(match: re.Match[str]) -> str:
+        name, equals, literal = match.groups()
+        if equals:
+            return writing(name, _Word(literal) if literal else _value(parts[name]))
+        if name not in parts:
+            return writing(name, None)
+        part = parts[name]
+        return part.written(writing) if isinstance(part, Sentence) else str(part)
+
+    return _PLACE.sub(said, template)
+
+
+def _value(value: object) -> object:
+    """Return a value that is given; None is one, too."""
+    return _Word("None") if value is None else value
