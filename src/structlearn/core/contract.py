@@ -115,7 +115,8 @@ def project(
 ) -> float:
     """point <- argmax_{z in M} <theta, z> - 1/2 ||z||^2, the norm over local parts; returns the maximum.
 
-    Without shared parts this is the Euclidean projection of theta onto M.
+    Without shared parts this is the Euclidean projection of theta onto M. By an active set, which asks
+    `maximize` alone, unless implemented.
     """
 
 

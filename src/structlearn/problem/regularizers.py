@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structlearn.core.contract import Array, Record, marginals, project
+from structlearn.core.contract import Array, Record, marginals
 from structlearn.core.kernels import is_implemented
 from structlearn.structures import Cube, Simplex, Structure
 from structlearn.structures.base import SparseVertices
@@ -97,8 +97,6 @@ class SquaredNorm(Regularizer):
     """Omega = 1/2 ||z||^2 over local parts (of chains, the labels): sparsemax and SparseMAP."""
 
     def record(self, structure: Structure) -> Record:
-        if not is_implemented(project, structure.record):
-            raise TypeError(f"{type(structure).__name__} has no projection; use loss='hinge'.")
         return Quadratic(structure.record)
 
     def value(self, structure: Structure, z: Array) -> float:

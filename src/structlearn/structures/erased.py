@@ -11,7 +11,7 @@ from structlearn.core.erased import FLOAT, INT, NUMBERS, c_function
 from structlearn.core.kernels import implementation, implements, jitable, leaf
 from structlearn.core.uncompiled import UNCOMPILED
 from structlearn.core.words import Words, call, load, vector
-from structlearn.structures.regularized import Quadratic, no_omega
+from structlearn.structures.regularized import Quadratic, no_omega, no_workspace
 from structlearn.structures.sparsemap import SparseMAP, active_set_project, active_set_workspace
 
 #: What operations on one output take: its shape, the scores of its parts, shared ones, and room for a point.
@@ -180,6 +180,9 @@ def erased_omega(structure: Any, shape: Any, theta: Any, shared: Any, work: Any,
     if structure.omega == NO_OMEGA:
         return 0.0
     return call(structure.omega, (structure.words, shape[0], shape[1], theta, shared, z, value))
+
+
+implements(of.project_workspace, ErasedStructure)(no_workspace)
 
 
 @implements(of.project, ErasedStructure)

@@ -23,7 +23,6 @@ from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.rounding import MATERIAL
 from structlearn.core.words import call, call_numba
 from structlearn.structures.base import Structure, Weights
-from structlearn.structures.sparsemap import register
 
 if TYPE_CHECKING:
     from numba.core.compiler import CompileResult
@@ -254,7 +253,3 @@ def called_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: A
 @jitable
 def called_shared_parts(structure: Any) -> Any:
     return structure.n_shared
-
-
-register(CompiledOracle)
-register(Called)

@@ -41,7 +41,6 @@ class Quadratic(NamedTuple):
 
 @implements(workspace, object)
 @implements(marginals_workspace, object)
-@implements(project_workspace, object)
 @jitable
 def no_workspace(structure: Any, shape: Any) -> Any:
     return 0

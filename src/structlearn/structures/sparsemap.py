@@ -6,12 +6,13 @@ The answer is a mixture z = sum_i p_i v_i of a few points of M, its *atoms* (see
 come from `maximize` at the gradient (theta - z, shared). (Niculae, Martins, Blondel and Cardie 2018,
 "SparseMAP"; Wolfe 1976, "Finding the nearest point in a polytope".)
 
-A structure takes part with `register(Record)`; where it has shared parts, it implements `shared_parts`.
+Every structure that has no projection of its own is projected onto in this way; where it has shared parts, it
+implements `shared_parts`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -44,19 +45,16 @@ STALLED_TOLERANCE = 1e-5
 LEAST_ROUNDS, PATIENCE = 100, 20
 
 
-class SparseMAPScratch(NamedTuple):
+Oracle = TypeVar("Oracle")
+
+
+class SparseMAPScratch(NamedTuple, Generic[Oracle]):
     """Scratch memory: the mixture; z and theta - z over local parts; that of the structure's own oracle."""
 
     atoms: VertexMixture
     mean: Array
     gradient: Array
-    oracle: object
-
-
-def register(record: type) -> None:
-    """Let every NamedTuple of class `record` implement `project` through its `maximize`."""
-    implements(project_workspace, record)(active_set_workspace)
-    implements(project, record)(active_set_project)
+    oracle: Oracle
 
 
 class SparseMAP(NamedTuple):
@@ -65,6 +63,7 @@ class SparseMAP(NamedTuple):
     inner: tuple[object, ...]
 
 
+@implements(project_workspace, object)
 @jitable
 def active_set_workspace(structure: Any, shape: Any) -> Any:
     """Implements `project_workspace`."""
@@ -79,6 +78,7 @@ def sparsemap_scratch(n_curved: Any, n_parts: Any, oracle: Any, most: Any = MOST
     return SparseMAPScratch(atoms, np.empty(n_curved), np.empty(n_curved), oracle)
 
 
+@implements(project, object)
 @kernel
 def active_set_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
     """Answers `project`: exact but for rounding, after finitely many vertices.

@@ -112,7 +112,7 @@ def add_scaled(x: Any, scale: Any, w: Any) -> None:
 @leaf
 def score_rows(X: Any, a: Any, b: Any, w: Any, intercept: Any, theta: Any) -> None:
     """theta <- X[a:b] w, plus the weight behind those of the features where there is an intercept."""
-    constant = w[X.shape[1]] if intercept else 0.0
+    constant = float(w[X.shape[1]]) if intercept else 0.0
     for r in range(b - a):
         theta[r] = plus_dot(constant, X[a + r], w)
 
@@ -138,7 +138,7 @@ def parts_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
 @leaf
 def parts_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
     a = scoring.start[i]
-    constant = w[scoring.F.shape[1]] if scoring.intercept else 0.0
+    constant = float(w[scoring.F.shape[1]]) if scoring.intercept else 0.0
     for r in range(scoring.start[i + 1] - a):
         if wanted[r]:
             theta[r] = plus_dot(constant, scoring.F[a + r], w)

@@ -48,6 +48,7 @@ class StochasticExtragradient(ActiveBlocks):
     accumulates: ClassVar[bool] = False
     leads: ClassVar[bool] = True
     penalties: ClassVar[tuple[str, ...]] = ("l2", "elasticnet")
+    not_options: ClassVar[frozenset[str]] = frozenset({"order", "averaging"})
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> BlockState:
         state = super().start(objective, rng, warm)

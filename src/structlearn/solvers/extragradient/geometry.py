@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from structlearn.core.contract import marginals, project
+from structlearn.core.contract import marginals
 from structlearn.core.kernels import is_implemented
 from structlearn.problem.objective import Objective
 from structlearn.solvers.extragradient.spectral import mixed_norm, spectral_norm
@@ -84,10 +84,7 @@ class EuclideanGeometry:
     centre: ClassVar[float] = 0.0
 
     def require(self, structure: Structure) -> None:
-        if not structure.has_linear_parts and not is_implemented(project, structure.record):
-            raise ValueError(
-                f"{type(structure).__name__} has no projection for geometry='euclidean'; use 'entropic'."
-            )
+        """Every structure has projections."""
 
     def record(self, structure: Structure, apart: bool) -> tuple[object, ...]:
         return squared_norm_record(structure)

@@ -109,6 +109,7 @@ class CoordinateDescent(SolverBase[CoordinateState]):
     tol: float = 0.0
     max_sweeps: float = np.inf
     penalties: ClassVar[tuple[str, ...]] = PENALTIES
+    not_options: ClassVar[frozenset[str]] = frozenset({"tol", "max_sweeps"})
 
     def start(
         self, objective: LeastSquares, rng: np.random.Generator, warm: Solution | None

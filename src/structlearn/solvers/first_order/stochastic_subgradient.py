@@ -47,12 +47,17 @@ class StochasticSubgradient(SolverBase[StochasticState]):
     Parameters
     ----------
     step_rule : StepRule
-        `ConstantStep`, `DiminishingStep` or `PegasosStep` (the default).
+        `PegasosStep` (the default), `ConstantStep` or `DiminishingStep`; by name "pegasos", "constant" or
+        "diminishing".
     order : Order
+        Which examples a pass visits: `Permutation()`, `Uniform()` or `GapSampling()`; by name "permutation",
+        "uniform" or "gap".
     averaging : bool
         Whether to certify, beside the iterates, their average (with weights 1, 2, 3, ...).
     uniform_average : bool
         Whether that average has equal weights instead.
+    examples_at_once : int
+        How many examples one compiled call visits; time limits and Ctrl-C act between calls.
     """
 
     step_rule: StepRule = field(default_factory=PegasosStep)
@@ -118,11 +123,19 @@ class Perceptron(StochasticSubgradient):
 
     Runs on an objective without regulariser and cost, of which w = 0 is a minimiser: there is nothing to
     certify. Done when a whole pass makes no mistake, or `patience` passes bring no fewer.
+
+    Parameters
+    ----------
+    averaging : bool
+        Whether to answer with the average of the iterates.
+    patience : int
+        Passes without fewer mistakes after which it ends.
     """
 
     step_rule: StepRule = field(default_factory=lambda: ConstantStep(1.0))
     uniform_average: bool = True
     patience: int = 10
+    not_options: ClassVar[frozenset[str]] = frozenset({"step_rule", "uniform_average"})
     certifies: ClassVar[bool] = False
 
     def progress(self, state: StochasticState) -> Progress:

@@ -10,7 +10,7 @@ answer is from the best at most; if labels were missing, it goes on with more.
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from structlearn.structures.chain.network import ResistorNetwork, before
 from structlearn.structures.chain.viterbi import SequenceScores, best_prefixes
 from structlearn.structures.sparsemap import (
     TOLERANCE,
+    Oracle,
     SparseMAPScratch,
     active_set,
     active_set_project,
@@ -44,7 +45,7 @@ MOST_EDGES = 1 << 20
 NO_FLOW = 1e-15
 
 
-class SequenceProjectionScratch(NamedTuple):
+class SequenceProjectionScratch(NamedTuple, Generic[Oracle]):
     """Scratch memory: of the active set; of a flow.
 
     edges : (6, E), numbers of edges. factor : (2 E,). nodes : (8, L K), numbers of nodes. table : (2 K, 2 K).
@@ -53,7 +54,7 @@ class SequenceProjectionScratch(NamedTuple):
     rounds : those that the active set gets first.
     """
 
-    active: SparseMAPScratch
+    active: SparseMAPScratch[Oracle]
     edges: Array
     factor: Array
     nodes: Array

@@ -17,11 +17,13 @@ from structlearn.core.contract import (
     max_value,
     maximize,
     project,
+    project_workspace,
 )
 from structlearn.core.kernels import implements, leaf
 from structlearn.structures.base import SparseVertices, Weights
 from structlearn.structures.flat.switches import encode_switches, switch_costs
 from structlearn.structures.registry import count, stored
+from structlearn.structures.regularized import no_workspace
 from structlearn.structures.rows import LabelRow
 
 
@@ -121,6 +123,9 @@ def softplus(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mea
     for k in range(theta.size):
         value += max(theta[k], 0.0) + log1p(exp(-abs(theta[k])))
     return value
+
+
+implements(project_workspace, CubeRecord)(no_workspace)
 
 
 @implements(project, CubeRecord)

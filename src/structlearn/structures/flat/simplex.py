@@ -17,12 +17,14 @@ from structlearn.core.contract import (
     max_value,
     maximize,
     project,
+    project_workspace,
 )
 from structlearn.core.kernels import implements, leaf
 from structlearn.core.vectors import max_of
 from structlearn.structures.base import SparseVertices, Weights
 from structlearn.structures.flat.sparsemax import sparsemax
 from structlearn.structures.registry import count, stored
+from structlearn.structures.regularized import no_workspace
 from structlearn.structures.rows import LabelRow, label_indices, row_costs
 
 
@@ -135,6 +137,9 @@ def log_sum_exp(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, 
     for k in range(theta.size):
         total += exp(theta[k] - top)
     return top + log(total)
+
+
+implements(project_workspace, SimplexRecord)(no_workspace)
 
 
 @implements(project, SimplexRecord)

@@ -95,9 +95,9 @@ def min_fill(edges: Any, widest: Any, near: Any, nodes: Any) -> Any:
         join(best, near, changed)
         for k in range(changed.size):
             while changed[k] != 0:
-                v = k * _WORD + lowest(changed[k])
+                u = k * _WORD + lowest(changed[k])
                 changed[k] &= changed[k] - np.uint64(1)
-                degree[v], fill[v] = missing_pairs(v, near)
+                degree[u], fill[u] = missing_pairs(u, near)
     return True
 
 
@@ -125,7 +125,7 @@ def join(v: Any, near: Any, changed: Any) -> None:
 @kernel
 def missing_pairs(v: Any, near: Any) -> Any:
     """The number of v's neighbours, and twice that of their pairs that are no neighbours."""
-    degree, joined = 0, 0
+    degree, joined = 0, np.int64(0)
     for j in range(near.shape[1]):
         word = near[v, j]
         while word != 0:

@@ -22,7 +22,6 @@ from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.logarithms import LOWEST
 from structlearn.structures.regularized import clipped
-from structlearn.structures.sparsemap import register
 
 #: Scores of the labellings of all labels and of all but the last, by code, and the entropy.
 Tables: TypeAlias = tuple[Array, Array, Array]
@@ -205,6 +204,3 @@ def extend(scores: Array, size: int, if_off: float, if_on: float) -> None:
 @jitable
 def _pair_parts(structure: Any) -> Any:
     return 4 * structure.edges.shape[0]
-
-
-register(EnumerationRecord)

@@ -20,7 +20,6 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.regularized import clipped
-from structlearn.structures.sparsemap import register
 
 
 class TreeRecord(NamedTuple):
@@ -255,6 +254,3 @@ def _pair_parts(structure: Any) -> Any:
     for parent in structure.parent:
         found += 4 * (parent >= 0)
     return found
-
-
-register(TreeRecord)

@@ -17,7 +17,6 @@ import numpy as np
 from structlearn.core.contract import Array, max_value, maximize, shared_parts, workspace
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.structures.cut.max_flow import SOURCE, CutWork, cut_work, saturate
-from structlearn.structures.sparsemap import register
 
 
 class RoofRecord(NamedTuple):
@@ -172,6 +171,3 @@ def roof_max_value(graph: Any, shape: Any, theta: Any, shared: Any, work: Any, v
 @jitable
 def _pair_parts(structure: Any) -> Any:
     return 4 * structure.edges.shape[0]
-
-
-register(RoofRecord)

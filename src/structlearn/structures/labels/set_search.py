@@ -23,7 +23,6 @@ from structlearn.structures.labels.roof import (
     solve_roof,
     twice,
 )
-from structlearn.structures.sparsemap import register
 
 
 class SearchedSets(NamedTuple):
@@ -140,6 +139,3 @@ def search_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: 
 @jitable
 def _pair_parts(structure: Any) -> Any:
     return 4 * structure.graph.edges.shape[0]
-
-
-register(SearchedSets)

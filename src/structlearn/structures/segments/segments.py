@@ -46,7 +46,6 @@ from structlearn.structures.segments.viterbi import (
     best_segments,
     segment_scores,
 )
-from structlearn.structures.sparsemap import register
 
 
 class SegmentsRecord(NamedTuple):
@@ -316,6 +315,3 @@ implements(log_partition, SegmentsRecord)(segment_log_partition)
 def _segments_shared_parts(structure: Any) -> Any:
     n, m = structure.n_labels + int(structure.gaps), structure.max_length * structure.n_labels
     return n * n + m + n * (int(structure.start) + int(structure.end))
-
-
-register(SegmentsRecord)

@@ -15,16 +15,12 @@ import numpy as np
 from structlearn.core.contract import Array, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import assign
-from structlearn.structures.sparsemap import register
 
 
 class NonProjectiveTreeRecord(NamedTuple):
     """Compiled form of `NonProjectiveTree`."""
 
     single_root: bool
-
-
-register(NonProjectiveTreeRecord)
 
 
 class ArborescenceWork(NamedTuple):

@@ -33,7 +33,6 @@ from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.vectors import argmax_of
 from structlearn.structures.chain.logarithms import LOWEST
 from structlearn.structures.regularized import clipped
-from structlearn.structures.sparsemap import register
 
 RIGHT, LEFT, JOINED = 0, 1, 2
 
@@ -324,6 +323,3 @@ def projective_entropy(
     structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
 ) -> Any:
     return clipped(work[2][0], shape[1] * np.log(shape[0]))
-
-
-register(ProjectiveTreeRecord)

@@ -27,7 +27,6 @@ from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.base import Structure, Weights, label_count
 from structlearn.structures.registry import count, stored
-from structlearn.structures.sparsemap import register
 from structlearn.structures.tree.eisner import log_sum
 from structlearn.structures.tree.kbest import k_best
 from structlearn.structures.tree.trees import Tree
@@ -234,6 +233,3 @@ def labelled_entropy(
         if mean[j] > 0.0:
             value += mean[j] * max(arcs[j // k] - theta[j], 0.0)
     return min(value, inner[1] * log(inner[0] * k))
-
-
-register(LabelledTreeRecord)
