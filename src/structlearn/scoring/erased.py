@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from structlearn.core import contract as of
+from structlearn.core.contract import Array
 from structlearn.core.erased import FLOAT, INT, MASK, NUMBERS, c_function
 from structlearn.core.kernels import implementation, implements, jitable, leaf
 from structlearn.core.uncompiled import UNCOMPILED
@@ -102,43 +103,49 @@ _FUNCTIONS = {
 
 @implements(of.scoring_workspace, ErasedScoring)
 @jitable
-def nothing(scoring: Any) -> Any:
+def nothing(scoring: ErasedScoring) -> int:
     """Scratch memory lies beside the record."""
     return 0
 
 
 @implements(of.score, ErasedScoring)
 @leaf
-def erased_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
+def erased_score(scoring: ErasedScoring, i: int, w: Array, work: object, theta: Array) -> None:
     call(scoring.score, (scoring.words, i, w, theta))
 
 
 @implements(of.score_subset, ErasedScoring)
 @leaf
-def erased_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+def erased_score_subset(
+    scoring: ErasedScoring, i: int, w: Array, wanted: Array, work: object, theta: Array
+) -> None:
     call(scoring.score_subset, (scoring.words, i, w, wanted, theta))
 
 
 @implements(of.gram, ErasedScoring)
 @leaf
-def erased_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
+def erased_gram(
+    scoring: ErasedScoring, i: int, delta: Array, wanted: Array, work: object, out: Array
+) -> None:
     call(scoring.gram, (scoring.words, i, delta, wanted, out))
 
 
 @implements(of.squared_norm, ErasedScoring)
 @leaf
-def erased_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
+def erased_squared_norm(scoring: ErasedScoring, i: int, delta: Array, work: object) -> float:
     return call(scoring.squared_norm, (scoring.words, i, delta))
 
 
 @implements(of.add_pullback, ErasedScoring)
 @leaf
-def erased_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+def erased_add_pullback(
+    scoring: ErasedScoring, i: int, delta: Array, scale: float, w: Array, work: object
+) -> None:
     call(scoring.add_pullback, (scoring.words, i, delta, scale, w))
 
 
 @implements(of.prefetch, ErasedScoring)
 @leaf
-def erased_prefetch(scoring: Any, i: Any) -> None:
+def erased_prefetch(scoring: ErasedScoring, i: int) -> None:
     if scoring.prefetch != 0:
         call(scoring.prefetch, (scoring.words, i))

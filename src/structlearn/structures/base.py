@@ -369,7 +369,9 @@ def _checked_scores(given: ArrayLike) -> Array:
 
 
 @kernel
-def maximize_rows(structure: Any, shape: Any, n_local: Any, theta: Any, z: Any, values: Any) -> None:
+def maximize_rows(
+    structure: ErasedStructure, shape: Shape, n_local: int, theta: Array, z: Array, values: Array
+) -> None:
     """Vertices of a stack of part vectors of one shape."""
     work = workspace(structure, shape)
     for i in range(theta.shape[0]):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from structlearn.core import contract as of
-from structlearn.core.contract import Shape
+from structlearn.core.contract import Array, Shape
 from structlearn.core.erased import FLOAT, INT, NUMBERS, c_function
 from structlearn.core.kernels import implementation, implements, jitable, leaf
 from structlearn.core.uncompiled import UNCOMPILED
@@ -152,31 +152,43 @@ _LINEAR = {"maximize": maximize, "max_value": max_value, "omega": omega}
 
 @implements(of.shared_parts, ErasedStructure)
 @jitable
-def erased_shared_parts(structure: Any) -> Any:
+def erased_shared_parts(structure: ErasedStructure) -> int:
     return structure.n_shared
 
 
 @implements(of.strong_convexity, ErasedStructure)
 @jitable
-def erased_convexity(structure: Any) -> Any:
+def erased_convexity(structure: ErasedStructure) -> float:
     return structure.strong_convexity
 
 
 @implements(of.maximize, ErasedStructure)
 @leaf
-def erased_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def erased_maximize(
+    structure: ErasedStructure, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     return call(structure.maximize, (structure.words, shape[0], shape[1], theta, shared, vertex))
 
 
 @implements(of.max_value, ErasedStructure)
 @leaf
-def erased_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def erased_max_value(
+    structure: ErasedStructure, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     return call(structure.max_value, (structure.words, shape[0], shape[1], theta, shared, vertex))
 
 
 @implements(of.omega, ErasedStructure)
 @leaf
-def erased_omega(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any) -> Any:
+def erased_omega(
+    structure: ErasedStructure,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: object,
+    z: Array,
+    value: float,
+) -> float:
     if structure.omega == NO_OMEGA:
         return 0.0
     return call(structure.omega, (structure.words, shape[0], shape[1], theta, shared, z, value))
@@ -187,5 +199,7 @@ implements(of.project_workspace, ErasedStructure)(no_workspace)
 
 @implements(of.project, ErasedStructure)
 @leaf
-def erased_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def erased_project(
+    structure: ErasedStructure, shape: Shape, theta: Array, shared: Array, work: object, point: Array
+) -> float:
     return call(structure.project, (structure.project_words, shape[0], shape[1], theta, shared, point))

@@ -232,7 +232,9 @@ def _machine_code(oracle: Any) -> CompileResult:
 @implements(max_value, CompiledOracle)
 @implements(maximize, CompiledOracle)
 @leaf
-def oracle_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def oracle_maximize(
+    structure: CompiledOracle, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     for j in range(vertex.size):  # so that an oracle may write only its ones
         vertex[j] = 0.0
     value = call_numba(structure.address, (theta, vertex))
@@ -245,11 +247,13 @@ def oracle_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: A
 @implements(max_value, Called)
 @implements(maximize, Called)
 @leaf
-def called_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def called_maximize(
+    structure: Called, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     return call(structure.address, (0, shape[0], shape[1], theta, shared, vertex))
 
 
 @implements(shared_parts, Called)
 @jitable
-def called_shared_parts(structure: Any) -> Any:
+def called_shared_parts(structure: Called) -> int:
     return structure.n_shared

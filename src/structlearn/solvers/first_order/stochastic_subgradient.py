@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from structlearn.core.contract import Array, add_pullback, maximize, score, scoring_workspace, workspace
 from structlearn.core.kernels import kernel
-from structlearn.problem.objective import Objective
+from structlearn.problem.objective import ExampleBlocks, Objective
+from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.orders import Order, Permutation
-from structlearn.solvers.first_order.steps import ConstantStep, PegasosStep, StepRule
+from structlearn.solvers.first_order.steps import ConstantStep, PegasosStep, Schedule, StepRule
 from structlearn.solvers.first_order.subgradient import DualAverage
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
+from structlearn.structures.erased import ErasedStructure
 
 # entries of StochasticState.totals; MISTAKES are of this pass, FEWEST of any, BEST_PASS had them first
 SCALE, AVERAGE_SCALE, AVERAGE_SHARE, STEPS, COST, MISTAKES, FEWEST, BEST_PASS = range(8)
@@ -154,14 +156,20 @@ class Perceptron(StochasticSubgradient):
 
 
 @kernel
-def _rescale(x: Any, scale: Any) -> None:
+def _rescale(x: Array, scale: float) -> None:
     for j in range(x.size):
         x[j] = scale * x[j] if scale != 0.0 else 0.0
 
 
 @kernel
 def subgradient_pass(
-    structure: Any, scoring: Any, problem: Any, schedule: Any, uniform_average: Any, order: Any, sums: Any
+    structure: ErasedStructure,
+    scoring: ErasedScoring,
+    problem: tuple[ExampleBlocks, float, int],
+    schedule: Schedule,
+    uniform_average: bool,
+    order: Array,
+    sums: tuple[Array, Array, Array, Array, Array],
 ) -> None:
     """Steps on the examples of `order`; `problem` is the blocks, lambda and n, `sums` what they change."""
     blocks, regularization, n_active = problem

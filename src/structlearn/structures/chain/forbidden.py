@@ -9,12 +9,15 @@ part is ever multiplied by the zero that its marginal is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
+
+if TYPE_CHECKING:
+    from structlearn.structures.chain.chain import ChainRecord
 
 #: What stands for the start (before) or the end (after) in an array of pairs.
 OUTSIDE = -1
@@ -75,7 +78,7 @@ def broken(masks: tuple[Array, Array, Array], labels: Array, lengths: Array) -> 
 
 
 @kernel
-def add_masks(structure: Any, shared: Any, room: Any) -> None:
+def add_masks(structure: ChainRecord, shared: Array, room: Array) -> None:
     """room <- the mask, and the scores of steps, start and end where the structure has them."""
     n, mask = structure.n_labels, structure.mask
     for i in range(n * n):

@@ -5,10 +5,10 @@ All of message passing, maximum flow and branch and bound is in each of them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from structlearn.core import contract as of
-from structlearn.core.contract import Shape
+from structlearn.core.contract import Array, Shape
 from structlearn.core.erased import INT, c_function
 from structlearn.core.kernels import implements, leaf
 from structlearn.core.words import Words, call, load, vector
@@ -32,13 +32,17 @@ def answer(me, rows, columns, theta, n_theta, shared, n_shared, vertex, n, tight
 
 @implements(of.maximize, SharedBounds)
 @leaf
-def shared_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def shared_maximize(
+    structure: SharedBounds, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     return call(structure.answer, (structure.words, shape[0], shape[1], theta, shared, vertex, 0))
 
 
 @implements(of.max_value, SharedBounds)
 @leaf
-def shared_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def shared_max_value(
+    structure: SharedBounds, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     return call(structure.answer, (structure.words, shape[0], shape[1], theta, shared, vertex, 1))
 
 

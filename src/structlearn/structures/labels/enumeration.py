@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -116,8 +116,14 @@ def enumeration_log_partition(
 @implements(entropy, EnumerationRecord)
 @kernel
 def enumeration_entropy(
-    graph: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
+    graph: EnumerationRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: tuple[Array, Array, Array],
+    mean: Array,
+    log_z: float,
+) -> float:
     return clipped(work[2][0], theta.size * np.log(2.0))
 
 
@@ -202,5 +208,5 @@ def extend(scores: Array, size: int, if_off: float, if_on: float) -> None:
 
 @implements(shared_parts, EnumerationRecord)
 @jitable
-def _pair_parts(structure: Any) -> Any:
+def _pair_parts(structure: EnumerationRecord) -> int:
     return 4 * structure.edges.shape[0]

@@ -45,7 +45,7 @@ class MatchingWork(NamedTuple):
 
 @implements(workspace, MatchingRecord)
 @jitable
-def matching_workspace(structure: Any, shape: Any) -> Any:
+def matching_workspace(structure: MatchingRecord, shape: Shape) -> MatchingWork:
     m, n = shape
     size = (min(m, n), max(m, n))
     simple = structure.row_capacity == 1 and structure.column_capacity == 1
@@ -68,7 +68,9 @@ class _Sides(NamedTuple):
 
 
 @kernel
-def _smaller_first(structure: Any, shape: Any, theta: Any, transposed: Any) -> Any:
+def _smaller_first(
+    structure: MatchingRecord, shape: Shape, theta: Array, transposed: Array
+) -> tuple[_Sides, Array]:
     """The problem, and its scores."""
     m, n = shape
     a, b = structure.row_capacity, structure.column_capacity
@@ -81,7 +83,7 @@ def _smaller_first(structure: Any, shape: Any, theta: Any, transposed: Any) -> A
 
 
 @kernel
-def _link(scores: Any, sides: Any, work: Any) -> Any:
+def _link(scores: Array, sides: _Sides, work: MatchingWork) -> float:
     """Find the best links; returns their score."""
     m, n, a, b, unmatched = sides.m, sides.n, sides.row_capacity, sides.column_capacity, sides.unmatched
     if a == 1 and b == 1:
@@ -90,7 +92,9 @@ def _link(scores: Any, sides: Any, work: Any) -> Any:
 
 
 @kernel
-def _add_links(sides: Any, row_step: Any, column_step: Any, work: Any, change: Any, table: Any) -> None:
+def _add_links(
+    sides: _Sides, row_step: int, column_step: int, work: MatchingWork, change: float, table: Array
+) -> None:
     """Add `change` to the entries of a table that `_link` has linked."""
     for i in range(sides.m):
         if sides.row_capacity == 1 and sides.column_capacity == 1:
@@ -106,7 +110,9 @@ def _add_links(sides: Any, row_step: Any, column_step: Any, work: Any, change: A
 @implements(max_value, MatchingRecord)
 @implements(maximize, MatchingRecord)
 @kernel
-def matching_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def matching_maximize(
+    structure: MatchingRecord, shape: Shape, theta: Array, shared: Array, work: MatchingWork, vertex: Array
+) -> float:
     sides, scores = _smaller_first(structure, shape, theta, work.transposed)
     value = _link(scores, sides, work)
     vertex[:] = 0.0
@@ -125,7 +131,7 @@ class MatchingNearestWork(NamedTuple):
 
 @implements(project_workspace, MatchingRecord)
 @jitable
-def matching_project_workspace(structure: Any, shape: Any) -> Any:
+def matching_project_workspace(structure: MatchingRecord, shape: Shape) -> MatchingNearestWork:
     rows, columns = min(shape), max(shape)
     program = matching_workspace(structure, shape)
     return MatchingNearestWork(np.empty(columns), program, projection_work(rows, columns))
@@ -133,7 +139,14 @@ def matching_project_workspace(structure: Any, shape: Any) -> Any:
 
 @implements(project, MatchingRecord)
 @kernel
-def matching_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def matching_project(
+    structure: MatchingRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: MatchingNearestWork,
+    point: Array,
+) -> float:
     sides, scores = _smaller_first(structure, shape, theta, work.program.transposed)
     point[:] = 0.0
     if not _start_prices(scores, sides, work):
@@ -151,7 +164,7 @@ def matching_project(structure: Any, shape: Any, theta: Any, shared: Any, work: 
 
 
 @kernel
-def _start_prices(scores: Any, sides: Any, work: Any) -> Any:
+def _start_prices(scores: Array, sides: _Sides, work: MatchingNearestWork) -> bool:
     """Prices of the columns from which a projection starts; False if no point is allowed."""
     m, n = sides.m, sides.n
     largest, masked = 0.0, False

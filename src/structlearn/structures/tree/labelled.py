@@ -7,7 +7,7 @@ log-sum-exp for max the same gives log Z, and the marginal of a label is its sha
 from __future__ import annotations
 
 from math import exp, log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -150,27 +150,29 @@ class LabelledWork(NamedTuple):
 
 
 @jitable
-def _words(structure: Any, shape: Any) -> Any:
+def _words(structure: LabelledTree | LabelledTreeRecord, shape: Shape) -> tuple[int, int]:
     """The shape of the inner structure."""
     return (shape[0], shape[1] // structure.n_labels)
 
 
 @implements(workspace, LabelledTreeRecord)
 @jitable
-def labelled_workspace(structure: Any, shape: Any) -> Any:
+def labelled_workspace(structure: LabelledTreeRecord, shape: Shape) -> LabelledWork:
     arcs = np.empty((2, shape[0] * shape[1] // structure.n_labels))
     return LabelledWork(workspace(structure.inner, _words(structure, shape)), arcs[0], arcs[1])
 
 
 @implements(marginals_workspace, LabelledTreeRecord)
 @jitable
-def labelled_marginals_workspace(structure: Any, shape: Any) -> Any:
+def labelled_marginals_workspace(structure: LabelledTreeRecord, shape: Shape) -> LabelledWork:
     arcs = np.empty((2, shape[0] * shape[1] // structure.n_labels))
     return LabelledWork(marginals_workspace(structure.inner, _words(structure, shape)), arcs[0], arcs[1])
 
 
 @kernel
-def _arcs(structure: Any, shape: Any, work: Any) -> Any:
+def _arcs(
+    structure: LabelledTreeRecord, shape: Shape, work: LabelledWork
+) -> tuple[tuple[int, int], Array, Array]:
     """The inner shape, and the inner scores and answer of so many arcs."""
     rows, n = _words(structure, shape)
     return (rows, n), work.arcs[: rows * n], work.answer[: rows * n]
@@ -179,7 +181,14 @@ def _arcs(structure: Any, shape: Any, work: Any) -> Any:
 @implements(max_value, LabelledTreeRecord)
 @implements(maximize, LabelledTreeRecord)
 @kernel
-def labelled_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def labelled_maximize(
+    structure: LabelledTreeRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: LabelledWork,
+    vertex: Array,
+) -> float:
     k = structure.n_labels
     inner, arcs, tree = _arcs(structure, shape, work)
     for a in range(arcs.size):
@@ -193,7 +202,7 @@ def labelled_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work:
 
 
 @kernel
-def _sum_labels(theta: Any, k: Any, arcs: Any) -> None:
+def _sum_labels(theta: Array, k: int, arcs: Array) -> None:
     """arcs[a] <- log sum_k exp theta[a, k]."""
     for a in range(arcs.size):
         arcs[a] = log_sum(theta[a * k : (a + 1) * k])
@@ -201,7 +210,9 @@ def _sum_labels(theta: Any, k: Any, arcs: Any) -> None:
 
 @implements(log_partition, LabelledTreeRecord)
 @kernel
-def labelled_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def labelled_log_partition(
+    structure: LabelledTreeRecord, shape: Shape, theta: Array, shared: Array, work: LabelledWork, mean: Array
+) -> float:
     inner, arcs, shares = _arcs(structure, shape, work)
     _sum_labels(theta, structure.n_labels, arcs)
     return log_partition(structure.inner, inner, arcs, shared, work.inner, shares)
@@ -209,7 +220,9 @@ def labelled_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, 
 
 @implements(marginals, LabelledTreeRecord)
 @kernel
-def labelled_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def labelled_marginals(
+    structure: LabelledTreeRecord, shape: Shape, theta: Array, shared: Array, work: LabelledWork, mean: Array
+) -> float:
     k = structure.n_labels
     inner, arcs, shares = _arcs(structure, shape, work)
     _sum_labels(theta, k, arcs)
@@ -223,8 +236,14 @@ def labelled_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work
 @implements(entropy, LabelledTreeRecord)
 @kernel
 def labelled_entropy(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
+    structure: LabelledTreeRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: LabelledWork,
+    mean: Array,
+    log_z: float,
+) -> float:
     """H(tree) + sum over arcs of p(arc) H(label | arc)."""
     k = structure.n_labels
     inner, arcs, shares = _arcs(structure, shape, work)
