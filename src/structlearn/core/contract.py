@@ -31,7 +31,7 @@ Record = tuple[object, ...]
 
 @operation
 def workspace(structure: Record, shape: Shape) -> object:
-    """Scratch memory that serves every example of at most this shape; made once a pass."""
+    """Scratch memory that serves every example of at most this shape; made once per pass."""
 
 
 @operation
@@ -135,7 +135,7 @@ def project_derivative(
 
 @operation
 def scoring_workspace(scoring: object) -> object:
-    """Scratch memory that serves every example; made once a pass."""
+    """Scratch memory that serves every example; made once per pass."""
 
 
 @operation

@@ -37,7 +37,7 @@ class Regularizer(ABC):
         """Omega(z) of one part vector."""
 
     def terms(self, structure: Structure, z: Array) -> Array | None:
-        """The terms of Omega where it is a sum over parts, one a part (of examples end to end); else None."""
+        """Return the terms of Omega where it is a sum over parts (of examples end to end), else None."""
         return None
 
     def of_gold(self, gold: SparseVertices, n_curved: Array) -> Array:

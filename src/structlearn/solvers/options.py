@@ -82,9 +82,8 @@ def _described(field: Field[Any], what: str) -> list[tuple[str, str]]:
     if field.name == "step_rule":
         return [("step", what), ("eta", "The length of constant and diminishing steps.")]
     if type(field.default) in (bool, int, float):
-        what += (
-            f" Default: {field.default:g}." if type(field.default) is float else f" Default: {field.default}."
-        )
+        default = f"{field.default:g}" if type(field.default) is float else field.default
+        what += f" Default: {default}."
     return [(field.name, what)]
 
 

@@ -239,7 +239,7 @@ class Structure(ABC):
 
         Parameters
         ----------
-        theta : ndarray of scores, one a part, or a list or a stack of them. -inf forbids a part.
+        theta : ndarray of scores, one per part, or a list or a stack of them. -inf forbids a part.
 
         Returns
         -------
@@ -338,7 +338,7 @@ class Structure(ABC):
 def one_each(values: Sequence[Any] | None, n_examples: int, name: str) -> Sequence[Any]:
     """`values`, one per example, or as many None; ValueError for another number of them."""
     if values is not None and len(values) != n_examples:
-        raise ValueError(f"{name} are a list with one entry an example: {n_examples}; got {len(values)}.")
+        raise ValueError(f"{name} must have one entry per example ({n_examples}); got {len(values)}.")
     return [None] * n_examples if values is None else values
 
 

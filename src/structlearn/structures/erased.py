@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from numba import types
+
 from structlearn.core import contract as of
 from structlearn.core.contract import Array, Shape
 from structlearn.core.erased import FLOAT, INT, NUMBERS, c_function
 from structlearn.core.kernels import implementation, implements, jitable, leaf
 from structlearn.core.uncompiled import UNCOMPILED
-from structlearn.core.words import Words, call, load, vector
+from structlearn.core.words import PackedWords, Words, call, load, vector
 from structlearn.structures.regularized import Quadratic, no_omega, no_workspace
 from structlearn.structures.sparsemap import SparseMAP, active_set_project, active_set_workspace
 
@@ -117,28 +119,69 @@ def _for_projections(record: Record, largest: Shape) -> tuple[Words, object]:
 
 
 @c_function(*OUTPUT)
-def maximize(me, rows, columns, theta, n_theta, shared, n_shared, vertex, n):  # type: ignore[no-untyped-def]
+def maximize(
+    me: PackedWords,
+    rows: int,
+    columns: int,
+    theta: types.CPointer,
+    n_theta: int,
+    shared: types.CPointer,
+    n_shared: int,
+    vertex: types.CPointer,
+    n: int,
+) -> float:
     structure, work = load(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.maximize(structure, (rows, columns), local, others, work, vector(vertex, n))
 
 
 @c_function(*OUTPUT)
-def max_value(me, rows, columns, theta, n_theta, shared, n_shared, vertex, n):  # type: ignore[no-untyped-def]
+def max_value(
+    me: PackedWords,
+    rows: int,
+    columns: int,
+    theta: types.CPointer,
+    n_theta: int,
+    shared: types.CPointer,
+    n_shared: int,
+    vertex: types.CPointer,
+    n: int,
+) -> float:
     structure, work = load(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.max_value(structure, (rows, columns), local, others, work, vector(vertex, n))
 
 
 @c_function(*OUTPUT, FLOAT)
-def omega(me, rows, columns, theta, n_theta, shared, n_shared, z, n, value):  # type: ignore[no-untyped-def]
+def omega(
+    me: PackedWords,
+    rows: int,
+    columns: int,
+    theta: types.CPointer,
+    n_theta: int,
+    shared: types.CPointer,
+    n_shared: int,
+    z: types.CPointer,
+    n: int,
+    value: float,
+) -> float:
     structure, work = load(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.omega(structure, (rows, columns), local, others, work, vector(z, n), value)
 
 
 @c_function(*OUTPUT)
-def project(me, rows, columns, theta, n_theta, shared, n_shared, point, n):  # type: ignore[no-untyped-def]
+def project(
+    me: PackedWords,
+    rows: int,
+    columns: int,
+    theta: types.CPointer,
+    n_theta: int,
+    shared: types.CPointer,
+    n_shared: int,
+    point: types.CPointer,
+    n: int,
+) -> float:
     structure, work = load(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.project(structure, (rows, columns), local, others, work, vector(point, n))

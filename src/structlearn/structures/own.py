@@ -222,7 +222,7 @@ def _machine_code(oracle: Any) -> CompileResult:
         return found
 
     @njit
-    def answer(theta, vertex):  # type: ignore[no-untyped-def]
+    def answer(theta: Array, vertex: Array) -> np.float64:
         return np.float64(oracle(theta, vertex))
 
     answer.compile(vectors)

@@ -33,7 +33,7 @@ class Items(NamedTuple):
 def _checked(items: Items) -> Items:
     starts_of(items.lengths, items.index.size)
     if items.index.size and not 0 <= items.index.min() <= items.index.max() < len(items.vectors):
-        raise ValueError(f"Items are numbers of vectors, 0 to {len(items.vectors) - 1}.")
+        raise ValueError(f"Items must be numbers of vectors, 0 to {len(items.vectors) - 1}.")
     return Items(*map(contiguous, items))
 
 

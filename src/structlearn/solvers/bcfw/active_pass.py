@@ -88,7 +88,7 @@ class VisitScratch(NamedTuple):
 def make_scratch(
     structure: ErasedStructure, scoring: ErasedScoring, blocks: ExampleBlocks, most_atoms: int
 ) -> VisitScratch:
-    """For blocks with room for at most so many atoms."""
+    """Allocate scratch memory for blocks of at most `most_atoms` atoms."""
     return VisitScratch(
         workspace(structure, blocks.largest),
         scoring_workspace(scoring),

@@ -172,7 +172,7 @@ def _copy(array: Array, memory: Memory) -> Array:
 
 
 def empty_store(atoms: Array, entries: Array, memory: Memory) -> Store:
-    """Room for so many atoms and entries in each block."""
+    """Make room for `atoms[i]` atoms and `entries[i]` entries in each block i."""
     atom_first, entry_first, gram_first = (_firsts(sizes) for sizes in (atoms, entries, atoms**2))
     n_atoms, n_entries = int(atom_first[-1]), int(entry_first[-1])
     return Store(
@@ -198,7 +198,7 @@ def _firsts(sizes: Array) -> Array:
 
 
 def ranges(begin: Array, length: Array) -> Array:
-    """begin[0], begin[0] + 1, ..., so many as length[0] says, then those of the next, and so on."""
+    """Return begin[0], begin[0] + 1, ..., length[0] numbers in all, then those of the next, and so on."""
     ends = np.cumsum(length)
     return np.arange(int(length.sum())) + np.repeat(begin - (ends - length), length)
 

@@ -45,7 +45,7 @@ class VisitRules(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """What inner steps work on: an entry an atom."""
+    """What inner steps work on: one entry per atom."""
 
     scores: Array
     #: the weights to be

@@ -98,7 +98,7 @@ def mark(atoms: Atoms, count: int, wanted: Array) -> None:
 
 @kernel
 def find(atoms: Atoms, count: int, point: Array, n_entries: int) -> int:
-    """Which atom a dense point with so many non-zeros is; -1 if none."""
+    """Find the atom that a dense point with `n_entries` non-zeros is; -1 if none."""
     for a in range(count):
         if atoms.edge[a + 1] - atoms.edge[a] != n_entries:
             continue

@@ -85,7 +85,7 @@ class BlockFrankWolfe(SolverBase[BlockState]):
         """The state as it was, checked; what `step` needs is compiled."""
         check_state(objective, saved)
         if (saved.lead is not None) != self.leads:
-            raise ValueError("The checkpoint is that of another solver; begin afresh.")
+            raise ValueError("The checkpoint belongs to another solver; begin afresh.")
         blocks = self._representation(objective).restored(objective, self, saved.blocks)
         state = saved._replace(blocks=blocks)
         blocks.compile(objective, state)

@@ -195,7 +195,7 @@ def is_mostly_sums(objective: Objective, least: int) -> bool:
 
 
 def round_size(objective: Objective, rounds: int, least: int) -> int:
-    """Blocks of a round: a pass has so many rounds, unless they would be too short to be worth it.
+    """Return the blocks of a round: a pass has `rounds`, unless they would be too short to be worth it.
 
     least : visits of a thread that are worth a round, of blocks of `PARTS_OF_A_VISIT`; fewer of larger ones
     """

@@ -47,7 +47,7 @@ class Geometry(Protocol):
         """A bound sigma of ||sum_i p_i Phi_i^T z_i|| / ||z||, in the norm in which F is strongly convex."""
 
     def height(self, structure: Structure, rows: int) -> float:
-        """A number e with F(v) <= e <1, v> at every vertex v of at most so many rows."""
+        """Return e with F(v) <= e <1, v> at every vertex v of at most `rows` rows."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class EuclideanGeometry:
         return 1.01 * spectral_norm(objective, rng, tol=1e-5, most=1000)
 
     def height(self, structure: Structure, rows: int) -> float:
-        """Local parts are 0 or 1. A shared part is counted at most once a row: v^2 <= rows v."""
+        """Local parts are 0 or 1. A shared part is counted at most once per row: v^2 <= rows v."""
         return (rows if structure.has_linear_parts else 1) / 2
 
 

@@ -41,10 +41,12 @@ def as_pairs(forbidden: Pairs | None, n_labels: int) -> Array | None:
         pairs = [[OUTSIDE if one is None else int(one) for one in pair] for pair in given]
         found = np.array(pairs, dtype=np.int64).reshape(len(pairs), 2)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError("Forbidden pairs are (before, after), numbers of labels or None each.") from None
+        raise ValueError(
+            "Forbidden pairs must be (before, after), each a number of a label or None."
+        ) from None
     if found.min() < OUTSIDE or found.max() >= n_labels or (found == OUTSIDE).all(axis=1).any():
         raise ValueError(
-            f"Forbidden pairs are of labels 0 .. {n_labels - 1}, or None for the start or the end."
+            f"Forbidden pairs must be of labels 0 .. {n_labels - 1}, or None for the start or the end."
         )
     return found
 

@@ -30,7 +30,7 @@ def k_best(unary: Array, steps: Array, k: int) -> tuple[Array, Array]:
         Not increasing. Of equal ones that comes first which the search meets first, always the same.
     """
     if k < 1:
-        raise ValueError(f"k is at least 1; got {k}.")
+        raise ValueError(f"k must be at least 1; got {k}.")
     length, n_labels = unary.shape
     k = min(k, n_labels**length)  # a Python integer: no overflow
     labels, n_found = _search(unary, steps, k)

@@ -24,7 +24,7 @@ def sample_backward(steps: Array, ahead: Array, n: int, rng: np.random.Generator
     int ndarray of shape (n, L), a sequence a row.
     """
     if n < 0:
-        raise ValueError(f"The number of samples is at least 0; got {n}.")
+        raise ValueError(f"The number of samples must be at least 0; got {n}.")
     length = len(steps)
     labels = np.empty((n, length), dtype=np.int64)
     uniform = rng.random((length, n))

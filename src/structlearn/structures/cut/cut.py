@@ -179,7 +179,7 @@ class Cut(Cuts):
 def _checked(weights: Weights, size: int, noun: str) -> Array:
     found = np.asarray(weights, dtype=np.float64)
     if found.shape != (size,):
-        raise ValueError(f"Cost weights have shape ({size},), one a {noun}; got {found.shape}.")
+        raise ValueError(f"Cost weights must have the shape ({size},), one per {noun}; got {found.shape}.")
     if not np.isfinite(found).all() or found.min() < 0:
         raise ValueError("Cost weights must be finite and at least 0.")
     return found

@@ -45,7 +45,7 @@ class CutWork(NamedTuple):
 
 @jitable
 def cut_work(n_nodes: int, n_arcs: int) -> CutWork:
-    """Scratch memory for every graph of at most so many nodes and arcs (two an edge)."""
+    """Allocate scratch memory for every graph of at most `n_nodes` nodes and `n_arcs` arcs (two per edge)."""
     return CutWork(
         np.empty(n_arcs),
         np.empty(n_nodes),

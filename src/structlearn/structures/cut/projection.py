@@ -55,7 +55,7 @@ class CutNearestWork(NamedTuple):
 
 @jitable
 def project_work(flow: CutWork, n_nodes: int, n_edges: int) -> CutNearestWork:
-    """Scratch memory for every graph of at most so many nodes and edges."""
+    """Allocate scratch memory for every graph of at most `n_nodes` nodes and `n_edges` edges."""
     nodes, edges = np.empty((2, n_nodes)), np.empty((9, n_edges))
     inside, free = np.empty(n_nodes, np.bool_), np.empty(n_edges, np.bool_)
     return CutNearestWork(

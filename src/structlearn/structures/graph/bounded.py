@@ -167,7 +167,7 @@ def best_labelling(
 
 @leaf
 def visits_that_read(n_entries: int, arcs: NodeArcs, labels: LabelWork) -> int:
-    """Visits of nodes by sweeps that read so many entries: of each edge once the table, twice the message."""
+    """Count the visits of sweeps that read `n_entries`: of each edge the table once, the message twice."""
     a_sweep = arcs.ends.shape[0] * labels.node.shape[1] * (labels.table.shape[1] + 2)
     return n_entries * arcs.middle.size // max(a_sweep, 1)
 

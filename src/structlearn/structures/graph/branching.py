@@ -208,8 +208,8 @@ def branch_and_bound(
 ) -> tuple[float, float]:
     """best <- the best labelling; returns its value and a bound.
 
-    Of at most so many subproblems, or until sweeps have visited so many nodes. Each begins with the messages
-    of the first, which has them all in it, not with those of where the search has been last.
+    Look at up to `most` subproblems, or until sweeps have visited `most_visits` nodes. Each begins with the
+    messages of the first, which has them all in it, not with those of where the search has been last.
     """
     node, open_ = work.labels.node, work.branches
     depth, looked, root = 0, 0, bound

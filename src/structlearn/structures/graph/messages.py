@@ -268,7 +268,7 @@ def improve(
 ) -> None:
     """One node after the other that is not settled takes its best state, given all others, until none does.
 
-    In so many rounds at most: equal states may seem better in turn, by rounding.
+    The number of rounds is bounded: equal states may seem better in turn, by rounding.
     """
     score = work.score
     for _ in range(arcs.middle.size + 1):

@@ -1,7 +1,7 @@
 """Upper bounds on log Z of graphs that are too wide for it.
 
 Nodes are summed out one after the other. Where a node has d > 1 neighbours left, what is known of it is split
-into d factors, one an edge, and each is summed by itself in the norm of d (Hoelder's inequality):
+into d factors, one per edge, and each is summed by itself in the norm of d (Hoelder's inequality):
 
     sum_x prod_e f_e(x)  <=  prod_e ( sum_x f_e(x)^d )^(1 / d)
 

@@ -171,7 +171,7 @@ def _contested(m: int, n: int, unmatched: bool, work: FlowWork) -> tuple[int, in
 def _send_all(
     theta: Array, m: int, n: int, units: int, column_capacity: int, unmatched: bool, work: SendingWork
 ) -> bool:
-    """Solve a problem by sending so many units from each row; False if nothing is allowed."""
+    """Solve a problem by sending `units` from each row; False if nothing is allowed."""
     linked, dual, room = work.linked, work.dual, work.room
     # 1. Nothing is linked; u_i is the best that row i could get.
     for e in range(m * n):

@@ -226,7 +226,7 @@ class Matching(Structure):
         self.unmatched = unmatched
         self.capacities = capacities
         if len(capacities) != 2 or min(index(k) for k in capacities) < 1:
-            raise ValueError(f"capacities are two integers, each at least 1; got {capacities!r}.")
+            raise ValueError(f"capacities must be two integers, each at least 1; got {capacities!r}.")
 
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> Structure:
@@ -239,7 +239,9 @@ class Matching(Structure):
 
     def shape(self, theta: Array) -> Shape:
         if np.ndim(theta) != 2 or np.size(theta) == 0:
-            raise ValueError(f"A matching is a table with rows and columns; got shape {np.shape(theta)}.")
+            raise ValueError(
+                f"A matching needs a table of scores with rows and columns; got shape {np.shape(theta)}."
+            )
         m, n = np.shape(theta)
         return m, n
 
@@ -316,7 +318,9 @@ class Matching(Structure):
         if nodes is not None:
             nodes = np.asarray(nodes, dtype=np.float64)
             if nodes.shape != mu.shape[:1] or not (nodes >= 0).all():
-                raise ValueError(f"nodes are {mu.shape[0]} weights, one a row, at least 0; got {nodes!r}.")
+                raise ValueError(
+                    f"nodes are {mu.shape[0]} weights of at least 0, one per row; got {nodes!r}."
+                )
             c = c * nodes[:, None]
         return c / max(1.0, float(mu.sum())) if normalized else c
 
@@ -388,14 +392,16 @@ def _checked_weights(weights: object, shape: tuple[int, ...]) -> tuple[float, fl
     """The weights of missed and of spurious links, and the mask of possible ones."""
     given = {} if weights is None else weights
     if not isinstance(given, Mapping):
-        raise ValueError(f"weights are a mapping with keys among {', '.join(_WEIGHTS)}; got {weights!r}.")
+        raise ValueError(f"weights must be a mapping with keys among {', '.join(_WEIGHTS)}; got {weights!r}.")
     unknown = sorted(str(key) for key in given if key not in _WEIGHTS)
     if unknown:
         raise ValueError(f"Unknown weights {', '.join(unknown)}; the valid keys are {', '.join(_WEIGHTS)}.")
     missed, spurious = (float(given.get(key, 1.0)) for key in ("missed", "spurious"))
     for key, weight in (("missed", missed), ("spurious", spurious)):
         if not 0 <= weight < np.inf:
-            raise ValueError(f"The weight of {key} links is a finite number, at least 0; got {weight}.")
+            raise ValueError(
+                f"The weight of {key} links must be a finite number of at least 0; got {weight}."
+            )
     possible = np.asarray(given.get("possible", np.zeros(shape, bool)), dtype=bool)
     if possible.shape != shape:
         raise ValueError(f"The mask of possible links has shape {possible.shape}, not {shape}.")

@@ -88,10 +88,10 @@ class LabelledTree(Structure):
         """The table of the heads y[:, 0] and labels y[:, 1]."""
         given = np.asarray(y)
         if given.ndim != 2 or given.shape[1] != 2 or not np.issubdtype(given.dtype, np.integer):
-            raise ValueError("A labelled tree is an (n, 2) array of integers, heads and labels.")
+            raise ValueError("A labelled tree must be an (n, 2) array of integers, heads and labels.")
         heads, labels = given.T
         if ((labels < 0) | (labels >= self.n_labels)).any():
-            raise ValueError(f"Labels of arcs are in 0 .. {self.n_labels - 1}.")
+            raise ValueError(f"Labels of arcs must be in 0 .. {self.n_labels - 1}.")
         arcs = self.inner.encode(heads, None if shape is None else _words(self, shape))
         mu = np.zeros((*arcs.shape, self.n_labels))
         mu[heads, np.arange(len(heads)), labels] = 1.0
@@ -173,7 +173,7 @@ def labelled_marginals_workspace(structure: LabelledTreeRecord, shape: Shape) ->
 def _arcs(
     structure: LabelledTreeRecord, shape: Shape, work: LabelledWork
 ) -> tuple[tuple[int, int], Array, Array]:
-    """The inner shape, and the inner scores and answer of so many arcs."""
+    """Return the inner shape, and the inner scores and answer of its arcs."""
     rows, n = _words(structure, shape)
     return (rows, n), work.arcs[: rows * n], work.answer[: rows * n]
 
