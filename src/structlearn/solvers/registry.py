@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from structlearn.core.registry import Registry, located
@@ -45,21 +46,21 @@ class SolverEntry:
     compared: int | None = None
     short: str = ""
 
-    @property
+    @cached_property
     def options(self) -> Mapping[str, str]:
         """Its options and what they mean, as its class has them."""
         from structlearn.solvers.options import options_of
 
         return options_of(located(self.make)) if self.make else {}
 
-    @property
+    @cached_property
     def needs(self) -> frozenset[str]:
         """What the problem must have, of `structlearn.solvers.needs.NEEDS`, as its class says."""
         from structlearn.solvers.options import class_of
 
         return class_of(located(self.make)).needs if self.make else frozenset()
 
-    @property
+    @cached_property
     def penalties(self) -> tuple[str, ...]:
         """The penalties that it takes, as its class says."""
         from structlearn.solvers.options import class_of
