@@ -27,7 +27,7 @@ from structlearn.problem.registry import CLASSES, LOSSES, LossEntry
 from structlearn.reports.comparison import chosen_estimators
 from structlearn.solvers import ConstantStep, Subgradient
 from structlearn.solvers.needs import NEEDS
-from structlearn.solvers.registry import HINGE, SMOOTH, SOLVERS, SolverEntry
+from structlearn.solvers.registry import HINGE, PENALTIES, SMOOTH, SOLVERS, SolverEntry
 from structlearn.structures import Simplex
 from structlearn.structures.registry import STRUCTURES, StructureEntry, count, stored
 
@@ -79,9 +79,16 @@ def classes():
 
 @dataclass(frozen=True)
 class Strides(Subgradient):
-    """Subgradient steps of a length of its own."""
+    """Subgradient steps of a length of its own.
+
+    Parameters
+    ----------
+    stride : float
+        Its length.
+    """
 
     stride: float = 0.1
+    not_options = frozenset({"step_rule", "averaging"})
 
     def __post_init__(self):
         object.__setattr__(self, "step_rule", ConstantStep(self.stride))
@@ -93,7 +100,6 @@ STRIDES = SolverEntry(
     trains=(HINGE,),
     when="for a walk",
     step="long ones",
-    options={"stride": "its length"},
     compared=99,
 )
 
@@ -113,7 +119,7 @@ def test_a_solver_in_two_places(shell, classes):
             MulticlassClassifier(loss="hinge", solver="lbfgs").check_parameters()
         assert [*chosen_estimators(MulticlassClassifier(loss="hinge"), None)][-1] == "strides"
         assert '| `"strides"` | hinge | for a walk | long ones |' in docs_tables().solvers()
-        assert "- `strides`:\n  - `stride`: its length\n" in docs_tables().options()
+        assert "- `strides`:\n  - `stride`: Its length. Default: 0.1.\n" in docs_tables().options()
         model = MulticlassClassifier(
             solver="strides", solver_options={"stride": 0.2}, regularization=0.1, tol=0.1, random_state=0
         ).fit(X, y)
@@ -123,11 +129,12 @@ def test_a_solver_in_two_places(shell, classes):
     assert shell("train", "classify", "--help") == before
 
 
+class OnTheDual(Strides):
+    needs = frozenset({"regularization"})
+
+
 def test_needs_are_declared(classes):
-    lambda_free = SolverEntry(
-        name="duals", make=Strides, trains=(HINGE,), when="", step="", needs=frozenset({"regularization"})
-    )
-    with registered(SOLVERS, lambda_free):
+    with registered(SOLVERS, SolverEntry(name="duals", make=OnTheDual, trains=(HINGE,), when="", step="")):
         MulticlassClassifier(solver="duals").check_parameters()
         with pytest.raises(ValueError, match="Solver 'duals' works on the dual and needs regularization > 0"):
             MulticlassClassifier(solver="duals", regularization=0.0).check_parameters()
@@ -151,14 +158,16 @@ def test_needs_are_checked_at_one_door(classes):
 def test_entries_say_what_the_classes_need():
     for entry in SOLVERS.values():
         assert entry.needs <= NEEDS.keys()
+        assert {*entry.penalties} <= {*PENALTIES}
         if {HINGE, SMOOTH} & {*entry.trains}:
-            assert getattr(entry.made({}), "needs", frozenset()) <= entry.needs, entry.name
+            assert entry.made({}).needs == entry.needs, entry.name
             assert entry.made({}).penalties == entry.penalties, entry.name
 
 
 def test_options_are_those_of_the_classes():
     spoken = {"form", "geometry", "variant", "memory", "radius", "step", "eta"}
     for entry in SOLVERS.values():
+        assert all(entry.options.values()), f"{entry.name} has an option without help"
         if {HINGE, SMOOTH} & {*entry.trains}:
             known = {field.name for field in fields(entry.made({}))}
             assert entry.options.keys() <= known | spoken, entry.name

@@ -181,7 +181,7 @@ def test_who_asks_for_a_cpu_gets_no_other(monkeypatch):
 def test_what_is_no_manifest_is_refused(tmp_path, content):
     path = tmp_path / "manifest.json"
     path.write_text(content)
-    with pytest.raises(ValueError, match="no manifest"):
+    with pytest.raises(ValueError, match="not a manifest"):
         Manifest.read(path)
 
 
@@ -191,7 +191,7 @@ def test_a_manifest_is_read_as_it_was_written_or_not_at_all(tmp_path, changed):
     here.write(path)
     assert Manifest.read(path) == here
     here._replace(**changed).write(path)
-    with pytest.raises(ValueError, match="no manifest"):
+    with pytest.raises(ValueError, match="not a manifest"):
         Manifest.read(path)
 
 
@@ -199,5 +199,5 @@ def test_a_manifest_that_others_can_write_is_refused(tmp_path):
     path = tmp_path / "manifest.json"
     Manifest.here().write(path)
     path.chmod(0o666)
-    with pytest.raises(ValueError, match="no manifest that can be trusted"):
+    with pytest.raises(ValueError, match="not a manifest that can be trusted"):
         Manifest.read(path)

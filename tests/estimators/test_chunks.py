@@ -95,14 +95,14 @@ def test_another_number_of_node_weights_is_refused(structure):
     ys = [np.eye(2), np.eye(2)] if isinstance(structure, Matching) else [np.array([0, 1])] * 2
     shapes = np.full((2, 2), 2)
     gold = structure.encode_many(ys, shapes)
-    with pytest.raises(ValueError, match="nodes are a list with one entry an example: 2; got 3"):
+    with pytest.raises(ValueError, match=r"nodes must have one entry per example \(2\); got 3"):
         structure.cost_many(gold, shapes, nodes=[np.ones(2)] * 3)
 
 
 def test_another_number_of_masks_is_refused():
     X, y = make_matchings(6, (2, 2), (2, 2), 3, random_state=0)
     model = MatchingClassifier(cost={"possible": [np.zeros((2, 2), bool)] * 7})
-    with pytest.raises(ValueError, match="Masks of possible links are a list with one entry an example: 6"):
+    with pytest.raises(ValueError, match=r"Masks of possible links must have one entry per example \(6\)"):
         model.fit(X, y)
 
 

@@ -131,7 +131,7 @@ def test_features_of_given_arcs_are_those_that_score_them():
 def test_columns_are_found_and_what_is_no_template_is_refused():
     assert columns_of(["h.form m.upos", "", "b.upos m+1.lower"]) == ["form", "upos", "lower"]
     for wrong in ("h", "x.form", "h.form+1", "b+1.upos", "h+0.form"):
-        with pytest.raises(ValueError, match="is no atom of a template"):
+        with pytest.raises(ValueError, match="is not an atom of a template"):
             compile_templates([wrong], ["form", "upos"])
     with pytest.raises(ValueError, match="read one column"):
         compile_templates(["b.a", "b.b"], COLUMNS)

@@ -359,7 +359,7 @@ def test_damaged_sparse_rows_are_refused(part, at, value):
 
 def test_items_without_vectors_are_refused():
     side = Items(features(4), np.array([3, 0, 1, 1, 4]), np.array([0, 2, 3, 5]))
-    with pytest.raises(ValueError, match="Items are numbers of vectors, 0 to 3"):
+    with pytest.raises(ValueError, match="Items must be numbers of vectors, 0 to 3"):
         SumScoring(side, side)
 
 

@@ -44,7 +44,7 @@ def test_a_part_that_is_none_is_refused_in_any_group(kept, monkeypatch, at_once)
     for i, size in enumerate(n_parts):
         used = store.edge[store.atom_first[i] + i + store.count[i]]
         for at, number in ((0, -1), (used - 1, size)):
-            with pytest.raises(ValueError, match="its parts are others"):
+            with pytest.raises(ValueError, match="its parts differ"):
                 ActiveBlocks().restored(objective, changed(state, "index", store.entry_first[i] + at, number))
 
 
@@ -83,7 +83,7 @@ def test_entries_elsewhere_are_refused(kept):
         begin, used = store.entry_first[block], store.edge[first + count]
         for at in range(begin, begin + used):
             for number in (-1, objective.point_start[block + 1] - objective.point_start[block]):
-                with pytest.raises(ValueError, match="its parts are others"):
+                with pytest.raises(ValueError, match="its parts differ"):
                     ActiveBlocks().restored(objective, changed(state, "index", at, number))
 
 

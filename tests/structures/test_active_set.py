@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 
 from structlearn.core.callbacks import Callback
 from structlearn.core.contract import maximize, project, project_workspace, workspace
-from structlearn.core.kernels import implements, is_implemented, kernel
+from structlearn.core.kernels import implements, kernel
 from structlearn.structures import Chain, LabelGraph, Matching, ProjectiveTree, Simplex, as_structure
 from structlearn.structures.erased import erase
 from structlearn.structures.own import Called
@@ -23,7 +23,6 @@ from structlearn.structures.sparsemap import (
     SparseMAPScratch,
     active_set_project,
     active_set_workspace,
-    register,
 )
 from structlearn.structures.vertex_mixture import enter, make_atoms, start_mixture
 
@@ -369,9 +368,7 @@ def interval_maximize(structure, shape, theta, shared, work, vertex):
     return max(theta[0], 0.0) * structure.top
 
 
-def test_register_makes_a_record_answer_nearest():
-    assert not is_implemented(project, Interval(2.0))
-    register(Interval)
+def test_records_that_only_maximize_are_projected_onto():
     for theta, z in [(-1.0, 0.0), (0.5, 0.5), (1.7, 1.7), (9.0, 2.0)]:
         point = np.empty(1)
         work = project_workspace(Interval(2.0), (1, 1))

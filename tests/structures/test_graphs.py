@@ -207,7 +207,7 @@ def test_refusals():
         PairwiseGraph(2, [(0, 2)], 3)
     with pytest.raises(ValueError, match="with itself"):
         PairwiseGraph(2, [(1, 1)], 3)
-    with pytest.raises(ValueError, match="as many labels"):
+    with pytest.raises(ValueError, match="one label per node"):
         PairwiseGraph(2, [(0, 1)], 3).encode([0, 1, 2], (15, 0))
 
 

@@ -301,7 +301,7 @@ def test_cost_counts_missed_and_spurious_links():
         ({"weights": {"mised": 1}}, "Unknown weights mised; the valid keys are missed, spurious, possible"),
         ({"weights": {"missed": -1}}, "weight of missed links .* got -1"),
         ({"weights": {"possible": [True]}}, r"has shape \(1,\), not \(2, 2\)"),
-        ({"weights": 3.0}, "weights are a mapping"),
+        ({"weights": 3.0}, "weights must be a mapping"),
         ({"nodes": [1.0]}, "nodes are 2 weights"),
     ],
 )

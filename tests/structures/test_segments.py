@@ -136,7 +136,7 @@ def test_the_k_best_leave_out_what_is_forbidden():
     structure.tables(theta)["token"][0] = -np.inf
     with pytest.raises(ValueError, match="no output is allowed"):
         structure.k_best(theta, 1)
-    with pytest.raises(ValueError, match="k is at least 1"):
+    with pytest.raises(ValueError, match="k must be at least 1"):
         structure.k_best(theta, 0)
 
 

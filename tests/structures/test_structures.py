@@ -327,7 +327,7 @@ def test_a_right_label_that_costs_is_refused(structure):
     ],
 )
 def test_node_weights_that_cannot_be_are_refused(structure, y, nodes):
-    with pytest.raises(ValueError, match=r"at least 0|shape|one a row"):
+    with pytest.raises(ValueError, match=r"at least 0|shape|per row"):
         structure.cost(structure.encode(y), nodes=nodes)
 
 

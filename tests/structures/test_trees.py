@@ -123,8 +123,8 @@ def test_heavy_cycles_do_not_hurt_the_matrix_tree_theorem():
         ([0, 0], "both under the root"),
         ([3, 0], "Word 1 has head 3, which is not in 0 .. 2"),
         ([-1, 0], "Word 1 has head -1"),
-        ([0.0, 1.0], "one integer a word"),
-        ([], "one integer a word"),
+        ([0.0, 1.0], "one integer per word"),
+        ([], "one integer per word"),
     ],
 )
 @pytest.mark.parametrize("make", [ProjectiveTree, NonProjectiveTree])

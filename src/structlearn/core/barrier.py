@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -74,7 +73,7 @@ def make_cells(n_threads: int) -> Array:
 
 
 @kernel
-def meet(cells: Any, k: Any, number: Any) -> Any:
+def meet(cells: Array, k: int, number: int) -> bool:
     """Thread k comes to the meeting of a number, and waits for all; False if one of them is gone."""
     fence()
     cells[k, 0] = max(cells[k, 0], number)

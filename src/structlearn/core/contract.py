@@ -31,7 +31,7 @@ Record = tuple[object, ...]
 
 @operation
 def workspace(structure: Record, shape: Shape) -> object:
-    """Scratch memory that serves every example of at most this shape; made once a pass."""
+    """Scratch memory that serves every example of at most this shape; made once per pass."""
 
 
 @operation
@@ -115,7 +115,8 @@ def project(
 ) -> float:
     """point <- argmax_{z in M} <theta, z> - 1/2 ||z||^2, the norm over local parts; returns the maximum.
 
-    Without shared parts this is the Euclidean projection of theta onto M.
+    Without shared parts this is the Euclidean projection of theta onto M. By an active set, which asks
+    `maximize` alone, unless implemented.
     """
 
 
@@ -134,7 +135,7 @@ def project_derivative(
 
 @operation
 def scoring_workspace(scoring: object) -> object:
-    """Scratch memory that serves every example; made once a pass."""
+    """Scratch memory that serves every example; made once per pass."""
 
 
 @operation

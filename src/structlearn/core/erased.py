@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from inspect import unwrap
 from types import CodeType, ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from numba import types
 from numba.core.dispatcher import Dispatcher
@@ -112,7 +112,7 @@ class Erased(Generic[Record]):
 
     def record(self, function: Callable[..., object]) -> Record:
         """The record for a call of the kernel `function` in this thread."""
-        known: dict[frozenset[str], tuple[Record, object]] = self._own.__dict__  # type: ignore[assignment]
+        known = cast(dict[frozenset[str], tuple[Record, object]], self._own.__dict__)
         operations = operations_of(function)
         if operations not in known:
             known[operations] = self._erase(operations)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from types import FunctionType
-from typing import TypeGuard, TypeVar
+from typing import TypeGuard, TypeVar, cast
 
 from numba import types
 from numba.core.registry import CPUDispatcher
@@ -50,7 +50,7 @@ def inlined(function: F) -> F:
 
 
 def jitable(function: F) -> F:
-    """Leave `function` as it is to Python; inside kernels it is compiled. For what runs once a pass."""
+    """Leave `function` as it is to Python; inside kernels it is compiled. For what runs once per pass."""
     _JITABLE.add(function)
     return register_jitable(error_model="numpy")(function)
 
@@ -105,7 +105,7 @@ def operation(name: F) -> F:
 
     infer_global(call, types.Function(Choice))
     _OPERATIONS.add(call)
-    return call  # type: ignore[return-value]
+    return cast(F, call)
 
 
 def is_operation(value: object) -> TypeGuard[Function]:

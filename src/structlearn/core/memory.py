@@ -59,7 +59,7 @@ class Memory:
             self._left = SHARE_KEPT * (self.limit - taken)
 
     def empty(self, size: SupportsInt, dtype: DTypeLike = np.float64) -> np.ndarray:
-        """An array of so many entries, whatever is in them."""
+        """Return an array of `size` entries, whatever is in them."""
         return self._array(size, dtype, np.empty)
 
     def zeros(self, size: SupportsInt, dtype: DTypeLike = np.float64) -> np.ndarray:

@@ -44,7 +44,7 @@ def times_matrix(
     No index is checked.
     """
     if any(isinstance(kind, types.Array) and kind.layout != "C" for kind in (values, indices, w, theta)):
-        raise TypingError("The vectors of times_matrix must be without steps.")
+        raise TypingError("The vectors of times_matrix must be contiguous.")
 
     def codegen(context: BaseContext, builder: Builder, signature: Signature, args: list[Value]) -> Value:
         x, numbers, matrix, _, _, out = (_vector(context, builder, *one) for one in zip(signature.args, args))

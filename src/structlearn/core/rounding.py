@@ -64,7 +64,7 @@ class Magnitude(NamedTuple):
         return (UNIT * roundings + self.accuracy) * self.size(norm(w)) + UNIT * sums
 
     def dual(self, slope: float, penalty: float, steps: float = 0.0) -> float:
-        """At least the error of D(z), where ||dD/du|| <= slope, after so many steps that changed w and z."""
+        """At least the error of D(z), where ||dD/du|| <= slope, after `steps` that changed w and z."""
         roundings = 2 * (self.depth + steps / max(self.n_examples, 1)) + FEW
         sums = 2 * (self.n_weights + steps) * abs(penalty)
         return (UNIT * roundings + self.accuracy) * self.size(slope) + UNIT * sums
@@ -79,7 +79,7 @@ class Magnitude(NamedTuple):
     def of_examples(
         cls, scoring: Any, entries: Array, cost: Array, weight: Array, accuracy: float, n_jobs: int = 1
     ) -> Magnitude:
-        """That of a data set whose outputs add up at most so many parts, with these costs and weights."""
+        """Return that of a data set whose outputs add up at most `entries` parts each."""
         chunks = scoring.chunks()
         largest = np.zeros((2, scoring.n_examples))
 
@@ -96,8 +96,17 @@ class Magnitude(NamedTuple):
         mass = weight * entries
         reach = float(mass @ np.maximum(largest[0], 1.0 if scoring.n_shared else 0.0))
         depth = len(chunks) + max(int(scoring.start[last] - scoring.start[first]) for first, last in chunks)
-        counts = [scoring.n_terms, int(entries.max()), depth, scoring.n_weights, np.count_nonzero(weight)]
-        return cls(reach, float(mass @ largest[1]), float(mass.sum()), *map(int, counts), accuracy)  # type: ignore[call-arg]
+        return cls(
+            reach,
+            cost=float(mass @ largest[1]),
+            mass=float(mass.sum()),
+            terms=int(scoring.n_terms),
+            entries=int(entries.max()),
+            depth=depth,
+            n_weights=int(scoring.n_weights),
+            n_examples=int(np.count_nonzero(weight)),
+            accuracy=accuracy,
+        )
 
     @classmethod
     def of_parts(cls, parts: Sequence[Magnitude], fractions: Sequence[float]) -> Magnitude:

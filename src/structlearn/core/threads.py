@@ -33,7 +33,7 @@ _LIMITS: list[int] = []
 
 @contextmanager
 def blas_threads(number: int) -> Iterator[None]:
-    """A context in which BLAS uses at most so many threads; inside one that is as strict, it does nothing."""
+    """Limit BLAS to `number` threads in this context; inside one that is as strict, it does nothing."""
     if _LIMITS and min(_LIMITS) <= number:
         yield
         return
@@ -89,7 +89,7 @@ class Team:
         return results
 
     def share_out(self, n: int, work: Callable[[int, int], object], least: int = 1) -> None:
-        """`work(first, last)` for ranges of at least so many that are 0 .. n - 1, at most one a thread."""
+        """Split 0 .. n - 1 into one range per thread, each of at least `least`, and call `work` on each."""
         k = max(1, min(self.n_jobs, n // least))
         self.deal(lambda some: work(*some), list(pairwise(n * j // k for j in range(k + 1))))
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from structlearn.core.contract import Array
 from structlearn.core.kernels import leaf
 
 _LANES = 8
 
 
 @leaf
-def max_of(theta: Any) -> Any:
+def max_of(theta: Array) -> float:
     """max_k theta_k, in eight lanes, since the compiler does not reorder comparisons."""
     a = b = c = d = e = f = g = h = theta[0]
     by_lanes = theta.size // _LANES * _LANES
@@ -27,7 +26,7 @@ def max_of(theta: Any) -> Any:
 
 
 @leaf
-def argmax_of(x: Any) -> Any:
+def argmax_of(x: Array) -> int:
     """The first of the largest entries."""
     best = 0
     for k in range(1, x.size):
@@ -36,7 +35,7 @@ def argmax_of(x: Any) -> Any:
 
 
 @leaf
-def sum_of(x: Any) -> Any:
+def sum_of(x: Array) -> float:
     """The sum of the entries."""
     found = 0.0
     for k in range(x.size):
@@ -45,7 +44,7 @@ def sum_of(x: Any) -> Any:
 
 
 @leaf
-def sum_of_exp(x: Any) -> Any:
+def sum_of_exp(x: Array) -> float:
     """The sum of the exponentials."""
     found = 0.0
     for k in range(x.size):
@@ -54,14 +53,14 @@ def sum_of_exp(x: Any) -> Any:
 
 
 @leaf
-def assign(out: Any, x: Any) -> None:
+def assign(out: Array, x: Array) -> None:
     """out[k] = x[k]. A slice assignment also compiles the text of the error that it may raise."""
     for k in range(x.size):
         out[k] = x[k]
 
 
 @leaf
-def longest_range(starts: Any) -> Any:
+def longest_range(starts: Array) -> int:
     """The most that lies between two of the starts."""
     found = 0
     for i in range(starts.size - 1):

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from inspect import cleandoc
 
-SECTION = re.compile(
-    r"^Parameters\n-{10}\n(?P<entries>.*?)(?=\n\n[A-Z]\w+\n-{3,}\n|\Z)", re.MULTILINE | re.DOTALL
-)
-ENTRY = re.compile(r"^\S.*(?:\n(?:[ ]+.*|(?=\n[ ])))*", re.MULTILINE)
-
-
-def entries(text: str) -> dict[str, str]:
-    """The documented parameters of a help text, by their names, with commas where several share an entry."""
-    found = SECTION.search(text)
-    return {one.split(" :")[0]: one for one in ENTRY.findall(found["entries"])} if found else {}
+from structlearn.core.help_texts import SECTION
+from structlearn.core.help_texts import entries as entries
 
 
 def names(known: dict[str, str]) -> set[str]:

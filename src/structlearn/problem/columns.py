@@ -33,8 +33,9 @@ class SparseColumns(NamedTuple):
 Columns = DenseColumns | SparseColumns
 
 
-def along(columns: Columns, j: int, r: Array) -> float:  # type: ignore[empty-body]
+def along(columns: Columns, j: int, r: Array) -> float:
     """<x_j, r>."""
+    raise NotImplementedError("Call it in a kernel: it is compiled for each kind of columns.")
 
 
 def retreat(columns: Columns, j: int, amount: float, r: Array) -> None:

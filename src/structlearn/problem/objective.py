@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from structlearn.core.content import NoContentError, content_hash
-from structlearn.core.contract import Array, gram, project, strong_convexity
+from structlearn.core.contract import Array, gram, strong_convexity
 from structlearn.core.errors import OracleError
 from structlearn.core.kernels import is_implemented
 from structlearn.core.memory import Memory
@@ -206,9 +206,8 @@ class Objective:
 
     @property
     def has_exact_blocks(self) -> bool:
-        projects = is_implemented(project, self.structure.record) and self.structure.compiled
         plain = self.is_hinge or strong_convexity(self.oracle.record) > 0
-        return self.scoring.isotropic and projects and plain
+        return self.scoring.isotropic and self.structure.compiled and plain
 
     @property
     def has_products(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from structlearn.core.threads import Team, blas_threads, in_order
 from structlearn.scoring.base import PARTS_AT_ONCE, Scoring
 from structlearn.structures.base import Structure
 from structlearn.structures.erased import ErasedStructure, erase
+
+if TYPE_CHECKING:
+    from structlearn.problem.objective import ExampleBlocks
 
 Found = TypeVar("Found")
 Range = tuple[int, int]
@@ -230,7 +233,9 @@ class Oracle:
 
 
 @kernel
-def against_gold(gold: Any, i: Any, convexity: Any, theta: Any, shared: Any, best: Any) -> Any:
+def against_gold(
+    gold: GoldVertices, i: int, convexity: float, theta: Array, shared: Array, best: float
+) -> tuple[float, float, float]:
     """loss_i, from the scores of one example: large ones cancel exactly. What rounding leaves below 0 is 0.
 
     Returns the loss, how far below zero it was over the scores that it is a difference of (infinite where it
@@ -251,8 +256,15 @@ def against_gold(gold: Any, i: Any, convexity: Any, theta: Any, shared: Any, bes
 
 @kernel
 def loss_chunk(
-    structure: Any, layout: Any, gold: Any, weight: Any, first: Any, last: Any, theta: Any, shared: Any
-) -> Any:
+    structure: ErasedStructure,
+    layout: ExampleLayout,
+    gold: GoldVertices,
+    weight: Array,
+    first: int,
+    last: int,
+    theta: Array,
+    shared: Array,
+) -> tuple[float, float, float, int]:
     """The fields of `Losses` of a range of examples."""
     work = workspace(structure, layout.largest)
     vertex = np.empty(layout.most_parts + shared.size)
@@ -274,17 +286,17 @@ def loss_chunk(
 
 @kernel
 def maximize_chunk(
-    structure: Any,
-    layout: Any,
-    gold: Any,
-    weight: Any,
-    first: Any,
-    last: Any,
-    theta: Any,
-    shared: Any,
-    vertices: Any,
-    shared_sum: Any,
-) -> Any:
+    structure: ErasedStructure,
+    layout: ExampleLayout,
+    gold: GoldVertices,
+    weight: Array,
+    first: int,
+    last: int,
+    theta: Array,
+    shared: Array,
+    vertices: Array,
+    shared_sum: Array,
+) -> tuple[float, float, float, int]:
     """Weighted vertices p_i s_i of a range of examples; returns the fields of `Losses`."""
     work = workspace(structure, layout.largest)
     vertex = np.empty(layout.most_parts + shared.size)
@@ -320,7 +332,9 @@ def maximize_chunk(
 
 
 @kernel
-def pullback_shared(blocks: Any, first: Any, last: Any, z: Any, local: Any, shared: Any) -> None:
+def pullback_shared(
+    blocks: ExampleBlocks, first: int, last: int, z: Array, local: Array, shared: Array
+) -> None:
     """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
     n_shared = shared.size
     offset = blocks.start[first]

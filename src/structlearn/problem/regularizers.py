@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structlearn.core.contract import Array, Record, marginals, project
+from structlearn.core.contract import Array, Record, marginals
 from structlearn.core.kernels import is_implemented
 from structlearn.core.sentences import Sentence
 from structlearn.structures import Cube, Simplex, Structure
@@ -38,7 +38,7 @@ class Regularizer(ABC):
         """Omega(z) of one part vector."""
 
     def terms(self, structure: Structure, z: Array) -> Array | None:
-        """The terms of Omega where it is a sum over parts, one a part (of examples end to end); else None."""
+        """Return the terms of Omega where it is a sum over parts (of examples end to end), else None."""
         return None
 
     def of_gold(self, gold: SparseVertices, n_curved: Array) -> Array:
@@ -99,10 +99,6 @@ class SquaredNorm(Regularizer):
     """Omega = 1/2 ||z||^2 over local parts (of chains, the labels): sparsemax and SparseMAP."""
 
     def record(self, structure: Structure) -> Record:
-        if not is_implemented(project, structure.record):
-            raise TypeError(
-                Sentence("{name} has no projection; use {loss=hinge}.", name=type(structure).__name__)
-            )
         return Quadratic(structure.record)
 
     def value(self, structure: Structure, z: Array) -> float:

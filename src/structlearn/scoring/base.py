@@ -111,7 +111,7 @@ class Scoring(ABC):
         return w[self.n_weights - self.n_shared :]
 
     def chunks(self, parts_at_once: int | None = None) -> list[tuple[int, int]]:
-        """Ranges of examples of about so many parts each (`PARTS_AT_ONCE`), to be scored at a time."""
+        """Return ranges of examples of about `parts_at_once` parts each, to be scored at a time."""
         known = self._chunks
         size = parts_at_once or PARTS_AT_ONCE
         if size not in known:
@@ -137,7 +137,7 @@ def starts(sizes: ArrayLike) -> Array:
 
 
 def starts_of(lengths: ArrayLike, n_rows: int) -> Array:
-    """Where each example begins, (n_examples + 1,), among so many rows; ValueError if they do not fit."""
+    """Return where each example begins among `n_rows`, (n_examples + 1,); ValueError if they do not fit."""
     lengths = np.asarray(lengths, dtype=np.int64)
     found = starts(lengths)
     if (lengths < 0).any() or found[-1] != n_rows:

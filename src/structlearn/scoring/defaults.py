@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
 from structlearn.core.contract import (
+    Array,
+    Record,
     add_pullback,
     gram,
     prefetch,
@@ -18,15 +20,22 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 
 
+class FewWeights(Protocol):
+    """A record of a scoring that has few enough weights to go through all of them."""
+
+    @property
+    def n_weights(self) -> int: ...
+
+
 @implements(score_subset, object)
 @kernel
-def score_all(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+def score_all(scoring: Record, i: int, w: Array, wanted: Array, work: object, theta: Array) -> None:
     score(scoring, i, w, work, theta)
 
 
 @implements(prefetch, object)
 @leaf
-def no_prefetch(scoring: Any, i: Any) -> None:
+def no_prefetch(scoring: Record, i: int) -> None:
     """For a scoring that is read in sequence."""
 
 
@@ -41,13 +50,13 @@ def by_pullback(record: type) -> None:
 
 
 @jitable
-def pulled_workspace(scoring: Any) -> Any:
+def pulled_workspace(scoring: FewWeights) -> Array:
     """Phi_i^T delta while its norm or its scores are taken."""
     return np.empty(scoring.n_weights)
 
 
 @kernel
-def pulled_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
+def pulled_squared_norm(scoring: Record, i: int, delta: Array, work: Array) -> float:
     for j in range(work.size):
         work[j] = 0.0
     add_pullback(scoring, i, delta, 1.0, work, work)
@@ -58,7 +67,7 @@ def pulled_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
 
 
 @kernel
-def pulled_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
+def pulled_gram(scoring: Record, i: int, delta: Array, wanted: Array, work: Array, out: Array) -> None:
     for j in range(work.size):
         work[j] = 0.0
     add_pullback(scoring, i, delta, 1.0, work, work)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
+
+from numba import types
 
 from structlearn.core import contract as of
+from structlearn.core.contract import Array
 from structlearn.core.erased import FLOAT, INT, MASK, NUMBERS, c_function
 from structlearn.core.kernels import implementation, implements, jitable, leaf
 from structlearn.core.uncompiled import UNCOMPILED
-from structlearn.core.words import Words, call, load, vector
+from structlearn.core.words import PackedWords, Words, call, load, vector
 from structlearn.scoring.defaults import no_prefetch
 
 
@@ -47,41 +50,61 @@ def erase(record: ScoringRecord, operations: frozenset[str]) -> tuple[ErasedScor
 
 
 @c_function(INT, *NUMBERS, *NUMBERS)
-def score(me, i, w, n_w, theta, n_theta):  # type: ignore[no-untyped-def]
+def score(me: PackedWords, i: int, w: types.CPointer, n_w: int, theta: types.CPointer, n_theta: int) -> float:
     scoring, work = load(me)
     of.score(scoring, i, vector(w, n_w), work, vector(theta, n_theta))
     return 0.0
 
 
 @c_function(INT, *NUMBERS, *MASK, *NUMBERS)
-def score_subset(me, i, w, n_w, wanted, n_wanted, theta, n_theta):  # type: ignore[no-untyped-def]
+def score_subset(
+    me: PackedWords,
+    i: int,
+    w: types.CPointer,
+    n_w: int,
+    wanted: types.CPointer,
+    n_wanted: int,
+    theta: types.CPointer,
+    n_theta: int,
+) -> float:
     scoring, work = load(me)
     of.score_subset(scoring, i, vector(w, n_w), vector(wanted, n_wanted), work, vector(theta, n_theta))
     return 0.0
 
 
 @c_function(INT, *NUMBERS, *MASK, *NUMBERS)
-def gram(me, i, delta, n_delta, wanted, n_wanted, out, n_out):  # type: ignore[no-untyped-def]
+def gram(
+    me: PackedWords,
+    i: int,
+    delta: types.CPointer,
+    n_delta: int,
+    wanted: types.CPointer,
+    n_wanted: int,
+    out: types.CPointer,
+    n_out: int,
+) -> float:
     scoring, work = load(me)
     of.gram(scoring, i, vector(delta, n_delta), vector(wanted, n_wanted), work, vector(out, n_out))
     return 0.0
 
 
 @c_function(INT, *NUMBERS)
-def squared_norm(me, i, delta, n_delta):  # type: ignore[no-untyped-def]
+def squared_norm(me: PackedWords, i: int, delta: types.CPointer, n_delta: int) -> float:
     scoring, work = load(me)
     return of.squared_norm(scoring, i, vector(delta, n_delta), work)
 
 
 @c_function(INT, *NUMBERS, FLOAT, *NUMBERS)
-def add_pullback(me, i, delta, n_delta, scale, w, n_w):  # type: ignore[no-untyped-def]
+def add_pullback(
+    me: PackedWords, i: int, delta: types.CPointer, n_delta: int, scale: float, w: types.CPointer, n_w: int
+) -> float:
     scoring, work = load(me)
     of.add_pullback(scoring, i, vector(delta, n_delta), scale, vector(w, n_w), work)
     return 0.0
 
 
 @c_function(INT)
-def prefetch(me, i):  # type: ignore[no-untyped-def]
+def prefetch(me: PackedWords, i: int) -> float:
     scoring, _ = load(me)
     of.prefetch(scoring, i)
     return 0.0
@@ -102,43 +125,49 @@ _FUNCTIONS = {
 
 @implements(of.scoring_workspace, ErasedScoring)
 @jitable
-def nothing(scoring: Any) -> Any:
+def nothing(scoring: ErasedScoring) -> int:
     """Scratch memory lies beside the record."""
     return 0
 
 
 @implements(of.score, ErasedScoring)
 @leaf
-def erased_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
+def erased_score(scoring: ErasedScoring, i: int, w: Array, work: object, theta: Array) -> None:
     call(scoring.score, (scoring.words, i, w, theta))
 
 
 @implements(of.score_subset, ErasedScoring)
 @leaf
-def erased_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+def erased_score_subset(
+    scoring: ErasedScoring, i: int, w: Array, wanted: Array, work: object, theta: Array
+) -> None:
     call(scoring.score_subset, (scoring.words, i, w, wanted, theta))
 
 
 @implements(of.gram, ErasedScoring)
 @leaf
-def erased_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
+def erased_gram(
+    scoring: ErasedScoring, i: int, delta: Array, wanted: Array, work: object, out: Array
+) -> None:
     call(scoring.gram, (scoring.words, i, delta, wanted, out))
 
 
 @implements(of.squared_norm, ErasedScoring)
 @leaf
-def erased_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
+def erased_squared_norm(scoring: ErasedScoring, i: int, delta: Array, work: object) -> float:
     return call(scoring.squared_norm, (scoring.words, i, delta))
 
 
 @implements(of.add_pullback, ErasedScoring)
 @leaf
-def erased_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+def erased_add_pullback(
+    scoring: ErasedScoring, i: int, delta: Array, scale: float, w: Array, work: object
+) -> None:
     call(scoring.add_pullback, (scoring.words, i, delta, scale, w))
 
 
 @implements(of.prefetch, ErasedScoring)
 @leaf
-def erased_prefetch(scoring: Any, i: Any) -> None:
+def erased_prefetch(scoring: ErasedScoring, i: int) -> None:
     if scoring.prefetch != 0:
         call(scoring.prefetch, (scoring.words, i))

@@ -6,7 +6,7 @@ The parts of an example are first the local scoring's, then those of the others;
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.scoring.base import Scoring
 from structlearn.scoring.rows.kernels import LabelledRows
 from structlearn.scoring.rows.rows import RowScoring
+
+#: Scratch memory of both kinds of rows.
+JointWork = tuple[tuple[Array, Array], tuple[Array, Array]]
 
 
 class JointRows(NamedTuple):
@@ -88,20 +91,20 @@ class JointScoring(Scoring):
 
 
 @leaf
-def _n_local(scoring: Any, i: Any) -> Any:
+def _n_local(scoring: JointRows, i: int) -> int:
     """How many parts of example i are labels."""
     return (scoring.local.first[i + 1] - scoring.local.first[i]) * scoring.local.n_labels
 
 
 @implements(scoring_workspace, JointRows)
 @jitable
-def joint_workspace(scoring: Any) -> Any:
+def joint_workspace(scoring: JointRows) -> tuple[object, object]:
     return scoring_workspace(scoring.local), scoring_workspace(scoring.pairs)
 
 
 @implements(score, JointRows)
 @leaf
-def joint_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
+def joint_score(scoring: JointRows, i: int, w: Array, work: JointWork, theta: Array) -> None:
     cut, m = _n_local(scoring, i), scoring.n_local_weights
     score(scoring.local, i, w[:m], work[0], theta[:cut])
     score(scoring.pairs, i, w[m:], work[1], theta[cut:])
@@ -109,7 +112,14 @@ def joint_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
 
 @implements(score_subset, JointRows)
 @kernel
-def joint_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+def joint_score_subset(
+    scoring: JointRows,
+    i: int,
+    w: Array,
+    wanted: Array,
+    work: JointWork,
+    theta: Array,
+) -> None:
     cut, m = _n_local(scoring, i), scoring.n_local_weights
     score_subset(scoring.local, i, w[:m], wanted[:cut], work[0], theta[:cut])
     score_subset(scoring.pairs, i, w[m:], wanted[cut : theta.size], work[1], theta[cut:])
@@ -117,13 +127,13 @@ def joint_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, the
 
 @implements(prefetch, JointRows)
 @leaf
-def joint_prefetch(scoring: Any, i: Any) -> None:
+def joint_prefetch(scoring: JointRows, i: int) -> None:
     prefetch(scoring.local, i)
 
 
 @implements(squared_norm, JointRows)
 @leaf
-def joint_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
+def joint_squared_norm(scoring: JointRows, i: int, delta: Array, work: JointWork) -> float:
     cut = _n_local(scoring, i)
     own = squared_norm(scoring.local, i, delta[:cut], work[0])
     return own + squared_norm(scoring.pairs, i, delta[cut:], work[1])
@@ -131,7 +141,14 @@ def joint_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
 
 @implements(add_pullback, JointRows)
 @leaf
-def joint_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+def joint_add_pullback(
+    scoring: JointRows,
+    i: int,
+    delta: Array,
+    scale: float,
+    w: Array,
+    work: JointWork,
+) -> None:
     cut, m = _n_local(scoring, i), scoring.n_local_weights
     add_pullback(scoring.local, i, delta[:cut], scale, w[:m], work[0])
     add_pullback(scoring.pairs, i, delta[cut:], scale, w[m:], work[1])
@@ -139,7 +156,14 @@ def joint_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, wor
 
 @implements(gram, JointRows)
 @kernel
-def joint_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
+def joint_gram(
+    scoring: JointRows,
+    i: int,
+    delta: Array,
+    wanted: Array,
+    work: JointWork,
+    out: Array,
+) -> None:
     cut = _n_local(scoring, i)
     gram(scoring.local, i, delta[:cut], wanted[:cut], work[0], out[:cut])
     gram(scoring.pairs, i, delta[cut:], wanted[cut:], work[1], out[cut:])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from structlearn.core.contract import add_pullback, score, scoring_workspace
+from structlearn.core.contract import Array, add_pullback, score, scoring_workspace
 from structlearn.core.kernels import kernel
+from structlearn.scoring.erased import ErasedScoring
 
 
 @kernel
-def score_range(scoring: Any, start: Any, first: Any, last: Any, w: Any, theta: Any) -> None:
+def score_range(scoring: ErasedScoring, start: Array, first: int, last: int, w: Array, theta: Array) -> None:
     """theta <- local scores of examples first .. last - 1, end to end."""
     work = scoring_workspace(scoring)
     for i in range(first, last):
@@ -17,7 +16,9 @@ def score_range(scoring: Any, start: Any, first: Any, last: Any, w: Any, theta: 
 
 
 @kernel
-def pullback_range(scoring: Any, start: Any, first: Any, last: Any, delta: Any, out: Any) -> None:
+def pullback_range(
+    scoring: ErasedScoring, start: Array, first: int, last: int, delta: Array, out: Array
+) -> None:
     """out <- out + sum_i Phi_i^T delta_i over the local parts of examples first .. last - 1."""
     work = scoring_workspace(scoring)
     for i in range(first, last):

@@ -114,7 +114,7 @@ class Keeper:
             return None
         file = open_state(path, self.memory)
         if not file.hashed or not isinstance(file.notes, dict) or file.notes.get("version") != VERSION:
-            raise ValueError(f"{path} has another checkpoint format than {VERSION}: begin without it.")
+            raise ValueError(f"{path} does not have the checkpoint format {VERSION}: begin without it.")
         if file.notes.get("digest") != self.digest:
             raise ValueError(
                 f"{path} is of other data or other parameters: give the same ones, or another folder."

@@ -45,7 +45,7 @@ def _exact_blocks(objective: Problem) -> str:
     if objective.has_exact_blocks:
         return ""
     return (
-        "needs one row of features an example and no shared parts (binary and multiclass problems); use "
+        "needs one row of features per example and no shared parts (binary and multiclass problems); use "
         "{solver=bcfw}"
     )
 

@@ -1,15 +1,17 @@
-"""From the words of solvers' options to the objects that the solvers take."""
+"""The options of solvers by name, read from their classes, and the objects that words stand for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, fields
+from inspect import Parameter, signature
 from typing import Any
 
 from structlearn import solvers
+from structlearn.core.help_texts import sentences
 from structlearn.core.registry import one_of
 from structlearn.solvers.extragradient.geometry import Geometry
-from structlearn.solvers.registry import SOLVERS
-from structlearn.solvers.solver import Solver
+from structlearn.solvers.solver import Solver, SolverBase
 
 ORDERS: dict[str, Callable[[], solvers.Order]] = {
     "permutation": solvers.Permutation,
@@ -32,6 +34,57 @@ VARIANTS: dict[str, Callable[..., Solver]] = {
     "adaptive": solvers.Extragradient,
     "plain": solvers.PlainExtragradient,
 }
+
+
+@dataclass(frozen=True)
+class MadeOfWords:
+    """A function that makes a solver of words, and the class of solvers that it makes.
+
+    Its options are those that its help text describes and, where it takes others, those of the class.
+    """
+
+    function: Callable[..., Solver]
+    solver: type[SolverBase[Any]]
+
+    def __call__(self, **options: Any) -> Solver:
+        return self.function(**options)
+
+
+def made_of_words(solver: type[SolverBase[Any]]) -> Callable[[Callable[..., Solver]], MadeOfWords]:
+    """Say that the decorated function makes solvers of a class."""
+    return lambda function: MadeOfWords(function, solver)
+
+
+Maker = type[SolverBase[Any]] | MadeOfWords
+
+
+def class_of(make: Maker) -> type[SolverBase[Any]]:
+    """Return the class of the solvers that are made."""
+    return make.solver if isinstance(make, MadeOfWords) else make
+
+
+def options_of(make: Maker) -> dict[str, str]:
+    """Return the options that a solver takes where it is named, with what they mean."""
+    if isinstance(make, MadeOfWords):
+        kinds = [one.kind for one in signature(make.function).parameters.values()]
+        others = options_of(make.solver) if Parameter.VAR_KEYWORD in kinds else {}
+        return sentences(make.function) | others
+    said: dict[str, str] = {}
+    for one in reversed(make.__mro__):
+        said |= sentences(one)
+    declared: Any = make
+    offered = (field for field in fields(declared) if field.name not in make.not_options)
+    return {name: what for field in offered for name, what in _described(field, said.get(field.name, ""))}
+
+
+def _described(field: Field[Any], what: str) -> list[tuple[str, str]]:
+    """Return name and meaning of the options that stand for a field."""
+    if field.name == "step_rule":
+        return [("step", what), ("eta", "The length of constant and diminishing steps.")]
+    if type(field.default) in (bool, int, float):
+        default = f"{field.default:g}" if type(field.default) is float else field.default
+        what += f" Default: {default}."
+    return [(field.name, what)]
 
 
 def with_objects(options: Mapping[str, object]) -> dict[str, object]:
@@ -58,20 +111,41 @@ def _step_rule(options: dict[str, object]) -> object:
     return STEPS[one_of("step", step, STEPS)](**eta)
 
 
+@made_of_words(solvers.ActiveBlocks)
 def block_frank_wolfe(form: str = "active-set", **options: Any) -> Solver:
-    """By the form in which z is kept."""
+    """Choose by the form in which z is kept.
+
+    Parameters
+    ----------
+    form : str
+        "active-set", or "dense": one vector per example and one plain step per oracle call, for large gaps,
+        without the options from `steps` on.
+    """
     if one_of("form", form, ("active-set", "dense")) == "active-set":
         return solvers.ActiveBlocks(**options)
-    dense = [name for name in SOLVERS["sdca"].options if name != "smoothing"]
+    dense = [name for name in options_of(solvers.BlockFrankWolfe) if name != "smoothing"]
     for name in options:
         one_of("option of solver 'bcfw' with form='dense'", name, dense)
     return solvers.BlockFrankWolfe(**options)
 
 
+@made_of_words(solvers.Extragradient)
 def extragradient(
     geometry: str = "auto", variant: str = "adaptive", memory: str = "auto", radius: object = None
 ) -> Solver:
-    """The radius is the problem's, not the solver's (see `ball_of` of the estimators)."""
+    """Choose by the words for its parts; the radius is the problem's, not the solver's.
+
+    Parameters
+    ----------
+    geometry : str
+        "auto", "entropic" or "euclidean".
+    variant : str
+        "adaptive" or "plain".
+    memory : str
+        "auto", "full" (z is kept) or "efficient" (vectors of the size of w).
+    radius : float
+        Radius of the ball that w stays in, in place of the penalty.
+    """
     make = VARIANTS[one_of("variant", variant, VARIANTS)]
     full = FORMS[one_of("memory", memory, FORMS)]
     return make(GEOMETRIES[one_of("geometry", geometry, GEOMETRIES)], full)

@@ -96,6 +96,8 @@ class SolverBase(Generic[State]):
     needs: ClassVar[frozenset[str]] = frozenset()
     #: names of the penalties R that it can minimise with
     penalties: ClassVar[tuple[str, ...]] = ("l2",)
+    #: names of fields that are no options of the solver where users name it
+    not_options: ClassVar[frozenset[str]] = frozenset()
     certifies: ClassVar[bool] = True
     accumulates: ClassVar[bool] = False
     resumes: ClassVar[bool] = False

@@ -8,11 +8,11 @@ bounded in every part (the dual extragradient) asks here instead: by the same ac
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, project, project_workspace, workspace
+from structlearn.core.contract import Array, Shape, project, project_workspace, workspace
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import assign
 from structlearn.structures.base import Structure
@@ -50,7 +50,7 @@ erases(AllParts)(erase_inner)
 
 @implements(project_workspace, AllParts)
 @jitable
-def all_parts_workspace(structure: Any, shape: Any) -> Any:
+def all_parts_workspace(structure: AllParts, shape: Shape) -> AllPartsScratch:
     n_parts = shape[0] * (1 if structure.has_graphs else shape[1]) + structure.n_shared
     active = sparsemap_scratch(n_parts, n_parts, workspace(structure.inner, shape))
     return AllPartsScratch(np.empty(n_parts), active)
@@ -58,7 +58,9 @@ def all_parts_workspace(structure: Any, shape: Any) -> Any:
 
 @implements(project, AllParts)
 @kernel
-def all_parts_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def all_parts_project(
+    structure: AllParts, shape: Shape, theta: Array, shared: Array, work: AllPartsScratch, point: Array
+) -> float:
     """`theta` and `shared` together are the scores of all parts, wherever they are cut."""
     scores = work.scores[: theta.size + shared.size]
     assign(scores, theta)

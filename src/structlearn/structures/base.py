@@ -240,7 +240,7 @@ class Structure(ABC):
 
         Parameters
         ----------
-        theta : ndarray of scores, one a part, or a list or a stack of them. -inf forbids a part.
+        theta : ndarray of scores, one per part, or a list or a stack of them. -inf forbids a part.
 
         Returns
         -------
@@ -340,7 +340,7 @@ class Structure(ABC):
 def one_each(values: Sequence[Any] | None, n_examples: int, name: str) -> Sequence[Any]:
     """`values`, one per example, or as many None; ValueError for another number of them."""
     if values is not None and len(values) != n_examples:
-        raise ValueError(f"{name} are a list with one entry an example: {n_examples}; got {len(values)}.")
+        raise ValueError(f"{name} must have one entry per example ({n_examples}); got {len(values)}.")
     return [None] * n_examples if values is None else values
 
 
@@ -371,7 +371,9 @@ def _checked_scores(given: ArrayLike) -> Array:
 
 
 @kernel
-def maximize_rows(structure: Any, shape: Any, n_local: Any, theta: Any, z: Any, values: Any) -> None:
+def maximize_rows(
+    structure: ErasedStructure, shape: Shape, n_local: int, theta: Array, z: Array, values: Array
+) -> None:
     """Vertices of a stack of part vectors of one shape."""
     work = workspace(structure, shape)
     for i in range(theta.shape[0]):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, marginals, project
+from structlearn.core.contract import Array, marginals
 from structlearn.core.errors import OracleError
 from structlearn.core.kernels import is_implemented
 from structlearn.core.rounding import MATERIAL
@@ -177,8 +177,6 @@ def _costs(case: Case) -> Found:
 def _projections(case: Case) -> Found:
     """No output is better than the projection at the gradient of <theta, z> - 1/2 ||z||^2 there."""
     structure = case.structure
-    if not is_implemented(project, structure.record):
-        return False, []
     for theta in case.scores(8):
         z, gradient = structure.project(theta), theta.copy()
         curved = structure.n_curved(structure.shape(theta))

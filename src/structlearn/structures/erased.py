@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from numba import types
+
 from structlearn.core import contract as of
-from structlearn.core.contract import Shape
+from structlearn.core.contract import Array, Shape
 from structlearn.core.erased import FLOAT, INT, NUMBERS, c_function
 from structlearn.core.kernels import implementation, implements, jitable, leaf
 from structlearn.core.uncompiled import UNCOMPILED
-from structlearn.core.words import Words, call, load, vector
-from structlearn.structures.regularized import Quadratic, no_omega
+from structlearn.core.words import PackedWords, Words, call, load, vector
+from structlearn.structures.regularized import Quadratic, no_omega, no_workspace
 from structlearn.structures.sparsemap import SparseMAP, active_set_project, active_set_workspace
 
 #: What operations on one output take: its shape, the scores of its parts, shared ones, and room for a point.
@@ -117,28 +119,69 @@ def _for_projections(record: Record, largest: Shape) -> tuple[Words, object]:
 
 
 @c_function(*OUTPUT)
-def maximize(me, rows, columns, theta, n_theta, shared, n_shared, vertex, n):  # type: ignore[no-untyped-def]
+def maximize(
+    me: PackedWords,
+    rows: int,
+    columns: int,
+    theta: types.CPointer,
+    n_theta: int,
+    shared: types.CPointer,
+    n_shared: int,
+    vertex: types.CPointer,
+    n: int,
+) -> float:
     structure, work = load(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.maximize(structure, (rows, columns), local, others, work, vector(vertex, n))
 
 
 @c_function(*OUTPUT)
-def max_value(me, rows, columns, theta, n_theta, shared, n_shared, vertex, n):  # type: ignore[no-untyped-def]
+def max_value(
+    me: PackedWords,
+    rows: int,
+    columns: int,
+    theta: types.CPointer,
+    n_theta: int,
+    shared: types.CPointer,
+    n_shared: int,
+    vertex: types.CPointer,
+    n: int,
+) -> float:
     structure, work = load(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.max_value(structure, (rows, columns), local, others, work, vector(vertex, n))
 
 
 @c_function(*OUTPUT, FLOAT)
-def omega(me, rows, columns, theta, n_theta, shared, n_shared, z, n, value):  # type: ignore[no-untyped-def]
+def omega(
+    me: PackedWords,
+    rows: int,
+    columns: int,
+    theta: types.CPointer,
+    n_theta: int,
+    shared: types.CPointer,
+    n_shared: int,
+    z: types.CPointer,
+    n: int,
+    value: float,
+) -> float:
     structure, work = load(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.omega(structure, (rows, columns), local, others, work, vector(z, n), value)
 
 
 @c_function(*OUTPUT)
-def project(me, rows, columns, theta, n_theta, shared, n_shared, point, n):  # type: ignore[no-untyped-def]
+def project(
+    me: PackedWords,
+    rows: int,
+    columns: int,
+    theta: types.CPointer,
+    n_theta: int,
+    shared: types.CPointer,
+    n_shared: int,
+    point: types.CPointer,
+    n: int,
+) -> float:
     structure, work = load(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return of.project(structure, (rows, columns), local, others, work, vector(point, n))
@@ -152,37 +195,54 @@ _LINEAR = {"maximize": maximize, "max_value": max_value, "omega": omega}
 
 @implements(of.shared_parts, ErasedStructure)
 @jitable
-def erased_shared_parts(structure: Any) -> Any:
+def erased_shared_parts(structure: ErasedStructure) -> int:
     return structure.n_shared
 
 
 @implements(of.strong_convexity, ErasedStructure)
 @jitable
-def erased_convexity(structure: Any) -> Any:
+def erased_convexity(structure: ErasedStructure) -> float:
     return structure.strong_convexity
 
 
 @implements(of.maximize, ErasedStructure)
 @leaf
-def erased_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def erased_maximize(
+    structure: ErasedStructure, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     return call(structure.maximize, (structure.words, shape[0], shape[1], theta, shared, vertex))
 
 
 @implements(of.max_value, ErasedStructure)
 @leaf
-def erased_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def erased_max_value(
+    structure: ErasedStructure, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     return call(structure.max_value, (structure.words, shape[0], shape[1], theta, shared, vertex))
 
 
 @implements(of.omega, ErasedStructure)
 @leaf
-def erased_omega(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any) -> Any:
+def erased_omega(
+    structure: ErasedStructure,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: object,
+    z: Array,
+    value: float,
+) -> float:
     if structure.omega == NO_OMEGA:
         return 0.0
     return call(structure.omega, (structure.words, shape[0], shape[1], theta, shared, z, value))
 
 
+implements(of.project_workspace, ErasedStructure)(no_workspace)
+
+
 @implements(of.project, ErasedStructure)
 @leaf
-def erased_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def erased_project(
+    structure: ErasedStructure, shape: Shape, theta: Array, shared: Array, work: object, point: Array
+) -> float:
     return call(structure.project, (structure.project_words, shape[0], shape[1], theta, shared, point))

@@ -48,7 +48,7 @@ def make_graph(n_nodes: SupportsIndex, edges: ArrayLike, *, copy: bool = True) -
     """
     n = index(n_nodes)
     if n < 1:
-        raise ValueError(f"A graph has at least 1 node; got n_nodes={n_nodes}.")
+        raise ValueError(f"A graph needs at least 1 node; got n_nodes={n_nodes}.")
     pairs = _as_pairs(edges)
     wrong = np.flatnonzero((pairs.min(axis=1, initial=0) < 0) | (pairs.max(axis=1, initial=0) >= n))
     if wrong.size:
@@ -88,7 +88,7 @@ def _shape_advice(pairs: Array) -> str:
 def grid_graph(rows: int, columns: int, connectivity: int = 4) -> Graph:
     """Pixels of an image, row by row, each joined with its 4 or 8 neighbours."""
     if min(rows, columns) < 1:
-        raise ValueError(f"A grid has at least one row and one column; got {rows} x {columns}.")
+        raise ValueError(f"A grid needs at least one row and one column; got {rows} x {columns}.")
     if connectivity not in _STEPS:
         raise ValueError(f"connectivity is 4 or 8; got {connectivity!r}.")
     pixel = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)

@@ -23,7 +23,6 @@ from structlearn.core.kernels import implements, jitable, leaf
 from structlearn.core.rounding import MATERIAL
 from structlearn.core.words import call, call_numba
 from structlearn.structures.base import Structure, Weights
-from structlearn.structures.sparsemap import register
 
 if TYPE_CHECKING:
     from numba.core.compiler import CompileResult
@@ -223,7 +222,7 @@ def _machine_code(oracle: Any) -> CompileResult:
         return found
 
     @njit
-    def answer(theta, vertex):  # type: ignore[no-untyped-def]
+    def answer(theta: Array, vertex: Array) -> np.float64:
         return np.float64(oracle(theta, vertex))
 
     answer.compile(vectors)
@@ -233,7 +232,9 @@ def _machine_code(oracle: Any) -> CompileResult:
 @implements(max_value, CompiledOracle)
 @implements(maximize, CompiledOracle)
 @leaf
-def oracle_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def oracle_maximize(
+    structure: CompiledOracle, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     for j in range(vertex.size):  # so that an oracle may write only its ones
         vertex[j] = 0.0
     value = call_numba(structure.address, (theta, vertex))
@@ -246,15 +247,13 @@ def oracle_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: A
 @implements(max_value, Called)
 @implements(maximize, Called)
 @leaf
-def called_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def called_maximize(
+    structure: Called, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     return call(structure.address, (0, shape[0], shape[1], theta, shared, vertex))
 
 
 @implements(shared_parts, Called)
 @jitable
-def called_shared_parts(structure: Any) -> Any:
+def called_shared_parts(structure: Called) -> int:
     return structure.n_shared
-
-
-register(CompiledOracle)
-register(Called)

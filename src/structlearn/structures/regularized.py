@@ -7,9 +7,12 @@ projection. So whatever asks for vertices, one at a time or for a whole data set
 from __future__ import annotations
 
 from math import log
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from structlearn.core.contract import (
+    Array,
+    Record,
+    Shape,
     entropy,
     log_partition,
     marginals,
@@ -26,6 +29,9 @@ from structlearn.core.contract import (
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.rounding import UNIT
 
+if TYPE_CHECKING:
+    from structlearn.structures.erased import ErasedStructure
+
 
 class Entropic(NamedTuple):
     """Omega(z) = -H(z), the negative entropy of the distribution over outputs with marginals z."""
@@ -41,39 +47,42 @@ class Quadratic(NamedTuple):
 
 @implements(workspace, object)
 @implements(marginals_workspace, object)
-@implements(project_workspace, object)
 @jitable
-def no_workspace(structure: Any, shape: Any) -> Any:
+def no_workspace(structure: ErasedStructure, shape: Shape) -> int:
     return 0
 
 
 @implements(shared_parts, object)
 @jitable
-def no_shared_parts(structure: Any) -> Any:
+def no_shared_parts(structure: Record) -> int:
     return 0
 
 
 @implements(strong_convexity, object)
 @jitable
-def no_convexity(structure: Any) -> Any:
+def no_convexity(structure: Record) -> float:
     return 0.0
 
 
 @implements(strong_convexity, Quadratic)
 @jitable
-def unit_convexity(structure: Any) -> Any:
+def unit_convexity(structure: Quadratic) -> float:
     return 1.0
 
 
 @implements(omega, object)
 @kernel
-def no_omega(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any) -> Any:
+def no_omega(
+    structure: Record, shape: Shape, theta: Array, shared: Array, work: object, z: Array, value: float
+) -> float:
     return 0.0
 
 
 @implements(entropy, object)
 @kernel
-def difference(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any) -> Any:
+def difference(
+    structure: Record, shape: Shape, theta: Array, shared: Array, work: object, mean: Array, log_z: float
+) -> float:
     """log Z - <theta, mean>, less what rounding may have added; 0/1 parts have at most 2^parts outputs."""
     inner, size = 0.0, abs(log_z)
     for j in range(mean.size):
@@ -85,45 +94,51 @@ def difference(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, m
 
 
 @kernel
-def clipped(entropy: Any, most: Any) -> Any:
+def clipped(entropy: float, most: float) -> float:
     """An entropy within [0, most], whatever rounding has made of it."""
     return min(max(entropy, 0.0), most)
 
 
 @implements(workspace, Entropic)
 @jitable
-def entropic_workspace(structure: Any, shape: Any) -> Any:
+def entropic_workspace(structure: Entropic, shape: Shape) -> object:
     return marginals_workspace(structure.inner, shape)
 
 
 @implements(maximize, Entropic)
 @kernel
-def entropic_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def entropic_maximize(
+    structure: Entropic, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     return marginals(structure.inner, shape, theta, shared, work, vertex)
 
 
 @implements(omega, Entropic)
 @kernel
 def negative_entropy(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any
-) -> Any:
+    structure: Entropic, shape: Shape, theta: Array, shared: Array, work: object, z: Array, value: float
+) -> float:
     return -entropy(structure.inner, shape, theta, shared, work, z, value)
 
 
 @implements(max_value, Entropic)
 @kernel
-def entropic_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def entropic_max_value(
+    structure: Entropic, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     return log_partition(structure.inner, shape, theta, shared, work, vertex)
 
 
 @implements(workspace, Quadratic)
 @jitable
-def quadratic_workspace(structure: Any, shape: Any) -> Any:
+def quadratic_workspace(structure: Quadratic, shape: Shape) -> object:
     return project_workspace(structure.inner, shape)
 
 
 @implements(max_value, Quadratic)
 @implements(maximize, Quadratic)
 @kernel
-def quadratic_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def quadratic_maximize(
+    structure: Quadratic, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     return project(structure.inner, shape, theta, shared, work, vertex)

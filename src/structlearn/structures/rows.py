@@ -19,7 +19,9 @@ class LabelRow(Structure):
 
     def shape(self, theta: Array) -> Shape:
         if theta.size != self.n_labels:
-            raise ValueError(f"{self.noun} of {self.n_labels} labels has as many parts; got {theta.size}.")
+            raise ValueError(
+                f"{self.noun} of {self.n_labels} labels has {self.n_labels} parts; got {theta.size}."
+            )
         return 1, self.n_labels
 
     @property
@@ -36,7 +38,7 @@ def label_indices(y: object, n_labels: int) -> Array:
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"Labels of one output form a vector of at least one; got shape {labels.shape}.")
     if not np.issubdtype(labels.dtype, np.integer):
-        raise ValueError(f"Labels of a part vector are integers; got {labels.dtype}.")
+        raise ValueError(f"Labels of a part vector must be integers; got {labels.dtype}.")
     if labels.min() < 0 or labels.max() >= n_labels:
         outside = labels[(labels < 0) | (labels >= n_labels)][0]
         raise ValueError(f"Label {outside} is outside 0 .. {n_labels - 1}.")
@@ -59,7 +61,7 @@ def node_weights(given: Weights, size: int) -> Array:
     """Weights of the rows, one each; ValueError if they are not."""
     nodes = np.ravel(np.asarray(given, dtype=np.float64))
     if nodes.size != size:
-        raise ValueError(f"Node weights are one a row; got {nodes.size} for {size} rows.")
+        raise ValueError(f"There must be one node weight per row; got {nodes.size} for {size} rows.")
     if not np.isfinite(nodes).all() or nodes.min() < 0:
         raise ValueError("Node weights must be finite and at least 0.")
     return nodes
@@ -73,7 +75,7 @@ def cost_table(given: Weights, n_labels: int) -> Array:
     weights = np.asarray(given, dtype=np.float64)
     if weights.shape not in {(n_labels,), (n_labels, n_labels)}:
         raise ValueError(
-            f"Cost weights have shape ({n_labels},), by gold label, or ({n_labels}, {n_labels}), "
+            f"Cost weights must have the shape ({n_labels},), by gold label, or ({n_labels}, {n_labels}), "
             f"as [gold, predicted]; got {weights.shape}."
         )
     if not np.isfinite(weights).all() or weights.min() < 0:

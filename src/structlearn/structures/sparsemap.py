@@ -6,16 +6,26 @@ The answer is a mixture z = sum_i p_i v_i of a few points of M, its *atoms* (see
 come from `maximize` at the gradient (theta - z, shared). (Niculae, Martins, Blondel and Cardie 2018,
 "SparseMAP"; Wolfe 1976, "Finding the nearest point in a polytope".)
 
-A structure takes part with `register(Record)`; where it has shared parts, it implements `shared_parts`.
+Every structure that has no projection of its own is projected onto in this way; where it has shared parts, it
+implements `shared_parts`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from structlearn.core.contract import Array, maximize, project, project_workspace, shared_parts, workspace
+from structlearn.core.contract import (
+    Array,
+    Record,
+    Shape,
+    maximize,
+    project,
+    project_workspace,
+    shared_parts,
+    workspace,
+)
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.vertex_mixture import (
     VertexMixture,
@@ -44,19 +54,16 @@ STALLED_TOLERANCE = 1e-5
 LEAST_ROUNDS, PATIENCE = 100, 20
 
 
-class SparseMAPScratch(NamedTuple):
+Oracle = TypeVar("Oracle")
+
+
+class SparseMAPScratch(NamedTuple, Generic[Oracle]):
     """Scratch memory: the mixture; z and theta - z over local parts; that of the structure's own oracle."""
 
     atoms: VertexMixture
     mean: Array
     gradient: Array
-    oracle: object
-
-
-def register(record: type) -> None:
-    """Let every NamedTuple of class `record` implement `project` through its `maximize`."""
-    implements(project_workspace, record)(active_set_workspace)
-    implements(project, record)(active_set_project)
+    oracle: Oracle
 
 
 class SparseMAP(NamedTuple):
@@ -65,22 +72,28 @@ class SparseMAP(NamedTuple):
     inner: tuple[object, ...]
 
 
+@implements(project_workspace, object)
 @jitable
-def active_set_workspace(structure: Any, shape: Any) -> Any:
+def active_set_workspace(structure: Record, shape: Shape) -> SparseMAPScratch[object]:
     """Implements `project_workspace`."""
     n_local = shape[0] * shape[1]
     return sparsemap_scratch(n_local, n_local + shared_parts(structure), workspace(structure, shape))
 
 
 @jitable
-def sparsemap_scratch(n_curved: Any, n_parts: Any, oracle: Any, most: Any = MOST_ATOMS) -> Any:
+def sparsemap_scratch(
+    n_curved: int, n_parts: int, oracle: Oracle, most: int = MOST_ATOMS
+) -> SparseMAPScratch[Oracle]:
     """For a norm over `n_curved` parts: independent atoms are at most one more, and at most `most`."""
     atoms = make_atoms(min(n_curved + 2, most), n_parts)
     return SparseMAPScratch(atoms, np.empty(n_curved), np.empty(n_curved), oracle)
 
 
+@implements(project, object)
 @kernel
-def active_set_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def active_set_project(
+    structure: Record, shape: Shape, theta: Array, shared: Array, work: SparseMAPScratch, point: Array
+) -> float:
     """Answers `project`: exact but for rounding, after finitely many vertices.
 
     Where atoms must be merged it ends at `ROUGH_TOLERANCE`, where rounds are stalled at `STALLED_TOLERANCE`;
@@ -91,8 +104,14 @@ def active_set_project(structure: Any, shape: Any, theta: Any, shared: Any, work
 
 @kernel
 def active_set(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any, most_rounds: Any
-) -> Any:
+    structure: Record,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: SparseMAPScratch,
+    point: Array,
+    most_rounds: int,
+) -> tuple[float, float]:
     """As `active_set_project`, in at most `most_rounds`; returns the maximum and by how much it may be less.
 
     That is 0 unless it ended before its time; `work.gradient` is then about that of the mixture.
@@ -155,12 +174,14 @@ def active_set(
 
 @implements(project, SparseMAP)
 @kernel
-def sparsemap_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def sparsemap_project(
+    structure: SparseMAP, shape: Shape, theta: Array, shared: Array, work: SparseMAPScratch, point: Array
+) -> float:
     return active_set_project(structure.inner, shape, theta, shared, work, point)
 
 
 @kernel
-def score_of(theta: Any, shared: Any, vertex: Any) -> Any:
+def score_of(theta: Array, shared: Array, vertex: Array) -> tuple[float, float]:
     """<theta, v> + <shared, v>, and the sum of its terms' sizes. -inf * 0 is 0 here."""
     value, size = 0.0, 0.0
     for k in range(vertex.size):
@@ -172,7 +193,7 @@ def score_of(theta: Any, shared: Any, vertex: Any) -> Any:
 
 
 @kernel
-def _climb(atoms: Any, n: Any, theta: Any, mean: Any, gradient: Any) -> Any:
+def _climb(atoms: VertexMixture, n: int, theta: Array, mean: Array, gradient: Array) -> float:
     """mean <- z, gradient <- theta - z; returns <s, p> - ||z||^2, the value of z at its own gradient."""
     mean[:] = 0.0
     level = 0.0

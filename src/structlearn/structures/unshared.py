@@ -99,33 +99,39 @@ erases(WholeRecord)(erase_inner)
 
 @implements(workspace, WholeRecord)
 @jitable
-def whole_workspace(structure: Any, shape: Any) -> Any:
+def whole_workspace(structure: WholeRecord, shape: Shape) -> object:
     return workspace(structure.inner, shape)
 
 
 @implements(maximize, WholeRecord)
 @kernel
-def whole_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def whole_maximize(
+    structure: WholeRecord, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     n_local = shape[0] * shape[1]
     return maximize(structure.inner, shape, theta[:n_local], theta[n_local:], work, vertex)
 
 
 @implements(max_value, WholeRecord)
 @kernel
-def whole_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def whole_max_value(
+    structure: WholeRecord, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     n_local = shape[0] * shape[1]
     return max_value(structure.inner, shape, theta[:n_local], theta[n_local:], work, vertex)
 
 
 @implements(marginals_workspace, WholeRecord)
 @jitable
-def whole_marginals_workspace(structure: Any, shape: Any) -> Any:
+def whole_marginals_workspace(structure: WholeRecord, shape: Shape) -> object:
     return marginals_workspace(structure.inner, shape)
 
 
 @implements(marginals, WholeRecord)
 @kernel
-def whole_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def whole_marginals(
+    structure: WholeRecord, shape: Shape, theta: Array, shared: Array, work: object, mean: Array
+) -> float:
     n_local = shape[0] * shape[1]
     return marginals(structure.inner, shape, theta[:n_local], theta[n_local:], work, mean)
 
@@ -133,27 +139,31 @@ def whole_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: A
 @implements(entropy, WholeRecord)
 @kernel
 def whole_entropy(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
+    structure: WholeRecord, shape: Shape, theta: Array, shared: Array, work: object, mean: Array, log_z: float
+) -> float:
     n_local = shape[0] * shape[1]
     return entropy(structure.inner, shape, theta[:n_local], theta[n_local:], work, mean, log_z)
 
 
 @implements(log_partition, WholeRecord)
 @kernel
-def whole_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def whole_log_partition(
+    structure: WholeRecord, shape: Shape, theta: Array, shared: Array, work: object, mean: Array
+) -> float:
     n_local = shape[0] * shape[1]
     return log_partition(structure.inner, shape, theta[:n_local], theta[n_local:], work, mean)
 
 
 @implements(project_workspace, WholeRecord)
 @jitable
-def whole_project_workspace(structure: Any, shape: Any) -> Any:
+def whole_project_workspace(structure: WholeRecord, shape: Shape) -> object:
     return project_workspace(structure.inner, shape)
 
 
 @implements(project, WholeRecord)
 @kernel
-def whole_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def whole_project(
+    structure: WholeRecord, shape: Shape, theta: Array, shared: Array, work: object, point: Array
+) -> float:
     n_local = shape[0] * shape[1]
     return project(structure.inner, shape, theta[:n_local], theta[n_local:], work, point)

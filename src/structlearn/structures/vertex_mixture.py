@@ -10,7 +10,7 @@ kept up to date row by row. (Wolfe 1976, "Finding the nearest point in a polytop
 from __future__ import annotations
 
 from math import hypot, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,14 +41,14 @@ class VertexMixture(NamedTuple):
 
 
 @jitable
-def make_atoms(most: Any, n_parts: Any) -> Any:
+def make_atoms(most: int, n_parts: int) -> VertexMixture:
     parts, factor = np.empty((most, n_parts)), np.empty((most, most))
     rows = np.empty((4, most))
     return VertexMixture(parts, np.arange(most), rows[0], rows[1], factor, rows[2], rows[3])
 
 
 @kernel
-def inner_product(a: Any, b: Any) -> Any:
+def inner_product(a: Array, b: Array) -> float:
     """<a, b> over the entries that a has."""
     value = 0.0
     for k in range(a.size):
@@ -57,7 +57,7 @@ def inner_product(a: Any, b: Any) -> Any:
 
 
 @kernel
-def start_mixture(atoms: Any, vertex: Any, n_local: Any) -> Any:
+def start_mixture(atoms: VertexMixture, vertex: Array, n_local: int) -> int:
     assign(atoms.parts[atoms.slot[0]], vertex)
     atoms.score[0] = 0.0
     atoms.weight[0] = 1.0
@@ -66,7 +66,7 @@ def start_mixture(atoms: Any, vertex: Any, n_local: Any) -> Any:
 
 
 @kernel
-def grow_factor(atoms: Any, n: Any, n_local: Any) -> Any:
+def grow_factor(atoms: VertexMixture, n: int, n_local: int) -> float:
     """Factor row n <- that of the atom in slot[n]; returns the square of its distance from the others' hull.
 
     It is relative to the atom's own square. `row` keeps what `_dependence` needs.
@@ -86,7 +86,7 @@ def grow_factor(atoms: Any, n: Any, n_local: Any) -> Any:
 
 
 @kernel
-def _back(atoms: Any, n: Any, x: Any) -> None:
+def _back(atoms: VertexMixture, n: int, x: Array) -> None:
     """x <- L'^-1 x, by rows of L."""
     for i in range(n - 1, -1, -1):
         x[i] /= atoms.factor[i, i]
@@ -95,7 +95,9 @@ def _back(atoms: Any, n: Any, x: Any) -> None:
 
 
 @kernel
-def enter(atoms: Any, n: Any, vertex: Any, score: Any, gain: Any, n_local: Any) -> Any:
+def enter(
+    atoms: VertexMixture, n: int, vertex: Array, score: float, gain: float, n_local: int
+) -> tuple[int, bool]:
     """Take a vertex in, with weight 0 where its local parts are independent of the other atoms'.
 
     Else they are sum_i c_i v_i with sum_i c_i = 1, and weight can move from the atoms i to the new one, c_i
@@ -130,7 +132,7 @@ def enter(atoms: Any, n: Any, vertex: Any, score: Any, gain: Any, n_local: Any) 
 
 
 @kernel
-def best_weights(atoms: Any, n: Any) -> Any:
+def best_weights(atoms: VertexMixture, n: int) -> tuple[int, bool]:
     """weight <- argmax_{p >= 0, sum p = 1} <s, p> - 1/2 p' G p, without the atoms that get nothing.
 
     Wolfe's minor cycle: go to the best weights without bounds or, if some are negative, as far towards them
@@ -160,7 +162,7 @@ def best_weights(atoms: Any, n: Any) -> Any:
 
 
 @kernel
-def _solve(atoms: Any, n: Any) -> None:
+def _solve(atoms: VertexMixture, n: int) -> None:
     """target <- argmax_{sum p = 1} <s, p> - 1/2 p' G p.
 
     That is (G + 1 1') p = s - tau 1, with tau such that sum p = 1.
@@ -180,7 +182,7 @@ def _solve(atoms: Any, n: Any) -> None:
 
 
 @kernel
-def _remove(atoms: Any, n: Any, i: Any) -> None:
+def _remove(atoms: VertexMixture, n: int, i: int) -> None:
     """Forget atom i of n: the later ones move up, rotations make the factor triangular again."""
     factor = atoms.factor
     slot = atoms.slot[i]
@@ -205,7 +207,7 @@ def _remove(atoms: Any, n: Any, i: Any) -> None:
 
 
 @kernel
-def merge_lightest(atoms: Any, n: Any, n_local: Any) -> Any:
+def merge_lightest(atoms: VertexMixture, n: int, n_local: int) -> int:
     """Make room in a full set: the two atoms of least weight become one, their mixture. z stays."""
     one, two = 0, 1
     for i in range(1, n):
@@ -229,7 +231,7 @@ def merge_lightest(atoms: Any, n: Any, n_local: Any) -> Any:
 
 
 @kernel
-def mix(atoms: Any, n: Any, n_local: Any, point: Any) -> Any:
+def mix(atoms: VertexMixture, n: int, n_local: int, point: Array) -> float:
     """point <- sum_i p_i v_i, no entry above its largest in the atoms; returns <s, p> - 1/2 ||z||^2."""
     total = 0.0
     for i in range(n):

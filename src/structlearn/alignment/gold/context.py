@@ -7,11 +7,15 @@ looked at for support; others have zeros.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
+
+if TYPE_CHECKING:
+    from structlearn.alignment.gold.features import SpelledWords
 
 CONTEXT = (
     *("support", "copy_margin", "copy_support", "rest_of_row", "rest_of_column"),
@@ -25,7 +29,9 @@ POSSIBLE = 1e-3
 
 
 @kernel
-def fill_context(source: Any, target: Any, agreement: Any, mean: Any, out: Any) -> None:
+def fill_context(
+    source: SpelledWords, target: SpelledWords, agreement: Array, mean: Array, out: Array
+) -> None:
     """out[e] <- the context of edge e, for all edges of a batch, by its cells' agreements and means."""
     at = 0
     for pair in range(source.start.size - 1):
@@ -59,7 +65,7 @@ def fill_context(source: Any, target: Any, agreement: Any, mean: Any, out: Any) 
 
 
 @kernel
-def _copies(words: Any) -> Any:
+def _copies(words: Array) -> Array:
     """Of each word, how many copies stand before it, and how many there are."""
     copies = np.zeros((words.size, 2), dtype=np.int64)
     for i in range(words.size):
@@ -71,7 +77,7 @@ def _copies(words: Any) -> Any:
 
 
 @kernel
-def _support(a: Any, i: Any, j: Any) -> Any:
+def _support(a: Array, i: int, j: int) -> float:
     """Links in other rows and columns nearby; those in the order of this one count most."""
     m, n = a.shape
     total = 0.0
@@ -83,7 +89,7 @@ def _support(a: Any, i: Any, j: Any) -> Any:
 
 
 @kernel
-def _of_copies(source: Any, target: Any, a: Any, near: Any, i: Any, j: Any, x: Any) -> None:
+def _of_copies(source: Array, target: Array, a: Array, near: Array, i: int, j: int, x: Array) -> None:
     """How much better than the best edge to a copy of either word: in agreement, and in support."""
     best, around = -1.0, 0.0
     for l in range(target.size):

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from structlearn.alignment.gold.context import CONTEXT, fill_context
 from structlearn.alignment.gold.vectors import Vectors, Words, in_context
 from structlearn.alignment.gold.words import GOLD, GoldWords, fill_gold_words
-from structlearn.alignment.statistics.statistics import AlignmentStatistics
+from structlearn.alignment.statistics.statistics import AlignmentStatistics, PairStatistics, Posteriors
 from structlearn.alignment.statistics.strings import LONGEST, MARK, Spellings, common_prefix, likeness, spell
 from structlearn.alignment.text.bitext import Bitext
 from structlearn.core.contract import Array
@@ -106,7 +106,9 @@ def _spelled(sentences: Sequence[Sequence[str]], start: Array) -> SpelledWords:
 
 
 @kernel
-def fill_features(source: Any, target: Any, posteriors: Any, found: Any, out: Any) -> None:
+def fill_features(
+    source: SpelledWords, target: SpelledWords, posteriors: Posteriors, found: PairStatistics, out: Array
+) -> None:
     """out[e] <- the features of edge e, for all edges of the batch."""
     at = 0
     letters = np.empty(LONGEST + 1, dtype=np.int64)
@@ -147,7 +149,7 @@ def fill_features(source: Any, target: Any, posteriors: Any, found: Any, out: An
 
 
 @kernel
-def fill_cosines(U: Any, V: Any, source_start: Any, target_start: Any, out: Any) -> None:
+def fill_cosines(U: Array, V: Array, source_start: Array, target_start: Array, out: Array) -> None:
     """out[e] <- the cosine of edge e, and whether it is the best of its row and column.
 
     U, V : unit vectors of the source and target words of a batch, zeros (cosine 0) for those without
@@ -171,7 +173,7 @@ def fill_cosines(U: Any, V: Any, source_start: Any, target_start: Any, out: Any)
 
 
 @kernel
-def _rivals(table: Any) -> Any:
+def _rivals(table: Array) -> tuple[Array, Array]:
     """Best and second best of each row and of each column."""
     m, n = table.shape
     rows, columns = np.zeros((m, 2)), np.zeros((n, 2))
@@ -183,7 +185,7 @@ def _rivals(table: Any) -> Any:
 
 
 @kernel
-def _enter(best: Any, value: Any) -> None:
+def _enter(best: Array, value: float) -> None:
     if value > best[0]:
         best[1], best[0] = best[0], value
     elif value > best[1]:
@@ -191,19 +193,19 @@ def _enter(best: Any, value: Any) -> None:
 
 
 @kernel
-def _other(best: Any, value: Any) -> Any:
+def _other(best: Array, value: float) -> float:
     """Return the best among the others."""
     return best[1] if value >= best[0] else best[0]
 
 
 @kernel
-def _at(table: Any, i: Any, j: Any) -> Any:
+def _at(table: Array, i: int, j: int) -> float:
     inside = 0 <= i < table.shape[0] and 0 <= j < table.shape[1]
     return table[i, j] if inside else 0.0
 
 
 @kernel
-def _of_neighbours(table: Any, i: Any, j: Any, free: Any, x: Any) -> None:
+def _of_neighbours(table: Array, i: int, j: int, free: float, x: Array) -> None:
     """Are the words before, after and beside these linked to each other?"""
     before, after = _at(table, i - 1, j - 1), _at(table, i + 1, j + 1)
     beside = max(_at(table, i, j - 1), _at(table, i, j + 1))
@@ -214,7 +216,7 @@ def _of_neighbours(table: Any, i: Any, j: Any, free: Any, x: Any) -> None:
 
 
 @kernel
-def _of_strings(source: Any, s: Any, target: Any, t: Any, letters: Any, x: Any) -> None:
+def _of_strings(source: SpelledWords, s: int, target: SpelledWords, t: int, letters: Array, x: Array) -> None:
     """Are the words the same, or do they look alike? Is one of them a punctuation mark?"""
     a, i, b, j = source.spellings, source.words[s], target.spellings, target.words[t]
     m, n = a.start[i + 1] - a.start[i], b.start[j + 1] - b.start[j]

@@ -9,13 +9,13 @@ pair is never told of its own links: in training its share is taken out before i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from structlearn.alignment.links import Links
 from structlearn.alignment.statistics.lexicon import N_MISSING, Lexicon, find_entries
-from structlearn.alignment.text.bitext import Bitext
+from structlearn.alignment.text.bitext import Bitext, Text
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 
@@ -91,7 +91,7 @@ def fill_gold_words(
 
 
 @kernel
-def _fill(gold: Any, text: Any, entry: Any, surplus: Any, out: Any) -> None:
+def _fill(gold: GoldWords, text: Text, entry: Array, surplus: Array, out: Array) -> None:
     for s in range(text.cell_start.size - 1):
         if surplus.size:
             _add(gold, text, entry, surplus, s, -1.0)
@@ -108,13 +108,13 @@ def _fill(gold: Any, text: Any, entry: Any, surplus: Any, out: Any) -> None:
 
 
 @kernel
-def _add_all(gold: Any, text: Any, entry: Any, surplus: Any) -> None:
+def _add_all(gold: GoldWords, text: Text, entry: Array, surplus: Array) -> None:
     for s in range(text.cell_start.size - 1):
         _add(gold, text, entry, surplus, s, 1.0)
 
 
 @kernel
-def _add(gold: Any, text: Any, entry: Any, surplus: Any, s: int, sign: float) -> None:
+def _add(gold: GoldWords, text: Text, entry: Array, surplus: Array, s: int, sign: float) -> None:
     """Add what pair s says, or take it out."""
     source = text.source.tokens[text.source.start[s] : text.source.start[s + 1]]
     target = text.target.tokens[text.target.start[s] : text.target.start[s + 1]]

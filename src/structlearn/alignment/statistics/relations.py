@@ -8,7 +8,7 @@ text with everything else; nothing is assumed of a language.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from structlearn.alignment.statistics.strings import (
     likeness,
     spell,
 )
-from structlearn.alignment.text.bitext import Bitext, TrainingText, Vocabulary
+from structlearn.alignment.text.bitext import Bitext, Text, TrainingText, Vocabulary
 from structlearn.alignment.text.numbering import BEGINNING
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
@@ -124,7 +124,7 @@ def entry_kinds(
 
 
 @kernel
-def likeness_class(a: Any, i: int, b: Any, j: int, row: Array) -> int:
+def likeness_class(a: Spellings, i: int, b: Spellings, j: int, row: Array) -> int:
     """Words by the tenths of letters that they share; the same ones, short ones, numbers and marks apart."""
     m, n = a.start[i + 1] - a.start[i], b.start[j + 1] - b.start[j]
     same = m == n and common_prefix(a, i, b, j) == m
@@ -142,7 +142,7 @@ def likeness_class(a: Any, i: int, b: Any, j: int, row: Array) -> int:
 
 
 @kernel
-def _count_cells(text: Any, entry: Array, kind: Array, cells: Array, chance: Array) -> None:
+def _count_cells(text: Text, entry: Array, kind: Array, cells: Array, chance: Array) -> None:
     """Add the number of cells of each entry, and the links of each kind by chance, both ways."""
     for s in range(text.cell_start.size - 1):
         m = text.source.start[s + 1] - text.source.start[s]

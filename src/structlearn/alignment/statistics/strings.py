@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def _kind(word: str) -> int:
 
 
 @kernel
-def common_prefix(a: Any, i: Any, b: Any, j: Any) -> Any:
+def common_prefix(a: Spellings, i: int, b: Spellings, j: int) -> int:
     """How many first letters words i of `a` and j of `b` share."""
     first, second = a.start[i], b.start[j]
     most = min(a.start[i + 1] - first, b.start[j + 1] - second)
@@ -54,7 +54,7 @@ def common_prefix(a: Any, i: Any, b: Any, j: Any) -> Any:
 
 
 @kernel
-def likeness(a: Any, i: Any, b: Any, j: Any, row: Any) -> Any:
+def likeness(a: Spellings, i: int, b: Spellings, j: int, row: Array) -> float:
     """Longest common subsequence over the longer length, in [0, 1]; `row` is scratch for LONGEST + 1."""
     first, second = a.start[i], b.start[j]
     m, n = a.start[i + 1] - first, b.start[j + 1] - second

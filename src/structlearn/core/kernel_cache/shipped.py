@@ -74,7 +74,7 @@ class Manifest(NamedTuple):
                 return found
         except (ValueError, TypeError, AttributeError):
             pass
-        raise ValueError(f"{path} is no manifest that can be trusted")
+        raise ValueError(f"{path} is not a manifest that can be trusted")
 
     def write(self, path: Path) -> None:
         """As JSON."""

@@ -65,7 +65,9 @@ class ArcScoring(Scoring):
         heads = np.ascontiguousarray(heads, dtype=np.int64)
         most = np.repeat(self.shapes[:, 1], self.shapes[:, 1])
         if heads.shape != most.shape or ((heads < 0) | (heads > most)).any():
-            raise ValueError(f"Heads are {most.size} numbers of words of their sentences, 0 for the root.")
+            raise ValueError(
+                f"Heads are {most.size} numbers of words in their sentences, with 0 for the root."
+            )
         sizes = np.empty(heads.size, dtype=np.int64)
         count_features(self._bare_record, heads, sizes)
         ends = starts(sizes)

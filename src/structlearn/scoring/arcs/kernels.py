@@ -10,7 +10,7 @@ neighbours in memory. A template with a word between adds a code for each distin
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class ArcWork(NamedTuple):
 
 @implements(scoring_workspace, Arcs)
 @jitable
-def arcs_workspace(scoring: Any) -> Any:
+def arcs_workspace(scoring: Arcs) -> ArcWork:
     n, t, n_plain = scoring.longest + 1, scoring.templates.seed.size, scoring.templates.n_plain
     return ArcWork(
         np.full(1, -1),
@@ -89,7 +89,7 @@ def arcs_workspace(scoring: Any) -> Any:
 
 
 @leaf
-def _code(scoring: Any, i: Any, position: Any, column: Any) -> Any:
+def _code(scoring: Arcs, i: int, position: int, column: int) -> np.uint64:
     """The code of position 0, the root, of a word 1 .. n, or of what is outside."""
     first = scoring.first[i]
     if position == 0:
@@ -100,7 +100,7 @@ def _code(scoring: Any, i: Any, position: Any, column: Any) -> Any:
 
 
 @leaf
-def prepare(scoring: Any, i: Any, work: Any) -> Any:
+def prepare(scoring: Arcs, i: int, work: ArcWork) -> int:
     """Fill the tables of sentence i unless they are; its number of words."""
     n = scoring.first[i + 1] - scoring.first[i]
     if work.owner[0] == i:
@@ -125,7 +125,7 @@ def prepare(scoring: Any, i: Any, work: Any) -> Any:
 
 
 @leaf
-def _prepare_between(scoring: Any, i: Any, n: Any, work: Any) -> None:
+def _prepare_between(scoring: Arcs, i: int, n: int, work: ArcWork) -> None:
     rules, between = scoring.templates, work.between
     n_values = 0
     for p in range(1, n + 1):
@@ -155,7 +155,7 @@ def _prepare_between(scoring: Any, i: Any, n: Any, work: Any) -> None:
 
 
 @leaf
-def _bucket(h: Any, m: Any) -> Any:
+def _bucket(h: int, m: int) -> int:
     """1 .. 14: direction, and length 1, 2, 3, 4, 5, 6 to 10, more."""
     length = abs(h - m)
     size = length if length <= 5 else (6 if length <= 10 else 7)
@@ -163,13 +163,13 @@ def _bucket(h: Any, m: Any) -> Any:
 
 
 @leaf
-def _place(x: Any, shift: Any) -> Any:
+def _place(x: np.uint64, shift: np.uint64) -> np.int64:
     x = (x ^ (x >> _HALF)) * _MIX
     return np.int64(x >> shift)
 
 
 @leaf
-def _arc_score(scoring: Any, work: Any, h: Any, m: Any, w: Any) -> Any:
+def _arc_score(scoring: Arcs, work: ArcWork, h: int, m: int, w: Array) -> float:
     shift, s = scoring.shift, _bucket(h, m)
     n_plain, n_all = scoring.templates.n_plain, scoring.templates.seed.size
     head, modifier = work.head[h], work.modifier[m]
@@ -191,7 +191,7 @@ def _arc_score(scoring: Any, work: Any, h: Any, m: Any, w: Any) -> Any:
 
 
 @leaf
-def _arc_places(scoring: Any, work: Any, h: Any, m: Any, out: Any) -> Any:
+def _arc_places(scoring: Arcs, work: ArcWork, h: int, m: int, out: Array) -> int:
     """Places in w of the features of an arc, some perhaps more than once; their number."""
     shift, s = scoring.shift, _bucket(h, m)
     n_plain, n_all = scoring.templates.n_plain, scoring.templates.seed.size
@@ -219,7 +219,7 @@ def _arc_places(scoring: Any, work: Any, h: Any, m: Any, out: Any) -> Any:
 
 @implements(score, Arcs)
 @leaf
-def arcs_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
+def arcs_score(scoring: Arcs, i: int, w: Array, work: ArcWork, theta: Array) -> None:
     n = prepare(scoring, i, work)
     for h in range(n + 1):
         for m in range(1, n + 1):
@@ -228,7 +228,7 @@ def arcs_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
 
 @implements(score_subset, Arcs)
 @leaf
-def arcs_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+def arcs_score_subset(scoring: Arcs, i: int, w: Array, wanted: Array, work: ArcWork, theta: Array) -> None:
     n = prepare(scoring, i, work)
     for h in range(n + 1):
         for m in range(1, n + 1):
@@ -239,7 +239,7 @@ def arcs_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, thet
 
 @implements(add_pullback, Arcs)
 @leaf
-def arcs_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+def arcs_add_pullback(scoring: Arcs, i: int, delta: Array, scale: float, w: Array, work: ArcWork) -> None:
     n, places = prepare(scoring, i, work), work.places
     for h in range(n + 1):
         for m in range(1, n + 1):
@@ -250,7 +250,7 @@ def arcs_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work
 
 
 @leaf
-def _squared_and_clear(scoring: Any, n: Any, delta: Any, work: Any) -> Any:
+def _squared_and_clear(scoring: Arcs, n: int, delta: Array, work: ArcWork) -> float:
     """The squared norm of the pulled-back delta in `work.weights`, which become zero again."""
     places = work.places
     total = 0.0
@@ -266,14 +266,14 @@ def _squared_and_clear(scoring: Any, n: Any, delta: Any, work: Any) -> Any:
 
 @implements(squared_norm, Arcs)
 @leaf
-def arcs_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
+def arcs_squared_norm(scoring: Arcs, i: int, delta: Array, work: ArcWork) -> float:
     arcs_add_pullback(scoring, i, delta, 1.0, work.weights, work)
     return _squared_and_clear(scoring, scoring.first[i + 1] - scoring.first[i], delta, work)
 
 
 @implements(gram, Arcs)
 @leaf
-def arcs_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
+def arcs_gram(scoring: Arcs, i: int, delta: Array, wanted: Array, work: ArcWork, out: Array) -> None:
     arcs_add_pullback(scoring, i, delta, 1.0, work.weights, work)
     arcs_score_subset(scoring, i, work.weights, wanted, work, out)
     _squared_and_clear(scoring, scoring.first[i + 1] - scoring.first[i], delta, work)
@@ -283,7 +283,7 @@ def arcs_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any
 
 
 @kernel
-def arc_norms(scoring: Any, first: Any, last: Any, norms: Any) -> None:
+def arc_norms(scoring: Arcs, first: int, last: int, norms: Array) -> None:
     """||Phi_i^T e_j|| of every arc j."""
     work = arcs_workspace(scoring)
     places = work.places
@@ -304,7 +304,7 @@ def arc_norms(scoring: Any, first: Any, last: Any, norms: Any) -> None:
 
 
 @kernel
-def count_features(scoring: Any, heads: Any, sizes: Any) -> None:
+def count_features(scoring: Arcs, heads: Array, sizes: Array) -> None:
     """How many features the arc from heads[m] to each word m of all sentences has."""
     work = arcs_workspace(scoring)
     places = work.places
@@ -316,7 +316,7 @@ def count_features(scoring: Any, heads: Any, sizes: Any) -> None:
 
 
 @kernel
-def list_features(scoring: Any, heads: Any, starts: Any, features: Any) -> None:
+def list_features(scoring: Arcs, heads: Array, starts: Array, features: Array) -> None:
     """features[starts[m]:starts[m + 1]] <- those of the arc from heads[m] to word m."""
     work = arcs_workspace(scoring)
     for i in range(scoring.first.size - 1):

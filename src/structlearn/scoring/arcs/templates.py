@@ -72,7 +72,7 @@ def _parsed(atom: str) -> tuple[int, int, str]:
     found = _ATOM.fullmatch(atom)
     if found is None or (found[1] == "b" and found[2]):
         raise ValueError(
-            f"{atom!r} is no atom of a template; atoms are such as h.form, m-1.upos (a neighbour) or "
+            f"{atom!r} is not an atom of a template; write atoms such as h.form, m-1.upos (a neighbour) or "
             "b.upos (a word between)."
         )
     return _PLACES[found[1]], int(found[2] or 0), found[3]

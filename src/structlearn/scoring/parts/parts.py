@@ -5,7 +5,7 @@ Serves matchings (features of an edge) and a user's own structure.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def row_norms(X: Array, intercept: bool = False) -> Array:
 
 
 @leaf
-def square_rows(X: Any, constant: Any, out: Any) -> None:
+def square_rows(X: Array, constant: float, out: Array) -> None:
     """out[r] <- constant + ||X[r]||^2, in float64."""
     for r in range(X.shape[0]):
         total = constant
@@ -95,7 +95,7 @@ def square_rows(X: Any, constant: Any, out: Any) -> None:
 
 
 @leaf
-def plus_dot(total: Any, x: Any, w: Any) -> Any:
+def plus_dot(total: float, x: Array, w: Array) -> float:
     """total + <x, w> over the entries that x has."""
     for j in range(x.size):
         total += x[j] * w[j]
@@ -103,22 +103,22 @@ def plus_dot(total: Any, x: Any, w: Any) -> Any:
 
 
 @leaf
-def add_scaled(x: Any, scale: Any, w: Any) -> None:
+def add_scaled(x: Array, scale: float, w: Array) -> None:
     """w <- w + scale x over the entries that x has."""
     for j in range(x.size):
         w[j] += scale * x[j]
 
 
 @leaf
-def score_rows(X: Any, a: Any, b: Any, w: Any, intercept: Any, theta: Any) -> None:
+def score_rows(X: Array, a: int, b: int, w: Array, intercept: bool, theta: Array) -> None:
     """theta <- X[a:b] w, plus the weight behind those of the features where there is an intercept."""
-    constant = w[X.shape[1]] if intercept else 0.0
+    constant = float(w[X.shape[1]]) if intercept else 0.0
     for r in range(b - a):
         theta[r] = plus_dot(constant, X[a + r], w)
 
 
 @leaf
-def add_rows(X: Any, a: Any, b: Any, delta: Any, scale: Any, intercept: Any, w: Any) -> None:
+def add_rows(X: Array, a: int, b: int, delta: Array, scale: float, intercept: bool, w: Array) -> None:
     """The adjoint: w <- w + scale X[a:b]^T delta."""
     for r in range(b - a):
         if delta[r] != 0.0:
@@ -130,15 +130,17 @@ def add_rows(X: Any, a: Any, b: Any, delta: Any, scale: Any, intercept: Any, w: 
 
 @implements(score, DenseParts)
 @leaf
-def parts_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
+def parts_score(scoring: DenseParts, i: int, w: Array, work: Array, theta: Array) -> None:
     score_rows(scoring.F, scoring.start[i], scoring.start[i + 1], w, scoring.intercept, theta)
 
 
 @implements(score_subset, DenseParts)
 @leaf
-def parts_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+def parts_score_subset(
+    scoring: DenseParts, i: int, w: Array, wanted: Array, work: Array, theta: Array
+) -> None:
     a = scoring.start[i]
-    constant = w[scoring.F.shape[1]] if scoring.intercept else 0.0
+    constant = float(w[scoring.F.shape[1]]) if scoring.intercept else 0.0
     for r in range(scoring.start[i + 1] - a):
         if wanted[r]:
             theta[r] = plus_dot(constant, scoring.F[a + r], w)
@@ -146,5 +148,7 @@ def parts_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, the
 
 @implements(add_pullback, DenseParts)
 @leaf
-def parts_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+def parts_add_pullback(
+    scoring: DenseParts, i: int, delta: Array, scale: float, w: Array, work: Array
+) -> None:
     add_rows(scoring.F, scoring.start[i], scoring.start[i + 1], delta, scale, scoring.intercept, w)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,7 +66,7 @@ by_pullback(SparseParts)
 
 @implements(score, SparseParts)
 @leaf
-def sparse_parts_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
+def sparse_parts_score(scoring: SparseParts, i: int, w: Array, work: object, theta: Array) -> None:
     first = scoring.start[i]
     constant = w[scoring.n_weights - 1] if scoring.intercept else 0.0
     for r in range(scoring.start[i + 1] - first):
@@ -78,7 +78,9 @@ def sparse_parts_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> N
 
 @implements(add_pullback, SparseParts)
 @leaf
-def sparse_parts_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+def sparse_parts_add_pullback(
+    scoring: SparseParts, i: int, delta: Array, scale: float, w: Array, work: object
+) -> None:
     first = scoring.start[i]
     for r in range(scoring.start[i + 1] - first):
         if delta[r] != 0.0:

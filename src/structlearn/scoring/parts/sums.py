@@ -6,7 +6,7 @@ are kept once, so that an example is a few numbers.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Items(NamedTuple):
 def _checked(items: Items) -> Items:
     starts_of(items.lengths, items.index.size)
     if items.index.size and not 0 <= items.index.min() <= items.index.max() < len(items.vectors):
-        raise ValueError(f"Items are numbers of vectors, 0 to {len(items.vectors) - 1}.")
+        raise ValueError(f"Items must be numbers of vectors, 0 to {len(items.vectors) - 1}.")
     return Items(*map(contiguous, items))
 
 
@@ -75,7 +75,7 @@ by_pullback(SummedParts)
 
 @implements(score, SummedParts)
 @leaf
-def sums_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
+def sums_score(scoring: SummedParts, i: int, w: Array, work: Array, theta: Array) -> None:
     rows, columns = scoring.rows, scoring.columns
     d = rows.vectors.shape[1]
     a, b = rows.start[i], columns.start[i]
@@ -90,7 +90,9 @@ def sums_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
 
 @implements(add_pullback, SummedParts)
 @leaf
-def sums_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+def sums_add_pullback(
+    scoring: SummedParts, i: int, delta: Array, scale: float, w: Array, work: Array
+) -> None:
     rows, columns = scoring.rows, scoring.columns
     d = rows.vectors.shape[1]
     a, b = rows.start[i], columns.start[i]
@@ -110,7 +112,7 @@ def sums_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work
 
 
 @leaf
-def sums_square_range(scoring: Any, first: Any, last: Any, squares: Any) -> None:
+def sums_square_range(scoring: SummedParts, first: int, last: int, squares: Array) -> None:
     """squares <- ||u_i||^2 + ||v_j||^2."""
     rows, columns = scoring.rows, scoring.columns
     at = 0

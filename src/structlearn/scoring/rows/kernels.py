@@ -52,7 +52,7 @@ class LabelledRows(NamedTuple):
 
 @implements(scoring_workspace, LabelledRows)
 @jitable
-def rows_workspace(scoring: Any) -> Any:
+def rows_workspace(scoring: LabelledRows) -> tuple[Array, Array]:
     """A pulled-back direction, zero between uses (only if some example has no Gram matrix), and labels."""
     n = scoring.n_labels
     size = (scoring.n_features + int(scoring.intercept)) * n + scoring.n_shared
@@ -61,7 +61,7 @@ def rows_workspace(scoring: Any) -> Any:
 
 
 @leaf
-def lacks_gram(first: Any, gram_first: Any) -> Any:
+def lacks_gram(first: Array, gram_first: Array) -> bool:
     """Whether the products of some example's rows are not stored. Compiled: there may be a million."""
     found = False
     for i in range(gram_first.size - 1):
@@ -71,7 +71,7 @@ def lacks_gram(first: Any, gram_first: Any) -> Any:
 
 
 @leaf
-def _has_gram(scoring: Any, i: Any) -> Any:
+def _has_gram(scoring: LabelledRows, i: int) -> bool:
     """Whether all products of example i's rows are stored; of no rows there are none."""
     length = scoring.first[i + 1] - scoring.first[i]
     return scoring.gram_first[i + 1] - scoring.gram_first[i] == length * length
@@ -82,7 +82,7 @@ def _has_gram(scoring: Any, i: Any) -> Any:
 
 @implements(score, LabelledRows)
 @leaf
-def rows_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
+def rows_score(scoring: LabelledRows, i: int, w: Array, work: tuple[Array, Array], theta: Array) -> None:
     d, n = scoring.n_features, scoring.n_labels
     a = scoring.first[i]
     length = scoring.first[i + 1] - a
@@ -98,7 +98,9 @@ def rows_score(scoring: Any, i: Any, w: Any, work: Any, theta: Any) -> None:
 
 @implements(score_subset, LabelledRows)
 @leaf
-def rows_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, theta: Any) -> None:
+def rows_score_subset(
+    scoring: LabelledRows, i: int, w: Array, wanted: Array, work: tuple[Array, Array], theta: Array
+) -> None:
     """Row by row: label by label where few are wanted, all at once where they are many."""
     rows, d, n = scoring.rows, scoring.n_features, scoring.n_labels
     a = scoring.first[i]
@@ -116,7 +118,7 @@ def rows_score_subset(scoring: Any, i: Any, w: Any, wanted: Any, work: Any, thet
 
 
 @leaf
-def _few(wanted: Any, first: Any, n: Any) -> Any:
+def _few(wanted: Array, first: int, n: int) -> bool:
     """Whether so few of n labels are wanted that they are scored one by one."""
     count = 0
     for k in range(first, first + n):
@@ -126,7 +128,7 @@ def _few(wanted: Any, first: Any, n: Any) -> Any:
 
 @implements(prefetch, LabelledRows)
 @leaf
-def rows_prefetch(scoring: Any, i: Any) -> None:
+def rows_prefetch(scoring: LabelledRows, i: int) -> None:
     """All of an example of one row; the rest of a longer one follows in sequence, which needs no asking."""
     prefetch_row(scoring.rows, scoring.first[i])
 
@@ -138,7 +140,7 @@ def prefetch_row(rows: DenseRows | SparseRows, row: int) -> None:
 
 @implements(prefetch_row, DenseRows)
 @leaf
-def _prefetch_dense(rows: Any, row: Any) -> None:
+def _prefetch_dense(rows: DenseRows, row: int) -> None:
     x = rows.X[row]
     for j in range(0, x.size, CACHE_LINE // x.itemsize):
         prefetch_line(x, j)
@@ -146,7 +148,7 @@ def _prefetch_dense(rows: Any, row: Any) -> None:
 
 @implements(prefetch_row, SparseRows)
 @leaf
-def _prefetch_sparse(rows: Any, row: Any) -> None:
+def _prefetch_sparse(rows: SparseRows, row: int) -> None:
     for p in range(rows.indptr[row], rows.indptr[row + 1], CACHE_LINE // rows.data.itemsize):
         prefetch_line(rows.data, p)
         prefetch_line(rows.indices, p)
@@ -157,7 +159,9 @@ def _prefetch_sparse(rows: Any, row: Any) -> None:
 
 @implements(add_pullback, LabelledRows)
 @leaf
-def rows_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work: Any) -> None:
+def rows_add_pullback(
+    scoring: LabelledRows, i: int, delta: Array, scale: float, w: Array, work: tuple[Array, Array]
+) -> None:
     """Row by row: z_i mixes few vertices, so that most of a row of delta is zero."""
     rows, d, n = scoring.rows, scoring.n_features, scoring.n_labels
     a = scoring.first[i]
@@ -199,7 +203,7 @@ def rows_add_pullback(scoring: Any, i: Any, delta: Any, scale: Any, w: Any, work
 
 
 @leaf
-def _nonzero_labels(row: Any, labels: Any) -> Any:
+def _nonzero_labels(row: Array, labels: Array) -> int:
     """Labels where a row of delta is not zero; returns how many."""
     count = 0
     for k in range(row.size):
@@ -213,7 +217,7 @@ def _nonzero_labels(row: Any, labels: Any) -> Any:
 
 @implements(squared_norm, LabelledRows)
 @leaf
-def rows_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
+def rows_squared_norm(scoring: LabelledRows, i: int, delta: Array, work: tuple[Array, Array]) -> float:
     if _has_gram(scoring, i):
         return _norm_by_gram(scoring, i, scoring.first[i + 1] - scoring.first[i], delta)
     rows_add_pullback(scoring, i, delta, 1.0, work[0], work)
@@ -221,7 +225,7 @@ def rows_squared_norm(scoring: Any, i: Any, delta: Any, work: Any) -> Any:
 
 
 @leaf
-def _norm_by_gram(scoring: Any, i: Any, length: Any, delta: Any) -> Any:
+def _norm_by_gram(scoring: LabelledRows, i: int, length: int, delta: Array) -> float:
     """sum_{t, u} <x_t, x_u> <delta_t, delta_u>, plus the shared parts, whose features are unit vectors."""
     n = scoring.n_labels
     table = delta[: length * n].reshape(length, n)
@@ -237,7 +241,7 @@ def _norm_by_gram(scoring: Any, i: Any, length: Any, delta: Any) -> Any:
 
 
 @leaf
-def _squared(x: Any) -> Any:
+def _squared(x: Array) -> float:
     total = 0.0
     for j in range(x.size):
         total += x[j] * x[j]
@@ -246,7 +250,9 @@ def _squared(x: Any) -> Any:
 
 @implements(gram, LabelledRows)
 @leaf
-def rows_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any) -> None:
+def rows_gram(
+    scoring: LabelledRows, i: int, delta: Array, wanted: Array, work: tuple[Array, Array], out: Array
+) -> None:
     length = scoring.first[i + 1] - scoring.first[i]
     n_local = length * scoring.n_labels
     if _has_gram(scoring, i):
@@ -260,7 +266,7 @@ def rows_gram(scoring: Any, i: Any, delta: Any, wanted: Any, work: Any, out: Any
 
 
 @leaf
-def _gram_of_rows(scoring: Any, i: Any, length: Any, delta: Any, out: Any) -> None:
+def _gram_of_rows(scoring: LabelledRows, i: int, length: int, delta: Array, out: Array) -> None:
     """out[t, k] <- sum_u <x_t, x_u> delta[u, k]; most of delta is zero."""
     n = scoring.n_labels
     first = scoring.gram_first[i]
@@ -281,13 +287,13 @@ def squared_and_clear(rows: DenseRows | SparseRows, scoring: LabelledRows, i: in
 
 @implements(squared_and_clear, DenseRows)
 @leaf
-def _clear_dense(rows: Any, scoring: Any, i: Any, pulled: Any) -> Any:
+def _clear_dense(rows: DenseRows, scoring: LabelledRows, i: int, pulled: Array) -> float:
     return _clear(pulled)
 
 
 @implements(squared_and_clear, SparseRows)
 @leaf
-def _clear_sparse(rows: Any, scoring: Any, i: Any, pulled: Any) -> Any:
+def _clear_sparse(rows: SparseRows, scoring: LabelledRows, i: int, pulled: Array) -> float:
     """Only what example i touches."""
     n = scoring.n_labels
     total = _clear(pulled[scoring.n_features * n :])
@@ -298,7 +304,7 @@ def _clear_sparse(rows: Any, scoring: Any, i: Any, pulled: Any) -> Any:
 
 
 @leaf
-def _clear(x: Any) -> Any:
+def _clear(x: Array) -> float:
     total = _squared(x)
     for j in range(x.size):
         x[j] = 0.0
@@ -306,7 +312,7 @@ def _clear(x: Any) -> Any:
 
 
 @kernel
-def fill_gram(scoring: Any) -> None:
+def fill_gram(scoring: LabelledRows) -> None:
     """Gram matrices of the rows of each example that is not too long for one, the constant included."""
     constant = 1.0 if scoring.intercept else 0.0
     for i in range(scoring.first.size - 1):

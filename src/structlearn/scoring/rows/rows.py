@@ -1,7 +1,7 @@
 """Rows times labels: every row of features scores every label.
 
-Serves multiclass and multi-label problems (a row an example) and chains (a row per position). The weights are
-W of shape (d, K), feature by feature, with one more row for the intercept where there is one, then the
+Serves multiclass and multi-label problems (a row per example) and chains (a row per position). The weights
+are W of shape (d, K), feature by feature, with one more row for the intercept where there is one, then the
 shared parts' own weights. Feature-major, because a sparse row touches few features and all labels.
 """
 

@@ -29,7 +29,7 @@ class SparseRows(NamedTuple):
 
 
 @leaf
-def count_nonzeros(X: Any, counts: Any) -> None:
+def count_nonzeros(X: Array, counts: Array) -> None:
     """counts[r] <- how many entries of row r are not zero."""
     for r in range(X.shape[0]):
         count = 0
@@ -39,7 +39,7 @@ def count_nonzeros(X: Any, counts: Any) -> None:
 
 
 @leaf
-def take_nonzeros(X: Any, starts: Any, columns: Any, values: Any) -> None:
+def take_nonzeros(X: Array, starts: Array, columns: Array, values: Array) -> None:
     """Those entries and their columns, row by row; starts : where each row begins."""
     for r in range(X.shape[0]):
         at = starts[r]
@@ -76,32 +76,32 @@ def score_row(
 
 @implements(extent, DenseRows)
 @leaf
-def _dense_extent(rows: Any, row: Any) -> Any:
+def _dense_extent(rows: DenseRows, row: int) -> tuple[int, int]:
     return row, rows.X.shape[1]
 
 
 @implements(extent, SparseRows)
 @leaf
-def _sparse_extent(rows: Any, row: Any) -> Any:
+def _sparse_extent(rows: SparseRows, row: int) -> tuple[int, int]:
     at = rows.indptr[row]
     return at, rows.indptr[row + 1] - at
 
 
 @implements(entry, DenseRows)
 @leaf
-def _dense_entry(rows: Any, at: Any, k: Any) -> Any:
+def _dense_entry(rows: DenseRows, at: int, k: int) -> tuple[int, float]:
     return k, rows.X[at, k]
 
 
 @implements(entry, SparseRows)
 @leaf
-def _sparse_entry(rows: Any, at: Any, k: Any) -> Any:
+def _sparse_entry(rows: SparseRows, at: int, k: int) -> tuple[int, float]:
     return rows.indices[at + k], rows.data[at + k]
 
 
 @implements(score_row, DenseRows)
 @leaf
-def _dense_scores(rows: Any, row: Any, w: Any, first: Any, stride: Any, theta: Any) -> None:
+def _dense_scores(rows: DenseRows, row: int, w: Array, first: int, stride: int, theta: Array) -> None:
     if stride > 1:
         times_matrix(rows.X[row], None, w, first, stride, theta)
         return
@@ -113,14 +113,14 @@ def _dense_scores(rows: Any, row: Any, w: Any, first: Any, stride: Any, theta: A
 
 @implements(score_row, SparseRows)
 @leaf
-def _sparse_scores(rows: Any, row: Any, w: Any, first: Any, stride: Any, theta: Any) -> None:
+def _sparse_scores(rows: SparseRows, row: int, w: Array, first: int, stride: int, theta: Array) -> None:
     a, b = rows.indptr[row], rows.indptr[row + 1]
     times_matrix(rows.data[a:b], rows.indices[a:b], w, first, stride, theta)
 
 
 @implements(row_product, DenseRows)
 @leaf
-def _dense_product(rows: Any, row: Any, other: Any) -> Any:
+def _dense_product(rows: DenseRows, row: int, other: int) -> float:
     total = 0.0
     for j in range(rows.X.shape[1]):
         total += np.float64(rows.X[row, j]) * np.float64(rows.X[other, j])
@@ -129,7 +129,7 @@ def _dense_product(rows: Any, row: Any, other: Any) -> Any:
 
 @implements(row_product, SparseRows)
 @leaf
-def _sparse_product(rows: Any, row: Any, other: Any) -> Any:
+def _sparse_product(rows: SparseRows, row: int, other: int) -> float:
     """By merging the sorted indices."""
     p, p_end = rows.indptr[row], rows.indptr[row + 1]
     q, q_end = rows.indptr[other], rows.indptr[other + 1]

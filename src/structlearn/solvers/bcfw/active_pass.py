@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,11 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import kernel
 from structlearn.core.vectors import assign
+from structlearn.problem.objective import ExampleBlocks
+from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.active_steps import (
     Bench,
+    VisitRules,
     best_atom,
     commit,
     make_bench,
@@ -28,6 +31,7 @@ from structlearn.solvers.bcfw.active_steps import (
     step_within,
 )
 from structlearn.solvers.bcfw.atoms import (
+    Store,
     append,
     atoms_of,
     connect,
@@ -41,9 +45,12 @@ from structlearn.solvers.bcfw.atoms import (
 )
 from structlearn.solvers.bcfw.rounds import Accumulators, combine
 from structlearn.solvers.bcfw.totals import CACHED_GAP, COST, LAG_COST, STEPS
+from structlearn.structures.erased import ErasedStructure
 
 #: What a visit does: it asks the oracle and takes steps; it takes steps alone; it asks alone.
 VISIT, CACHED, ASK = range(3)
+#: The blocks, the rules of a visit, what it does, and which pass this is.
+Visits = tuple[ExampleBlocks, VisitRules, int, int]
 
 
 class Before(NamedTuple):
@@ -58,7 +65,7 @@ class Before(NamedTuple):
 
 
 @kernel
-def room_before(store: Any, order: Any) -> Any:
+def room_before(store: Store, order: Array) -> Before:
     """Room for the weights of some blocks. An atom that a visit adds finds its weight zero."""
     first = np.zeros(order.size + 1, dtype=np.int64)
     for q in range(order.size):
@@ -69,8 +76,8 @@ def room_before(store: Any, order: Any) -> Any:
 class VisitScratch(NamedTuple):
     """What visits work on, whatever their block."""
 
-    work: Any
-    tools: Any
+    work: object
+    tools: object
     scores: Array
     marks: Array
     points: Array
@@ -78,8 +85,10 @@ class VisitScratch(NamedTuple):
 
 
 @kernel
-def make_scratch(structure: Any, scoring: Any, blocks: Any, most_atoms: Any) -> Any:
-    """For blocks with room for at most so many atoms."""
+def make_scratch(
+    structure: ErasedStructure, scoring: ErasedScoring, blocks: ExampleBlocks, most_atoms: int
+) -> VisitScratch:
+    """Allocate scratch memory for blocks of at most `most_atoms` atoms."""
     return VisitScratch(
         workspace(structure, blocks.largest),
         scoring_workspace(scoring),
@@ -92,7 +101,14 @@ def make_scratch(structure: Any, scoring: Any, blocks: Any, most_atoms: Any) -> 
 
 @kernel
 def active_pass(
-    structure: Any, scoring: Any, problem: Any, order: Any, own: Any, store: Any, gaps: Any, before: Any
+    structure: ErasedStructure,
+    scoring: ErasedScoring,
+    problem: Visits,
+    order: Array,
+    own: Accumulators,
+    store: Store,
+    gaps: Array,
+    before: Before,
 ) -> None:
     """One visit for each block of `order`: all of it, without the oracle, or the oracle alone.
 
@@ -105,7 +121,14 @@ def active_pass(
 
 @kernel
 def visit_blocks(
-    oracle: Any, problem: Any, order: Any, own: Any, store: Any, gaps: Any, before: Any, scratch: Any
+    oracle: tuple[ErasedStructure, ErasedScoring],
+    problem: Visits,
+    order: Array,
+    own: Accumulators,
+    store: Store,
+    gaps: Array,
+    before: Before,
+    scratch: VisitScratch,
 ) -> None:
     """As `active_pass`, with scratch memory that may be used again; oracle : structure and scoring."""
     structure, scoring = oracle
@@ -208,7 +231,7 @@ def room_for(n_threads: int, size: int) -> Array:
 
 
 @kernel
-def commit_fraction(store: Any, order: Any, before: Any, fraction: Any) -> Any:
+def commit_fraction(store: Store, order: Array, before: Before, fraction: float) -> float:
     """z_i <- old + fraction (z_i - old) for these blocks; the cost is linear in z: no further gain."""
     for q in range(order.size):
         atoms = atoms_of(store, order[q])
@@ -220,7 +243,14 @@ def commit_fraction(store: Any, order: Any, before: Any, fraction: Any) -> Any:
 
 @kernel
 def run_rounds(
-    k: Any, threads: Any, structure: Any, scoring: Any, problem: Any, store: Any, gaps: Any, sums: Any
+    k: int,
+    threads: ThreadState,
+    structure: ErasedStructure,
+    scoring: ErasedScoring,
+    problem: Visits,
+    store: Store,
+    gaps: Array,
+    sums: Accumulators,
 ) -> None:
     """The part of thread k.
 

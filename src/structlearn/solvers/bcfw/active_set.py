@@ -11,7 +11,6 @@ before the next pass.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -20,7 +19,8 @@ from structlearn.core.contract import Array, scoring_workspace
 from structlearn.core.kernels import kernel
 from structlearn.core.memory import Memory
 from structlearn.core.vectors import sum_of
-from structlearn.problem.objective import Objective
+from structlearn.problem.objective import ExampleBlocks, Objective
+from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.atoms import Store, add_to, append, atoms_of, connect, find, mark
 from structlearn.solvers.solution import DualPoint, Solution
 
@@ -172,7 +172,7 @@ def _copy(array: Array, memory: Memory) -> Array:
 
 
 def empty_store(atoms: Array, entries: Array, memory: Memory) -> Store:
-    """Room for so many atoms and entries in each block."""
+    """Make room for `atoms[i]` atoms and `entries[i]` entries in each block i."""
     atom_first, entry_first, gram_first = (_firsts(sizes) for sizes in (atoms, entries, atoms**2))
     n_atoms, n_entries = int(atom_first[-1]), int(entry_first[-1])
     return Store(
@@ -198,13 +198,13 @@ def _firsts(sizes: Array) -> Array:
 
 
 def ranges(begin: Array, length: Array) -> Array:
-    """begin[0], begin[0] + 1, ..., so many as length[0] says, then those of the next, and so on."""
+    """Return begin[0], begin[0] + 1, ..., length[0] numbers in all, then those of the next, and so on."""
     ends = np.cumsum(length)
     return np.arange(int(length.sum())) + np.repeat(begin - (ends - length), length)
 
 
 @kernel
-def copy_blocks(store: Any, fresh: Any, first: Any, last: Any) -> None:
+def copy_blocks(store: Store, fresh: Store, first: int, last: int) -> None:
     """Blocks first .. last - 1 into their regions of a store with more room."""
     for i in range(first, last):
         count = store.count[i]
@@ -221,7 +221,7 @@ def copy_blocks(store: Any, fresh: Any, first: Any, last: Any) -> None:
 
 
 @kernel
-def fill_points(store: Any, start: Any, first: Any, last: Any, out: Any) -> None:
+def fill_points(store: Store, start: Array, first: int, last: int, out: Array) -> None:
     """out <- z_i of blocks first .. last - 1, end to end; start : where each block begins among all."""
     out[:] = 0.0
     for i in range(first, last):
@@ -231,7 +231,7 @@ def fill_points(store: Any, start: Any, first: Any, last: Any, out: Any) -> None
 
 
 @kernel
-def spread(store: Any, blocks: Any, first: Any, last: Any, local: Any, shared: Any) -> None:
+def spread(store: Store, blocks: ExampleBlocks, first: int, last: int, local: Array, shared: Array) -> None:
     """local <- p_i z_i of the local parts, end to end; shared <- shared - sum_i p_i z_i of the others."""
     local[:] = 0.0
     for i in range(first, last):
@@ -248,7 +248,9 @@ def spread(store: Any, blocks: Any, first: Any, last: Any, local: Any, shared: A
 
 
 @kernel
-def connect_blocks(scoring: Any, blocks: Any, store: Any, first: Any, last: Any) -> None:
+def connect_blocks(
+    scoring: ErasedScoring, blocks: ExampleBlocks, store: Store, first: int, last: int
+) -> None:
     """Weights that add up to one, costs and Gram matrices of blocks first .. last - 1."""
     work = scoring_workspace(scoring)
     points = np.zeros((2, blocks.most_parts + scoring.n_shared))
@@ -268,7 +270,7 @@ def connect_blocks(scoring: Any, blocks: Any, store: Any, first: Any, last: Any)
 
 
 @kernel
-def mix_gold(blocks: Any, store: Any, n_shared: Any, fraction: Any) -> None:
+def mix_gold(blocks: ExampleBlocks, store: Store, n_shared: int, fraction: float) -> None:
     """Weights times `fraction`; the rest of the weight goes to the gold vertex."""
     mu = np.zeros(blocks.most_parts + n_shared)
     for i in range(store.count.size):

@@ -11,7 +11,7 @@ With the scores f_a = <theta_i + c_i, s_a> at alpha, the Gram matrix K and rate 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class VisitRules(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """What inner steps work on: an entry an atom."""
+    """What inner steps work on: one entry per atom."""
 
     scores: Array
     #: the weights to be
@@ -56,13 +56,13 @@ class Bench(NamedTuple):
 
 
 @kernel
-def make_bench(most_atoms: Any) -> Any:
+def make_bench(most_atoms: int) -> Bench:
     rows = np.zeros((4, most_atoms))
     return Bench(rows[0], rows[1], rows[2], rows[3])
 
 
 @kernel
-def score_atoms(atoms: Atoms, count: Any, theta: Any, shared: Any, bench: Any) -> Any:
+def score_atoms(atoms: Atoms, count: int, theta: Array, shared: Array, bench: Bench) -> float:
     """Scores <theta + c, s_a> of all atoms; returns <theta + c, z_i>."""
     here = 0.0
     for a in range(count):
@@ -77,7 +77,7 @@ def score_atoms(atoms: Atoms, count: Any, theta: Any, shared: Any, bench: Any) -
 
 
 @kernel
-def best_atom(bench: Any, count: Any) -> Any:
+def best_atom(bench: Bench, count: int) -> int:
     best = 0
     for a in range(1, count):
         if bench.scores[a] > bench.scores[best]:
@@ -86,7 +86,7 @@ def best_atom(bench: Any, count: Any) -> Any:
 
 
 @kernel
-def _worst_atom(bench: Any, count: Any) -> Any:
+def _worst_atom(bench: Bench, count: int) -> int:
     """Among those with weight."""
     worst = -1
     for a in range(count):
@@ -96,7 +96,7 @@ def _worst_atom(bench: Any, count: Any) -> Any:
 
 
 @kernel
-def _aim(steps: Any, bench: Any, count: Any, best: Any, worst: Any, here: Any) -> Any:
+def _aim(steps: int, bench: Bench, count: int, best: int, worst: int, here: float) -> tuple[float, bool]:
     """Set the direction; returns the longest step, and whether it would leave `worst` without weight."""
     alpha, d = bench.alpha, bench.direction
     if steps == PAIRWISE:
@@ -117,7 +117,7 @@ def _aim(steps: Any, bench: Any, count: Any, best: Any, worst: Any, here: Any) -
 
 
 @kernel
-def _image(atoms: Atoms, bench: Any, count: Any) -> None:
+def _image(atoms: Atoms, bench: Bench, count: int) -> None:
     """K d, for a d that is mostly zero."""
     for a in range(count):
         bench.image[a] = 0.0
@@ -128,7 +128,9 @@ def _image(atoms: Atoms, bench: Any, count: Any) -> None:
 
 
 @kernel
-def step_within(rules: Any, atoms: Atoms, count: Any, rate: Any, first: Any, gap: Any, bench: Any) -> None:
+def step_within(
+    rules: VisitRules, atoms: Atoms, count: int, rate: float, first: int, gap: float, bench: Bench
+) -> None:
     """Up to `inner_steps` steps with exact line search, the first one towards the atom `first`."""
     scores, alpha, d, image = bench.scores, bench.alpha, bench.direction, bench.image
     best = first
@@ -160,7 +162,7 @@ def step_within(rules: Any, atoms: Atoms, count: Any, rate: Any, first: Any, gap
 
 
 @kernel
-def commit(atoms: Atoms, count: Any, bench: Any, used: Any, now: Any, delta: Any) -> Any:
+def commit(atoms: Atoms, count: int, bench: Bench, used: int, now: int, delta: Array) -> float:
     """delta <- the change of z_i, whose weights change with it; returns <c_i, delta>."""
     delta[:] = 0.0
     paid = 0.0

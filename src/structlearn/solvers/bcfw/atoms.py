@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from structlearn.core.contract import Array, gram
 from structlearn.core.kernels import kernel
 from structlearn.core.prefetching import CACHE_LINE, prefetch_line
+from structlearn.scoring.erased import ErasedScoring
 
 
 class Store(NamedTuple):
@@ -35,7 +36,7 @@ Atoms = namedtuple("Atoms", ("weight", "cost", "last", "edge", "index", "value",
 
 
 @kernel
-def atoms_of(store: Any, i: Any) -> Any:
+def atoms_of(store: Store, i: int) -> Atoms:
     """The atoms of block i."""
     a, b = store.atom_first[i], store.atom_first[i + 1]
     e, f = store.entry_first[i], store.entry_first[i + 1]
@@ -52,7 +53,7 @@ def atoms_of(store: Any, i: Any) -> Any:
 
 
 @kernel
-def most_room(store: Any, order: Any) -> Any:
+def most_room(store: Store, order: Array) -> int:
     """For how many atoms the largest of some blocks has room."""
     most = 1
     for i in order:
@@ -61,7 +62,7 @@ def most_room(store: Any, order: Any) -> Any:
 
 
 @kernel
-def prefetch_atoms(store: Any, i: Any) -> None:
+def prefetch_atoms(store: Store, i: int) -> None:
     """Bring the atoms of block i near: they will be asked for soon."""
     a, e, g, n = store.atom_first[i], store.entry_first[i], store.gram_first[i], store.count[i]
     room = store.atom_first[i + 1] - a
@@ -80,14 +81,14 @@ def prefetch_atoms(store: Any, i: Any) -> None:
 
 
 @kernel
-def add_to(atoms: Any, a: Any, fraction: Any, point: Any) -> None:
+def add_to(atoms: Atoms, a: int, fraction: float, point: Array) -> None:
     """point <- point + share s_a."""
     for e in range(atoms.edge[a], atoms.edge[a + 1]):
         point[atoms.index[e]] += fraction * atoms.value[e]
 
 
 @kernel
-def mark(atoms: Any, count: Any, wanted: Any) -> None:
+def mark(atoms: Atoms, count: int, wanted: Array) -> None:
     """wanted <- which local parts the atoms use."""
     wanted[:] = False
     for e in range(atoms.edge[count]):
@@ -96,8 +97,8 @@ def mark(atoms: Any, count: Any, wanted: Any) -> None:
 
 
 @kernel
-def find(atoms: Any, count: Any, point: Any, n_entries: Any) -> Any:
-    """Which atom a dense point with so many non-zeros is; -1 if none."""
+def find(atoms: Atoms, count: int, point: Array, n_entries: int) -> int:
+    """Find the atom that a dense point with `n_entries` non-zeros is; -1 if none."""
     for a in range(count):
         if atoms.edge[a + 1] - atoms.edge[a] != n_entries:
             continue
@@ -112,7 +113,7 @@ def find(atoms: Any, count: Any, point: Any, n_entries: Any) -> Any:
 
 
 @kernel
-def entries_of(point: Any) -> Any:
+def entries_of(point: Array) -> int:
     """How many entries of a dense point are not zero."""
     n = 0
     for j in range(point.size):
@@ -121,7 +122,7 @@ def entries_of(point: Any) -> Any:
 
 
 @kernel
-def append(store: Any, i: Any, atoms: Any, point: Any, weight: Any, now: Any) -> Any:
+def append(store: Store, i: int, atoms: Atoms, point: Array, weight: float, now: int) -> int:
     """A dense point becomes the last atom of block i, which has room for it; its number."""
     a = store.count[i]
     at = atoms.edge[a]
@@ -139,16 +140,16 @@ def append(store: Any, i: Any, atoms: Any, point: Any, weight: Any, now: Any) ->
 
 @kernel
 def connect(
-    scoring: Any,
-    i: Any,
-    atoms: Any,
-    a: Any,
-    count: Any,
-    cost: Any,
-    point: Any,
-    wanted: Any,
-    work: Any,
-    out: Any,
+    scoring: ErasedScoring,
+    i: int,
+    atoms: Atoms,
+    a: int,
+    count: int,
+    cost: Array,
+    point: Array,
+    wanted: Array,
+    work: object,
+    out: Array,
 ) -> None:
     """Cost and products of atom a, whose dense form is `point`, with the first `count` atoms of block i."""
     paid = 0.0
@@ -167,7 +168,7 @@ def connect(
 
 
 @kernel
-def remove(store: Any, i: Any, atoms: Any, gone: Any) -> None:
+def remove(store: Store, i: int, atoms: Atoms, gone: int) -> None:
     """Forget an atom of block i: the later ones move up."""
     n = store.count[i] - 1
     length = atoms.edge[gone + 1] - atoms.edge[gone]
@@ -183,7 +184,7 @@ def remove(store: Any, i: Any, atoms: Any, gone: Any) -> None:
 
 
 @kernel
-def forget(store: Any, i: Any, atoms: Any, since: Any) -> None:
+def forget(store: Store, i: int, atoms: Atoms, since: int) -> None:
     """Forget the atoms without weight that no pass after `since` has used."""
     for a in range(store.count[i] - 1, -1, -1):
         if atoms.weight[a] == 0.0 and atoms.last[a] < since:
@@ -191,7 +192,7 @@ def forget(store: Any, i: Any, atoms: Any, since: Any) -> None:
 
 
 @kernel
-def oldest_unused(atoms: Any, count: Any) -> Any:
+def oldest_unused(atoms: Atoms, count: int) -> int:
     """The atom without weight that was last used longest ago; -1 if all have weight."""
     found = -1
     for a in range(count):
@@ -201,7 +202,7 @@ def oldest_unused(atoms: Any, count: Any) -> Any:
 
 
 @kernel
-def lightest(atoms: Any, count: Any) -> Any:
+def lightest(atoms: Atoms, count: int) -> tuple[int, int]:
     """The two atoms of least weight, the later one first."""
     one, two = 0, 1
     for a in range(1, count):
@@ -214,7 +215,15 @@ def lightest(atoms: Any, count: Any) -> Any:
 
 @kernel
 def make_place(
-    scoring: Any, i: Any, store: Any, atoms: Any, cost: Any, point: Any, wanted: Any, work: Any, out: Any
+    scoring: ErasedScoring,
+    i: int,
+    store: Store,
+    atoms: Atoms,
+    cost: Array,
+    point: Array,
+    wanted: Array,
+    work: object,
+    out: Array,
 ) -> None:
     """One atom less in a full block. z_i stays: where all atoms have weight, the lightest two become one."""
     count = store.count[i]

@@ -11,13 +11,16 @@ block-coordinate Frank-Wolfe.)
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from structlearn.core.barrier import meet, take_next
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
-from structlearn.solvers.bcfw.active_pass import ASK, CACHED, Before, make_scratch, visit_blocks
-from structlearn.solvers.bcfw.atoms import most_room
+from structlearn.scoring.erased import ErasedScoring
+from structlearn.solvers.bcfw.active_pass import ASK, CACHED, Before, Visits, make_scratch, visit_blocks
+from structlearn.solvers.bcfw.atoms import Store, most_room
+from structlearn.solvers.bcfw.rounds import Accumulators
+from structlearn.structures.erased import ErasedStructure
 
 
 class Batches(NamedTuple):
@@ -37,7 +40,14 @@ class Batches(NamedTuple):
 
 @kernel
 def run_batches(
-    k: Any, threads: Any, structure: Any, scoring: Any, problem: Any, store: Any, gaps: Any, sums: Any
+    k: int,
+    threads: Batches,
+    structure: ErasedStructure,
+    scoring: ErasedScoring,
+    problem: Visits,
+    store: Store,
+    gaps: Array,
+    sums: Accumulators,
 ) -> None:
     """The part of thread k; the first alone changes `sums`."""
     blocks, rules, _, now = problem

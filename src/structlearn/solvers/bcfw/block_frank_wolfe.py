@@ -34,11 +34,12 @@ class BlockFrankWolfe(SolverBase[BlockState]):
     Parameters
     ----------
     order : Order
-        Which blocks a pass visits: `Permutation()`, `Uniform()` or `GapSampling()`.
+        Which blocks a pass visits: `Permutation()`, `Uniform()` or `GapSampling()`; by name "permutation",
+        "uniform" or "gap".
     averaging : bool
         Whether to certify, beside the iterates, their average weighted by 1, 2, 3, ...
     exact : bool
-        Whether to maximise over each block exactly where that is a projection (see `exact_pass`).
+        Whether to maximise over each block exactly where that is a projection (multiclass problems).
     focus : float
         With exact steps, how many passes' worth of visits may follow each full pass to go to blocks that had
         a gap when last visited, alone; 0 makes every pass a full one.
@@ -48,7 +49,7 @@ class BlockFrankWolfe(SolverBase[BlockState]):
     examples_at_once : int
         How many examples one compiled call visits; time limits and Ctrl-C act between calls.
     rounds : int
-        With several threads, how often a pass joins what they have done (see `rounds`).
+        With several threads, how often a pass joins what they have done.
     """
 
     order: Order = field(default_factory=Permutation)
@@ -58,6 +59,7 @@ class BlockFrankWolfe(SolverBase[BlockState]):
     smoothing: float | None = None
     examples_at_once: int = 16384
     rounds: int = 80
+    needs: ClassVar[frozenset[str]] = frozenset({"regularization"})
     accumulates: ClassVar[bool] = True
     #: whether states have a lead
     leads: ClassVar[bool] = False
@@ -83,7 +85,7 @@ class BlockFrankWolfe(SolverBase[BlockState]):
         """The state as it was, checked; what `step` needs is compiled."""
         check_state(objective, saved)
         if (saved.lead is not None) != self.leads:
-            raise ValueError("The checkpoint is that of another solver; begin afresh.")
+            raise ValueError("The checkpoint belongs to another solver; begin afresh.")
         blocks = self._representation(objective).restored(objective, self, saved.blocks)
         state = saved._replace(blocks=blocks)
         blocks.compile(objective, state)
@@ -140,21 +142,22 @@ class ActiveBlocks(BlockFrankWolfe):
     Parameters
     ----------
     steps : Steps
-        Directions inside a set: `PAIRWISE`, `AWAY` or `PLAIN`.
+        Directions of the steps among the vertices seen so far: `Steps.PAIRWISE`, `Steps.AWAY` or
+        `Steps.PLAIN`; by name "pairwise", "away" or "plain".
     inner_steps : int
-        How many steps a visit takes at most.
+        How many of these steps follow an oracle call at most.
     inner_accuracy : float
-        A visit ends when the gap inside its set is at most this fraction of the block's gap.
+        They end when the gap among these vertices is at most this fraction of the block's gap.
     cached_passes : int
-        How many passes without the oracle may follow each pass with it.
+        How many passes without the oracle follow each pass with it at most.
     cached_accuracy : float
         They end when one has seen at most this fraction of the gap that the pass with the oracle saw.
     forget_after : int
         Passes after which a vertex without weight is forgotten.
     rounds : int
-        With several threads, how often a pass at most joins what they have done (see `rounds`).
+        With several threads, how often a pass joins what they have done at most.
     most_atoms : int
-        A block that has so many vertices, all with weight, mixes the lightest two to take in another.
+        Vertices that a block keeps at most; one that is full mixes the lightest two to take in another.
     """
 
     steps: Steps = Steps.PAIRWISE
@@ -165,6 +168,7 @@ class ActiveBlocks(BlockFrankWolfe):
     forget_after: int = 3
     most_atoms: int = 256
     rounds: int = 1000
+    not_options: ClassVar[frozenset[str]] = frozenset({"smoothing"})
 
     def _representation(self, objective: Objective) -> type[Representation]:
         for name, least in (("most_atoms", 2), ("inner_steps", 1), ("cached_passes", 0), ("forget_after", 0)):
@@ -183,7 +187,8 @@ class ExactBlocks(BlockFrankWolfe):
     For one switch an example (`Cube(1)`) a block is a box: the coordinate descent of Hsieh et al. 2008.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"exact blocks"})
+    needs: ClassVar[frozenset[str]] = BlockFrankWolfe.needs | {"exact blocks"}
+    not_options: ClassVar[frozenset[str]] = frozenset({"exact", "smoothing"})
 
     def _representation(self, objective: Objective) -> type[Representation]:
         check_needs(self, objective)  # a worker of a cluster has no other door

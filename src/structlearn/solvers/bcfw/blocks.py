@@ -85,7 +85,7 @@ class Representation(Protocol):
     def advance(
         self, objective: Objective, state: BlockState, most: int, rng: np.random.Generator
     ) -> tuple[int, Array]:
-        """At most so many visits of the current pass: how many they were, and what is left of it."""
+        """Make at most `most` visits of the current pass; return their number, and what is left of it."""
         now, later = state.order[:most], state.order[most:]
         self.run(objective, state, now)
         return now.size, later

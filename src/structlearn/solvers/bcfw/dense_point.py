@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -160,7 +160,7 @@ class Snapshot(NamedTuple):
 
 
 @kernel
-def take(snapshot: Any, begin: Any, z: Any) -> None:
+def take(snapshot: Snapshot, begin: Array, z: Array) -> None:
     """The blocks' entries, end to end."""
     for q in range(snapshot.order.size):
         at = begin[snapshot.order[q]]
@@ -169,7 +169,7 @@ def take(snapshot: Any, begin: Any, z: Any) -> None:
 
 
 @kernel
-def go_back(snapshot: Any, begin: Any, fraction: Any, z: Any) -> None:
+def go_back(snapshot: Snapshot, begin: Array, fraction: float, z: Array) -> None:
     for q in range(snapshot.order.size):
         at = begin[snapshot.order[q]] - snapshot.first[q]
         for j in range(snapshot.first[q], snapshot.first[q + 1]):
@@ -177,7 +177,7 @@ def go_back(snapshot: Any, begin: Any, fraction: Any, z: Any) -> None:
 
 
 @kernel
-def square(snapshot: Any, begin: Any, curved: Any, z: Any, h: Any) -> None:
+def square(snapshot: Snapshot, begin: Array, curved: Array, z: Array, h: Array) -> None:
     """h_i <- -1/2 ||z_i||^2, without the parts that enter linearly."""
     for q in range(snapshot.order.size):
         i = snapshot.order[q]

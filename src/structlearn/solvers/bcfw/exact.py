@@ -99,7 +99,7 @@ class ExactDenseBlocks(DenseBlocks):
         return active_blocks(objective.active, gaps, rng)[0]
 
     def _run_active(self, objective: Objective, state: BlockState, most: int, seed: int) -> tuple[int, Array]:
-        """At most so many visits to active blocks: how many were made, and what is active after them.
+        """Make at most `most` visits to active blocks; return their number, and what is active after them.
 
         Several threads go over them once, sharing out what is worth it.
         """

@@ -11,11 +11,10 @@ z_i <- project((a z_i + theta + c) / (1 + a)). On the simplex this is the multic
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from structlearn.core.contract import (
+    Array,
     add_pullback,
     max_value,
     maximize,
@@ -28,15 +27,19 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import kernel, leaf
 from structlearn.core.prefetching import prefetch_line
+from structlearn.problem.objective import ExampleBlocks
+from structlearn.scoring.erased import ErasedScoring
+from structlearn.solvers.bcfw.rounds import Accumulators
 from structlearn.solvers.bcfw.scratch import three_apart
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
+from structlearn.structures.erased import ErasedStructure
 
 #: How many visits ahead the features of a block are asked for.
 AHEAD = 3
 
 
 @leaf
-def shuffle(order: Any, size: Any, seed: Any) -> Any:
+def shuffle(order: Array, size: int, seed: np.uint64) -> np.uint64:
     """Permute the first entries (Fisher and Yates), by a linear congruential generator; its next state."""
     for q in range(size - 1, 0, -1):
         seed = seed * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
@@ -47,8 +50,14 @@ def shuffle(order: Any, size: Any, seed: Any) -> Any:
 
 @kernel
 def exact_pass(
-    structure: Any, scoring: Any, problem: Any, order: Any, limits: Any, own: Any, point: Any
-) -> Any:
+    structure: ErasedStructure,
+    scoring: ErasedScoring,
+    problem: tuple[ExampleBlocks, Array],
+    order: Array,
+    limits: tuple[int, float, int],
+    own: Accumulators,
+    point: tuple[Array, Array, Array],
+) -> tuple[int, int]:
     """Exact maximisations of the dual over one block each, round after round, at most `room` of them.
 
     The first round takes the blocks of `order` as they come. Each later one is shuffled, and leaves out what

@@ -17,7 +17,7 @@ threshold t = lambda_1 / lambda_2: w follows it by proximal steps, after which m
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,7 +62,7 @@ MEAN_COST, MEANT, SWEEPS, FIRST_GAP, FOLLOWED = range(5)
 
 
 @kernel
-def follow(w: Any, anchor: Any, ratio: Any, left: Any, next_ratio: Any, threshold: Any) -> None:
+def follow(w: Array, anchor: Array, ratio: float, left: float, next_ratio: float, threshold: float) -> None:
     """w goes towards soft(v, threshold) until so much of the way is left; v = anchor + ratio w stays.
 
     The anchor is then that of another ratio.
@@ -74,7 +74,7 @@ def follow(w: Any, anchor: Any, ratio: Any, left: Any, next_ratio: Any, threshol
 
 
 @jitable
-def nearer(w: Any, v: Any, left: Any, threshold: Any) -> Any:
+def nearer(w: float, v: float, left: float, threshold: float) -> float:
     """One weight after proximal steps w <- prox_{tau R}(w + tau u), where v = u / lambda_2.
 
     Without a threshold w <- v + left (w - v). With one, a weight above zero goes towards v - threshold in the
@@ -96,7 +96,7 @@ def nearer(w: Any, v: Any, left: Any, threshold: Any) -> Any:
 
 
 @kernel
-def join_means(w: Any, anchor: Any, weights: Any, followed: Any, ratio: Any, share: Any) -> None:
+def join_means(w: Array, anchor: Array, weights: Array, followed: Array, ratio: float, share: float) -> None:
     """w and v join the means with this share."""
     for j in range(w.size):
         weights[j] = (1.0 - share) * weights[j] + share * w[j]
@@ -104,7 +104,7 @@ def join_means(w: Any, anchor: Any, weights: Any, followed: Any, ratio: Any, sha
 
 
 @kernel
-def squares(w: Any, anchor: Any, ratio: Any, threshold: Any) -> Any:
+def squares(w: Array, anchor: Array, ratio: float, threshold: float) -> tuple[float, float]:
     """||w(z)||^2 and ||v||^2, where w(z) = soft(v, threshold)."""
     square = whole = 0.0
     for j in range(w.size):

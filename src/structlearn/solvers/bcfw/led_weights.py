@@ -88,7 +88,7 @@ class LedWeights:
     # ---- moving --------------------------------------------------------------------------------------
 
     def follow(self, visits: float) -> None:
-        """The scoring weights follow w(z) after so many visits."""
+        """Let the scoring weights follow w(z) after a number of visits."""
         left = (1.0 + 1.0 / (self.ratio * self.problem.n_active)) ** -visits
         self._towards(left, self.ratio)
         self.lead.scalars[FOLLOWED] += 1.0
@@ -142,7 +142,7 @@ class LedWeights:
         return self.lead.weights if self.lead.scalars[MEANT] else self.w
 
     def dual(self, cost: float, steps: float) -> tuple[Bound, float]:
-        """The better D of z, whose cost is given after so many steps, and of its mean; ||w(z)||^2."""
+        """Return the better D of z, whose cost is given after `steps`, and of its mean; and ||w(z)||^2."""
         lead, ratio = self.lead, self.ratio
         square, whole = self._squares(self.w, lead.anchor, ratio)
         points = [(square, cost, self._roundings(steps, square, whole))]

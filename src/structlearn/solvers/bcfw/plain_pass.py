@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from structlearn.core.contract import (
+    Array,
     add_pullback,
     maximize,
     omega,
@@ -17,19 +16,30 @@ from structlearn.core.contract import (
     workspace,
 )
 from structlearn.core.kernels import kernel
+from structlearn.problem.objective import ExampleBlocks
+from structlearn.scoring.erased import ErasedScoring
+from structlearn.solvers.bcfw.rounds import Accumulators
 from structlearn.solvers.bcfw.scratch import three_apart
 from structlearn.solvers.bcfw.totals import COST, LAG_COST, STEPS
+from structlearn.structures.erased import ErasedStructure
 
 
 @kernel
-def advance(z: Any, gamma: Any, delta: Any) -> None:
+def advance(z: Array, gamma: float, delta: Array) -> None:
     """z <- z + gamma delta. Compiled also where the pass is not: an interruption cannot tear it."""
     for j in range(z.size):
         z[j] += gamma * delta[j]
 
 
 @kernel
-def plain_pass(structure: Any, scoring: Any, blocks: Any, order: Any, own: Any, point: Any) -> None:
+def plain_pass(
+    structure: ErasedStructure,
+    scoring: ErasedScoring,
+    blocks: ExampleBlocks,
+    order: Array,
+    own: Accumulators,
+    point: tuple[Array, Array, Array],
+) -> None:
     """Algorithm 4 of the paper, for the blocks of `order`; the comments number its lines.
 
     own : `Accumulators`; point : z, the bounds h and the gaps
@@ -111,7 +121,9 @@ def plain_pass(structure: Any, scoring: Any, blocks: Any, order: Any, own: Any, 
 
 
 @kernel
-def smooth_start(structure: Any, blocks: Any, n_shared: Any, fraction: Any, z: Any, h: Any) -> None:
+def smooth_start(
+    structure: ErasedStructure, blocks: ExampleBlocks, n_shared: int, fraction: float, z: Array, h: Array
+) -> None:
     """z_i <- (1 - share) mu_i + share argmin Omega, and h_i <- a lower bound of -Omega(z_i)."""
     work = workspace(structure, blocks.largest)
     theta = np.zeros(blocks.most_parts)

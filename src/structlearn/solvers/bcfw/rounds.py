@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -92,13 +92,13 @@ def add_gain(sums: Accumulators, gained: float) -> None:
 
 
 @kernel
-def _age(totals: Any) -> Any:
+def _age(totals: Array) -> float:
     """How much a change now lags behind in the average weighted by 1, 2, 3, ... (see `plain_pass`)."""
     return totals[STEPS] * (totals[STEPS] - 1.0) / 2.0
 
 
 @kernel
-def combine(changes: Any, scalars: Any, pace: Any, w: Any, totals: Any, lag: Any) -> Any:
+def combine(changes: Array, scalars: Array, pace: Pace, w: Array, totals: Array, lag: Array) -> Array:
     """The best fractions of what each thread, or machine, has done; w, the scalars and the lag move by them.
 
     changes : the d_k, of shape (n, n_weights); scalars : those of `totals`, from zero, of shape (n, 4)
@@ -119,7 +119,7 @@ def combine(changes: Any, scalars: Any, pace: Any, w: Any, totals: Any, lag: Any
 
 
 @kernel
-def add_changes(changes: Any, fractions: Any, out: Any) -> None:
+def add_changes(changes: Array, fractions: Array, out: Array) -> None:
     """out <- out + sum_k fractions_k d_k."""
     for begin in range(0, out.size, WEIGHTS_AT_ONCE):
         some = out[begin : begin + WEIGHTS_AT_ONCE]
@@ -130,7 +130,7 @@ def add_changes(changes: Any, fractions: Any, out: Any) -> None:
 
 
 @kernel
-def best_fractions(changes: Any, costs: Any, w: Any, pace: Any) -> Any:
+def best_fractions(changes: Array, costs: Array, w: Array, pace: Pace) -> Array:
     """gamma, by coordinate ascent from zero on <slope, gamma> - 1/2 <gamma, steep gamma> over the box."""
     n = changes.shape[0]
     curvature = pace.strength * (pace.strength / pace.metric)
@@ -163,7 +163,7 @@ def best_fractions(changes: Any, costs: Any, w: Any, pace: Any) -> Any:
 
 
 @kernel
-def _dot(x: Any, y: Any) -> Any:
+def _dot(x: Array, y: Array) -> float:
     total = 0.0
     for j in range(x.size):
         total += x[j] * y[j]
@@ -195,7 +195,7 @@ def is_mostly_sums(objective: Objective, least: int) -> bool:
 
 
 def round_size(objective: Objective, rounds: int, least: int) -> int:
-    """Blocks of a round: a pass has so many rounds, unless they would be too short to be worth it.
+    """Return the blocks of a round: a pass has `rounds`, unless they would be too short to be worth it.
 
     least : visits of a thread that are worth a round, of blocks of `PARTS_OF_A_VISIT`; fewer of larger ones
     """

@@ -96,4 +96,4 @@ def _increases(numbers: Array) -> bool:
 
 def _check(fits: bool, name: str) -> None:
     if not fits:
-        raise ValueError(f"The checkpoint does not fit this training: its {name} are others; begin afresh.")
+        raise ValueError(f"The checkpoint does not fit this training: its {name} differ; begin afresh.")

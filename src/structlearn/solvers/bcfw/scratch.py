@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 
 #: Numbers between two vectors, more than a vectorised loop takes at a time.
@@ -13,7 +12,7 @@ APART = 64
 
 
 @kernel
-def three_apart(size: Any) -> Any:
+def three_apart(size: int) -> tuple[Array, Array, Array]:
     """Three vectors, far from each other and from whatever else there is.
 
     A vectorised loop over two vectors is left for the plain one where their addresses are close, and the two

@@ -9,14 +9,15 @@ certified by its gap. Its step is estimated after passes 1, 2, 4, ... (see `led_
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from structlearn.core.contract import scoring_workspace, squared_norm
+from structlearn.core.contract import Array, scoring_workspace, squared_norm
 from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import PARTS_DEALT
+from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.block_frank_wolfe import ActiveBlocks
 from structlearn.solvers.bcfw.blocks import BlockPoint, BlockState
 from structlearn.solvers.bcfw.lead import Lead
@@ -48,6 +49,7 @@ class StochasticExtragradient(ActiveBlocks):
     accumulates: ClassVar[bool] = False
     leads: ClassVar[bool] = True
     penalties: ClassVar[tuple[str, ...]] = ("l2", "elasticnet")
+    not_options: ClassVar[frozenset[str]] = frozenset({"order", "averaging"})
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> BlockState:
         state = super().start(objective, rng, warm)
@@ -116,7 +118,7 @@ def travelled(objective: Objective, point: BlockPoint) -> float:
 
 
 @kernel
-def sum_of_squares(scoring: Any, first: Any, start: Any, weight: Any, delta: Any) -> Any:
+def sum_of_squares(scoring: ErasedScoring, first: int, start: Array, weight: Array, delta: Array) -> float:
     work = scoring_workspace(scoring)
     total = 0.0
     for k in range(start.size - 1):

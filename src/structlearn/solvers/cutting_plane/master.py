@@ -11,7 +11,6 @@ accuracy of the solver, what is returned is feasible, so that its dual value is 
 from __future__ import annotations
 
 import numpy as np
-import piqp
 from scipy import sparse
 
 from structlearn.core.contract import Array
@@ -21,6 +20,8 @@ WEIGHTLESS = 1e-6  # an interior-point method leaves a little on planes that do 
 
 def mixture_of_gram(gram: Array, cost: Array) -> Array:
     """Alpha for one group, from gram = <u_k, u_l> / lambda: a small dense program."""
+    import piqp  # importing it takes long, and few solvers need it
+
     solver = piqp.DenseSolver()
     solver.setup(gram, -cost, G=np.ones((1, cost.size)), h_u=np.ones(1), x_l=np.zeros(cost.size))
     solver.solve()
@@ -33,6 +34,8 @@ def mixture_of_rows(rows: sparse.csr_matrix, cost: Array, owner: Array, regulari
     A sparse program over (alpha, w) with lambda w = sum_k alpha_k u_k: no Gram matrix of all planes, and the
     ordering of the factorisation decides whether planes or weights are eliminated.
     """
+    import piqp
+
     m, d = rows.shape
     _, group = np.unique(owner, return_inverse=True)
     n_groups = int(group.max()) + 1

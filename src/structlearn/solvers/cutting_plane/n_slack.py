@@ -77,15 +77,16 @@ class NSlack(SolverBase[NSlackState]):
     violation : float
         Constraints violated by less than this share of the batch's mean violation are not added.
     forget_after : int
-        Constraints that so many master problems in a row gave no weight are removed.
+        Remove constraints that had no weight in this many master problems in a row.
     max_bytes : float
-        Refuse problems whose constraints would take more memory.
+        Refuse problems whose constraints would take more memory than this.
     """
 
     examples_at_once: int = 512
     violation: float = 0.1
     forget_after: int = 10
     max_bytes: float = 1e9
+    needs: ClassVar[frozenset[str]] = frozenset({"regularization"})
     resumes: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> NSlackState:

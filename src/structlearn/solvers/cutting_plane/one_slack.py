@@ -87,11 +87,12 @@ class CuttingPlane(SolverBase[CuttingPlaneState]):
         the classical method, whose minimisers jump about; the rest stays nearer, as the line search of OCAS
         (Franc and Sonnenburg 2009) does for the binary hinge, but needs nothing of the structure.
     forget_after : int
-        Planes that so many master problems in a row gave no weight are removed.
+        Remove planes that had no weight in this many master problems in a row.
     """
 
     share: float = 0.2
     forget_after: int = 20
+    needs: ClassVar[frozenset[str]] = frozenset({"regularization"})
     resumes: ClassVar[bool] = True
 
     def start(

@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from structlearn.core.contract import marginals, project
+from structlearn.core.contract import marginals
 from structlearn.core.kernels import is_implemented
 from structlearn.problem.objective import Objective
 from structlearn.solvers.extragradient.spectral import mixed_norm, spectral_norm
@@ -47,7 +47,7 @@ class Geometry(Protocol):
         """A bound sigma of ||sum_i p_i Phi_i^T z_i|| / ||z||, in the norm in which F is strongly convex."""
 
     def height(self, structure: Structure, rows: int) -> float:
-        """A number e with F(v) <= e <1, v> at every vertex v of at most so many rows."""
+        """Return e with F(v) <= e <1, v> at every vertex v of at most `rows` rows."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,7 @@ class EuclideanGeometry:
     centre: ClassVar[float] = 0.0
 
     def require(self, structure: Structure) -> None:
-        if not structure.has_linear_parts and not is_implemented(project, structure.record):
-            raise ValueError(
-                f"{type(structure).__name__} has no projection for geometry='euclidean'; use 'entropic'."
-            )
+        """Every structure has projections."""
 
     def record(self, structure: Structure, apart: bool) -> tuple[object, ...]:
         return squared_norm_record(structure)
@@ -97,7 +94,7 @@ class EuclideanGeometry:
         return 1.01 * spectral_norm(objective, rng, tol=1e-5, most=1000)
 
     def height(self, structure: Structure, rows: int) -> float:
-        """Local parts are 0 or 1. A shared part is counted at most once a row: v^2 <= rows v."""
+        """Local parts are 0 or 1. A shared part is counted at most once per row: v^2 <= rows v."""
         return (rows if structure.has_linear_parts else 1) / 2
 
 

@@ -16,7 +16,7 @@ efficient form z is never whole in memory.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from structlearn.core.vectors import assign
 from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle, maximize_chunk
 from structlearn.solvers.extragradient.geometry import Geometry
+from structlearn.structures.base import SparseVertices
 
 
 class Point(NamedTuple):
@@ -222,7 +223,7 @@ class Saddle:
 
 
 @kernel
-def add_scaled(scale: Any, x: Any, y: Any) -> None:
+def add_scaled(scale: float, x: Array, y: Array) -> None:
     """y <- y + scale x, with no array for the product."""
     for j in range(y.size):
         y[j] += scale * x[j]
@@ -230,7 +231,14 @@ def add_scaled(scale: Any, x: Any, y: Any) -> None:
 
 @kernel
 def add_gold(
-    gold: Any, local: Any, start: Any, first: Any, last: Any, scale: Any, h: Any, theta: Any
+    gold: SparseVertices,
+    local: Array,
+    start: Array,
+    first: int,
+    last: int,
+    scale: float,
+    h: float,
+    theta: Array,
 ) -> None:
     """theta <- theta + scale (mu - h), over the first local[i + 1] - local[i] parts of each example."""
     for i in range(first, last):
@@ -243,7 +251,7 @@ def add_gold(
 
 
 @kernel
-def join(start: Any, first: Any, last: Any, local: Any, shared: Any, whole: Any) -> None:
+def join(start: Array, first: int, last: int, local: Array, shared: Array, whole: Array) -> None:
     """whole <- each example's local parts, then the shared parts."""
     at = 0
     for i in range(first, last):
@@ -255,7 +263,7 @@ def join(start: Any, first: Any, last: Any, local: Any, shared: Any, whole: Any)
 
 
 @kernel
-def part(start: Any, first: Any, last: Any, whole: Any, local: Any, shared: Any) -> None:
+def part(start: Array, first: int, last: int, whole: Array, local: Array, shared: Array) -> None:
     """The adjoint of `join`: local parts end to end, shared parts summed."""
     at = 0
     for i in range(first, last):

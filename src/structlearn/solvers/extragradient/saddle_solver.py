@@ -46,7 +46,7 @@ class SaddleSolver(SolverBase[OwnState], Generic[OwnState]):
 
     geometry: Geometry | None = None
     full: bool | None = None
-    needs: ClassVar[frozenset[str]] = frozenset({"hinge"})
+    needs: ClassVar[frozenset[str]] = frozenset({"regularization", "hinge"})
     kind: ClassVar[type[Any]]
     resumes: ClassVar[bool] = True
 

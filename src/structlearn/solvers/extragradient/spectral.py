@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
-from structlearn.core.contract import Array, max_value, workspace
+from structlearn.core.contract import Array, Record, max_value, workspace
 from structlearn.core.kernels import kernel
 from structlearn.problem.objective import Objective
+from structlearn.problem.oracle import ExampleLayout
 
 
 def spectral_norm(
@@ -56,8 +56,14 @@ def mixed_norm(objective: Objective) -> float:
 
 @kernel
 def squared_maxima(
-    structure: Any, layout: Any, weight: Any, first: Any, last: Any, theta: Any, shared: Any
-) -> Any:
+    structure: Record,
+    layout: ExampleLayout,
+    weight: Array,
+    first: int,
+    last: int,
+    theta: Array,
+    shared: Array,
+) -> float:
     """sum_i p_i (max_z <theta_i, z>)^2 over a range of examples."""
     work = workspace(structure, layout.largest)
     vertex = np.empty(layout.most_parts + shared.size)

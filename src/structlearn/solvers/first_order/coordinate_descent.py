@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.core.rounding import Bound
-from structlearn.problem.columns import along, retreat
+from structlearn.problem.columns import DenseColumns, SparseColumns, along, retreat
 from structlearn.problem.least_squares import Iterate, LeastSquares, Squares, Values, evaluate
 from structlearn.solvers.registry import PENALTIES
 from structlearn.solvers.solution import Solution
@@ -29,7 +29,15 @@ GROWTH = 2.0
 
 
 @kernel
-def _step(columns: Any, members: Array, bound: float, l1: float, w: Array, r: Array, dual_map: Array) -> Any:
+def _step(
+    columns: DenseColumns | SparseColumns,
+    members: Array,
+    bound: float,
+    l1: float,
+    w: Array,
+    r: Array,
+    dual_map: Array,
+) -> float:
     """A proximal step of one block of several features; about what the objective has fallen by."""
     squared = 0.0
     for j in members:
@@ -109,6 +117,7 @@ class CoordinateDescent(SolverBase[CoordinateState]):
     tol: float = 0.0
     max_sweeps: float = np.inf
     penalties: ClassVar[tuple[str, ...]] = PENALTIES
+    not_options: ClassVar[frozenset[str]] = frozenset({"tol", "max_sweeps"})
 
     def start(
         self, objective: LeastSquares, rng: np.random.Generator, warm: Solution | None

@@ -36,6 +36,7 @@ class FrankWolfe(SolverBase[FrankWolfeState]):
     """
 
     line_search: bool = True
+    needs: ClassVar[frozenset[str]] = frozenset({"regularization"})
     resumes: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> FrankWolfeState:

@@ -35,8 +35,9 @@ class GradientDescent(SolverBase[DescentState]):
     Parameters
     ----------
     step_rule : StepRule, optional
-        `ConstantStep` or `DiminishingStep`; without one, eta is halved until the objective falls by half of
-        what the gradient promises (Armijo), and doubled before each step.
+        `ConstantStep`, `DiminishingStep` or `PegasosStep`; by name "constant", "diminishing" or "pegasos".
+        Without one ("backtracking"), eta is halved until the objective falls by half of what the gradient
+        promises (Armijo), and doubled before each step.
     """
 
     step_rule: StepRule | None = None

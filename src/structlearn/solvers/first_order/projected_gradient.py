@@ -34,7 +34,7 @@ class ProjectedGradient(SolverBase[ProjectedState]):
     shared parts.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"hinge", "local parts"})
+    needs: ClassVar[frozenset[str]] = frozenset({"regularization", "hinge", "local parts"})
     accumulates: ClassVar[bool] = True
 
     def start(self, objective: Objective, rng: np.random.Generator, warm: Solution | None) -> ProjectedState:

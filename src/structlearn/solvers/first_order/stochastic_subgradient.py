@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from structlearn.core.contract import Array, add_pullback, maximize, score, scoring_workspace, workspace
 from structlearn.core.kernels import kernel
-from structlearn.problem.objective import Objective
+from structlearn.problem.objective import ExampleBlocks, Objective
+from structlearn.scoring.erased import ErasedScoring
 from structlearn.solvers.bcfw.orders import Order, Permutation
-from structlearn.solvers.first_order.steps import ConstantStep, PegasosStep, StepRule
+from structlearn.solvers.first_order.steps import ConstantStep, PegasosStep, Schedule, StepRule
 from structlearn.solvers.first_order.subgradient import DualAverage
 from structlearn.solvers.solution import Solution
 from structlearn.solvers.solver import Candidate, Progress, SolverBase
+from structlearn.structures.erased import ErasedStructure
 
 # entries of StochasticState.totals; MISTAKES are of this pass, FEWEST of any, BEST_PASS had them first
 SCALE, AVERAGE_SCALE, AVERAGE_SHARE, STEPS, COST, MISTAKES, FEWEST, BEST_PASS = range(8)
@@ -47,12 +49,17 @@ class StochasticSubgradient(SolverBase[StochasticState]):
     Parameters
     ----------
     step_rule : StepRule
-        `ConstantStep`, `DiminishingStep` or `PegasosStep` (the default).
+        `PegasosStep` (the default), `ConstantStep` or `DiminishingStep`; by name "pegasos", "constant" or
+        "diminishing".
     order : Order
+        Which examples a pass visits: `Permutation()`, `Uniform()` or `GapSampling()`; by name "permutation",
+        "uniform" or "gap".
     averaging : bool
         Whether to certify, beside the iterates, their average (with weights 1, 2, 3, ...).
     uniform_average : bool
         Whether that average has equal weights instead.
+    examples_at_once : int
+        How many examples one compiled call visits; time limits and Ctrl-C act between calls.
     """
 
     step_rule: StepRule = field(default_factory=PegasosStep)
@@ -118,11 +125,19 @@ class Perceptron(StochasticSubgradient):
 
     Runs on an objective without regulariser and cost, of which w = 0 is a minimiser: there is nothing to
     certify. Done when a whole pass makes no mistake, or `patience` passes bring no fewer.
+
+    Parameters
+    ----------
+    averaging : bool
+        Whether to answer with the average of the iterates.
+    patience : int
+        Passes without fewer mistakes after which it ends.
     """
 
     step_rule: StepRule = field(default_factory=lambda: ConstantStep(1.0))
     uniform_average: bool = True
     patience: int = 10
+    not_options: ClassVar[frozenset[str]] = frozenset({"step_rule", "uniform_average"})
     certifies: ClassVar[bool] = False
 
     def progress(self, state: StochasticState) -> Progress:
@@ -141,14 +156,20 @@ class Perceptron(StochasticSubgradient):
 
 
 @kernel
-def _rescale(x: Any, scale: Any) -> None:
+def _rescale(x: Array, scale: float) -> None:
     for j in range(x.size):
         x[j] = scale * x[j] if scale != 0.0 else 0.0
 
 
 @kernel
 def subgradient_pass(
-    structure: Any, scoring: Any, problem: Any, schedule: Any, uniform_average: Any, order: Any, sums: Any
+    structure: ErasedStructure,
+    scoring: ErasedScoring,
+    problem: tuple[ExampleBlocks, float, int],
+    schedule: Schedule,
+    uniform_average: bool,
+    order: Array,
+    sums: tuple[Array, Array, Array, Array, Array],
 ) -> None:
     """Steps on the examples of `order`; `problem` is the blocks, lambda and n, `sums` what they change."""
     blocks, regularization, n_active = problem

@@ -58,7 +58,8 @@ class Subgradient(SolverBase[SubgradientState]):
     Parameters
     ----------
     step_rule : StepRule
-        `ConstantStep`, `DiminishingStep` or `PegasosStep` (the default).
+        `PegasosStep` (the default), `ConstantStep` or `DiminishingStep`; by name "pegasos", "constant" or
+        "diminishing".
     averaging : bool
         Whether to certify, beside the iterates, their average weighted by 1, 2, 3, ...
     """

@@ -34,6 +34,7 @@ from structlearn.structures.chain.marginals import (
     chain_scores,
 )
 from structlearn.structures.chain.projection import (
+    SequenceProjectionScratch,
     mix_few_sequences,
     mix_many_sequences,
     move_sequences,
@@ -160,13 +161,15 @@ class Chain(LabelSequences):
 
 @implements(workspace, ChainRecord)
 @jitable
-def chain_workspace(structure: Any, shape: Any) -> Any:
+def chain_workspace(structure: ChainRecord, shape: Shape) -> PathScratch:
     return PathScratch(np.empty((shape[0], structure.n_labels)), np.empty(structure.mask.size))
 
 
 @implements(maximize, ChainRecord)
 @kernel
-def viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def viterbi(
+    structure: ChainRecord, shape: Shape, theta: Array, shared: Array, work: PathScratch, vertex: Array
+) -> float:
     scores = chain_scores(structure, shape[0], theta, shared, work.masked)
     value, first, last = best_path(scores, work.best, vertex)
     n = structure.n_labels
@@ -179,7 +182,9 @@ def viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vert
 
 @implements(max_value, ChainRecord)
 @kernel
-def chain_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def chain_max_value(
+    structure: ChainRecord, shape: Shape, theta: Array, shared: Array, work: PathScratch, vertex: Array
+) -> float:
     return best_score(chain_scores(structure, shape[0], theta, shared, work.masked), work.best)
 
 
@@ -191,19 +196,26 @@ implements(log_partition, ChainRecord)(chain_log_partition)
 
 @implements(shared_parts, ChainRecord)
 @jitable
-def _chain_shared_parts(structure: Any) -> Any:
+def _chain_shared_parts(structure: ChainRecord) -> int:
     return structure.n_labels * (structure.n_labels + int(structure.start) + int(structure.end))
 
 
 @implements(project_workspace, ChainRecord)
 @jitable
-def chain_project_workspace(structure: Any, shape: Any) -> Any:
+def chain_project_workspace(structure: ChainRecord, shape: Shape) -> SequenceProjectionScratch[object]:
     return sequence_projection_scratch(active_set_workspace(structure, shape), shape[0], structure.n_labels)
 
 
 @implements(project, ChainRecord)
 @kernel
-def chain_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def chain_project(
+    structure: ChainRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: SequenceProjectionScratch[PathScratch],
+    point: Array,
+) -> float:
     value, missing = mix_few_sequences(structure, shape, theta, shared, work, point)
     if missing > 0.0:
         scores = chain_scores(structure, shape[0], theta, shared, work.active.oracle.masked)
@@ -214,13 +226,20 @@ def chain_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any
 
 @implements(project_derivative, ChainRecord)
 @kernel
-def chain_project_derivative(structure: Any, shape: Any, v: Any, shared: Any, work: Any, moved: Any) -> None:
+def chain_project_derivative(
+    structure: ChainRecord,
+    shape: Shape,
+    v: Array,
+    shared: Array,
+    work: SequenceProjectionScratch[PathScratch],
+    moved: Array,
+) -> None:
     move_sequences(chain_scores(structure, shape[0], v, shared, work.active.oracle.masked), work, moved)
     _copy_ends(structure, v.size, moved)
 
 
 @kernel
-def _copy_ends(structure: Any, n_local: Any, parts: Any) -> None:
+def _copy_ends(structure: ChainRecord, n_local: int, parts: Array) -> None:
     """The parts of start and end <- those of the first and of the last label."""
     n = structure.n_labels
     if structure.start:

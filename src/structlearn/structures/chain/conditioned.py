@@ -24,6 +24,7 @@ from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.chain.forbidden import forbidden_pairs
 from structlearn.structures.chain.logarithms import log_backward, log_forward
 from structlearn.structures.chain.projection import (
+    SequenceProjectionScratch,
     mix_few_sequences,
     mix_many_sequences,
     move_sequences,
@@ -108,19 +109,21 @@ class ConditionedChain(LabelSequences):
 
 @implements(workspace, ConditionedRecord)
 @jitable
-def conditioned_workspace(structure: Any, shape: Any) -> Any:
+def conditioned_workspace(structure: ConditionedRecord, shape: Shape) -> ConditionedPathScratch:
     masked = _masked_steps(structure, shape)
     return ConditionedPathScratch(np.empty((shape[0], structure.n_labels)), masked)
 
 
 @jitable
-def _masked_steps(structure: Any, shape: Any) -> Any:
+def _masked_steps(structure: ConditionedRecord, shape: Shape) -> Array:
     """Room for the scores of all steps, where some are forbidden."""
     return np.empty(shape[0] * structure.n_labels**2 if structure.mask.size > 0 else 0)
 
 
 @kernel
-def _scores(structure: Any, length: Any, theta: Any, shared: Any, room: Any) -> Any:
+def _scores(
+    structure: ConditionedRecord, length: int, theta: Array, shared: Array, room: Array
+) -> SequenceScores:
     """The scores as tables. Those of steps are the rest of `theta` or, in a projection, shared."""
     n, mask = structure.n_labels, structure.mask
     n_unary = length * n
@@ -139,19 +142,35 @@ def _scores(structure: Any, length: Any, theta: Any, shared: Any, room: Any) -> 
 
 @implements(maximize, ConditionedRecord)
 @kernel
-def conditioned_viterbi(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def conditioned_viterbi(
+    structure: ConditionedRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: ConditionedPathScratch,
+    vertex: Array,
+) -> float:
     return best_path(_scores(structure, shape[0], theta, shared, work.masked), work.best, vertex)[0]
 
 
 @implements(max_value, ConditionedRecord)
 @kernel
-def conditioned_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def conditioned_max_value(
+    structure: ConditionedRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: ConditionedPathScratch,
+    vertex: Array,
+) -> float:
     return best_score(_scores(structure, shape[0], theta, shared, work.masked), work.best)
 
 
 @implements(project_workspace, ConditionedRecord)
 @jitable
-def conditioned_project_workspace(structure: Any, shape: Any) -> Any:
+def conditioned_project_workspace(
+    structure: ConditionedRecord, shape: Shape
+) -> SequenceProjectionScratch[object]:
     n = structure.n_labels
     active = sparsemap_scratch(shape[0] * n, shape[0] * shape[1], workspace(structure, shape))
     return sequence_projection_scratch(active, shape[0], n)
@@ -159,7 +178,14 @@ def conditioned_project_workspace(structure: Any, shape: Any) -> Any:
 
 @implements(project, ConditionedRecord)
 @kernel
-def conditioned_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def conditioned_project(
+    structure: ConditionedRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: SequenceProjectionScratch[ConditionedPathScratch],
+    point: Array,
+) -> float:
     """The norm leaves the steps out, as it does shared parts."""
     n_unary = shape[0] * structure.n_labels
     unary, steps = theta[:n_unary], theta[n_unary:]
@@ -173,7 +199,12 @@ def conditioned_project(structure: Any, shape: Any, theta: Any, shared: Any, wor
 @implements(project_derivative, ConditionedRecord)
 @kernel
 def conditioned_project_derivative(
-    structure: Any, shape: Any, v: Any, shared: Any, work: Any, moved: Any
+    structure: ConditionedRecord,
+    shape: Shape,
+    v: Array,
+    shared: Array,
+    work: SequenceProjectionScratch[ConditionedPathScratch],
+    moved: Array,
 ) -> None:
     move_sequences(_scores(structure, shape[0], v, shared, work.active.oracle.masked), work, moved)
 
@@ -197,7 +228,7 @@ class ConditionedScratch(NamedTuple):
 
 @implements(marginals_workspace, ConditionedRecord)
 @jitable
-def conditioned_marginals_workspace(structure: Any, shape: Any) -> Any:
+def conditioned_marginals_workspace(structure: ConditionedRecord, shape: Shape) -> ConditionedScratch:
     size = (shape[0], structure.n_labels)
     row, masked = np.empty(structure.n_labels), _masked_steps(structure, shape)
     return ConditionedScratch(np.empty(size), np.empty(size), np.empty(size), row, np.zeros(1), masked)
@@ -206,15 +237,27 @@ def conditioned_marginals_workspace(structure: Any, shape: Any) -> Any:
 @implements(log_partition, ConditionedRecord)
 @kernel
 def conditioned_log_partition(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any
-) -> Any:
+    structure: ConditionedRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: ConditionedScratch,
+    mean: Array,
+) -> float:
     scores = _scores(structure, shape[0], theta, shared, work.masked)
     return log_forward(scores, work.ahead, work.largest, work.total)
 
 
 @implements(marginals, ConditionedRecord)
 @kernel
-def conditioned_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def conditioned_marginals(
+    structure: ConditionedRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: ConditionedScratch,
+    mean: Array,
+) -> float:
     scores = _scores(structure, shape[0], theta, shared, work.masked)
     value = log_forward(scores, work.ahead, work.largest, work.total)
     if value == -np.inf:
@@ -230,6 +273,12 @@ def conditioned_marginals(structure: Any, shape: Any, theta: Any, shared: Any, w
 @implements(entropy, ConditionedRecord)
 @kernel
 def conditioned_entropy(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
+    structure: ConditionedRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: ConditionedScratch,
+    mean: Array,
+    log_z: float,
+) -> float:
     return clipped(work.found[0], shape[0] * np.log(structure.n_labels))

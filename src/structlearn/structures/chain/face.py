@@ -10,15 +10,13 @@ along it potentials add up v, and what is left is to keep the balance of nodes.
 
 from __future__ import annotations
 
-from typing import Any
-
 from structlearn.core.kernels import kernel
-from structlearn.structures.chain.flow import MOST_CONDUCTANCE, conserve
+from structlearn.structures.chain.flow import MOST_CONDUCTANCE, Flow, conserve
 from structlearn.structures.chain.network import before, eliminate
 
 
 @kernel
-def move_along_face(flow: Any) -> None:
+def move_along_face(flow: Flow) -> None:
     """x, mu <- their derivatives for scores that move by `step` and `unary`, at the best flow x, slack."""
     count, unary, mu, p, q = flow.network.sizes, flow.unary, flow.mu, flow.p, flow.q
     for t in range(count.size):
@@ -35,7 +33,7 @@ def move_along_face(flow: Any) -> None:
 
 
 @kernel
-def _keep_forest(flow: Any, t: Any) -> None:
+def _keep_forest(flow: Flow, t: int) -> None:
     """Conduct along a forest of the edges with flow; p_t - q_t = step_t on them. g > 0 for nodes that it has.
 
     Prim's algorithm: the heaviest edge from a node that it has (h, g = 1) to one that it has not.
@@ -65,7 +63,7 @@ def _keep_forest(flow: Any, t: Any) -> None:
 
 
 @kernel
-def _heaviest(flow: Any, t: Any) -> Any:
+def _heaviest(flow: Flow, t: int) -> tuple[int, int]:
     """Return the edge of most flow that has one end in the forest, -1 if there is none."""
     x, slack, h, g = flow.x, flow.slack, flow.h, flow.g
     most, before_, after = 0.0, -1, -1

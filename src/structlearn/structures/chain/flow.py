@@ -13,7 +13,7 @@ rounds for scores that tie or nearly tie as for others: there are no vertices to
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class Flow(NamedTuple):
 
 
 @kernel
-def best_flow(flow: Any, tolerance: Any) -> Any:
+def best_flow(flow: Flow, tolerance: float) -> int:
     """x, mu <- the best flow, with a duality gap of at most `tolerance`; returns the number of rounds.
 
     It may end earlier, where rounding errors let it go no further.
@@ -80,7 +80,7 @@ def best_flow(flow: Any, tolerance: Any) -> Any:
 
 
 @kernel
-def _start(flow: Any) -> Any:
+def _start(flow: Flow) -> int:
     """Every allowed step of a label is equally likely; slacks are positive. Returns the number of edges."""
     count, step, x, mu = flow.network.sizes, flow.step, flow.x, flow.mu
     n_edges = 0
@@ -101,7 +101,7 @@ def _start(flow: Any) -> Any:
 
 
 @kernel
-def _set_slacks(flow: Any) -> None:
+def _set_slacks(flow: Flow) -> None:
     """slack <- that of potentials p a little above the least that are allowed, from the end to the start."""
     count, step, slack, p, q = flow.network.sizes, flow.step, flow.slack, flow.p, flow.q
     for t in range(count.size - 1, -1, -1):
@@ -121,7 +121,7 @@ def _set_slacks(flow: Any) -> None:
 
 
 @kernel
-def _gap(flow: Any, length: Any) -> Any:
+def _gap(flow: Flow, length: float) -> float:
     """Return sum x s after a step of this length."""
     count, x, slack, dx, ds = flow.network.sizes, flow.x, flow.slack, flow.dx, flow.ds
     found = 0.0
@@ -138,7 +138,7 @@ def _gap(flow: Any, length: Any) -> Any:
 
 
 @kernel
-def _conduct(flow: Any, most: Any) -> None:
+def _conduct(flow: Flow, most: float) -> None:
     """An edge conducts x / s, less where rounding errors of potentials would be as large as the flow."""
     count, weight, x, slack = flow.network.sizes, flow.network.weight, flow.x, flow.slack
     for t in range(count.size):
@@ -149,7 +149,7 @@ def _conduct(flow: Any, most: Any) -> None:
 
 
 @kernel
-def _newton(flow: Any, sigma: Any, again: Any) -> Any:
+def _newton(flow: Flow, sigma: float, again: bool) -> float:
     """dx, ds <- Newton's step to x s = sigma, less the product of the steps before if `again`.
 
     Returns its length to the nearest bound.
@@ -172,7 +172,7 @@ def _newton(flow: Any, sigma: Any, again: Any) -> Any:
 
 
 @kernel
-def _solve(flow: Any, total: Any) -> None:
+def _solve(flow: Flow, total: float) -> None:
     """dx <- dx - w ds with the ds for which x + dx is a flow of this total, through nodes of mu + dmu."""
     network, x, dx, ds = flow.network, flow.x, flow.dx, flow.ds
     count, g, h, p, q = network.sizes, flow.g, flow.h, flow.p, flow.q
@@ -195,7 +195,7 @@ def _solve(flow: Any, total: Any) -> None:
 
 
 @kernel
-def _move(flow: Any, length: Any) -> None:
+def _move(flow: Flow, length: float) -> None:
     count, p, q = flow.network.sizes, flow.p, flow.q
     for t in range(count.size):
         for k in range(count[t]):
@@ -208,7 +208,7 @@ def _move(flow: Any, length: Any) -> None:
 
 
 @kernel
-def conserve(flow: Any, total: Any, times: Any) -> None:
+def conserve(flow: Flow, total: float, times: int) -> None:
     """Repair the balance of nodes for a flow of this total; errors that are left are for the next time."""
     count, dx = flow.network.sizes, flow.dx
     for _ in range(times):

@@ -9,12 +9,15 @@ part is ever multiplied by the zero that its marginal is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
+
+if TYPE_CHECKING:
+    from structlearn.structures.chain.chain import ChainRecord
 
 #: What stands for the start (before) or the end (after) in an array of pairs.
 OUTSIDE = -1
@@ -38,10 +41,12 @@ def as_pairs(forbidden: Pairs | None, n_labels: int) -> Array | None:
         pairs = [[OUTSIDE if one is None else int(one) for one in pair] for pair in given]
         found = np.array(pairs, dtype=np.int64).reshape(len(pairs), 2)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError("Forbidden pairs are (before, after), numbers of labels or None each.") from None
+        raise ValueError(
+            "Forbidden pairs must be (before, after), each a number of a label or None."
+        ) from None
     if found.min() < OUTSIDE or found.max() >= n_labels or (found == OUTSIDE).all(axis=1).any():
         raise ValueError(
-            f"Forbidden pairs are of labels 0 .. {n_labels - 1}, or None for the start or the end."
+            f"Forbidden pairs must be of labels 0 .. {n_labels - 1}, or None for the start or the end."
         )
     return found
 
@@ -75,7 +80,7 @@ def broken(masks: tuple[Array, Array, Array], labels: Array, lengths: Array) -> 
 
 
 @kernel
-def add_masks(structure: Any, shared: Any, room: Any) -> None:
+def add_masks(structure: ChainRecord, shared: Array, room: Array) -> None:
     """room <- the mask, and the scores of steps, start and end where the structure has them."""
     n, mask = structure.n_labels, structure.mask
     for i in range(n * n):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ def k_best(unary: Array, steps: Array, k: int) -> tuple[Array, Array]:
         Not increasing. Of equal ones that comes first which the search meets first, always the same.
     """
     if k < 1:
-        raise ValueError(f"k is at least 1; got {k}.")
+        raise ValueError(f"k must be at least 1; got {k}.")
     length, n_labels = unary.shape
     k = min(k, n_labels**length)  # a Python integer: no overflow
     labels, n_found = _search(unary, steps, k)
@@ -50,7 +49,7 @@ def _scores(unary: Array, steps: Array, labels: Array) -> Array:
 
 
 @kernel
-def _search(unary: Any, steps: Any, k: Any) -> Any:
+def _search(unary: Array, steps: Array, k: int) -> tuple[Array, int]:
     """Found sequences (k, L) and their number: deviations from what was found, best first.
 
     A candidate (parent, t, j) follows the found sequence `parent` from position t on, has the label j at
@@ -94,13 +93,13 @@ def _search(unary: Any, steps: Any, k: Any) -> Any:
 
 
 @kernel
-def _through(best: Any, steps: Any, t: Any, j: Any, label: Any) -> Any:
+def _through(best: Array, steps: Array, t: int, j: int, label: int) -> float:
     """Score of the best prefix with j at t - 1, the step to `label` at t included (none to the end)."""
     return best[t - 1, j] + (steps[t, j, label] if t < best.shape[0] else 0.0)
 
 
 @kernel
-def _next(best: Any, steps: Any, t: Any, label: Any, bound: Any, last: Any) -> Any:
+def _next(best: Array, steps: Array, t: int, label: int, bound: float, last: int) -> tuple[float, int]:
     """The j at t - 1 that comes after `last`, of score `bound`, by score and then by number; -1 if none."""
     value, chosen = -np.inf, -1
     for j in range(best.shape[1]):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.core.vectors import max_of, sum_of, sum_of_exp
 from structlearn.structures.chain.exponential import exponential
+from structlearn.structures.chain.viterbi import SequenceScores
 
 LOWEST = -1e4  # no score below has a probability; times zero it is zero, which -inf is not
 
 
 @kernel
-def log_forward(scores: Any, ahead: Any, largest: Any, total: Any) -> Any:
+def log_forward(scores: SequenceScores, ahead: Array, largest: Array, total: Array) -> float:
     """ahead_t[k] <- unary_t[k] + log sum_j exp(ahead_(t-1)[j] + step_t[j, k]), less its largest.
 
     Returns log Z of the `SequenceScores`. Leaves in largest_t[k] the largest exponent of that sum (0 where
@@ -58,8 +58,8 @@ def log_forward(scores: Any, ahead: Any, largest: Any, total: Any) -> Any:
 
 @kernel
 def log_backward(
-    steps: Any, ahead: Any, largest: Any, total: Any, row: Any, local: Any, transitions: Any
-) -> Any:
+    steps: Array, ahead: Array, largest: Array, total: Array, row: Array, local: Array, transitions: Array
+) -> float:
     """p(y_(t-1) = j, y_t = k) = p_t(k) p(j | k),   p(j | k) = exp(ahead_(t-1)[j] + step_t[j, k] - ...).
 
     Backward smoothing: only ratios within one sum are taken, so large scores cost no accuracy. Writes p_t and
@@ -97,7 +97,7 @@ def log_backward(
 
 
 @kernel
-def normalize(probabilities: Any) -> None:
+def normalize(probabilities: Array) -> None:
     scale = 1.0 / sum_of(probabilities)
     for k in range(probabilities.size):
         probabilities[k] = min(probabilities[k] * scale, 1.0)

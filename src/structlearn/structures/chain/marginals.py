@@ -7,12 +7,12 @@ which works with logarithms, several times slower, and is safe for all scores.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
 import numpy as np
 
-from structlearn.core.contract import Array
+from structlearn.core.contract import Array, Shape
 from structlearn.core.kernels import jitable, kernel
 from structlearn.core.rounding import UNIT
 from structlearn.core.vectors import assign
@@ -21,6 +21,9 @@ from structlearn.structures.chain.forbidden import add_masks
 from structlearn.structures.chain.logarithms import LOWEST, log_backward, log_forward
 from structlearn.structures.chain.viterbi import SequenceScores
 from structlearn.structures.regularized import clipped
+
+if TYPE_CHECKING:
+    from structlearn.structures.chain.chain import ChainRecord
 
 _LANES = 4  # rows are padded with zeros to a multiple, so that vector loops have no remainder
 _MORE = 7  # positions after the last, so that eight can be taken at a time
@@ -60,7 +63,7 @@ class ChainScratch(NamedTuple):
 
 
 @jitable
-def chain_marginals_workspace(structure: Any, shape: Any) -> Any:
+def chain_marginals_workspace(structure: ChainRecord, shape: Shape) -> ChainScratch:
     length, n = shape[0], structure.n_labels
     padded = (n + _LANES - 1) // _LANES * _LANES
     return ChainScratch(
@@ -78,7 +81,9 @@ def chain_marginals_workspace(structure: Any, shape: Any) -> Any:
 
 
 @kernel
-def chain_scores(structure: Any, length: Any, theta: Any, shared: Any, room: Any) -> Any:
+def chain_scores(
+    structure: ChainRecord, length: int, theta: Array, shared: Array, room: Array
+) -> SequenceScores:
     """The scores as tables: all steps have the same. With forbidden pairs they are in `room`, masked."""
     n = structure.n_labels
     if structure.mask.size > 0:
@@ -91,7 +96,9 @@ def chain_scores(structure: Any, length: Any, theta: Any, shared: Any, room: Any
 
 
 @kernel
-def chain_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def chain_marginals(
+    structure: ChainRecord, shape: Shape, theta: Array, shared: Array, work: ChainScratch, mean: Array
+) -> float:
     length, n = shape[0], structure.n_labels
     n_local = length * n
     local = mean[:n_local].reshape(length, n)
@@ -117,7 +124,9 @@ def chain_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: A
 
 
 @kernel
-def chain_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def chain_log_partition(
+    structure: ChainRecord, shape: Shape, theta: Array, shared: Array, work: ChainScratch, mean: Array
+) -> float:
     value = _scaled_forward(structure, shape[0], theta, shared, work)
     if np.isnan(value):
         scores = chain_scores(structure, shape[0], theta, shared, work.masked)
@@ -127,8 +136,14 @@ def chain_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, wor
 
 @kernel
 def chain_entropy(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
+    structure: ChainRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: ChainScratch,
+    mean: Array,
+    log_z: float,
+) -> float:
     """H after `chain_marginals`: log Z - <theta, mean>, every largest score taken off, or what it has left.
 
     What is left of a score lies within [-708 - S, 0] wherever `mean` is not zero, so that the difference has
@@ -152,7 +167,9 @@ def chain_entropy(
 
 
 @kernel
-def _scaled_forward(structure: Any, length: Any, theta: Any, shared: Any, work: Any) -> Any:
+def _scaled_forward(
+    structure: ChainRecord, length: int, theta: Array, shared: Array, work: ChainScratch
+) -> float:
     """ahead_t <- unary_t * (step^T ahead_(t-1)), scaled to sum 1; returns log Z, NaN where it is not safe."""
     unary, ahead, step = work.unary, work.ahead, work.step
     padded = step.shape[0]
@@ -209,7 +226,7 @@ def _scaled_forward(structure: Any, length: Any, theta: Any, shared: Any, work: 
 
 
 @kernel
-def _scaled_backward(n: Any, length: Any, work: Any, local: Any, transitions: Any) -> None:
+def _scaled_backward(n: int, length: int, work: ChainScratch, local: Array, transitions: Array) -> None:
     """p_(t-1) = ahead_(t-1) * (step back_t),   back_t = unary_t * p_t / ahead_t, scaled so that p sums to 1.
 
     The transitions' marginals, summed over positions, are step * sum_t ahead_(t-1) back_t^T.
@@ -244,7 +261,7 @@ def _scaled_backward(n: Any, length: Any, work: Any, local: Any, transitions: An
 
 
 @kernel
-def _sum_transitions(n: Any, length: Any, work: Any, transitions: Any) -> None:
+def _sum_transitions(n: int, length: int, work: ChainScratch, transitions: Array) -> None:
     """transitions <- step * sum_t ahead_(t-1) back_t^T, eight positions at a time."""
     ahead, back, step = work.ahead, work.back, work.step
     ahead[length : length + _MORE] = 0.0  # whatever an earlier, longer chain has left there
@@ -264,7 +281,7 @@ def _sum_transitions(n: Any, length: Any, work: Any, transitions: Any) -> None:
 
 
 @kernel
-def _exponentiate_transitions(structure: Any, shared: Any, work: Any) -> None:
+def _exponentiate_transitions(structure: ChainRecord, shared: Array, work: ChainScratch) -> None:
     """step <- exp(transition - largest), and the facts about them, unless they are those of the last time."""
     n, known, facts, step = structure.n_labels, work.known, work.facts, work.step
     scores = shared[: n * n]
@@ -308,8 +325,8 @@ def _extremes(scores: Any) -> Any:
 
 @kernel
 def _exponentiate_unary(
-    structure: Any, length: Any, masked: Any, theta: Any, shared: Any, below: Any, unary: Any
-) -> Any:
+    structure: ChainRecord, length: int, masked: bool, theta: Array, shared: Array, below: Array, unary: Array
+) -> float:
     """unary_t <- exp(below_t), below_t <- score - largest_t, start and end included; the sum of the largest.
 
     -inf where a position allows no label; NaN where `masked` asks for more care than it can give.
@@ -352,7 +369,7 @@ def _exponentiate_unary(
 
 
 @kernel
-def _any_between(values: Any, low: Any, high: Any) -> Any:
+def _any_between(values: Array, low: float, high: float) -> bool:
     """Whether any value is in the open interval (low, high)."""
     found = 0
     for i in range(values.size):

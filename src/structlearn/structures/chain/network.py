@@ -15,7 +15,7 @@ side by side do no harm (Grassmann, Taksar and Heyman 1985).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,13 +40,13 @@ class ResistorNetwork(NamedTuple):
 
 
 @kernel
-def before(count: Any, t: Any) -> Any:
+def before(count: Array, t: int) -> int:
     """Return the number of nodes that step t comes from."""
     return count[t - 1] if t > 0 else 1
 
 
 @kernel
-def eliminate(network: Any) -> None:
+def eliminate(network: ResistorNetwork) -> None:
     """total, factor and pivot <- those of the weights."""
     count, table = network.sizes, network.table
     length = count.size
@@ -66,7 +66,7 @@ def eliminate(network: Any) -> None:
 
 
 @kernel
-def _add_incoming(network: Any) -> None:
+def _add_incoming(network: ResistorNetwork) -> None:
     count, weight, total = network.sizes, network.weight, network.total
     for t in range(count.size):
         for k in range(count[t]):
@@ -77,7 +77,7 @@ def _add_incoming(network: Any) -> None:
 
 
 @kernel
-def _add_step(network: Any, t: Any, rows: Any, after: Any) -> None:
+def _add_step(network: ResistorNetwork, t: int, rows: int, after: int) -> None:
     """Conductances that eliminating q_t leaves: among p_t, to p_{t+1}, at last to the ground (diagonal)."""
     weight, total, table = network.weight, network.total, network.table
     share = network.pivot[t]  # its own values come later
@@ -99,7 +99,7 @@ def _add_step(network: Any, t: Any, rows: Any, after: Any) -> None:
 
 
 @kernel
-def _eliminate_position(network: Any, t: Any, rows: Any, size: Any) -> None:
+def _eliminate_position(network: ResistorNetwork, t: int, rows: int, size: int) -> None:
     """The `rows` nodes p_t; a node without neighbours keeps its potential of 0."""
     table, factor, pivot = network.table, network.factor, network.pivot
     for i in range(rows):
@@ -118,7 +118,7 @@ def _eliminate_position(network: Any, t: Any, rows: Any, size: Any) -> None:
 
 
 @kernel
-def potentials(network: Any, g: Any, h: Any, p: Any, q: Any) -> None:
+def potentials(network: ResistorNetwork, g: Array, h: Array, p: Array, q: Array) -> None:
     """p, q <- the potentials of currents g into q and h into p."""
     count, weight, total = network.sizes, network.weight, network.total
     length = count.size
@@ -141,7 +141,7 @@ def potentials(network: Any, g: Any, h: Any, p: Any, q: Any) -> None:
 
 
 @kernel
-def _substitute(network: Any, p: Any) -> None:
+def _substitute(network: ResistorNetwork, p: Array) -> None:
     """p <- potentials, from the currents into the p that are left of all."""
     count, factor, pivot = network.sizes, network.factor, network.pivot
     length = count.size

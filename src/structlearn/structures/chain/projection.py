@@ -10,11 +10,11 @@ answer is from the best at most; if labels were missing, it goes on with more.
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, max_value
+from structlearn.core.contract import Array, Shape, max_value
 from structlearn.core.kernels import jitable, kernel
 from structlearn.core.vectors import max_of
 from structlearn.structures.chain.face import move_along_face
@@ -23,11 +23,16 @@ from structlearn.structures.chain.network import ResistorNetwork, before
 from structlearn.structures.chain.viterbi import SequenceScores, best_prefixes
 from structlearn.structures.sparsemap import (
     TOLERANCE,
+    Oracle,
     SparseMAPScratch,
     active_set,
     active_set_project,
     score_of,
 )
+
+if TYPE_CHECKING:
+    from structlearn.structures.chain.chain import ChainRecord
+    from structlearn.structures.chain.conditioned import ConditionedRecord
 
 #: Least rounds of the active set, and rounds per label. With n atoms a round takes about L (K^2 + 4 n K)
 #: operations, a flow 34 L K^3 in all: so the active set may take about as long as the flow would.
@@ -44,7 +49,7 @@ MOST_EDGES = 1 << 20
 NO_FLOW = 1e-15
 
 
-class SequenceProjectionScratch(NamedTuple):
+class SequenceProjectionScratch(NamedTuple, Generic[Oracle]):
     """Scratch memory: of the active set; of a flow.
 
     edges : (6, E), numbers of edges. factor : (2 E,). nodes : (8, L K), numbers of nodes. table : (2 K, 2 K).
@@ -53,7 +58,7 @@ class SequenceProjectionScratch(NamedTuple):
     rounds : those that the active set gets first.
     """
 
-    active: SparseMAPScratch
+    active: SparseMAPScratch[Oracle]
     edges: Array
     factor: Array
     nodes: Array
@@ -66,7 +71,9 @@ class SequenceProjectionScratch(NamedTuple):
 
 
 @jitable
-def sequence_projection_scratch(active: Any, length: Any, n_labels: Any) -> Any:
+def sequence_projection_scratch(
+    active: SparseMAPScratch[Oracle], length: int, n_labels: int
+) -> SequenceProjectionScratch[Oracle]:
     n_edges = min(length * n_labels * n_labels, MOST_EDGES)
     return SequenceProjectionScratch(
         active,
@@ -83,7 +90,14 @@ def sequence_projection_scratch(active: Any, length: Any, n_labels: Any) -> Any:
 
 
 @kernel
-def mix_few_sequences(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def mix_few_sequences(
+    structure: ChainRecord | ConditionedRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: SequenceProjectionScratch,
+    point: Array,
+) -> tuple[float, float]:
     """Answers `project` by the active set; returns the maximum and its error, 0 if the rounds were enough."""
     work.spent[0] = work.spent[1] = 0
     return active_set(structure, shape, theta, shared, work.active, point, work.rounds)
@@ -91,8 +105,15 @@ def mix_few_sequences(structure: Any, shape: Any, theta: Any, shared: Any, work:
 
 @kernel
 def mix_many_sequences(
-    structure: Any, shape: Any, theta: Any, shared: Any, scores: Any, work: Any, missing: Any, point: Any
-) -> Any:
+    structure: ChainRecord | ConditionedRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    scores: SequenceScores,
+    work: SequenceProjectionScratch,
+    missing: float,
+    point: Array,
+) -> float:
     """Answers `project` by a flow after `mix_few_sequences`, but for parts of start and end.
 
     scores : `theta` and `shared` as tables. missing : the error so far.
@@ -126,7 +147,7 @@ def mix_many_sequences(
 
 
 @kernel
-def move_sequences(scores: Any, work: Any, moved: Any) -> None:
+def move_sequences(scores: SequenceScores, work: SequenceProjectionScratch, moved: Array) -> None:
     """moved <- J v, for v as the tables of `scores`, at the flow that `mix_many_sequences` has just found."""
     length, n_labels = scores.unary.shape
     most = 0
@@ -138,7 +159,7 @@ def move_sequences(scores: Any, work: Any, moved: Any) -> None:
 
 
 @kernel
-def _best_through(scores: Any, through: Any, table: Any) -> None:
+def _best_through(scores: SequenceScores, through: Array, table: Array) -> None:
     """through[t, k] <- the best score of a sequence that has the label k at position t."""
     unary, steps = scores.unary, scores.steps
     length, n = unary.shape
@@ -160,7 +181,7 @@ def _best_through(scores: Any, through: Any, table: Any) -> None:
 
 
 @kernel
-def _choose_labels(work: Any, length: Any, width: Any) -> Any:
+def _choose_labels(work: SequenceProjectionScratch, length: int, width: float) -> int:
     """Number the labels of each position that are at most `width` below the best; returns the most of one.
 
     The best sequence through such a label has such labels only, so that none is a dead end.
@@ -179,7 +200,7 @@ def _choose_labels(work: Any, length: Any, width: Any) -> Any:
 
 
 @kernel
-def _make_flow(scores: Any, work: Any, most: Any) -> Any:
+def _make_flow(scores: SequenceScores, work: SequenceProjectionScratch, most: int) -> Flow:
     """A flow through the chosen labels, with their scores."""
     length = scores.unary.shape[0]
     e, v, edge, node = work.edges, work.nodes, length * most * most, length * most
@@ -198,7 +219,7 @@ def _make_flow(scores: Any, work: Any, most: Any) -> Any:
 
 
 @kernel
-def _copy_scores(flow: Any, scores: Any) -> None:
+def _copy_scores(flow: Flow, scores: SequenceScores) -> None:
     count, label = flow.network.sizes, flow.label
     length = count.size
     for t in range(length):
@@ -215,7 +236,7 @@ def _copy_scores(flow: Any, scores: Any) -> None:
 
 
 @kernel
-def _write(flow: Any, n_tables: Any, n_labels: Any, point: Any) -> Any:
+def _write(flow: Flow, n_tables: int, n_labels: int, point: Array) -> tuple[float, float]:
     """point <- labels and steps of the flow; returns <u, mu> + <step, x> - 1/2 ||mu||^2 and 1/2 ||mu||^2.
 
     The weight of a label is shared out among the steps from it in proportion to their flow. So `point` is a
@@ -247,7 +268,7 @@ def _write(flow: Any, n_tables: Any, n_labels: Any, point: Any) -> Any:
 
 
 @kernel
-def _write_moves(flow: Any, n_tables: Any, n_labels: Any, moved: Any) -> None:
+def _write_moves(flow: Flow, n_tables: int, n_labels: int, moved: Array) -> None:
     """moved <- the moves of labels and steps."""
     count, label = flow.network.sizes, flow.label
     n_local = count.size * n_labels
@@ -263,7 +284,7 @@ def _write_moves(flow: Any, n_tables: Any, n_labels: Any, moved: Any) -> None:
 
 
 @kernel
-def _share(flow: Any, t: Any, j: Any) -> Any:
+def _share(flow: Flow, t: int, j: int) -> float:
     """Return the weight of node j before step t, over the flow that leaves it."""
     weight = flow.mu[t - 1, j] if t > 0 else 1.0
     if weight == 0.0:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from structlearn.core.contract import Array
@@ -26,7 +24,7 @@ def sample_backward(steps: Array, ahead: Array, n: int, rng: np.random.Generator
     int ndarray of shape (n, L), a sequence a row.
     """
     if n < 0:
-        raise ValueError(f"The number of samples is at least 0; got {n}.")
+        raise ValueError(f"The number of samples must be at least 0; got {n}.")
     length = len(steps)
     labels = np.empty((n, length), dtype=np.int64)
     uniform = rng.random((length, n))
@@ -35,7 +33,7 @@ def sample_backward(steps: Array, ahead: Array, n: int, rng: np.random.Generator
 
 
 @kernel
-def _sample_backward(steps: Any, ahead: Any, uniform: Any, labels: Any) -> None:
+def _sample_backward(steps: Array, ahead: Array, uniform: Array, labels: Array) -> None:
     """y_L ~ exp ahead_L,   y_(t-1) | y_t = k ~ exp(ahead_(t-1) + transition[:, k]): all samples abreast."""
     n_samples, length = labels.shape
     n_labels = steps.shape[1]
@@ -52,7 +50,7 @@ def _sample_backward(steps: Any, ahead: Any, uniform: Any, labels: Any) -> None:
 
 
 @kernel
-def _cumulate(scores: Any, sums: Any) -> None:
+def _cumulate(scores: Array, sums: Array) -> None:
     """sums[j] <- sum_(i <= j) exp(score_i - largest); zeros where all are -inf."""
     top = max_of(scores)
     total = 0.0
@@ -62,7 +60,7 @@ def _cumulate(scores: Any, sums: Any) -> None:
 
 
 @kernel
-def _drawn(sums: Any, uniform: Any) -> Any:
+def _drawn(sums: Array, uniform: float) -> int:
     """The first j with uniform * total < sums[j], by bisection: never one of probability zero."""
     last = sums.size - 1
     target = min(uniform * sums[last], np.nextafter(sums[last], 0.0))  # the product may round up to the total

@@ -76,7 +76,7 @@ class LabelSequences(Structure):
         k, lengths = self.n_labels, shapes[:, 0]
         labels = label_indices(np.concatenate([np.asarray(y) for y in ys]), k)
         if self.broken(labels, lengths).any():
-            raise ValueError("An output makes a forbidden step: it is none of the structure's outputs.")
+            raise ValueError("An output makes a forbidden step, so it is not an output of the structure.")
         examples = np.arange(lengths.size)
         owner = np.repeat(examples, lengths)
         last = np.cumsum(lengths) - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,7 +53,9 @@ def span_probabilities(unary: Array, steps: Array, spans: Array, labels: SpanLab
 
 
 @kernel
-def _probabilities(unary: Any, steps: Any, spans: Any, kind: Any, parted: Any, found: Any) -> Any:
+def _probabilities(
+    unary: Array, steps: Array, spans: Array, kind: Array, parted: Array, found: Array
+) -> bool:
     """The probability of each span; False where no labelling is allowed."""
     length, n = unary.shape
     ahead, largest, total = np.empty((length, n)), np.empty((length, n)), np.empty((length, n))
@@ -75,7 +77,7 @@ def _probabilities(unary: Any, steps: Any, spans: Any, kind: Any, parted: Any, f
 
 
 @kernel
-def _ending(local: Any, pairs: Any, kind: Any, parted: Any, end: Any, own: Any, row: Any) -> None:
+def _ending(local: Array, pairs: Array, kind: Array, parted: Array, end: int, own: int, row: Array) -> None:
     """row[j] <- p(y_(end-1) = j, and the span ends there)."""
     length, n = local.shape
     for j in range(n):
@@ -86,7 +88,7 @@ def _ending(local: Any, pairs: Any, kind: Any, parted: Any, end: Any, own: Any, 
 
 
 @kernel
-def _inside(pairs: Any, kind: Any, parted: Any, t: Any, own: Any, after: Any, row: Any) -> None:
+def _inside(pairs: Array, kind: Array, parted: Array, t: int, own: int, after: Array, row: Array) -> None:
     """row[j] <- sum_k p(y_(t-1) = j, y_t = k) after[k] over the k by which the span goes on."""
     for j in range(row.size):
         row[j] = 0.0
@@ -96,7 +98,7 @@ def _inside(pairs: Any, kind: Any, parted: Any, t: Any, own: Any, after: Any, ro
 
 
 @kernel
-def _beginning(local: Any, pairs: Any, parted: Any, begin: Any, row: Any) -> Any:
+def _beginning(local: Array, pairs: Array, parted: Array, begin: int, row: Array) -> float:
     """sum_k row[k] p(y_(begin-1) is parted from k | y_begin = k)."""
     found = 0.0
     for k in range(row.size):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
@@ -23,7 +23,7 @@ class SequenceScores(NamedTuple):
 
 
 @kernel
-def best_prefixes(scores: Any, best: Any) -> None:
+def best_prefixes(scores: SequenceScores, best: Array) -> None:
     """best[t, k] <- score of the best prefix that ends with label k at position t, end score included.
 
     The inner loops run over the next state, so that they vectorise, and take four previous states at once.
@@ -56,14 +56,14 @@ def best_prefixes(scores: Any, best: Any) -> None:
 
 
 @kernel
-def best_score(scores: Any, best: Any) -> Any:
+def best_score(scores: SequenceScores, best: Array) -> float:
     """The score of the best sequence; `best`, (L, K), is scratch."""
     best_prefixes(scores, best)
     return max_of(best[scores.unary.shape[0] - 1])
 
 
 @kernel
-def best_path(scores: Any, best: Any, vertex: Any) -> Any:
+def best_path(scores: SequenceScores, best: Array, vertex: Array) -> tuple[float, int, int]:
     """vertex <- unary parts and steps of the best sequence, laid out as the scores.
 
     Returns its score, its first and its last label.

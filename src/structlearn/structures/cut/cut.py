@@ -13,8 +13,8 @@ from structlearn.core.contract import Array, Shape, max_value, maximize, project
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import longest_range
 from structlearn.structures.base import SparseVertices, Structure, Weights, one_each
-from structlearn.structures.cut.max_flow import SOURCE, cut_work, saturate
-from structlearn.structures.cut.projection import bound, project_cut, project_work
+from structlearn.structures.cut.max_flow import SOURCE, CutWork, cut_work, saturate
+from structlearn.structures.cut.projection import CutNearestWork, bound, project_cut, project_work
 from structlearn.structures.flat.switches import encode_switches
 from structlearn.structures.graphs import Graph, GraphRecord, graph_record, grid_graph, make_graph
 from structlearn.structures.registry import check_graph, count, pairs, stored
@@ -179,7 +179,7 @@ class Cut(Cuts):
 def _checked(weights: Weights, size: int, noun: str) -> Array:
     found = np.asarray(weights, dtype=np.float64)
     if found.shape != (size,):
-        raise ValueError(f"Cost weights have shape ({size},), one a {noun}; got {found.shape}.")
+        raise ValueError(f"Cost weights must have the shape ({size},), one per {noun}; got {found.shape}.")
     if not np.isfinite(found).all() or found.min() < 0:
         raise ValueError("Cost weights must be finite and at least 0.")
     return found
@@ -190,12 +190,14 @@ def _checked(weights: Weights, size: int, noun: str) -> Array:
 
 @implements(workspace, GraphRecord)
 @jitable
-def cut_workspace(structure: Any, shape: Any) -> Any:
+def cut_workspace(structure: GraphRecord, shape: Shape) -> CutWork:
     return cut_work(longest_range(structure.nodes), 2 * longest_range(structure.edges))
 
 
 @kernel
-def _saturated(structure: Any, graph: Any, theta: Any, level: Any, work: Any) -> Any:
+def _saturated(
+    structure: GraphRecord, graph: int, theta: Array, level: float, work: CutWork
+) -> tuple[int, Array]:
     """The maximum flow of the node scores less `level`; returns the number of nodes and the edges' ends.
 
     No edge need carry more than all supply: so much stands for the infinite capacity of a forbidden cut.
@@ -218,7 +220,9 @@ def _saturated(structure: Any, graph: Any, theta: Any, level: Any, work: Any) ->
 @implements(max_value, GraphRecord)
 @implements(maximize, GraphRecord)
 @kernel
-def cut_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def cut_maximize(
+    structure: GraphRecord, shape: Shape, theta: Array, shared: Array, work: CutWork, vertex: Array
+) -> float:
     n, ends = _saturated(structure, shape[1], theta, 0.0, work)
     value = 0.0
     for v in range(n):
@@ -234,14 +238,16 @@ def cut_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any,
 
 @implements(project_workspace, GraphRecord)
 @jitable
-def cut_project_workspace(structure: Any, shape: Any) -> Any:
+def cut_project_workspace(structure: GraphRecord, shape: Shape) -> CutNearestWork:
     flow = cut_workspace(structure, shape)
     return project_work(flow, longest_range(structure.nodes), longest_range(structure.edges))
 
 
 @implements(project, GraphRecord)
 @kernel
-def cut_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def cut_project(
+    structure: GraphRecord, shape: Shape, theta: Array, shared: Array, work: CutNearestWork, point: Array
+) -> float:
     # 1. The maximum flow at the scores less 1/2, edge by edge.
     n, ends = _saturated(structure, shape[1], theta, 0.5, work.flow)
     arcs = 2 * structure.edges[shape[1]]
@@ -267,7 +273,7 @@ def cut_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, 
 
 
 @kernel
-def _keep_together(b: Any, ends: Any, z: Any) -> None:
+def _keep_together(b: Array, ends: Array, z: Array) -> None:
     """The ends of an edge that must not be cut differ by rounding only: make them equal."""
     changed = True
     while changed:

@@ -13,7 +13,7 @@ O(n^2 m) steps whatever the capacities are: an arc is saturated to exactly zero,
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,8 +44,8 @@ class CutWork(NamedTuple):
 
 
 @jitable
-def cut_work(n_nodes: Any, n_arcs: Any) -> Any:
-    """Scratch memory for every graph of at most so many nodes and arcs (two an edge)."""
+def cut_work(n_nodes: int, n_arcs: int) -> CutWork:
+    """Allocate scratch memory for every graph of at most `n_nodes` nodes and `n_arcs` arcs (two per edge)."""
     return CutWork(
         np.empty(n_arcs),
         np.empty(n_nodes),
@@ -65,7 +65,7 @@ def cut_work(n_nodes: Any, n_arcs: Any) -> Any:
 
 
 @leaf
-def saturate(first: Any, head: Any, reverse: Any, work: Any) -> None:
+def saturate(first: Array, head: Array, reverse: Array, work: CutWork) -> None:
     """A maximum flow; then `tree` is SOURCE on the least set of nodes with y = 1 that is optimal.
 
     Node v has the arcs first[v] .. first[v + 1] - 1; an arc leads to its head and has a reverse.
@@ -79,7 +79,7 @@ def saturate(first: Any, head: Any, reverse: Any, work: Any) -> None:
 
 
 @leaf
-def _push_along_arcs(first: Any, head: Any, reverse: Any, work: Any) -> None:
+def _push_along_arcs(first: Array, head: Array, reverse: Array, work: CutWork) -> None:
     """Paths of a single arc, without trees: most of the flow of a noisy image."""
     capacity, excess = work.capacity, work.excess
     for v in range(first.size - 1):
@@ -96,7 +96,7 @@ def _push_along_arcs(first: Any, head: Any, reverse: Any, work: Any) -> None:
 
 
 @leaf
-def _plant(n: Any, work: Any) -> None:
+def _plant(n: int, work: CutWork) -> None:
     """Both trees hold their terminal and its neighbours, at distance 1."""
     work.waiting[:] = 0
     work.front[:] = 0
@@ -115,7 +115,7 @@ def _plant(n: Any, work: Any) -> None:
 
 
 @leaf
-def _enqueue(side: Any, v: Any, level: Any, work: Any) -> None:
+def _enqueue(side: int, v: int, level: int, work: CutWork) -> None:
     """Node v, of the last level or of the next, is to be scanned; once is enough."""
     if work.listed[side, v] != level:
         work.listed[side, v] = level
@@ -125,7 +125,7 @@ def _enqueue(side: Any, v: Any, level: Any, work: Any) -> None:
 
 
 @leaf
-def _grow(first: Any, head: Any, reverse: Any, side: Any, work: Any) -> None:
+def _grow(first: Array, head: Array, reverse: Array, side: int, work: CutWork) -> None:
     """One more level of a tree: scan its last one, take in free nodes, augment where the other tree is."""
     capacity, tree, distance = work.capacity, work.tree, work.distance
     level, now = work.level[side], work.front[side]
@@ -153,7 +153,7 @@ def _grow(first: Any, head: Any, reverse: Any, side: Any, work: Any) -> None:
 
 
 @leaf
-def _augment(head: Any, reverse: Any, arc: Any, work: Any) -> None:
+def _augment(head: Array, reverse: Array, arc: int, work: CutWork) -> None:
     """Saturate the path through an arc from the source's tree to the sink's; who hung on it is an orphan."""
     capacity, excess, parent = work.capacity, work.excess, work.parent
     tail, tip = head[reverse[arc]], head[arc]
@@ -197,7 +197,7 @@ def _augment(head: Any, reverse: Any, arc: Any, work: Any) -> None:
 
 
 @leaf
-def _abandon(side: Any, v: Any, work: Any) -> None:
+def _abandon(side: int, v: int, work: CutWork) -> None:
     """Node v is an orphan."""
     d = work.distance[v]
     work.parent[v] = _NONE
@@ -207,7 +207,7 @@ def _abandon(side: Any, v: Any, work: Any) -> None:
 
 
 @leaf
-def _adopt(first: Any, head: Any, reverse: Any, side: Any, work: Any) -> None:
+def _adopt(first: Array, head: Array, reverse: Array, side: int, work: CutWork) -> None:
     """New parents for all orphans of a tree, nearest first: those of smaller distance hang firmly by then."""
     capacity, tree, distance, parent = work.capacity, work.tree, work.distance, work.parent
     d = 1

@@ -17,7 +17,7 @@ maximum flow of the scores a - 1/2, from which corrections of order 1 are left, 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,8 +54,8 @@ class CutNearestWork(NamedTuple):
 
 
 @jitable
-def project_work(flow: Any, n_nodes: Any, n_edges: Any) -> Any:
-    """Scratch memory for every graph of at most so many nodes and edges."""
+def project_work(flow: CutWork, n_nodes: int, n_edges: int) -> CutNearestWork:
+    """Allocate scratch memory for every graph of at most `n_nodes` nodes and `n_edges` edges."""
     nodes, edges = np.empty((2, n_nodes)), np.empty((9, n_edges))
     inside, free = np.empty(n_nodes, np.bool_), np.empty(n_edges, np.bool_)
     return CutNearestWork(
@@ -77,7 +77,7 @@ def project_work(flow: Any, n_nodes: Any, n_edges: Any) -> Any:
 
 
 @kernel
-def project_cut(a: Any, b: Any, ends: Any, work: Any) -> Any:
+def project_cut(a: Array, b: Array, ends: Array, work: CutNearestWork) -> int:
     """Solve the problem above from the flows in `work.f`; returns the number of steps."""
     largest = 1.0
     for e in range(b.size):
@@ -94,7 +94,7 @@ def project_cut(a: Any, b: Any, ends: Any, work: Any) -> Any:
 
 
 @kernel
-def bound(a: Any, b: Any, ends: Any, work: Any) -> Any:
+def bound(a: Array, b: Array, ends: Array, work: CutNearestWork) -> float:
     """At least the maximum of <(a, b), (z, e)> - 1/2 ||(z, e)||^2: the dual value of the flows.
 
     sum_i max_{0 <= z <= 1} { r_i z - z^2 / 2 } + sum_ij max_{0 <= e <= 1} { (b + |f|) e - e^2 / 2 }
@@ -114,7 +114,7 @@ def bound(a: Any, b: Any, ends: Any, work: Any) -> Any:
 
 
 @kernel
-def _respond(a: Any, b: Any, ends: Any, work: Any) -> Any:
+def _respond(a: Array, b: Array, ends: Array, work: CutNearestWork) -> float:
     """The answer z to the flows f, and the gradient (the least one at a kink); returns G."""
     z, net, f, gradient = work.z, work.net, work.f, work.gradient
     for i in range(a.size):
@@ -140,7 +140,7 @@ def _respond(a: Any, b: Any, ends: Any, work: Any) -> Any:
 
 
 @kernel
-def _release(b: Any, work: Any) -> Any:
+def _release(b: Array, work: CutNearestWork) -> float:
     """Free <- the edges not held at their kink; returns the largest error."""
     f, gradient = work.f, work.gradient
     error = 0.0
@@ -156,7 +156,7 @@ def _release(b: Any, work: Any) -> Any:
 
 
 @kernel
-def _newton(a: Any, b: Any, ends: Any, error: Any, work: Any) -> None:
+def _newton(a: Array, b: Array, ends: Array, error: float, work: CutNearestWork) -> None:
     """Step <- -(H + ridge)^-1 gradient on the free edges, to the kink on the others.
 
     Conjugate gradients with the diagonal of H, up to a residual that makes Newton's method superlinear.
@@ -195,7 +195,7 @@ def _newton(a: Any, b: Any, ends: Any, error: Any, work: Any) -> None:
 
 
 @kernel
-def _apply(n: Any, ends: Any, work: Any) -> None:
+def _apply(n: int, ends: Array, work: CutNearestWork) -> None:
     """Image <- (H + ridge) search, on the free edges."""
     net, search, image = work.net, work.search, work.image
     for i in range(n):
@@ -211,7 +211,7 @@ def _apply(n: Any, ends: Any, work: Any) -> None:
 
 
 @kernel
-def _search(a: Any, b: Any, ends: Any, value: Any, work: Any) -> Any:
+def _search(a: Array, b: Array, ends: Array, value: float, work: CutNearestWork) -> float:
     """f <- f + t step with t = 1, or less until G falls; returns G (inf if it never does).
 
     G falls enough by Armijo's rule or, where rounding hides that, if it still points downhill at the end:

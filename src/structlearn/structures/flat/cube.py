@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import exp, log, log1p
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,13 @@ from structlearn.core.contract import (
     max_value,
     maximize,
     project,
+    project_workspace,
 )
 from structlearn.core.kernels import implements, leaf
 from structlearn.structures.base import SparseVertices, Weights
 from structlearn.structures.flat.switches import encode_switches, switch_costs
 from structlearn.structures.registry import count, stored
+from structlearn.structures.regularized import no_workspace
 from structlearn.structures.rows import LabelRow
 
 
@@ -70,7 +72,9 @@ class Cube(LabelRow):
 
 @implements(maximize, CubeRecord)
 @leaf
-def cube_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def cube_maximize(
+    structure: CubeRecord, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     value = 0.0
     for k in range(theta.size):
         on = theta[k] > 0.0
@@ -81,7 +85,9 @@ def cube_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any
 
 @implements(max_value, CubeRecord)
 @leaf
-def cube_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def cube_max_value(
+    structure: CubeRecord, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     value = 0.0
     for k in range(theta.size):
         value += max(theta[k], 0.0)
@@ -90,7 +96,9 @@ def cube_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: An
 
 @implements(marginals, CubeRecord)
 @leaf
-def sigmoid(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def sigmoid(
+    structure: CubeRecord, shape: Shape, theta: Array, shared: Array, work: object, mean: Array
+) -> float:
     """mean_k = 1/(1 + exp -theta_k), log Z = sum_k log(1 + exp theta_k)."""
     value = 0.0
     for k in range(theta.size):
@@ -103,8 +111,8 @@ def sigmoid(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean
 @implements(entropy, CubeRecord)
 @leaf
 def cube_entropy(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
+    structure: CubeRecord, shape: Shape, theta: Array, shared: Array, work: object, mean: Array, log_z: float
+) -> float:
     """H = sum_k log(1 + exp -|theta_k|) + |theta_k| / (1 + exp |theta_k|): no term is negative."""
     value = 0.0
     for k in range(theta.size):
@@ -116,16 +124,23 @@ def cube_entropy(
 
 @implements(log_partition, CubeRecord)
 @leaf
-def softplus(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def softplus(
+    structure: CubeRecord, shape: Shape, theta: Array, shared: Array, work: object, mean: Array
+) -> float:
     value = 0.0
     for k in range(theta.size):
         value += max(theta[k], 0.0) + log1p(exp(-abs(theta[k])))
     return value
 
 
+implements(project_workspace, CubeRecord)(no_workspace)
+
+
 @implements(project, CubeRecord)
 @leaf
-def clip(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def clip(
+    structure: CubeRecord, shape: Shape, theta: Array, shared: Array, work: object, point: Array
+) -> float:
     """point_k = min(max(theta_k, 0), 1)."""
     value = 0.0
     for k in range(theta.size):

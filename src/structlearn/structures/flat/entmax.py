@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structlearn.core.contract import Array, entropy, marginals, max_value, maximize, omega, workspace
+from structlearn.core.contract import Array, Shape, entropy, marginals, max_value, maximize, omega, workspace
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import max_of
 from structlearn.structures.flat.simplex import Simplex, SimplexRecord
@@ -67,14 +67,16 @@ def check_alpha(alpha: float) -> float:
 
 @implements(workspace, TsallisRecord)
 @jitable
-def tsallis_workspace(structure: Any, shape: Any) -> Any:
+def tsallis_workspace(structure: TsallisRecord, shape: Shape) -> Array:
     return np.empty(shape[0] * shape[1])
 
 
 @implements(max_value, TsallisRecord)
 @implements(maximize, TsallisRecord)
 @kernel
-def tsallis_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def tsallis_maximize(
+    structure: TsallisRecord, shape: Shape, theta: Array, shared: Array, work: Array, vertex: Array
+) -> float:
     alpha = structure.alpha
     if alpha == 1.0:
         return marginals(structure.inner, shape, theta, shared, work, vertex)
@@ -92,7 +94,9 @@ def tsallis_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: 
 
 @implements(omega, TsallisRecord)
 @kernel
-def tsallis_omega(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, z: Any, value: Any) -> Any:
+def tsallis_omega(
+    structure: TsallisRecord, shape: Shape, theta: Array, shared: Array, work: Array, z: Array, value: float
+) -> float:
     """sum_k z_k (z_k^rate - 1) / (alpha rate): every term has one sign, so that nothing cancels."""
     alpha, rate = structure.alpha, structure.alpha - 1.0
     if rate == 0.0:
@@ -105,7 +109,7 @@ def tsallis_omega(structure: Any, shape: Any, theta: Any, shared: Any, work: Any
 
 
 @kernel
-def _candidates(theta: Any, top: Any, depth: Any, kept: Any) -> Any:
+def _candidates(theta: Array, top: float, depth: float, kept: Array) -> int:
     """kept <- the differences theta_k - top above -depth, in order; returns their number."""
     n = 0
     for k in range(theta.size):
@@ -115,13 +119,13 @@ def _candidates(theta: Any, top: Any, depth: Any, kept: Any) -> Any:
 
 
 @kernel
-def _power(y: Any, rate: Any) -> Any:
+def _power(y: float, rate: float) -> float:
     """(1 + rate y)_+^(1/rate): exp(y) in the limit of rate -> 0, which this way of writing it keeps."""
     return exp(log1p(rate * y) / rate) if rate * y > -1.0 else 0.0
 
 
 @kernel
-def _shift_by_newton(kept: Any, n: Any, rate: Any) -> Any:
+def _shift_by_newton(kept: Array, n: int, rate: float) -> float:
     """eta with F(eta) = sum_k (1 + rate (kept_k - eta))_+^(1/rate) = 1.
 
     F falls with eta and is convex; F(0) >= 1, since the largest entry is 0. So Newton's method climbs from 0
@@ -144,7 +148,7 @@ def _shift_by_newton(kept: Any, n: Any, rate: Any) -> Any:
 
 
 @kernel
-def _shift_by_heap(kept: Any, n: Any) -> Any:
+def _shift_by_heap(kept: Array, n: int) -> float:
     """The same eta for rate 1/2, exactly: sum_{k in S} (x_k - tau)^2 = 1 for x = kept/2, tau = eta/2 - 1.
 
     The support S holds the r largest x. With their mean m and sum of squares q about it, tau = m -
@@ -168,7 +172,7 @@ def _shift_by_heap(kept: Any, n: Any) -> Any:
 
 
 @kernel
-def _sift(heap: Any, i: Any, n: Any) -> None:
+def _sift(heap: Array, i: int, n: int) -> None:
     """Let entry i sink until no child is larger."""
     while 2 * i + 1 < n:
         child = 2 * i + 1
@@ -181,7 +185,7 @@ def _sift(heap: Any, i: Any, n: Any) -> None:
 
 
 @kernel
-def _written(theta: Any, top: Any, shift: Any, rate: Any, z: Any) -> Any:
+def _written(theta: Array, top: float, shift: float, rate: float, z: Array) -> float:
     """z at the shift, scaled to sum to exactly one; returns <theta - top, z> - Omega(z).
 
     With y = theta - top - shift, z^alpha - z = rate z y, so Omega(z) = sum_k z_k y_k / (1 + rate).

@@ -17,12 +17,14 @@ from structlearn.core.contract import (
     max_value,
     maximize,
     project,
+    project_workspace,
 )
 from structlearn.core.kernels import implements, leaf
 from structlearn.core.vectors import max_of
 from structlearn.structures.base import SparseVertices, Weights
 from structlearn.structures.flat.sparsemax import sparsemax
 from structlearn.structures.registry import count, stored
+from structlearn.structures.regularized import no_workspace
 from structlearn.structures.rows import LabelRow, label_indices, row_costs
 
 
@@ -77,7 +79,9 @@ class Simplex(LabelRow):
 
 @implements(maximize, SimplexRecord)
 @leaf
-def simplex_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def simplex_maximize(
+    structure: SimplexRecord, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     best = 0
     for k in range(theta.size):
         vertex[k] = 0.0
@@ -89,13 +93,17 @@ def simplex_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: 
 
 @implements(max_value, SimplexRecord)
 @leaf
-def simplex_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def simplex_max_value(
+    structure: SimplexRecord, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     return max_of(theta)
 
 
 @implements(marginals, SimplexRecord)
 @leaf
-def softmax(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def softmax(
+    structure: SimplexRecord, shape: Shape, theta: Array, shared: Array, work: object, mean: Array
+) -> float:
     """mean_k = exp(theta_k - log Z), log Z = log sum_j exp theta_j."""
     top = max_of(theta)
     if top == -np.inf:
@@ -113,8 +121,14 @@ def softmax(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean
 @implements(entropy, SimplexRecord)
 @leaf
 def simplex_entropy(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
+    structure: SimplexRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: object,
+    mean: Array,
+    log_z: float,
+) -> float:
     """H = log(1 / mean_best) + sum_k mean_k (theta_best - theta_k): no term is negative."""
     top = max_of(theta)
     best = value = 0.0
@@ -127,7 +141,9 @@ def simplex_entropy(
 
 @implements(log_partition, SimplexRecord)
 @leaf
-def log_sum_exp(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def log_sum_exp(
+    structure: SimplexRecord, shape: Shape, theta: Array, shared: Array, work: object, mean: Array
+) -> float:
     top = max_of(theta)
     if top == -np.inf:
         return top
@@ -137,7 +153,12 @@ def log_sum_exp(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, 
     return top + log(total)
 
 
+implements(project_workspace, SimplexRecord)(no_workspace)
+
+
 @implements(project, SimplexRecord)
 @leaf
-def simplex_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def simplex_project(
+    structure: SimplexRecord, shape: Shape, theta: Array, shared: Array, work: object, point: Array
+) -> float:
     return sparsemax(theta, point)

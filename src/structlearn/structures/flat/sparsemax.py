@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from structlearn.core.contract import Array
 from structlearn.core.kernels import leaf
 from structlearn.core.vectors import max_of
 
 
 @leaf
-def sparsemax(theta: Any, z: Any) -> Any:
+def sparsemax(theta: Array, z: Array) -> float:
     """z <- argmin_{z >= 0, sum z = 1} 1/2 ||z - theta||^2 = max(theta - tau, 0).
 
     Returns <theta, z> - 1/2 ||z||^2, or -inf where every score is.

@@ -32,7 +32,9 @@ def switch_costs(on: Array, weights: Weights = None, nodes: Weights = None, norm
             continue
         factor = np.asarray(given, dtype=np.float64)
         if factor.shape != scale.shape:
-            raise ValueError(f"Cost weights have shape ({scale.size},), one a label; got {factor.shape}.")
+            raise ValueError(
+                f"Cost weights must have the shape ({scale.size},), one per label; got {factor.shape}."
+            )
         if not np.isfinite(factor).all() or factor.min() < 0:
             raise ValueError("Cost weights must be finite and at least 0.")
         scale = scale * factor

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, max_value, maximize, workspace
+from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.vectors import assign, longest_range
 from structlearn.structures.cut.max_flow import cut_work
@@ -62,7 +62,7 @@ class BoundedWork(NamedTuple):
 
 @implements(workspace, BoundedGraphs)
 @jitable
-def bounded_workspace(structure: Any, shape: Any) -> Any:
+def bounded_workspace(structure: BoundedGraphs, shape: Shape) -> BoundedWork:
     scores = structure.scores
     n, m, k = longest_range(scores.graph.nodes), longest_range(scores.graph.edges), scores.n_states
     labels = label_work(scores)
@@ -73,7 +73,7 @@ def bounded_workspace(structure: Any, shape: Any) -> Any:
 
 
 @kernel
-def node_arcs(structure: Any, g: Any) -> Any:
+def node_arcs(structure: BoundedGraphs, g: int) -> NodeArcs:
     scores, graph = structure.scores, structure.scores.graph
     a, b = graph.nodes[g], graph.nodes[g + 1]
     c, d = 2 * graph.edges[g], 2 * graph.edges[g + 1]
@@ -83,7 +83,7 @@ def node_arcs(structure: Any, g: Any) -> Any:
 
 
 @leaf
-def _attracts(table: Any, n_edges: Any) -> Any:
+def _attracts(table: Array, n_edges: int) -> bool:
     """Whether the ends of every edge attract each other; not so where a difference of -inf is no number."""
     found = True
     for e in range(n_edges):
@@ -92,7 +92,7 @@ def _attracts(table: Any, n_edges: Any) -> Any:
 
 
 @leaf
-def _best_cut(arcs: Any, work: Any) -> None:
+def _best_cut(arcs: NodeArcs, work: BoundedWork) -> None:
     """Two states that attract: each node stays at 0 or moves to 1."""
     labels, n = work.labels, arcs.middle.size
     for v in range(n):
@@ -103,7 +103,7 @@ def _best_cut(arcs: Any, work: Any) -> None:
 
 
 @leaf
-def _lift_forbidden(arcs: Any, labels: Any) -> Any:
+def _lift_forbidden(arcs: NodeArcs, labels: LabelWork) -> float:
     """Replace -inf by a score so low that no labelling with it is as good as any without; returns the least
     score of these. Messages are differences, in which -inf would make numbers that are none.
     """
@@ -125,7 +125,7 @@ def _lift_forbidden(arcs: Any, labels: Any) -> Any:
 
 
 @leaf
-def _largest(row: Any) -> Any:
+def _largest(row: Array) -> float:
     """The largest absolute value that is finite."""
     found = 0.0
     for x in range(row.size):
@@ -134,7 +134,9 @@ def _largest(row: Any) -> Any:
 
 
 @kernel
-def best_labelling(structure: Any, g: Any, tight: Any, work: Any) -> Any:
+def best_labelling(
+    structure: BoundedGraphs, g: int, tight: bool, work: BoundedWork
+) -> tuple[float, float, int]:
     """states <- the best labelling found; its value, a bound on any, or a `tight` one, and the method."""
     scores, labels = structure.scores, work.labels
     if scores.elimination.exact[g]:
@@ -164,14 +166,16 @@ def best_labelling(structure: Any, g: Any, tight: Any, work: Any) -> Any:
 
 
 @leaf
-def visits_that_read(n_entries: Any, arcs: Any, labels: Any) -> Any:
-    """Visits of nodes by sweeps that read so many entries: of each edge once the table, twice the message."""
+def visits_that_read(n_entries: int, arcs: NodeArcs, labels: LabelWork) -> int:
+    """Count the visits of sweeps that read `n_entries`: of each edge the table once, the message twice."""
     a_sweep = arcs.ends.shape[0] * labels.node.shape[1] * (labels.table.shape[1] + 2)
     return n_entries * arcs.middle.size // max(a_sweep, 1)
 
 
 @kernel
-def _close(structure: Any, arcs: Any, value: Any, bound: Any, least: Any, work: Any) -> Any:
+def _close(
+    structure: BoundedGraphs, arcs: NodeArcs, value: float, bound: float, least: float, work: BoundedWork
+) -> tuple[float, float]:
     """By branch and bound, from the best labelling of expansions; after some time from tighter bounds."""
     n, low, most = arcs.middle.size, 3.0 * least, structure.most_branches
     visits = visits_that_read(structure.most_read, arcs, work.labels)
@@ -191,8 +195,14 @@ def _close(structure: Any, arcs: Any, value: Any, bound: Any, least: Any, work: 
 
 @kernel
 def bounded_answer(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any, tight: Any
-) -> Any:
+    structure: BoundedGraphs,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: BoundedWork,
+    vertex: Array,
+    tight: bool,
+) -> float:
     """A tight upper bound of the maximum; else a labelling, and its value."""
     fill(structure.scores, shape[1], theta, shared, work.labels)
     value, bound, _ = best_labelling(structure, shape[1], tight, work)
@@ -207,12 +217,16 @@ def bounded_answer(
 
 @implements(maximize, BoundedGraphs)
 @kernel
-def bounded_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def bounded_maximize(
+    structure: BoundedGraphs, shape: Shape, theta: Array, shared: Array, work: BoundedWork, vertex: Array
+) -> float:
     return bounded_answer(structure, shape, theta, shared, work, vertex, False)
 
 
 @implements(max_value, BoundedGraphs)
 @kernel
-def bounded_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def bounded_max_value(
+    structure: BoundedGraphs, shape: Shape, theta: Array, shared: Array, work: BoundedWork, vertex: Array
+) -> float:
     """An upper bound of the maximum."""
     return bounded_answer(structure, shape, theta, shared, work, vertex, True)

@@ -12,7 +12,7 @@ pass it by. Most nodes are soon, so that a subproblem takes as long as what is o
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,11 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import inlined, jitable, leaf
 from structlearn.core.vectors import argmax_of, assign
 from structlearn.structures.graph.descent import closed, round_best
-from structlearn.structures.graph.messages import gather, send, take_off_maximum
+from structlearn.structures.graph.messages import NodeArcs, gather, send, take_off_maximum
 from structlearn.structures.graph.pair_scores import add_given
+
+if TYPE_CHECKING:
+    from structlearn.structures.graph.bounded import BoundedWork
 
 #: Sweeps for a subproblem; they end where one lowers the bound by less than this share of what is missing.
 _SWEEPS, _PAYS = 20, 0.05
@@ -42,7 +45,7 @@ class BranchWork(NamedTuple):
 
 
 @jitable
-def branch_work(n_nodes: Any, n_states: Any) -> Any:
+def branch_work(n_nodes: int, n_states: int) -> BranchWork:
     """Each frame of the stack forbids at least one state."""
     size = n_nodes * (n_states + 1) + 1
     choice, trail = np.empty((size, 4), dtype=np.int64), np.empty((size, 2), dtype=np.int64)
@@ -51,7 +54,7 @@ def branch_work(n_nodes: Any, n_states: Any) -> Any:
 
 
 @leaf
-def note(v: Any, x: Any, score: Any, open_: Any) -> None:
+def note(v: int, x: int, score: float, open_: BranchWork) -> None:
     """The next entry of the trail."""
     j = open_.length[0]
     open_.trail[j, 0], open_.trail[j, 1], open_.score[j] = v, x, score
@@ -59,7 +62,7 @@ def note(v: Any, x: Any, score: Any, open_: Any) -> None:
 
 
 @leaf
-def forbid(v: Any, x: Any, low: Any, node: Any, open_: Any) -> None:
+def forbid(v: int, x: int, low: float, node: Array, open_: BranchWork) -> None:
     """State x of node v has no part in the subproblem."""
     if node[v, x] > low:
         note(v, x, node[v, x], open_)
@@ -67,7 +70,7 @@ def forbid(v: Any, x: Any, low: Any, node: Any, open_: Any) -> None:
 
 
 @leaf
-def settle(arcs: Any, v: Any, x: Any, work: Any) -> None:
+def settle(arcs: NodeArcs, v: int, x: int, work: BoundedWork) -> None:
     """State x is all that is left to node v: its neighbours get the message that they will always get.
 
     Those that are settled have sent theirs: with it, what was taken off it is the score of the edge.
@@ -89,7 +92,7 @@ def settle(arcs: Any, v: Any, x: Any, work: Any) -> None:
 
 
 @leaf
-def allow_again(length: Any, node: Any, open_: Any) -> None:
+def allow_again(length: int, node: Array, open_: BranchWork) -> None:
     """Take back what was forbidden and settled, down to a length of the trail."""
     for j in range(open_.length[0] - 1, length - 1, -1):
         v, x = open_.trail[j, 0], open_.trail[j, 1]
@@ -101,7 +104,7 @@ def allow_again(length: Any, node: Any, open_: Any) -> None:
 
 
 @leaf
-def settle_all(arcs: Any, low: Any, work: Any) -> None:
+def settle_all(arcs: NodeArcs, low: float, work: BoundedWork) -> None:
     """All nodes that have one state left."""
     node, open_ = work.labels.node, work.branches
     for v in range(arcs.middle.size):
@@ -115,7 +118,7 @@ def settle_all(arcs: Any, low: Any, work: Any) -> None:
 
 
 @inlined
-def send_open(arcs: Any, v: Any, forward: Any, work: Any) -> Any:
+def send_open(arcs: NodeArcs, v: int, forward: bool, work: BoundedWork) -> float:
     """Node v sends to the later nodes that are not settled, or to the earlier ones, after `gather`."""
     open_, messages, table = work.branches, work.messages, work.labels.table
     first, middle, last = arcs.first[v], arcs.middle[v], arcs.first[v + 1]
@@ -133,7 +136,7 @@ def send_open(arcs: Any, v: Any, forward: Any, work: Any) -> Any:
 
 
 @leaf
-def sweep_open(arcs: Any, forward: Any, work: Any) -> Any:
+def sweep_open(arcs: NodeArcs, forward: bool, work: BoundedWork) -> float:
     """`sweep` of the nodes that are not settled: a bound on what all nodes can have."""
     n, open_ = arcs.middle.size, work.branches
     bound = open_.settled[0]
@@ -147,7 +150,7 @@ def sweep_open(arcs: Any, forward: Any, work: Any) -> Any:
 
 
 @leaf
-def thin_out(arcs: Any, value: Any, bound: Any, low: Any, work: Any) -> Any:
+def thin_out(arcs: NodeArcs, value: float, bound: float, low: float, work: BoundedWork) -> tuple[int, int]:
     """A forward sweep that forbids what cannot be better than `value`; returns a node and state to branch on.
 
     That node whose best two states are nearest to each other. Nodes with one state left are settled.
@@ -176,7 +179,7 @@ def thin_out(arcs: Any, value: Any, bound: Any, low: Any, work: Any) -> Any:
 
 
 @leaf
-def push(v: Any, x: Any, bound: Any, depth: Any, open_: Any) -> None:
+def push(v: int, x: int, bound: float, depth: int, open_: BranchWork) -> None:
     """A subproblem is open: node v has state x, or another."""
     choice = open_.choice
     choice[depth, 0], choice[depth, 1], choice[depth, 2], choice[depth, 3] = v, x, open_.length[0], 0
@@ -184,14 +187,14 @@ def push(v: Any, x: Any, bound: Any, depth: Any, open_: Any) -> None:
 
 
 @leaf
-def keep(arcs: Any, work: Any) -> None:
+def keep(arcs: NodeArcs, work: BoundedWork) -> None:
     """The messages of now, to which `restore` goes back."""
     for e in range(arcs.ends.shape[0]):
         assign(work.messages.kept[e], work.messages.message[e])
 
 
 @leaf
-def restore(arcs: Any, work: Any) -> None:
+def restore(arcs: NodeArcs, work: BoundedWork) -> None:
     """Messages between nodes that are not settled."""
     state = work.branches.state
     for e in range(arcs.ends.shape[0]):
@@ -201,12 +204,12 @@ def restore(arcs: Any, work: Any) -> None:
 
 @leaf
 def branch_and_bound(
-    arcs: Any, value: Any, bound: Any, low: Any, most: Any, most_visits: Any, work: Any
-) -> Any:
+    arcs: NodeArcs, value: float, bound: float, low: float, most: int, most_visits: int, work: BoundedWork
+) -> tuple[float, float]:
     """best <- the best labelling; returns its value and a bound.
 
-    Of at most so many subproblems, or until sweeps have visited so many nodes. Each begins with the messages
-    of the first, which has them all in it, not with those of where the search has been last.
+    Look at up to `most` subproblems, or until sweeps have visited `most_visits` nodes. Each begins with the
+    messages of the first, which has them all in it, not with those of where the search has been last.
     """
     node, open_ = work.labels.node, work.branches
     depth, looked, root = 0, 0, bound
@@ -244,7 +247,9 @@ def branch_and_bound(
 
 
 @leaf
-def descend(arcs: Any, value: Any, bound: Any, low: Any, work: Any) -> Any:
+def descend(
+    arcs: NodeArcs, value: float, bound: float, low: float, work: BoundedWork
+) -> tuple[float, float, int, int]:
     """Sweeps on a subproblem: the best value now, its bound, and a node and a state to branch on.
 
     Messages come from another subproblem: what they say of this one is known after a sweep there and back.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from structlearn.core.kernels import leaf
 from structlearn.core.vectors import assign
 from structlearn.structures.graph.messages import (
+    NodeArcs,
     fill_powers,
     improve,
     round_messages,
@@ -16,6 +17,9 @@ from structlearn.structures.graph.messages import (
     sweep_soft,
     value_of,
 )
+
+if TYPE_CHECKING:
+    from structlearn.structures.graph.bounded import BoundedWork
 
 #: Sweeps go on while the last half of them has lowered the bound by this share of what is missing: as many
 #: again would do no better. For a labelling alone, also by this share of all that they have lowered it by.
@@ -31,13 +35,13 @@ _TEMPERATURES, _SWEEPS_EACH, _COOLING = 12, 10, 0.68
 
 
 @leaf
-def closed(value: Any, bound: Any) -> Any:
+def closed(value: float, bound: float) -> bool:
     """Whether nothing but rounding is missing."""
     return bound - value <= 1e-12 * (abs(bound) + abs(value))
 
 
 @leaf
-def _best_constant(arcs: Any, work: Any) -> Any:
+def _best_constant(arcs: NodeArcs, work: BoundedWork) -> float:
     """best <- one state everywhere, which is hard to beat where neighbours attract; returns its value."""
     labels, n = work.labels, arcs.middle.size
     value, found = -np.inf, 0
@@ -51,7 +55,7 @@ def _best_constant(arcs: Any, work: Any) -> Any:
 
 
 @leaf
-def search(arcs: Any, most_sweeps: Any, tight: Any, work: Any) -> Any:
+def search(arcs: NodeArcs, most_sweeps: int, tight: bool, work: BoundedWork) -> tuple[float, float]:
     """states <- the best labelling met; returns its value, and a bound on that of any, or a `tight` one."""
     labels, messages = work.labels, work.messages
     node, table = labels.node, labels.table
@@ -81,7 +85,7 @@ def search(arcs: Any, most_sweeps: Any, tight: Any, work: Any) -> Any:
 
 
 @leaf
-def round_best(arcs: Any, value: Any, work: Any) -> Any:
+def round_best(arcs: NodeArcs, value: float, work: BoundedWork) -> float:
     """best <- the labelling that messages speak for, after local search, where it is better than `value`."""
     labels, n, settled = work.labels, arcs.middle.size, work.branches.state
     round_messages(arcs, labels.node, labels.table, work.messages, settled, labels.states)
@@ -93,7 +97,7 @@ def round_best(arcs: Any, value: Any, work: Any) -> Any:
 
 
 @leaf
-def sweep_on(arcs: Any, value: Any, bound: Any, most_sweeps: Any, work: Any) -> Any:
+def sweep_on(arcs: NodeArcs, value: float, bound: float, most_sweeps: int, work: BoundedWork) -> float:
     """A lower bound by sweeps until they rest.
 
     Of two states that is the optimum of the linear program (Kolmogorov and Wainwright 2005, "On the
@@ -111,7 +115,7 @@ def sweep_on(arcs: Any, value: Any, bound: Any, most_sweeps: Any, work: Any) -> 
 
 
 @leaf
-def tighten(arcs: Any, value: Any, bound: Any, work: Any) -> Any:
+def tighten(arcs: NodeArcs, value: float, bound: float, work: BoundedWork) -> float:
     """A lower bound on what no labelling exceeds, by sweeps at falling temperatures.
 
     At the temperature t the smooth dual is within t n log K of the other: t begins where this is what is

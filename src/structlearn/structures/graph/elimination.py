@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -119,7 +119,7 @@ class SeparatorTables(NamedTuple):
 
 
 @leaf
-def fill_row(plan: Any, t: Any, node: Any, table: Any, work: Any) -> None:
+def fill_row(plan: EliminationRecord, t: int, node: Array, table: Array, work: SeparatorTables) -> None:
     """row[x] <- score of state x of step t's node, and of all before it, at the states `digit` around it."""
     v, row, digit = plan.node[t], work.row, work.digit
     n_states = row.size
@@ -134,7 +134,7 @@ def fill_row(plan: Any, t: Any, node: Any, table: Any, work: Any) -> None:
 
 
 @leaf
-def child_entry(plan: Any, c: Any, digit: Any, n_states: Any) -> Any:
+def child_entry(plan: EliminationRecord, c: int, digit: Array, n_states: int) -> int:
     """The entry of step c's message for state 0 of its parent, at the states `digit` around the parent."""
     found, stride = plan.message[c], n_states
     for p in range(plan.separator_first[c] + 1, plan.separator_first[c + 1]):
@@ -144,7 +144,7 @@ def child_entry(plan: Any, c: Any, digit: Any, n_states: Any) -> Any:
 
 
 @leaf
-def next_digits(digit: Any, n_digits: Any, n_states: Any) -> None:
+def next_digits(digit: Array, n_digits: int, n_states: int) -> None:
     """The following states of a separator, the first changing fastest."""
     for j in range(n_digits):
         digit[j] += 1
@@ -154,7 +154,7 @@ def next_digits(digit: Any, n_digits: Any, n_states: Any) -> None:
 
 
 @leaf
-def log_sum(row: Any) -> Any:
+def log_sum(row: Array) -> float:
     """log sum_x exp row[x]; -inf where all are."""
     top = max_of(row)
     if top == -np.inf:
@@ -166,7 +166,15 @@ def log_sum(row: Any) -> Any:
 
 
 @leaf
-def eliminate(plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any, soft: Any) -> Any:
+def eliminate(
+    plan: EliminationRecord,
+    first: int,
+    last: int,
+    node: Array,
+    table: Array,
+    work: SeparatorTables,
+    soft: bool,
+) -> float:
     """All messages of the steps first .. last - 1; the maximum or, `soft`, the log of the sum of all."""
     n_states = work.row.size
     value = 0.0
@@ -186,7 +194,15 @@ def eliminate(plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any
 
 
 @leaf
-def read_back(plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any, states: Any) -> None:
+def read_back(
+    plan: EliminationRecord,
+    first: int,
+    last: int,
+    node: Array,
+    table: Array,
+    work: SeparatorTables,
+    states: Array,
+) -> None:
     """states[v] <- those of the maximum that `eliminate` has just found."""
     for t in range(last - 1, first - 1, -1):
         n_digits = plan.separator_first[t + 1] - plan.separator_first[t]
@@ -198,8 +214,15 @@ def read_back(plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any
 
 @leaf
 def probabilities(
-    plan: Any, first: Any, last: Any, node: Any, table: Any, work: Any, nodes: Any, pairs: Any
-) -> Any:
+    plan: EliminationRecord,
+    first: int,
+    last: int,
+    node: Array,
+    table: Array,
+    work: SeparatorTables,
+    nodes: Array,
+    pairs: Array,
+) -> float:
     """nodes[v, x], pairs[e, x, y] <- marginals, after `eliminate(..., soft=True)`; returns the entropy.
 
     p(v, S_v) = p(v | S_v) p(S_v), from the last eliminated on: ratios only. The entropy is
@@ -229,7 +252,9 @@ def probabilities(
 
 
 @leaf
-def spread(plan: Any, t: Any, p: Any, work: Any, nodes: Any, pairs: Any) -> Any:
+def spread(
+    plan: EliminationRecord, t: int, p: float, work: SeparatorTables, nodes: Array, pairs: Array
+) -> float:
     """Deal out the probability p of the separator's states to those of the node; the entropy of these."""
     row, digit, v = work.row, work.digit, plan.node[t]
     n_states = row.size

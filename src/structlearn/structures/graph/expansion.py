@@ -9,22 +9,27 @@ the labelling worse (Rother, Kumar, Kolmogorov and Blake 2005, "Digital tapestry
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from structlearn.core.contract import Array
 from structlearn.core.kernels import leaf
 from structlearn.core.vectors import assign
-from structlearn.structures.cut.max_flow import SOURCE, saturate
-from structlearn.structures.graph.messages import value_of
+from structlearn.structures.cut.max_flow import SOURCE, CutWork, saturate
+from structlearn.structures.graph.inference import LabelWork
+from structlearn.structures.graph.messages import NodeArcs, value_of
 from structlearn.structures.graph.pair_scores import pair_score
+
+if TYPE_CHECKING:
+    from structlearn.structures.graph.bounded import BoundedWork
 
 #: A round of expansions that gains less than this share of what is missing is the last.
 _PAYS = 0.01
 
 
 @leaf
-def load_moves(arcs: Any, labels: Any, states: Any, proposal: Any, flow: Any) -> None:
+def load_moves(arcs: NodeArcs, labels: LabelWork, states: Array, proposal: Array, flow: CutWork) -> None:
     """t(x, y) = t00 + (t10 - t00) x + (t01 - t00) y + c xy with xy = (x + y - |x - y|) / 2, x = 1: moves."""
     node, table, ends = labels.node, labels.table, arcs.ends
     for v in range(arcs.middle.size):
@@ -43,7 +48,7 @@ def load_moves(arcs: Any, labels: Any, states: Any, proposal: Any, flow: Any) ->
 
 
 @leaf
-def push_messages(arcs: Any, message: Any, states: Any, proposal: Any, flow: Any) -> None:
+def push_messages(arcs: NodeArcs, message: Array, states: Array, proposal: Array, flow: CutWork) -> None:
     """The flow that messages to the earlier end of each edge amount to: a start that saves half of the time.
 
     After Komodakis and Tziritas 2007, "Approximate labeling via graph cuts based on linear programming".
@@ -59,7 +64,9 @@ def push_messages(arcs: Any, message: Any, states: Any, proposal: Any, flow: Any
 
 
 @leaf
-def fuse(arcs: Any, labels: Any, states: Any, proposal: Any, message: Any, flow: Any) -> None:
+def fuse(
+    arcs: NodeArcs, labels: LabelWork, states: Array, proposal: Array, message: Array, flow: CutWork
+) -> None:
     """proposal <- the best labelling of which each node's state is one of both (see above)."""
     load_moves(arcs, labels, states, proposal, flow)
     push_messages(arcs, message, states, proposal, flow)
@@ -70,7 +77,7 @@ def fuse(arcs: Any, labels: Any, states: Any, proposal: Any, message: Any, flow:
 
 
 @leaf
-def expand(arcs: Any, value: Any, bound: Any, work: Any) -> Any:
+def expand(arcs: NodeArcs, value: float, bound: float, work: BoundedWork) -> float:
     """Every state in turn is proposed to all nodes, as long as a round pays; returns the value."""
     labels, states, proposal, n = work.labels, work.labels.states, work.best, arcs.middle.size
     n_states, in_vain, before = labels.node.shape[1], 0, -np.inf

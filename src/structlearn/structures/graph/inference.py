@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from structlearn.core.contract import (
     Array,
+    Shape,
     entropy,
     log_partition,
     marginals,
@@ -29,7 +30,7 @@ from structlearn.structures.graph.elimination import (
 )
 from structlearn.structures.graphs import GraphRecord
 from structlearn.structures.regularized import clipped
-from structlearn.structures.sparsemap import active_set_project, sparsemap_scratch
+from structlearn.structures.sparsemap import SparseMAPScratch, active_set_project, sparsemap_scratch
 
 
 class GraphScores(NamedTuple):
@@ -60,7 +61,7 @@ class LabelWork(NamedTuple):
 
 
 @jitable
-def label_work(scores: Any) -> Any:
+def label_work(scores: GraphScores) -> LabelWork:
     n, m, k = longest_range(scores.graph.nodes), longest_range(scores.graph.edges), scores.n_states
     plan = scores.elimination
     row = np.empty(k)
@@ -71,7 +72,7 @@ def label_work(scores: Any) -> Any:
 
 
 @jitable
-def is_potts(scores: Any) -> Any:
+def is_potts(scores: GraphScores) -> bool:
     """Whether like states alone have a score, the same one: `table` then holds it (see `pair_scores`)."""
     return scores.n_tied == 1 and scores.sign[0, 0] == 1.0
 
@@ -79,30 +80,30 @@ def is_potts(scores: Any) -> Any:
 @implements(marginals_workspace, ExactGraphs)
 @implements(workspace, ExactGraphs)
 @jitable
-def exact_workspace(structure: Any, shape: Any) -> Any:
+def exact_workspace(structure: ExactGraphs, shape: Shape) -> LabelWork:
     return label_work(structure.scores)
 
 
 @leaf
-def sizes(scores: Any, g: Any) -> Any:
+def sizes(scores: GraphScores, g: int) -> tuple[int, int]:
     """Numbers of nodes and of edges of a graph."""
     nodes, edges = scores.graph.nodes, scores.graph.edges
     return nodes[g + 1] - nodes[g], edges[g + 1] - edges[g]
 
 
 @kernel
-def edge_ends(scores: Any, g: Any) -> Any:
+def edge_ends(scores: GraphScores, g: int) -> Array:
     return scores.graph.ends[scores.graph.edges[g] : scores.graph.edges[g + 1]]
 
 
 @leaf
-def _part(theta: Any, shared: Any, j: Any) -> Any:
+def _part(theta: Array, shared: Array, j: int) -> float:
     """The score of part j: both vectors together are those of all parts, wherever a projection cuts them."""
     return theta[j] if j < theta.size else shared[j - theta.size]
 
 
 @leaf
-def _forbid(scores: Any, g: Any, n: Any, node: Any) -> None:
+def _forbid(scores: GraphScores, g: int, n: int, node: Array) -> None:
     """node[v, x] <- -inf where node v may not have state x."""
     first = scores.graph.nodes[g]
     for v in range(n):
@@ -112,7 +113,7 @@ def _forbid(scores: Any, g: Any, n: Any, node: Any) -> None:
 
 
 @leaf
-def fill(scores: Any, g: Any, theta: Any, shared: Any, work: Any) -> Any:
+def fill(scores: GraphScores, g: int, theta: Array, shared: Array, work: LabelWork) -> tuple[int, int]:
     """The scores as tables, (n, K) and (m, K, K) or, of Potts tables, (m, 1, 1); returns n and m."""
     k = scores.n_states
     n, m = sizes(scores, g)
@@ -133,7 +134,7 @@ def fill(scores: Any, g: Any, theta: Any, shared: Any, work: Any) -> Any:
 
 
 @kernel
-def write(scores: Any, g: Any, states: Any, vertex: Any) -> None:
+def write(scores: GraphScores, g: int, states: Array, vertex: Array) -> None:
     """The part vector of a labelling."""
     k = scores.n_states
     n, m = sizes(scores, g)
@@ -148,13 +149,13 @@ def write(scores: Any, g: Any, states: Any, vertex: Any) -> None:
 
 
 @leaf
-def _eliminated(scores: Any, g: Any, work: Any, soft: Any) -> Any:
+def _eliminated(scores: GraphScores, g: int, work: LabelWork, soft: bool) -> float:
     first, last = scores.elimination.first[g], scores.elimination.first[g + 1]
     return eliminate(scores.elimination, first, last, work.node, work.table, work.elimination, soft)
 
 
 @leaf
-def best_by_elimination(scores: Any, g: Any, work: Any) -> Any:
+def best_by_elimination(scores: GraphScores, g: int, work: LabelWork) -> float:
     value = _eliminated(scores, g, work, False)
     first, last = scores.elimination.first[g], scores.elimination.first[g + 1]
     if value > -np.inf:
@@ -167,7 +168,9 @@ def best_by_elimination(scores: Any, g: Any, work: Any) -> Any:
 
 @implements(maximize, ExactGraphs)
 @kernel
-def exact_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def exact_maximize(
+    structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: LabelWork, vertex: Array
+) -> float:
     fill(structure.scores, shape[1], theta, shared, work)
     value = best_by_elimination(structure.scores, shape[1], work)
     if value == -np.inf:
@@ -179,21 +182,27 @@ def exact_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: An
 
 @implements(max_value, ExactGraphs)
 @kernel
-def exact_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def exact_max_value(
+    structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: LabelWork, vertex: Array
+) -> float:
     fill(structure.scores, shape[1], theta, shared, work)
     return _eliminated(structure.scores, shape[1], work, False)
 
 
 @implements(log_partition, ExactGraphs)
 @kernel
-def exact_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def exact_log_partition(
+    structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: LabelWork, mean: Array
+) -> float:
     fill(structure.scores, shape[1], theta, shared, work)
     return _eliminated(structure.scores, shape[1], work, True)
 
 
 @implements(marginals, ExactGraphs)
 @kernel
-def exact_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def exact_marginals(
+    structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: LabelWork, mean: Array
+) -> float:
     scores, g = structure.scores, shape[1]
     n, m = fill(scores, g, theta, shared, work)
     value = _eliminated(scores, g, work, True)
@@ -222,8 +231,14 @@ def exact_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: A
 @implements(entropy, ExactGraphs)
 @kernel
 def exact_entropy(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
+    structure: ExactGraphs,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: LabelWork,
+    mean: Array,
+    log_z: float,
+) -> float:
     scores = structure.scores
     n, _ = sizes(scores, shape[1])
     return clipped(work.elimination.row[0], n * np.log(scores.n_states))
@@ -234,13 +249,15 @@ def exact_entropy(
 
 @implements(project_workspace, ExactGraphs)
 @jitable
-def graph_project_workspace(structure: Any, shape: Any) -> Any:
+def graph_project_workspace(structure: ExactGraphs, shape: Shape) -> SparseMAPScratch[object]:
     n_curved = longest_range(structure.scores.graph.nodes) * structure.scores.n_states
     return sparsemap_scratch(n_curved, shape[0], workspace(structure, shape))
 
 
 @implements(project, ExactGraphs)
 @kernel
-def graph_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def graph_project(
+    structure: ExactGraphs, shape: Shape, theta: Array, shared: Array, work: SparseMAPScratch, point: Array
+) -> float:
     n_curved = sizes(structure.scores, shape[1])[0] * structure.scores.n_states
     return active_set_project(structure, shape, theta[:n_curved], theta[n_curved:], work, point)

@@ -12,11 +12,11 @@ them along each edge in the best way (see `transport`): a point of the polytope,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, max_value, maximize, workspace
+from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.memory import Memory
 from structlearn.core.vectors import assign, longest_range
@@ -29,8 +29,8 @@ from structlearn.structures.graph.bounded import (
     node_arcs,
 )
 from structlearn.structures.graph.elimination import EliminationRecord, elimination_record
-from structlearn.structures.graph.inference import edge_ends, fill, sizes, write
-from structlearn.structures.graph.messages import sweep
+from structlearn.structures.graph.inference import GraphScores, edge_ends, fill, sizes, write
+from structlearn.structures.graph.messages import NodeArcs, sweep
 from structlearn.structures.graph.smooth import SmoothWork, smooth_sweep, smooth_work
 from structlearn.structures.graph.transport import TransportWork, couple, transport_work
 from structlearn.structures.graphs import Graph
@@ -76,7 +76,7 @@ def local_elimination(
 
 @implements(workspace, LocalGraphs)
 @jitable
-def local_workspace(structure: Any, shape: Any) -> Any:
+def local_workspace(structure: LocalGraphs, shape: Shape) -> LocalWork:
     scores = structure.bounded.scores
     n, m, k = longest_range(scores.graph.nodes), longest_range(scores.graph.edges), scores.n_states
     return LocalWork(
@@ -90,18 +90,18 @@ def local_workspace(structure: Any, shape: Any) -> Any:
 
 
 @leaf
-def _closed(value: Any, bound: Any) -> Any:
+def _closed(value: float, bound: float) -> bool:
     return bound - value <= _CLOSED * (abs(bound) + abs(value))
 
 
 @leaf
-def _temperature(arcs: Any, missing: Any, n_states: Any) -> Any:
+def _temperature(arcs: NodeArcs, missing: float, n_states: int) -> float:
     """Where the smooth dual, within t n log K of the other, may be off by what is missing."""
     return missing / (arcs.middle.size * np.log(n_states))
 
 
 @leaf
-def anneal(arcs: Any, temperature: Any, work: Any) -> None:
+def anneal(arcs: NodeArcs, temperature: float, work: LocalWork) -> None:
     """The sweeps of a round."""
     labels, messages, smooth = work.bounded.labels, work.bounded.messages, work.smooth
     for s in range(_SWEEPS):
@@ -110,7 +110,7 @@ def anneal(arcs: Any, temperature: Any, work: Any) -> None:
 
 
 @leaf
-def _read_bound(arcs: Any, work: Any) -> Any:
+def _read_bound(arcs: NodeArcs, work: LocalWork) -> float:
     """The dual value of the messages, after a sweep without temperature; the messages stay."""
     labels, messages = work.bounded.labels, work.bounded.messages
     for e in range(arcs.ends.shape[0]):
@@ -123,13 +123,13 @@ def _read_bound(arcs: Any, work: Any) -> Any:
 
 
 @leaf
-def _may_have(scores: Any, row: Any, x: Any) -> Any:
+def _may_have(scores: GraphScores, row: int, x: int) -> bool:
     """Whether the node of a row of all graphs may have state x."""
     return scores.allowed.shape[0] == 0 or scores.allowed[row, x] != 0
 
 
 @leaf
-def _distributions(scores: Any, g: Any, temperature: Any, work: Any) -> None:
+def _distributions(scores: GraphScores, g: int, temperature: float, work: LocalWork) -> None:
     """Those of the nodes, from their beliefs in the states that they may have, without what is small."""
     belief, nodes = work.smooth.belief, work.nodes
     k, first = nodes.shape[1], scores.graph.nodes[g]
@@ -152,7 +152,7 @@ def _distributions(scores: Any, g: Any, temperature: Any, work: Any) -> None:
 
 
 @kernel
-def _write_point(scores: Any, g: Any, work: Any, point: Any) -> None:
+def _write_point(scores: GraphScores, g: int, work: LocalWork, point: Array) -> None:
     """The part vector of the nodes' distributions, coupled along each edge."""
     nodes, table, pair, k = work.nodes, work.bounded.labels.table, work.pair, scores.n_states
     n, m = sizes(scores, g)
@@ -171,7 +171,7 @@ def _write_point(scores: Any, g: Any, work: Any, point: Any) -> None:
 
 
 @leaf
-def _value_at(theta: Any, shared: Any, point: Any) -> Any:
+def _value_at(theta: Array, shared: Array, point: Array) -> float:
     """<theta, z>; -inf where z has what is forbidden."""
     value = 0.0
     for j in range(point.size):
@@ -182,8 +182,15 @@ def _value_at(theta: Any, shared: Any, point: Any) -> Any:
 
 @kernel
 def _best_point(
-    structure: Any, g: Any, value: Any, bound: Any, theta: Any, shared: Any, work: Any, best: Any
-) -> Any:
+    structure: BoundedGraphs,
+    g: int,
+    value: float,
+    bound: float,
+    theta: Array,
+    shared: Array,
+    work: LocalWork,
+    best: Array,
+) -> float:
     """best <- the best point of all rounds, where it is above `value`; returns its value."""
     scores, arcs = structure.scores, node_arcs(structure, g)
     point = work.point[: best.size]
@@ -205,7 +212,9 @@ def _best_point(
 
 @implements(maximize, LocalGraphs)
 @kernel
-def local_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def local_maximize(
+    structure: LocalGraphs, shape: Shape, theta: Array, shared: Array, work: LocalWork, vertex: Array
+) -> float:
     inner, g = structure.bounded, shape[1]
     fill(inner.scores, g, theta, shared, work.bounded.labels)
     value, bound = best_labelling(inner, g, False, work.bounded)[:2]
@@ -220,7 +229,9 @@ def local_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: An
 
 @implements(max_value, LocalGraphs)
 @kernel
-def local_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def local_max_value(
+    structure: LocalGraphs, shape: Shape, theta: Array, shared: Array, work: LocalWork, vertex: Array
+) -> float:
     """An upper bound of the maximum."""
     inner, g = structure.bounded, shape[1]
     fill(inner.scores, g, theta, shared, work.bounded.labels)

@@ -13,7 +13,7 @@ sweeps at falling temperatures go on from there, and the bound is read off by a 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class MessageWork(NamedTuple):
 
 
 @inlined
-def gather(arcs: Any, v: Any, node: Any, work: Any) -> Any:
+def gather(arcs: NodeArcs, v: int, node: Array, work: MessageWork) -> float:
     """score[x] <- what node v and all messages to it say of state x, less the maximum, which is returned."""
     score, message = work.score, work.message
     n_states = score.size
@@ -71,7 +71,7 @@ def gather(arcs: Any, v: Any, node: Any, work: Any) -> Any:
 
 
 @inlined
-def send(table: Any, e: Any, ahead: Any, share: Any, work: Any) -> Any:
+def send(table: Array, e: int, ahead: bool, share: float, work: MessageWork) -> float:
     """message[e, y] <- max_x share score[x] - message[e, x] + table[e, x, y], less its maximum (returned)."""
     score, sent, message = work.score, work.sent, work.message
     n_states = score.size
@@ -95,7 +95,7 @@ def send(table: Any, e: Any, ahead: Any, share: Any, work: Any) -> Any:
 
 
 @inlined
-def take_off_maximum(message: Any, e: Any) -> Any:
+def take_off_maximum(message: Array, e: int) -> float:
     top = message[e, 0]
     for y in range(1, message.shape[1]):
         top = max(top, message[e, y])
@@ -105,7 +105,7 @@ def take_off_maximum(message: Any, e: Any) -> Any:
 
 
 @inlined
-def send_potts(likes: Any, e: Any, work: Any) -> Any:
+def send_potts(likes: float, e: int, work: MessageWork) -> float:
     """The same where like states have one score and unlike ones none, in K steps instead of K * K."""
     sent, message = work.sent, work.message
     n_states = sent.size
@@ -123,7 +123,7 @@ def send_potts(likes: Any, e: Any, work: Any) -> Any:
 
 
 @leaf
-def fill_powers(table: Any, n_edges: Any, temperature: Any, power: Any) -> None:
+def fill_powers(table: Array, n_edges: int, temperature: float, power: Array) -> None:
     """power <- exp(table / temperature), over the largest of each edge's; of Potts tables the smaller one."""
     k = table.shape[1]
     for e in range(n_edges):
@@ -140,7 +140,7 @@ def fill_powers(table: Any, n_edges: Any, temperature: Any, power: Any) -> None:
 
 
 @inlined
-def add_powers(power: Any, attracts: Any, e: Any, work: Any) -> None:
+def add_powers(power: float, attracts: bool, e: int, work: MessageWork) -> None:
     """message[e, y] <- sum_x sent[x] times the power of like states, or of unlike ones: one of them is 1.
 
     The largest of `sent` is 1: it is not subtracted from sums that may be much smaller.
@@ -156,7 +156,7 @@ def add_powers(power: Any, attracts: Any, e: Any, work: Any) -> None:
 
 
 @inlined
-def send_soft(table: Any, e: Any, ahead: Any, share: Any, temperature: Any, work: Any) -> None:
+def send_soft(table: Array, e: int, ahead: bool, share: float, temperature: float, work: MessageWork) -> None:
     """`send` with temperature log sum_x exp(. / temperature) instead of the maximum, by `fill_powers`."""
     score, sent, message, power = work.score, work.sent, work.message, work.power
     n_states = score.size
@@ -182,7 +182,7 @@ def send_soft(table: Any, e: Any, ahead: Any, share: Any, temperature: Any, work
 
 
 @inlined
-def send_all(arcs: Any, v: Any, forward: Any, table: Any, work: Any) -> Any:
+def send_all(arcs: NodeArcs, v: int, forward: bool, table: Array, work: MessageWork) -> float:
     """Node v sends to the later nodes, or to the earlier ones, after `gather`; returns what is taken off."""
     share = share_of(arcs, v)
     taken = 0.0
@@ -194,14 +194,14 @@ def send_all(arcs: Any, v: Any, forward: Any, table: Any, work: Any) -> Any:
 
 
 @inlined
-def share_of(arcs: Any, v: Any) -> Any:
+def share_of(arcs: NodeArcs, v: int) -> float:
     """Each chain of nodes in their order that leads through v has this share of its score."""
     before, after = arcs.middle[v] - arcs.first[v], arcs.first[v + 1] - arcs.middle[v]
     return 1.0 / max(before, after, 1)
 
 
 @leaf
-def sweep(arcs: Any, forward: Any, node: Any, table: Any, work: Any) -> Any:
+def sweep(arcs: NodeArcs, forward: bool, node: Array, table: Array, work: MessageWork) -> float:
     """Every node sends to the later ones, in their order, or to the earlier ones; returns the bound."""
     n = arcs.middle.size
     bound = 0.0
@@ -213,7 +213,9 @@ def sweep(arcs: Any, forward: Any, node: Any, table: Any, work: Any) -> Any:
 
 
 @leaf
-def sweep_soft(arcs: Any, forward: Any, node: Any, table: Any, temperature: Any, work: Any) -> None:
+def sweep_soft(
+    arcs: NodeArcs, forward: bool, node: Array, table: Array, temperature: float, work: MessageWork
+) -> None:
     """The same at a temperature, for which there are `fill_powers`."""
     n = arcs.middle.size
     for t in range(n):
@@ -226,7 +228,9 @@ def sweep_soft(arcs: Any, forward: Any, node: Any, table: Any, temperature: Any,
 
 
 @leaf
-def round_messages(arcs: Any, node: Any, table: Any, work: Any, settled: Any, states: Any) -> None:
+def round_messages(
+    arcs: NodeArcs, node: Array, table: Array, work: MessageWork, settled: Array, states: Array
+) -> None:
     """One node after the other takes its best state, given those before it and messages of those after it.
 
     settled : the states of nodes that have but one, -1 of the others.
@@ -246,7 +250,9 @@ def round_messages(arcs: Any, node: Any, table: Any, work: Any, settled: Any, st
 
 
 @inlined
-def given_neighbours(arcs: Any, v: Any, last: Any, node: Any, table: Any, states: Any, score: Any) -> None:
+def given_neighbours(
+    arcs: NodeArcs, v: int, last: int, node: Array, table: Array, states: Array, score: Array
+) -> None:
     """score[x] <- that of state x of node v, given the states of the heads of its arcs before `last`."""
     n_states = score.size
     for x in range(n_states):
@@ -257,10 +263,12 @@ def given_neighbours(arcs: Any, v: Any, last: Any, node: Any, table: Any, states
 
 
 @leaf
-def improve(arcs: Any, node: Any, table: Any, work: Any, settled: Any, states: Any) -> None:
+def improve(
+    arcs: NodeArcs, node: Array, table: Array, work: MessageWork, settled: Array, states: Array
+) -> None:
     """One node after the other that is not settled takes its best state, given all others, until none does.
 
-    In so many rounds at most: equal states may seem better in turn, by rounding.
+    The number of rounds is bounded: equal states may seem better in turn, by rounding.
     """
     score = work.score
     for _ in range(arcs.middle.size + 1):
@@ -278,7 +286,7 @@ def improve(arcs: Any, node: Any, table: Any, work: Any, settled: Any, states: A
 
 
 @inlined
-def value_of(arcs: Any, node: Any, table: Any, states: Any) -> Any:
+def value_of(arcs: NodeArcs, node: Array, table: Array, states: Array) -> float:
     """The score of a labelling."""
     ends, value = arcs.ends, 0.0
     for v in range(arcs.middle.size):

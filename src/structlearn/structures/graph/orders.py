@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.structures.graphs import Graph
 from structlearn.structures.labels.label_tree import is_forest
@@ -68,7 +69,7 @@ def _leaves_first(graph: Graph) -> EliminationOrder:
 
 
 @kernel
-def min_fill(edges: Any, widest: Any, near: Any, nodes: Any) -> Any:
+def min_fill(edges: Array, widest: int, near: Array, nodes: Array) -> bool:
     """nodes <- the order, near[v] <- the separator of v, as bits; False where one is larger than `widest`.
 
     near : zeros of shape (n, n / 64)
@@ -95,14 +96,14 @@ def min_fill(edges: Any, widest: Any, near: Any, nodes: Any) -> Any:
         join(best, near, changed)
         for k in range(changed.size):
             while changed[k] != 0:
-                v = k * _WORD + lowest(changed[k])
+                u = k * _WORD + lowest(changed[k])
                 changed[k] &= changed[k] - np.uint64(1)
-                degree[v], fill[v] = missing_pairs(v, near)
+                degree[u], fill[u] = missing_pairs(u, near)
     return True
 
 
 @kernel
-def join(v: Any, near: Any, changed: Any) -> None:
+def join(v: int, near: Array, changed: Array) -> None:
     """The neighbours of v become neighbours of each other, and lose v; `changed`: whose fill may have."""
     for j in range(near.shape[1]):
         word = near[v, j]
@@ -123,9 +124,9 @@ def join(v: Any, near: Any, changed: Any) -> None:
 
 
 @kernel
-def missing_pairs(v: Any, near: Any) -> Any:
+def missing_pairs(v: int | np.int64, near: Array) -> tuple[int, np.int64]:
     """The number of v's neighbours, and twice that of their pairs that are no neighbours."""
-    degree, joined = 0, 0
+    degree, joined = 0, np.int64(0)
     for j in range(near.shape[1]):
         word = near[v, j]
         while word != 0:
@@ -138,23 +139,23 @@ def missing_pairs(v: Any, near: Any) -> Any:
 
 
 @kernel
-def add(bits: Any, v: Any) -> None:
+def add(bits: Array, v: int | np.int64) -> None:
     bits[v // _WORD] |= np.uint64(1) << np.uint64(v % _WORD)
 
 
 @kernel
-def remove(bits: Any, v: Any) -> None:
+def remove(bits: Array, v: int | np.int64) -> None:
     bits[v // _WORD] &= ~(np.uint64(1) << np.uint64(v % _WORD))
 
 
 @kernel
-def lowest(word: Any) -> Any:
+def lowest(word: np.uint64) -> np.int64:
     """The place of the lowest one."""
     return count_bits((word & (~word + np.uint64(1))) - np.uint64(1))
 
 
 @kernel
-def count_bits(word: Any) -> Any:
+def count_bits(word: np.uint64) -> np.int64:
     """Ones in a word, summed in ever wider fields."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from structlearn.core.contract import Array
 from structlearn.core.kernels import inlined, leaf
 
 
 @inlined
-def pair_score(table: Any, e: Any, a: Any, b: Any) -> Any:
+def pair_score(table: Array, e: int, a: int, b: int) -> float:
     """The score of the states a and b at the first and the second end of edge e."""
     if table.shape[1] == 1:
         return table[e, 0, 0] if a == b else 0.0
@@ -19,7 +18,7 @@ def pair_score(table: Any, e: Any, a: Any, b: Any) -> Any:
 
 
 @inlined
-def add_given(table: Any, e: Any, ahead: Any, other: Any, score: Any) -> None:
+def add_given(table: Array, e: int, ahead: int, other: int, score: Array) -> None:
     """score[x] += that of x at one end of edge e, the first where `ahead`, and `other` at the other end."""
     if table.shape[1] == 1:
         score[other] += table[e, 0, 0]
@@ -32,7 +31,7 @@ def add_given(table: Any, e: Any, ahead: Any, other: Any, score: Any) -> None:
 
 
 @leaf
-def attraction(table: Any, e: Any) -> Any:
+def attraction(table: Array, e: int) -> float:
     """Of two states: what like ones at the ends of an edge have more than unlike ones."""
     if table.shape[1] == 1:
         return 2.0 * table[e, 0, 0]

@@ -70,7 +70,7 @@ class PairwiseGraphs(Structure):
     n_states : int
     pairs : "full", "symmetric", "antisymmetric" or "potts"
     most_entries : int
-        Messages of variable elimination may have so many entries; graphs that need more are not eliminated.
+        Messages of variable elimination may have this many entries; graphs that need more are not eliminated.
     polytope : "marginal" or "local"
         The convex hull of all labellings, or its relaxation: a distribution for each node and, with these
         margins, for each edge. `maximize` then answers with fractional points where a graph has cycles.
@@ -125,7 +125,7 @@ class PairwiseGraphs(Structure):
         if self.polytope == "marginal":
             widest = 1 if self.inference == "relaxed" else 64
             return elimination_record(self.graphs, self.n_states, most_entries, widest, self.memory)
-        raise ValueError(f'polytope is "marginal" or "local"; got {self.polytope!r}.')
+        raise ValueError(f'polytope must be "marginal" or "local"; got {self.polytope!r}.')
 
     def _why_no_marginals(self) -> str:
         """Why there are no marginals."""
@@ -205,7 +205,7 @@ class PairwiseGraphs(Structure):
         rows = [np.asarray(one, dtype=bool) for one in self.allowed]
         sizes = [(graph.n_nodes, self.n_states) for graph in self.graphs]
         if [one.shape for one in rows] != sizes or not all(one.any(axis=1).all() for one in rows):
-            raise ValueError("allowed has, for each graph, which states each node may have: one or more.")
+            raise ValueError("allowed must name at least one state for each node of each graph.")
         return np.concatenate(rows).astype(np.uint8)
 
     def _middle(self) -> Array:
@@ -281,7 +281,9 @@ class PairwiseGraphs(Structure):
             graph = self.graphs[which]
             states = label_indices(y, k)
             if states.size != graph.n_nodes:
-                raise ValueError(f"A graph of {graph.n_nodes} nodes has as many labels; got {states.size}.")
+                raise ValueError(
+                    f"A graph of {graph.n_nodes} nodes needs one label per node; got {states.size}."
+                )
             a, b = states[graph.edges[:, 0]], states[graph.edges[:, 1]]
             edge = graph.n_nodes * k + np.arange(len(graph.edges)) * table.n_parts + table.index[a, b]
             sign = table.sign[a, b]

@@ -1,7 +1,7 @@
 """Upper bounds on log Z of graphs that are too wide for it.
 
 Nodes are summed out one after the other. Where a node has d > 1 neighbours left, what is known of it is split
-into d factors, one an edge, and each is summed by itself in the norm of d (Hoelder's inequality):
+into d factors, one per edge, and each is summed by itself in the norm of d (Hoelder's inequality):
 
     sum_x prod_e f_e(x)  <=  prod_e ( sum_x f_e(x)^d )^(1 / d)
 
@@ -14,7 +14,7 @@ factors are split, and least where L-BFGS ends; on forests d is 1 and the bound 
 from __future__ import annotations
 
 import heapq
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -97,7 +97,9 @@ def log_partition_bound(graph: Graph, node: Array, table: Array, most_steps: int
 
 
 @kernel
-def bound_and_gradient(order: Any, node: Any, table: Any, split: Any, gradient: Any, work: Any) -> Any:
+def bound_and_gradient(
+    order: SumOrder, node: Array, table: Array, split: Array, gradient: Array, work: SumWork
+) -> float:
     """The bound where edge e has the part total / d + split[e] - their mean; gradient <- that by split."""
     n, k = node.shape
     total, belief, row = work.total, work.belief, work.row
@@ -137,7 +139,7 @@ def bound_and_gradient(order: Any, node: Any, table: Any, split: Any, gradient: 
 
 
 @kernel
-def _mean(order: Any, t: Any, values: Any, out: Any) -> None:
+def _mean(order: SumOrder, t: int, values: Array, out: Array) -> None:
     """out[v] <- the mean over the edges of step t, of node v."""
     v, d = order.node[t], order.first[t + 1] - order.first[t]
     for x in range(out.shape[1]):
@@ -147,7 +149,7 @@ def _mean(order: Any, t: Any, values: Any, out: Any) -> None:
 
 
 @kernel
-def sum_out(order: Any, t: Any, p: Any, y: Any, table: Any, split: Any, work: Any) -> Any:
+def sum_out(order: SumOrder, t: int, p: int, y: int, table: Array, split: Array, work: SumWork) -> float:
     """1 / d log sum_x exp row[x], row[x] = d times what the factor of edge p says of x, with y at its end."""
     v, d, e = order.node[t], order.first[t + 1] - order.first[t], order.edge[p]
     for x in range(work.row.size):

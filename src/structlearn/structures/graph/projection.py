@@ -8,17 +8,20 @@ primal value made of it; the point is a mixture of points of the polytope.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from structlearn.core.contract import max_value, project, project_workspace, workspace
+from structlearn.core.contract import Array, Shape, max_value, project, project_workspace, workspace
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import longest_range
 from structlearn.structures.graph.bounded import BoundedGraphs
-from structlearn.structures.graph.inference import sizes
+from structlearn.structures.graph.inference import GraphScores, sizes
 from structlearn.structures.graph.local import LocalGraphs
-from structlearn.structures.sparsemap import MOST_ATOMS, active_set_project, sparsemap_scratch
+from structlearn.structures.sparsemap import (
+    MOST_ATOMS,
+    SparseMAPScratch,
+    active_set_project,
+    sparsemap_scratch,
+)
 
 #: Atoms take at most about so many numbers: 64 MB.
 _MOST_NUMBERS = 1 << 23
@@ -28,18 +31,18 @@ _FEWEST = 16
 
 @implements(project_workspace, BoundedGraphs)
 @jitable
-def bounded_project_workspace(structure: Any, shape: Any) -> Any:
+def bounded_project_workspace(structure: BoundedGraphs, shape: Shape) -> SparseMAPScratch[object]:
     return _scratch(structure.scores, shape, workspace(structure, shape))
 
 
 @implements(project_workspace, LocalGraphs)
 @jitable
-def local_project_workspace(structure: Any, shape: Any) -> Any:
+def local_project_workspace(structure: LocalGraphs, shape: Shape) -> SparseMAPScratch[object]:
     return _scratch(structure.bounded.scores, shape, workspace(structure, shape))
 
 
 @jitable
-def _scratch(scores: Any, shape: Any, oracle: Any) -> Any:
+def _scratch(scores: GraphScores, shape: Shape, oracle: object) -> SparseMAPScratch[object]:
     n_curved = longest_range(scores.graph.nodes) * scores.n_states
     most = min(max(_MOST_NUMBERS // shape[0], _FEWEST), MOST_ATOMS)
     return sparsemap_scratch(n_curved, shape[0], oracle, most)
@@ -47,18 +50,29 @@ def _scratch(scores: Any, shape: Any, oracle: Any) -> Any:
 
 @implements(project, BoundedGraphs)
 @kernel
-def bounded_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def bounded_project(
+    structure: BoundedGraphs, shape: Shape, theta: Array, shared: Array, work: SparseMAPScratch, point: Array
+) -> float:
     return project_with_bound(structure, structure.scores, shape, theta, work, point)
 
 
 @implements(project, LocalGraphs)
 @kernel
-def local_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def local_project(
+    structure: LocalGraphs, shape: Shape, theta: Array, shared: Array, work: SparseMAPScratch, point: Array
+) -> float:
     return project_with_bound(structure, structure.bounded.scores, shape, theta, work, point)
 
 
 @kernel
-def project_with_bound(structure: Any, scores: Any, shape: Any, theta: Any, work: Any, point: Any) -> Any:
+def project_with_bound(
+    structure: BoundedGraphs | LocalGraphs,
+    scores: GraphScores,
+    shape: Shape,
+    theta: Array,
+    work: SparseMAPScratch,
+    point: Array,
+) -> float:
     """The projection over the states of nodes, as in chains; its value, or a bound of the best one."""
     n_curved = sizes(scores, shape[1])[0] * scores.n_states
     states, pairs = theta[:n_curved], theta[n_curved:]

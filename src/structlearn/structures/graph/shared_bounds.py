@@ -5,13 +5,15 @@ All of message passing, maximum flow and branch and bound is in each of them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from numba import types
 
 from structlearn.core import contract as of
-from structlearn.core.contract import Shape
+from structlearn.core.contract import Array, Shape
 from structlearn.core.erased import INT, c_function
 from structlearn.core.kernels import implements, leaf
-from structlearn.core.words import Words, call, load, vector
+from structlearn.core.words import PackedWords, Words, call, load, vector
 from structlearn.structures.erased import OUTPUT, ErasedStructure, erase_whole, erases
 from structlearn.structures.graph.bounded import BoundedGraphs, bounded_answer
 
@@ -24,7 +26,18 @@ class SharedBounds(NamedTuple):
 
 
 @c_function(*OUTPUT, INT)
-def answer(me, rows, columns, theta, n_theta, shared, n_shared, vertex, n, tight):  # type: ignore[no-untyped-def]
+def answer(
+    me: PackedWords,
+    rows: int,
+    columns: int,
+    theta: types.CPointer,
+    n_theta: int,
+    shared: types.CPointer,
+    n_shared: int,
+    vertex: types.CPointer,
+    n: int,
+    tight: int,
+) -> float:
     structure, work = load(me)
     local, others = vector(theta, n_theta), vector(shared, n_shared)
     return bounded_answer(structure, (rows, columns), local, others, work, vector(vertex, n), tight == 1)
@@ -32,13 +45,17 @@ def answer(me, rows, columns, theta, n_theta, shared, n_shared, vertex, n, tight
 
 @implements(of.maximize, SharedBounds)
 @leaf
-def shared_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def shared_maximize(
+    structure: SharedBounds, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     return call(structure.answer, (structure.words, shape[0], shape[1], theta, shared, vertex, 0))
 
 
 @implements(of.max_value, SharedBounds)
 @leaf
-def shared_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def shared_max_value(
+    structure: SharedBounds, shape: Shape, theta: Array, shared: Array, work: object, vertex: Array
+) -> float:
     return call(structure.answer, (structure.words, shape[0], shape[1], theta, shared, vertex, 1))
 
 

@@ -12,7 +12,7 @@ the smooth dual is its marginal in every chain: so beliefs become the nodes of a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from structlearn.core.contract import Array
 from structlearn.core.kernels import jitable, leaf
 from structlearn.core.vectors import max_of
 from structlearn.structures.chain.exponential import exponential
-from structlearn.structures.graph.messages import gather
+from structlearn.structures.graph.messages import MessageWork, NodeArcs, gather
 from structlearn.structures.graph.pair_scores import pair_score
 
 #: A sum of exponentials that is less counts as this.
@@ -37,13 +37,13 @@ class SmoothWork(NamedTuple):
 
 
 @jitable
-def smooth_work(n: Any, m: Any, k: Any) -> Any:
+def smooth_work(n: int, m: int, k: int) -> SmoothWork:
     offsets = np.empty((2, m, k))
     return SmoothWork(np.empty((m, k, k)), offsets[0], offsets[1], np.empty((n, k)))
 
 
 @leaf
-def take_up(table: Any, e: Any, ahead: Any, temperature: Any, sent: Any, smooth: Any) -> None:
+def take_up(table: Array, e: int, ahead: bool, temperature: float, sent: Array, smooth: SmoothWork) -> None:
     """Offsets and kernel of edge e <- those at which what is `sent` has exponentials of at most 1."""
     first, second, matrix = smooth.first, smooth.second, smooth.kernel
     n_states = sent.size
@@ -65,7 +65,7 @@ def take_up(table: Any, e: Any, ahead: Any, temperature: Any, sent: Any, smooth:
 
 
 @leaf
-def send_smooth(e: Any, ahead: Any, temperature: Any, work: Any, smooth: Any) -> None:
+def send_smooth(e: int, ahead: bool, temperature: float, work: MessageWork, smooth: SmoothWork) -> None:
     """message[e, y] <- t log sum_x exp((sent[x] + table[e, x, y]) / t), by the kernel, less its maximum."""
     first, second, matrix = smooth.first, smooth.second, smooth.kernel
     sent, message = work.sent, work.message
@@ -98,7 +98,14 @@ def send_smooth(e: Any, ahead: Any, temperature: Any, work: Any, smooth: Any) ->
 
 @leaf
 def smooth_sweep(
-    arcs: Any, forward: Any, node: Any, table: Any, temperature: Any, anew: Any, work: Any, smooth: Any
+    arcs: NodeArcs,
+    forward: bool,
+    node: Array,
+    table: Array,
+    temperature: float,
+    anew: bool,
+    work: MessageWork,
+    smooth: SmoothWork,
 ) -> None:
     """Every node sends to the later ones, in their order, or to the earlier ones, and notes its belief.
 

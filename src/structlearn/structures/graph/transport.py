@@ -9,7 +9,7 @@ margins are p and q.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,14 +39,14 @@ class TransportWork(NamedTuple):
 
 
 @jitable
-def transport_work(n_states: Any) -> Any:
+def transport_work(n_states: int) -> TransportWork:
     numbers, places = np.empty((2, 2, n_states)), np.zeros((2, 2, n_states), dtype=np.int64)
     tables = np.empty((2, n_states, n_states))
     return TransportWork(places[0], numbers[0], numbers[1], places[1], tables[0], tables[1])
 
 
 @leaf
-def couple(table: Any, e: Any, p: Any, q: Any, pi: Any, work: Any) -> None:
+def couple(table: Array, e: int, p: Array, q: Array, pi: Array, work: TransportWork) -> None:
     """pi <- the best coupling of p and q, which sum to the same, by the scores of edge e."""
     for a in range(p.size):
         for b in range(p.size):
@@ -69,7 +69,7 @@ def couple(table: Any, e: Any, p: Any, q: Any, pi: Any, work: Any) -> None:
 
 
 @leaf
-def _support(p: Any, side: Any, work: Any) -> Any:
+def _support(p: Array, side: int, work: TransportWork) -> int:
     """List the states with mass; returns their number."""
     n = 0
     for a in range(p.size):
@@ -80,14 +80,14 @@ def _support(p: Any, side: Any, work: Any) -> Any:
 
 
 @leaf
-def _move(i: Any, j: Any, amount: Any, work: Any) -> None:
+def _move(i: int, j: int, amount: float, work: TransportWork) -> None:
     work.mass[i, j] += amount
     work.left[0, i] -= amount
     work.left[1, j] -= amount
 
 
 @leaf
-def _best_paths(n: Any, m: Any, equal: Any, work: Any) -> Any:
+def _best_paths(n: int, m: int, equal: float, work: TransportWork) -> int:
     """Gains of the best paths from states with mass left; returns the best end that wants some, or -1."""
     left, gain, whence, score = work.left, work.gain, work.whence, work.score
     for i in range(n):
@@ -115,7 +115,7 @@ def _best_paths(n: Any, m: Any, equal: Any, work: Any) -> Any:
 
 
 @leaf
-def _push(last: Any, longest: Any, work: Any) -> Any:
+def _push(last: int, longest: int, work: TransportWork) -> bool:
     """Send along the path that ends in `last` as much as it takes; False where it is no path."""
     left, whence, mass = work.left, work.whence, work.mass
     amount, j = left[1, last], last

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.logarithms import LOWEST
 from structlearn.structures.regularized import clipped
-from structlearn.structures.sparsemap import register
 
 #: Scores of the labellings of all labels and of all but the last, by code, and the entropy.
 Tables: TypeAlias = tuple[Array, Array, Array]
@@ -117,8 +116,14 @@ def enumeration_log_partition(
 @implements(entropy, EnumerationRecord)
 @kernel
 def enumeration_entropy(
-    graph: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
+    graph: EnumerationRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: tuple[Array, Array, Array],
+    mean: Array,
+    log_z: float,
+) -> float:
     return clipped(work[2][0], theta.size * np.log(2.0))
 
 
@@ -203,8 +208,5 @@ def extend(scores: Array, size: int, if_off: float, if_on: float) -> None:
 
 @implements(shared_parts, EnumerationRecord)
 @jitable
-def _pair_parts(structure: Any) -> Any:
+def _pair_parts(structure: EnumerationRecord) -> int:
     return 4 * structure.edges.shape[0]
-
-
-register(EnumerationRecord)

@@ -72,7 +72,7 @@ class LabelGraph(LabelRow):
     def tree(cls, Y: ArrayLike) -> LabelGraph:
         """The graph argmax_T sum_{(a, b) in T} I(Y_a; Y_b) over spanning trees T (Chow and Liu 1968).
 
-        `Y` is an (n, K) array of zeros and ones, a row an output; I is the empirical mutual information.
+        `Y` is an (n, K) array of zeros and ones, a row per output; I is the empirical mutual information.
         Equal trees are told apart by their edges' order, so the answer depends on nothing but `Y`.
         """
         Y = np.asarray(Y)
@@ -182,18 +182,18 @@ def _named_edges(n_labels: int, name: str) -> Array:
         return np.stack(np.triu_indices(n_labels, k=1), axis=1)
     if name == "tree":
         return np.stack((np.arange(n_labels - 1), np.arange(1, n_labels)), axis=1)
-    raise ValueError(f'edges is "all", "tree" or an (E, 2) array of label pairs; got {name!r}.')
+    raise ValueError(f'edges must be "all", "tree" or an (E, 2) array of label pairs; got {name!r}.')
 
 
 def _given_edges(n_labels: int, edges: Array) -> Array:
     if edges.size == 0:
         return np.empty((0, 2), dtype=np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(f"Edges are an (E, 2) array of label pairs; got the shape {edges.shape}.")
+        raise ValueError(f"Edges must be an (E, 2) array of label pairs; got the shape {edges.shape}.")
     if not np.issubdtype(edges.dtype, np.integer):
-        raise ValueError(f"Edges are pairs of integers; got the type {edges.dtype}.")
+        raise ValueError(f"Edges must be pairs of integers; got the type {edges.dtype}.")
     if edges.min() < 0 or edges.max() >= n_labels:
-        raise ValueError(f"Edges join labels 0 to {n_labels - 1}; got {edges.min()} to {edges.max()}.")
+        raise ValueError(f"Edges must join labels 0 to {n_labels - 1}; got {edges.min()} to {edges.max()}.")
     pairs = np.array(edges, dtype=np.int64, order="C")
     if (pairs[:, 0] == pairs[:, 1]).any():
         raise ValueError("An edge joins two different labels; got a label joined to itself.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from structlearn.core.contract import (
 )
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.structures.regularized import clipped
-from structlearn.structures.sparsemap import register
 
 
 class TreeRecord(NamedTuple):
@@ -92,7 +91,7 @@ def tree_maximize(
 
 
 @kernel
-def _upward(tree: Any, theta: Any, shared: Any, work: Any, soft: Any) -> Any:
+def _upward(tree: TreeRecord, theta: Array, shared: Array, work: Array, soft: bool) -> float:
     """work[k, y] <- the best score, or the log of the sum, of the subtree of label k where y_k = y.
 
     Returns the sum over roots. Only sums and maxima of scores: -inf stays -inf.
@@ -117,13 +116,17 @@ def _upward(tree: Any, theta: Any, shared: Any, work: Any, soft: Any) -> Any:
 
 @implements(max_value, TreeRecord)
 @kernel
-def tree_max_value(tree: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def tree_max_value(
+    tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, vertex: Array
+) -> float:
     return _upward(tree, theta, shared, work, False)
 
 
 @implements(log_partition, TreeRecord)
 @kernel
-def tree_log_partition(tree: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def tree_log_partition(
+    tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, mean: Array
+) -> float:
     return _upward(tree, theta, shared, work, True)
 
 
@@ -170,7 +173,9 @@ def tree_marginals(
 
 @implements(entropy, TreeRecord)
 @kernel
-def tree_entropy(tree: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any) -> Any:
+def tree_entropy(
+    tree: TreeRecord, shape: Shape, theta: Array, shared: Array, work: Array, mean: Array, log_z: float
+) -> float:
     return clipped(work[shape[1], 0], theta.size * np.log(2.0))
 
 
@@ -250,11 +255,8 @@ def mutual_information(Y: Array) -> Array:
 
 @implements(shared_parts, TreeRecord)
 @jitable
-def _pair_parts(structure: Any) -> Any:
+def _pair_parts(structure: TreeRecord) -> int:
     found = 0
     for parent in structure.parent:
         found += 4 * (parent >= 0)
     return found
-
-
-register(TreeRecord)

@@ -10,14 +10,13 @@ persistency in quadratic 0-1 optimization"; Boros and Hammer 2002 for the flow).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, max_value, maximize, shared_parts, workspace
+from structlearn.core.contract import Array, Shape, max_value, maximize, shared_parts, workspace
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.structures.cut.max_flow import SOURCE, CutWork, cut_work, saturate
-from structlearn.structures.sparsemap import register
 
 
 class RoofRecord(NamedTuple):
@@ -54,7 +53,7 @@ def roof_record(n_labels: int, edges: Array) -> RoofRecord:
 
 @implements(workspace, RoofRecord)
 @jitable
-def roof_workspace(graph: Any, shape: Any) -> Any:
+def roof_workspace(graph: RoofRecord, shape: Shape) -> RoofWork:
     n, m = shape[1], graph.edges.shape[0]
     arcs = np.zeros((2, 4 * m), dtype=np.int32)
     flow = cut_work(2 * n, 4 * m)
@@ -62,7 +61,7 @@ def roof_workspace(graph: Any, shape: Any) -> Any:
 
 
 @leaf
-def lift(theta: Any, shared: Any, score: Any) -> Any:
+def lift(theta: Array, shared: Array, score: Array) -> float:
     """score <- all scores, -inf so low that no output with half of it is as good as any; the least of these.
 
     Returns -inf where nothing is forbidden.
@@ -80,7 +79,7 @@ def lift(theta: Any, shared: Any, score: Any) -> Any:
 
 
 @leaf
-def fill_couplings(graph: Any, n: Any, score: Any, work: Any) -> None:
+def fill_couplings(graph: RoofRecord, n: int, score: Array, work: RoofWork) -> None:
     """h and j of the scores, times 2 and 4: y_a y_b = (1 + s_a + s_b + s_a s_b) / 4."""
     field, coupling = work.field, work.coupling
     for k in range(n):
@@ -95,7 +94,7 @@ def fill_couplings(graph: Any, n: Any, score: Any, work: Any) -> None:
 
 
 @leaf
-def _join(work: Any, p: Any, q: Any, tail: Any, tip: Any, capacity: Any) -> None:
+def _join(work: RoofWork, p: int, q: int, tail: int, tip: int, capacity: float) -> None:
     """Arc p leads from `tail` to `tip`, and q back."""
     work.head[p], work.head[q] = tip, tail
     work.reverse[p], work.reverse[q] = q, p
@@ -103,7 +102,7 @@ def _join(work: Any, p: Any, q: Any, tail: Any, tip: Any, capacity: Any) -> None
 
 
 @leaf
-def solve_roof(graph: Any, n: Any, work: Any) -> None:
+def solve_roof(graph: RoofRecord, n: int, work: RoofWork) -> None:
     """The states of labels and twins, in the flow's trees, from h and j."""
     twin = 2 * graph.edges.shape[0]
     for k in range(n):
@@ -123,14 +122,14 @@ def solve_roof(graph: Any, n: Any, work: Any) -> None:
 
 
 @leaf
-def twice(n: Any, k: Any, work: Any) -> Any:
+def twice(n: int, k: int, work: RoofWork) -> int:
     """2 y_k: 0, 1 or 2."""
     on = 1 if work.flow.tree[k] == SOURCE else 0
     return on + (0 if work.flow.tree[n + k] == SOURCE else 1)
 
 
 @leaf
-def write_half(graph: Any, n: Any, work: Any, vertex: Any) -> Any:
+def write_half(graph: RoofRecord, n: int, work: RoofWork, vertex: Array) -> float:
     """The part vector of labels on, off and half; of two halves the likes or the unlikes. Its score."""
     for k in range(n):
         vertex[k] = 0.5 * twice(n, k, work)
@@ -150,7 +149,9 @@ def write_half(graph: Any, n: Any, work: Any, vertex: Any) -> Any:
 
 @implements(maximize, RoofRecord)
 @kernel
-def roof_maximize(graph: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def roof_maximize(
+    graph: RoofRecord, shape: Shape, theta: Array, shared: Array, work: RoofWork, vertex: Array
+) -> float:
     n = shape[1]
     least = lift(theta, shared, work.score)
     fill_couplings(graph, n, work.score, work)
@@ -164,14 +165,13 @@ def roof_maximize(graph: Any, shape: Any, theta: Any, shared: Any, work: Any, ve
 
 @implements(max_value, RoofRecord)
 @kernel
-def roof_max_value(graph: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def roof_max_value(
+    graph: RoofRecord, shape: Shape, theta: Array, shared: Array, work: RoofWork, vertex: Array
+) -> float:
     return roof_maximize(graph, shape, theta, shared, work, vertex)
 
 
 @implements(shared_parts, RoofRecord)
 @jitable
-def _pair_parts(structure: Any) -> Any:
+def _pair_parts(structure: RoofRecord) -> int:
     return 4 * structure.edges.shape[0]
-
-
-register(RoofRecord)

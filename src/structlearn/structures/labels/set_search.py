@@ -7,11 +7,11 @@ those before depends most on it first; then single labels are flipped as long as
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, max_value, maximize, shared_parts, workspace
+from structlearn.core.contract import Array, Shape, max_value, maximize, shared_parts, workspace
 from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.structures.labels.roof import (
     RoofRecord,
@@ -23,7 +23,6 @@ from structlearn.structures.labels.roof import (
     solve_roof,
     twice,
 )
-from structlearn.structures.sparsemap import register
 
 
 class SearchedSets(NamedTuple):
@@ -42,12 +41,12 @@ class SearchWork(NamedTuple):
 
 @implements(workspace, SearchedSets)
 @jitable
-def search_workspace(structure: Any, shape: Any) -> Any:
+def search_workspace(structure: SearchedSets, shape: Shape) -> SearchWork:
     return SearchWork(roof_workspace(structure.graph, shape), np.zeros(shape[1]), np.zeros(shape[1]))
 
 
 @leaf
-def turn(graph: Any, n: Any, k: Any, spin: Any, work: Any) -> None:
+def turn(graph: RoofRecord, n: int, k: int, spin: float, work: SearchWork) -> None:
     """Give label k a state; `pull` of its neighbours follows: what they gain by being on rather than off."""
     change = 0.5 * (spin - work.spin[k])
     work.spin[k] = spin
@@ -58,7 +57,7 @@ def turn(graph: Any, n: Any, k: Any, spin: Any, work: Any) -> None:
 
 
 @leaf
-def start_from_roof(graph: Any, n: Any, work: Any) -> Any:
+def start_from_roof(graph: RoofRecord, n: int, work: SearchWork) -> int:
     """Labels that roof duality has decided; returns how many it has not."""
     left = 0
     for k in range(n):
@@ -72,7 +71,7 @@ def start_from_roof(graph: Any, n: Any, work: Any) -> Any:
 
 
 @leaf
-def decide(graph: Any, n: Any, left: Any, work: Any) -> None:
+def decide(graph: RoofRecord, n: int, left: int, work: SearchWork) -> None:
     """The labels that are left, the one with the strongest pull first."""
     for _ in range(left):
         best = -1
@@ -83,7 +82,7 @@ def decide(graph: Any, n: Any, left: Any, work: Any) -> None:
 
 
 @leaf
-def flip(graph: Any, n: Any, work: Any) -> None:
+def flip(graph: RoofRecord, n: int, work: SearchWork) -> None:
     """Labels that are better off in the other state, one after the other; each flip is worth something."""
     least, changed = 0.0, True
     for k in range(n):
@@ -97,7 +96,7 @@ def flip(graph: Any, n: Any, work: Any) -> None:
 
 
 @leaf
-def write_set(graph: Any, n: Any, work: Any, vertex: Any) -> Any:
+def write_set(graph: RoofRecord, n: int, work: SearchWork, vertex: Array) -> float:
     """The part vector of the label set; its score."""
     score, value = work.roof.score, 0.0
     vertex[:] = 0.0
@@ -115,7 +114,9 @@ def write_set(graph: Any, n: Any, work: Any, vertex: Any) -> Any:
 
 @implements(maximize, SearchedSets)
 @kernel
-def search_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def search_maximize(
+    structure: SearchedSets, shape: Shape, theta: Array, shared: Array, work: SearchWork, vertex: Array
+) -> float:
     graph, n = structure.graph, shape[1]
     least = lift(theta, shared, work.roof.score)
     fill_couplings(graph, n, work.roof.score, work.roof)
@@ -131,15 +132,14 @@ def search_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: A
 
 @implements(max_value, SearchedSets)
 @kernel
-def search_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def search_max_value(
+    structure: SearchedSets, shape: Shape, theta: Array, shared: Array, work: SearchWork, vertex: Array
+) -> float:
     """An upper bound of the maximum: that over the local polytope."""
     return roof_max_value(structure.graph, shape, theta, shared, work.roof, vertex)
 
 
 @implements(shared_parts, SearchedSets)
 @jitable
-def _pair_parts(structure: Any) -> Any:
+def _pair_parts(structure: SearchedSets) -> int:
     return 4 * structure.graph.edges.shape[0]
-
-
-register(SearchedSets)

@@ -14,7 +14,7 @@ out: it needs every column to be matched in the end.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class AssignmentWork(NamedTuple):
 
 
 @jitable
-def assignment_work(rows: Any, columns: Any) -> Any:
+def assignment_work(rows: int, columns: int) -> AssignmentWork:
     """Scratch memory for every problem of at most `rows` rows and `columns` columns."""
     return AssignmentWork(
         np.empty(rows, np.int64),
@@ -55,7 +55,7 @@ def assignment_work(rows: Any, columns: Any) -> Any:
 
 
 @kernel
-def assign(theta: Any, m: Any, n: Any, alone: Any, work: Any) -> Any:
+def assign(theta: Array, m: int, n: int, alone: float, work: AssignmentWork) -> float:
     """Solve the problem above for the m * n scores `theta`, m <= n; returns the maximum.
 
     -inf is returned, and `work.column` means nothing, where some row finds no column of finite score.
@@ -85,7 +85,7 @@ def assign(theta: Any, m: Any, n: Any, alone: Any, work: Any) -> Any:
 
 
 @kernel
-def _bid(theta: Any, m: Any, n: Any, alone: Any, work: Any) -> Any:
+def _bid(theta: Array, m: int, n: int, alone: float, work: AssignmentWork) -> int:
     """Rows take their best column and raise its price to where they like the second best as much.
 
     A row that loses its column bids again at once. Returns how many rows are left, in `work.waiting`.
@@ -125,7 +125,7 @@ def _bid(theta: Any, m: Any, n: Any, alone: Any, work: Any) -> Any:
 
 
 @kernel
-def _augment(theta: Any, start: Any, n: Any, alone: Any, work: Any) -> Any:
+def _augment(theta: Array, start: int, n: int, alone: float, work: AssignmentWork) -> bool:
     """Match row `start` along the alternating path that loses least; False if there is none.
 
     The distance of column j is what the exchanges lose that end with somebody new on j. Dijkstra's
@@ -175,7 +175,7 @@ def _augment(theta: Any, start: Any, n: Any, alone: Any, work: Any) -> Any:
 
 
 @kernel
-def _where(values: Any, value: Any, owner: Any, n: Any) -> Any:
+def _where(values: Array, value: float, owner: Array, n: int) -> int:
     """A column with this value, among ties one without owner."""
     found = 0
     for c in range(n):

@@ -20,7 +20,7 @@ Edmonds and Karp, 1972).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class FlowWork(NamedTuple):
 
 
 @jitable
-def flow_work(rows: Any, columns: Any) -> Any:
+def flow_work(rows: int, columns: int) -> FlowWork:
     """Scratch memory for every problem of at most `rows` rows and `columns` columns."""
     nodes = rows + columns
     return FlowWork(
@@ -82,8 +82,8 @@ def flow_work(rows: Any, columns: Any) -> Any:
 
 @kernel
 def flow(
-    theta: Any, m: Any, n: Any, row_capacity: Any, column_capacity: Any, unmatched: Any, work: Any
-) -> Any:
+    theta: Array, m: int, n: int, row_capacity: int, column_capacity: int, unmatched: bool, work: FlowWork
+) -> float:
     """Solve the problem above for the m * n scores `theta`; returns the maximum (-inf: nothing allowed)."""
     linked = work.linked
     # 1. Link all pairs of positive score. If they are too many, something has to be decided.
@@ -116,7 +116,9 @@ def flow(
 
 
 @kernel
-def _link_positive(theta: Any, m: Any, n: Any, row_capacity: Any, column_capacity: Any, work: Any) -> Any:
+def _link_positive(
+    theta: Array, m: int, n: int, row_capacity: int, column_capacity: int, work: FlowWork
+) -> bool:
     """Link every pair with a positive score; whether that exceeds a capacity. If not, duals of 0 prove it."""
     linked, dual, room = work.linked, work.dual, work.room
     for v in range(m + n):
@@ -133,7 +135,7 @@ def _link_positive(theta: Any, m: Any, n: Any, row_capacity: Any, column_capacit
 
 
 @kernel
-def _contested(m: Any, n: Any, unmatched: Any, work: Any) -> Any:
+def _contested(m: int, n: int, unmatched: bool, work: FlowWork) -> tuple[int, int]:
     """Find the nodes that links of positive score join with a node that has too many of them.
 
     Elsewhere these links stay. Where no node may stay alone, all nodes are contested. Returns how many rows
@@ -166,8 +168,10 @@ def _contested(m: Any, n: Any, unmatched: Any, work: Any) -> Any:
 
 
 @kernel
-def _send_all(theta: Any, m: Any, n: Any, units: Any, column_capacity: Any, unmatched: Any, work: Any) -> Any:
-    """Solve a problem by sending so many units from each row; False if nothing is allowed."""
+def _send_all(
+    theta: Array, m: int, n: int, units: int, column_capacity: int, unmatched: bool, work: SendingWork
+) -> bool:
+    """Solve a problem by sending `units` from each row; False if nothing is allowed."""
     linked, dual, room = work.linked, work.dual, work.room
     # 1. Nothing is linked; u_i is the best that row i could get.
     for e in range(m * n):
@@ -190,7 +194,7 @@ def _send_all(theta: Any, m: Any, n: Any, units: Any, column_capacity: Any, unma
 
 
 @kernel
-def _send(theta: Any, start: Any, m: Any, n: Any, work: Any) -> Any:
+def _send(theta: Array, start: int, m: int, n: int, work: SendingWork) -> bool:
     """Send one unit from row `start` along the path that loses least; False if there is none."""
     linked, dual, room, distance, previous = work.linked, work.dual, work.room, work.distance, work.previous
     closed, level, dual_before = work.closed, work.level, work.dual_before

@@ -45,7 +45,7 @@ class MatchingWork(NamedTuple):
 
 @implements(workspace, MatchingRecord)
 @jitable
-def matching_workspace(structure: Any, shape: Any) -> Any:
+def matching_workspace(structure: MatchingRecord, shape: Shape) -> MatchingWork:
     m, n = shape
     size = (min(m, n), max(m, n))
     simple = structure.row_capacity == 1 and structure.column_capacity == 1
@@ -68,7 +68,9 @@ class _Sides(NamedTuple):
 
 
 @kernel
-def _smaller_first(structure: Any, shape: Any, theta: Any, transposed: Any) -> Any:
+def _smaller_first(
+    structure: MatchingRecord, shape: Shape, theta: Array, transposed: Array
+) -> tuple[_Sides, Array]:
     """The problem, and its scores."""
     m, n = shape
     a, b = structure.row_capacity, structure.column_capacity
@@ -81,7 +83,7 @@ def _smaller_first(structure: Any, shape: Any, theta: Any, transposed: Any) -> A
 
 
 @kernel
-def _link(scores: Any, sides: Any, work: Any) -> Any:
+def _link(scores: Array, sides: _Sides, work: MatchingWork) -> float:
     """Find the best links; returns their score."""
     m, n, a, b, unmatched = sides.m, sides.n, sides.row_capacity, sides.column_capacity, sides.unmatched
     if a == 1 and b == 1:
@@ -90,7 +92,9 @@ def _link(scores: Any, sides: Any, work: Any) -> Any:
 
 
 @kernel
-def _add_links(sides: Any, row_step: Any, column_step: Any, work: Any, change: Any, table: Any) -> None:
+def _add_links(
+    sides: _Sides, row_step: int, column_step: int, work: MatchingWork, change: float, table: Array
+) -> None:
     """Add `change` to the entries of a table that `_link` has linked."""
     for i in range(sides.m):
         if sides.row_capacity == 1 and sides.column_capacity == 1:
@@ -106,7 +110,9 @@ def _add_links(sides: Any, row_step: Any, column_step: Any, work: Any, change: A
 @implements(max_value, MatchingRecord)
 @implements(maximize, MatchingRecord)
 @kernel
-def matching_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def matching_maximize(
+    structure: MatchingRecord, shape: Shape, theta: Array, shared: Array, work: MatchingWork, vertex: Array
+) -> float:
     sides, scores = _smaller_first(structure, shape, theta, work.transposed)
     value = _link(scores, sides, work)
     vertex[:] = 0.0
@@ -125,7 +131,7 @@ class MatchingNearestWork(NamedTuple):
 
 @implements(project_workspace, MatchingRecord)
 @jitable
-def matching_project_workspace(structure: Any, shape: Any) -> Any:
+def matching_project_workspace(structure: MatchingRecord, shape: Shape) -> MatchingNearestWork:
     rows, columns = min(shape), max(shape)
     program = matching_workspace(structure, shape)
     return MatchingNearestWork(np.empty(columns), program, projection_work(rows, columns))
@@ -133,7 +139,14 @@ def matching_project_workspace(structure: Any, shape: Any) -> Any:
 
 @implements(project, MatchingRecord)
 @kernel
-def matching_project(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, point: Any) -> Any:
+def matching_project(
+    structure: MatchingRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: MatchingNearestWork,
+    point: Array,
+) -> float:
     sides, scores = _smaller_first(structure, shape, theta, work.program.transposed)
     point[:] = 0.0
     if not _start_prices(scores, sides, work):
@@ -151,7 +164,7 @@ def matching_project(structure: Any, shape: Any, theta: Any, shared: Any, work: 
 
 
 @kernel
-def _start_prices(scores: Any, sides: Any, work: Any) -> Any:
+def _start_prices(scores: Array, sides: _Sides, work: MatchingNearestWork) -> bool:
     """Prices of the columns from which a projection starts; False if no point is allowed."""
     m, n = sides.m, sides.n
     largest, masked = 0.0, False
@@ -213,7 +226,7 @@ class Matching(Structure):
         self.unmatched = unmatched
         self.capacities = capacities
         if len(capacities) != 2 or min(index(k) for k in capacities) < 1:
-            raise ValueError(f"capacities are two integers, each at least 1; got {capacities!r}.")
+            raise ValueError(f"capacities must be two integers, each at least 1; got {capacities!r}.")
 
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> Structure:
@@ -226,7 +239,9 @@ class Matching(Structure):
 
     def shape(self, theta: Array) -> Shape:
         if np.ndim(theta) != 2 or np.size(theta) == 0:
-            raise ValueError(f"A matching is a table with rows and columns; got shape {np.shape(theta)}.")
+            raise ValueError(
+                f"A matching needs a table of scores with rows and columns; got shape {np.shape(theta)}."
+            )
         m, n = np.shape(theta)
         return m, n
 
@@ -303,7 +318,9 @@ class Matching(Structure):
         if nodes is not None:
             nodes = np.asarray(nodes, dtype=np.float64)
             if nodes.shape != mu.shape[:1] or not (nodes >= 0).all():
-                raise ValueError(f"nodes are {mu.shape[0]} weights, one a row, at least 0; got {nodes!r}.")
+                raise ValueError(
+                    f"nodes are {mu.shape[0]} weights of at least 0, one per row; got {nodes!r}."
+                )
             c = c * nodes[:, None]
         return c / max(1.0, float(mu.sum())) if normalized else c
 
@@ -375,14 +392,16 @@ def _checked_weights(weights: object, shape: tuple[int, ...]) -> tuple[float, fl
     """The weights of missed and of spurious links, and the mask of possible ones."""
     given = {} if weights is None else weights
     if not isinstance(given, Mapping):
-        raise ValueError(f"weights are a mapping with keys among {', '.join(_WEIGHTS)}; got {weights!r}.")
+        raise ValueError(f"weights must be a mapping with keys among {', '.join(_WEIGHTS)}; got {weights!r}.")
     unknown = sorted(str(key) for key in given if key not in _WEIGHTS)
     if unknown:
         raise ValueError(f"Unknown weights {', '.join(unknown)}; the valid keys are {', '.join(_WEIGHTS)}.")
     missed, spurious = (float(given.get(key, 1.0)) for key in ("missed", "spurious"))
     for key, weight in (("missed", missed), ("spurious", spurious)):
         if not 0 <= weight < np.inf:
-            raise ValueError(f"The weight of {key} links is a finite number, at least 0; got {weight}.")
+            raise ValueError(
+                f"The weight of {key} links must be a finite number of at least 0; got {weight}."
+            )
     possible = np.asarray(given.get("possible", np.zeros(shape, bool)), dtype=bool)
     if possible.shape != shape:
         raise ValueError(f"The mask of possible links has shape {possible.shape}, not {shape}.")

@@ -22,7 +22,7 @@ as a - u and b - p, and the scores as `gain` = theta - u - p. So scores of 1e6 l
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class ProjectionWork(NamedTuple):
 
 
 @jitable
-def projection_work(rows: Any, columns: Any) -> Any:
+def projection_work(rows: int, columns: int) -> ProjectionWork:
     """Scratch memory for every problem of at most `rows` rows and `columns` columns."""
     return ProjectionWork(
         np.empty(rows * columns),
@@ -85,7 +85,9 @@ def projection_work(rows: Any, columns: Any) -> Any:
 
 
 @kernel
-def project_matching(theta: Any, m: Any, n: Any, limits: Any, prices: Any, work: Any) -> Any:
+def project_matching(
+    theta: Array, m: int, n: int, limits: tuple[int, int, int], prices: Array, work: ProjectionWork
+) -> int:
     """Solve the problem above, limits = (fewest, most, capacity), from `prices` >= 0; it must be feasible.
 
     The answer is in `work`: z is `value` at the edges in use, 0 elsewhere. Returns the number of steps.
@@ -107,7 +109,7 @@ def project_matching(theta: Any, m: Any, n: Any, limits: Any, prices: Any, work:
 
 
 @kernel
-def _count_from(theta: Any, m: Any, n: Any, prices: Any, work: Any) -> None:
+def _count_from(theta: Array, m: int, n: int, prices: Array, work: ProjectionWork) -> None:
     """Start at b = p = prices, and at a = u, the largest theta_ij - p_j of the row."""
     for c in range(n):
         work.column_base[c] = prices[c]
@@ -125,7 +127,7 @@ def _count_from(theta: Any, m: Any, n: Any, prices: Any, work: Any) -> None:
 
 
 @kernel
-def _recount(m: Any, n: Any, work: Any) -> None:
+def _recount(m: int, n: int, work: ProjectionWork) -> None:
     """Count from the present pivots: with several links to a row they may be far below its largest score."""
     for i in range(m):
         for e in range(i * n, (i + 1) * n):
@@ -135,7 +137,7 @@ def _recount(m: Any, n: Any, work: Any) -> None:
 
 
 @kernel
-def _respond(m: Any, n: Any, limits: Any, work: Any) -> Any:
+def _respond(m: int, n: int, limits: tuple[int, int, int], work: ProjectionWork) -> float:
     """The rows' answer to b: edges in use, weights w, gradient; returns G up to a constant."""
     rest, gradient, column, value = work.rest, work.gradient, work.column, work.value
     fewest, most, capacity = limits
@@ -177,7 +179,7 @@ def _respond(m: Any, n: Any, limits: Any, work: Any) -> Any:
 
 
 @kernel
-def _simplex_pivot(rest: Any, n: Any, pivot: Any, least: Any) -> Any:
+def _simplex_pivot(rest: Array, n: int, pivot: float, least: float) -> float:
     """Least a >= least with sum_j max(rest_j - a, 0) <= 1.
 
     Newton's method: the sum is convex in a, so that from its second point on it comes from the left.
@@ -201,7 +203,7 @@ def _simplex_pivot(rest: Any, n: Any, pivot: Any, least: Any) -> Any:
 
 
 @kernel
-def _interval_pivot(rest: Any, n: Any, pivot: Any, zero: Any, fewest: Any, most: Any) -> Any:
+def _interval_pivot(rest: Array, n: int, pivot: float, zero: float, fewest: int, most: int) -> float:
     """The a nearest to `zero` with fewest <= sum_j clip(rest_j - a, 0, 1) <= most (fewest is 0 or 1)."""
     links, _ = _links(rest, n, zero)
     if fewest <= links <= most:
@@ -226,7 +228,7 @@ def _interval_pivot(rest: Any, n: Any, pivot: Any, zero: Any, fewest: Any, most:
 
 
 @kernel
-def _links(rest: Any, n: Any, pivot: Any) -> Any:
+def _links(rest: Array, n: int, pivot: float) -> tuple[float, float]:
     """sum_j clip(rest_j - pivot, 0, 1), and how many terms are inside."""
     links, inside = 0.0, 0.0
     for c in range(n):
@@ -237,7 +239,7 @@ def _links(rest: Any, n: Any, pivot: Any) -> Any:
 
 
 @kernel
-def _largest(values: Any, n: Any) -> Any:
+def _largest(values: Array, n: int) -> float:
     best = -np.inf
     for c in range(n):
         best = max(best, values[c])
@@ -245,7 +247,7 @@ def _largest(values: Any, n: Any) -> Any:
 
 
 @kernel
-def _release(n: Any, work: Any) -> Any:
+def _release(n: int, work: ProjectionWork) -> float:
     """Free <- the columns not held at b = 0; returns the largest error of their sums."""
     error = 0.0
     for c in range(n):
@@ -258,7 +260,7 @@ def _release(n: Any, work: Any) -> Any:
 
 
 @kernel
-def _newton(m: Any, n: Any, error: Any, work: Any) -> None:
+def _newton(m: int, n: int, error: float, work: ProjectionWork) -> None:
     """Step <- -(H + ridge)^-1 gradient on the free columns, to the bound on those near it.
 
     Conjugate gradients with the diagonal of H, up to a residual that makes Newton's method superlinear.
@@ -296,7 +298,7 @@ def _newton(m: Any, n: Any, error: Any, work: Any) -> None:
 
 
 @kernel
-def _apply(m: Any, n: Any, ridge: Any, work: Any) -> None:
+def _apply(m: int, n: int, ridge: float, work: ProjectionWork) -> None:
     """Image <- (H + ridge) search, on the free columns."""
     column, value, search, image = work.column, work.value, work.search, work.image
     for c in range(n):
@@ -313,7 +315,7 @@ def _apply(m: Any, n: Any, ridge: Any, work: Any) -> None:
 
 
 @kernel
-def _search(m: Any, n: Any, limits: Any, value: Any, work: Any) -> Any:
+def _search(m: int, n: int, limits: tuple[int, int, int], value: float, work: ProjectionWork) -> float:
     """b <- max(b + t step, 0) with t = 1, or less until G falls; returns G (inf if it never does).
 
     G falls enough by Armijo's rule or, where rounding hides that, if it still points downhill at the end:
@@ -339,7 +341,7 @@ def _search(m: Any, n: Any, limits: Any, value: Any, work: Any) -> Any:
 
 
 @kernel
-def _keep_capacity(m: Any, n: Any, capacity: Any, work: Any) -> None:
+def _keep_capacity(m: int, n: int, capacity: int, work: ProjectionWork) -> None:
     """Columns that are too full, by a rounding error, shrink."""
     for e in range(work.start[m]):
         c = work.column[e]

@@ -21,7 +21,7 @@ class Ranked(NamedTuple):
 def k_best_segments(scores: SegmentScores, k: int) -> tuple[list[Array], Array]:
     """The k best segmentations, or all where fewer are allowed, as rows (start, end, state); scores."""
     if k < 1:
-        raise ValueError(f"k is at least 1; got {k}.")
+        raise ValueError(f"k must be at least 1; got {k}.")
     n = scores.steps.shape[0]
     ended: list[Ranked] = []  # columns are states
     begun: list[Ranked] = []

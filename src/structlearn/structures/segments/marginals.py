@@ -6,17 +6,20 @@ backward smoothing, which only takes ratios within one sum, and needs no exponen
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array
+from structlearn.core.contract import Array, Shape
 from structlearn.core.kernels import jitable, kernel
 from structlearn.core.vectors import max_of, sum_of_exp
 from structlearn.structures.chain.exponential import exponential
 from structlearn.structures.chain.logarithms import LOWEST
 from structlearn.structures.regularized import clipped
-from structlearn.structures.segments.viterbi import segment_scores
+from structlearn.structures.segments.viterbi import SegmentScores, segment_scores
+
+if TYPE_CHECKING:
+    from structlearn.structures.segments.segments import SegmentsRecord
 
 
 class ForwardScratch(NamedTuple):
@@ -48,7 +51,7 @@ class ForwardScratch(NamedTuple):
 
 
 @jitable
-def segment_marginals_workspace(structure: Any, shape: Any) -> Any:
+def segment_marginals_workspace(structure: SegmentsRecord, shape: Shape) -> ForwardScratch:
     length, k, most = shape[0], structure.n_labels, structure.max_length
     n = k + int(structure.gaps)
     return ForwardScratch(
@@ -68,7 +71,9 @@ def segment_marginals_workspace(structure: Any, shape: Any) -> Any:
 
 
 @kernel
-def segment_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def segment_marginals(
+    structure: SegmentsRecord, shape: Shape, theta: Array, shared: Array, work: ForwardScratch, mean: Array
+) -> float:
     scores = segment_scores(structure, shape[0], theta, shared)
     value = log_forward(scores, work)
     mean[:] = 0.0
@@ -78,21 +83,29 @@ def segment_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work:
 
 
 @kernel
-def segment_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def segment_log_partition(
+    structure: SegmentsRecord, shape: Shape, theta: Array, shared: Array, work: ForwardScratch, mean: Array
+) -> float:
     return log_forward(segment_scores(structure, shape[0], theta, shared), work)
 
 
 @kernel
 def segment_entropy(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
+    structure: SegmentsRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: ForwardScratch,
+    mean: Array,
+    log_z: float,
+) -> float:
     """H after `segment_marginals`, by the chain rule: terms that are not negative."""
     n = structure.n_labels + int(structure.gaps)
     return clipped(work.found[0], shape[0] * np.log(n) + (shape[0] - 1) * np.log(2.0))
 
 
 @kernel
-def segment_probabilities(structure: Any, length: Any, theta: Any, shared: Any) -> Any:
+def segment_probabilities(structure: SegmentsRecord, length: int, theta: Array, shared: Array) -> Array:
     """Of each segment, (L, M, K) by first token, length less 1 and label; NaN if no output is allowed."""
     n_labels, most = structure.n_labels, structure.max_length
     found = np.zeros((length, most, n_labels))
@@ -114,7 +127,7 @@ def segment_probabilities(structure: Any, length: Any, theta: Any, shared: Any) 
 
 
 @kernel
-def log_forward(scores: Any, work: Any) -> Any:
+def log_forward(scores: SegmentScores, work: ForwardScratch) -> float:
     """Log Z; leaves what `ForwardScratch` says."""
     rows, whole, steps, lengths, start, end = scores
     ahead, enter, below, row = work.ahead, work.enter, work.below, work.row
@@ -165,7 +178,7 @@ def log_forward(scores: Any, work: Any) -> Any:
 
 
 @kernel
-def _add_up(below: Any, count: Any, n: Any, shares: Any, sums: Any, row: Any) -> None:
+def _add_up(below: Array, count: int, n: int, shares: Array, sums: Array, row: Array) -> None:
     """row[k] <- log sum_i exp below[i, k] of a (count, n) table, which becomes relative to the largest.
 
     shares <- the exponentials, sums[0] <- their sums, sums[1] <- the entropies of the shares in them.
@@ -198,7 +211,7 @@ def _add_up(below: Any, count: Any, n: Any, shares: Any, sums: Any, row: Any) ->
 
 
 @kernel
-def _backward(scores: Any, work: Any, mean: Any) -> None:
+def _backward(scores: SegmentScores, work: ForwardScratch, mean: Array) -> None:
     """p(ends with t, l tokens, k) = p(ends with t, k) share of l;  p(j before k at t) = p(begins) share of j.
 
     H = H(last state) + the entropies of the shares, weighted by the probabilities of what they divide.
@@ -230,7 +243,7 @@ def _backward(scores: Any, work: Any, mean: Any) -> None:
 
 
 @kernel
-def _last(work: Any, length: Any, n: Any) -> Any:
+def _last(work: ForwardScratch, length: int, n: int) -> float:
     """ended_L <- probabilities of the last state; their entropy."""
     ahead, ended = work.ahead[length - 1], work.ended[length - 1]
     total = sum_of_exp(ahead[:n])
@@ -242,7 +255,9 @@ def _last(work: Any, length: Any, n: Any) -> Any:
 
 
 @kernel
-def _divide_by_length(scores: Any, work: Any, t: Any, local: Any, segments: Any, by_length: Any) -> Any:
+def _divide_by_length(
+    scores: SegmentScores, work: ForwardScratch, t: int, local: Array, segments: Array, by_length: Array
+) -> float:
     """Spread ended_t over lengths, longest first, so that a sum of segments covers each token; entropy."""
     most, n_labels = scores.lengths.shape
     n = scores.steps.shape[0]
@@ -270,7 +285,7 @@ def _divide_by_length(scores: Any, work: Any, t: Any, local: Any, segments: Any,
 
 
 @kernel
-def _divide_by_state(work: Any, t: Any, n: Any, pairs: Any) -> Any:
+def _divide_by_state(work: ForwardScratch, t: int, n: int, pairs: Array) -> float:
     """Spread begun_t over the states before; entropy."""
     begun, ended, row = work.begun, work.ended, work.row
     entropy = 0.0
@@ -289,7 +304,7 @@ def _divide_by_state(work: Any, t: Any, n: Any, pairs: Any) -> Any:
 
 
 @kernel
-def _set_edges(work: Any, local: Any, n: Any, n_labels: Any) -> None:
+def _set_edges(work: ForwardScratch, local: Array, n: int, n_labels: int) -> None:
     for t in range(local.shape[0]):
         for k in range(n_labels):
             local[t, n + k] = work.begun[t, k]

@@ -46,7 +46,6 @@ from structlearn.structures.segments.viterbi import (
     best_segments,
     segment_scores,
 )
-from structlearn.structures.sparsemap import register
 
 
 class SegmentsRecord(NamedTuple):
@@ -288,20 +287,24 @@ class Segments(Structure):
 
 @implements(workspace, SegmentsRecord)
 @jitable
-def segments_workspace(structure: Any, shape: Any) -> Any:
+def segments_workspace(structure: SegmentsRecord, shape: Shape) -> SegmentScratch:
     n = structure.n_labels + int(structure.gaps)
     return SegmentScratch(np.empty((shape[0], n)), np.empty((shape[0], n)), np.empty(structure.n_labels))
 
 
 @implements(maximize, SegmentsRecord)
 @kernel
-def segments_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def segments_maximize(
+    structure: SegmentsRecord, shape: Shape, theta: Array, shared: Array, work: SegmentScratch, vertex: Array
+) -> float:
     return best_segments(segment_scores(structure, shape[0], theta, shared), work, vertex)
 
 
 @implements(max_value, SegmentsRecord)
 @kernel
-def segments_max_value(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def segments_max_value(
+    structure: SegmentsRecord, shape: Shape, theta: Array, shared: Array, work: SegmentScratch, vertex: Array
+) -> float:
     return best_score(segment_scores(structure, shape[0], theta, shared), work)
 
 
@@ -313,9 +316,6 @@ implements(log_partition, SegmentsRecord)(segment_log_partition)
 
 @implements(shared_parts, SegmentsRecord)
 @jitable
-def _segments_shared_parts(structure: Any) -> Any:
+def _segments_shared_parts(structure: SegmentsRecord) -> int:
     n, m = structure.n_labels + int(structure.gaps), structure.max_length * structure.n_labels
     return n * n + m + n * (int(structure.start) + int(structure.end))
-
-
-register(SegmentsRecord)

@@ -30,9 +30,11 @@ def span_array(y: object) -> Array:
     if spans.size == 0:
         return np.empty((0, 3), dtype=np.int64)
     if spans.ndim != 2 or spans.shape[1] != 3:
-        raise ValueError(f"A segmentation is a list of (start, end, label); got the shape {spans.shape}.")
+        raise ValueError(
+            f"A segmentation must be a list of (start, end, label); got the shape {spans.shape}."
+        )
     if not np.issubdtype(spans.dtype, np.integer):
-        raise ValueError(f"Spans of a part vector are integers; got {spans.dtype}.")
+        raise ValueError(f"Spans of a part vector must be integers; got {spans.dtype}.")
     return spans.astype(np.int64)
 
 

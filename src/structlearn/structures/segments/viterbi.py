@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.kernels import kernel
 from structlearn.core.vectors import argmax_of, max_of
+
+if TYPE_CHECKING:
+    from structlearn.structures.segments.segments import SegmentsRecord
 
 
 class SegmentScores(NamedTuple):
@@ -41,7 +44,7 @@ class SegmentScratch(NamedTuple):
 
 
 @kernel
-def segment_scores(structure: Any, length: Any, theta: Any, shared: Any) -> Any:
+def segment_scores(structure: SegmentsRecord, length: int, theta: Array, shared: Array) -> SegmentScores:
     """The scores as tables."""
     k, most = structure.n_labels, structure.max_length
     n = k + int(structure.gaps)
@@ -56,7 +59,7 @@ def segment_scores(structure: Any, length: Any, theta: Any, shared: Any) -> Any:
 
 
 @kernel
-def best_prefixes(scores: Any, work: Any) -> None:
+def best_prefixes(scores: SegmentScores, work: SegmentScratch) -> None:
     """best_t[k] <- last_t[k] + max_l enter_(t-l+1)[k] + its l tokens + lengths[l, k] + the whole segment's.
 
     enter_t[k] is first_t[k] + max_j best_(t-1)[j] + steps[j, k].
@@ -91,14 +94,14 @@ def best_prefixes(scores: Any, work: Any) -> None:
 
 
 @kernel
-def best_score(scores: Any, work: Any) -> Any:
+def best_score(scores: SegmentScores, work: SegmentScratch) -> float:
     """The score of the best segmentation."""
     best_prefixes(scores, work)
     return max_of(work.best[scores.rows.shape[0] - 1])
 
 
 @kernel
-def best_segments(scores: Any, work: Any, vertex: Any) -> Any:
+def best_segments(scores: SegmentScores, work: SegmentScratch, vertex: Array) -> float:
     """vertex <- the parts of the best segmentation, laid out as the scores; its score.
 
     The forward pass keeps no back-pointers; the way back finds each segment and its predecessor again.
@@ -137,7 +140,7 @@ def best_segments(scores: Any, work: Any, vertex: Any) -> Any:
 
 
 @kernel
-def _best_length(scores: Any, work: Any, t: Any, k: Any) -> Any:
+def _best_length(scores: SegmentScores, work: SegmentScratch, t: int, k: int) -> int:
     """The length, less 1, of the last segment of the best prefix that ends with token t in label k."""
     rows, whole, _, lengths, _, _ = scores
     most, n_labels = lengths.shape

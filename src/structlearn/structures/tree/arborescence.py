@@ -8,23 +8,19 @@ Afterwards the cycles are opened again, the youngest first (Gabow, Galil, Spence
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from structlearn.core.contract import Array, max_value, maximize, workspace
+from structlearn.core.contract import Array, Shape, max_value, maximize, workspace
 from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import assign
-from structlearn.structures.sparsemap import register
 
 
 class NonProjectiveTreeRecord(NamedTuple):
     """Compiled form of `NonProjectiveTree`."""
 
     single_root: bool
-
-
-register(NonProjectiveTreeRecord)
 
 
 class ArborescenceWork(NamedTuple):
@@ -51,7 +47,7 @@ class ArborescenceWork(NamedTuple):
 
 @implements(workspace, NonProjectiveTreeRecord)
 @jitable
-def arborescence_work(structure: Any, shape: Any) -> Any:
+def arborescence_work(structure: NonProjectiveTreeRecord, shape: Shape) -> ArborescenceWork:
     n = shape[1]
     nodes = 2 * n + 2
     integers = np.empty((7, nodes), np.int64)
@@ -73,7 +69,14 @@ def arborescence_work(structure: Any, shape: Any) -> Any:
 @implements(max_value, NonProjectiveTreeRecord)
 @implements(maximize, NonProjectiveTreeRecord)
 @kernel
-def best_arborescence(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def best_arborescence(
+    structure: NonProjectiveTreeRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: ArborescenceWork,
+    vertex: Array,
+) -> float:
     """With a single root: where the best tree has several words under the root, arcs from the root are made
     so much worse that the tree has as few of them as it can.
     """
@@ -104,7 +107,7 @@ def best_arborescence(structure: Any, shape: Any, theta: Any, shared: Any, work:
 
 
 @kernel
-def _grow(n: Any, theta: Any, work: Any, vertex: Any) -> Any:
+def _grow(n: int, theta: Array, work: ArborescenceWork, vertex: Array) -> tuple[float, int]:
     """The best tree, its score and its number of words under the root."""
     _start(n, theta, work)
     vertex[:] = 0.0
@@ -137,7 +140,7 @@ def _grow(n: Any, theta: Any, work: Any, vertex: Any) -> Any:
 
 
 @kernel
-def _start(n: Any, theta: Any, work: Any) -> None:
+def _start(n: int, theta: Array, work: ArborescenceWork) -> None:
     for a in range(n + 1):
         work.row[a] = work.outer[a] = a
         work.mark[a] = 0
@@ -151,7 +154,7 @@ def _start(n: Any, theta: Any, work: Any) -> None:
 
 
 @kernel
-def _choose(n: Any, node: Any, work: Any) -> Any:
+def _choose(n: int, node: int, work: ArborescenceWork) -> bool:
     """Take the best arc into `node`; False if there is none."""
     gain = work.gain[work.row[node]]
     best = 0
@@ -165,7 +168,7 @@ def _choose(n: Any, node: Any, work: Any) -> Any:
 
 
 @kernel
-def _join(n: Any, first: Any, last: Any, cycle: Any, work: Any) -> None:
+def _join(n: int, first: int, last: int, cycle: int, work: ArborescenceWork) -> None:
     """The nodes path[first : last] become the members of a new node, `cycle`, in the row of the first."""
     row = work.row[work.path[first]]
     gain, target = work.gain[row], work.target[row]
@@ -189,7 +192,9 @@ def _join(n: Any, first: Any, last: Any, cycle: Any, work: Any) -> None:
 
 
 @kernel
-def _open_cycles(n: Any, nodes: Any, theta: Any, work: Any, vertex: Any) -> Any:
+def _open_cycles(
+    n: int, nodes: int, theta: Array, work: ArborescenceWork, vertex: Array
+) -> tuple[float, int]:
     """An arc into a cycle replaces the arc of the member that it enters."""
     for cycle in range(nodes - 1, n, -1):
         member = work.entered[cycle]

@@ -15,12 +15,13 @@ the spans. With a single root, one word r is headed by the root, and heads L(1, 
 from __future__ import annotations
 
 from math import exp, log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from structlearn.core.contract import (
     Array,
+    Shape,
     entropy,
     log_partition,
     marginals,
@@ -33,7 +34,6 @@ from structlearn.core.kernels import implements, jitable, kernel, leaf
 from structlearn.core.vectors import argmax_of
 from structlearn.structures.chain.logarithms import LOWEST
 from structlearn.structures.regularized import clipped
-from structlearn.structures.sparsemap import register
 
 RIGHT, LEFT, JOINED = 0, 1, 2
 
@@ -59,7 +59,7 @@ class SpanTables(NamedTuple):
 
 @implements(workspace, ProjectiveTreeRecord)
 @jitable
-def make_spans(structure: Any, shape: Any) -> Any:
+def make_spans(structure: ProjectiveTreeRecord, shape: Shape) -> SpanTables:
     n = shape[1]
     tables = np.empty((5, n + 1, n + 1))
     stack = np.empty((2 * n + 2, 3), np.int64)
@@ -67,7 +67,7 @@ def make_spans(structure: Any, shape: Any) -> Any:
 
 
 @leaf
-def split_terms(spans: Any, kind: Any, s: Any, t: Any, terms: Any) -> None:
+def split_terms(spans: SpanTables, kind: int, s: int, t: int, terms: Array) -> None:
     """terms <- what the ways to split the span (s, t) are worth, in the order of r."""
     if kind == RIGHT:
         for r in range(s + 1, t + 1):
@@ -81,14 +81,14 @@ def split_terms(spans: Any, kind: Any, s: Any, t: Any, terms: Any) -> None:
 
 
 @leaf
-def root_terms(n: Any, theta: Any, spans: Any, terms: Any) -> None:
+def root_terms(n: int, theta: Array, spans: SpanTables, terms: Array) -> None:
     """The same for the sentence, by the one word under the root."""
     for r in range(1, n + 1):
         terms[r - 1] = spans.left[1, r] + spans.right[r, n] + theta[0, r - 1]
 
 
 @kernel
-def split(stack: Any, size: Any, kind: Any, s: Any, t: Any, k: Any) -> Any:
+def split(stack: Array, size: int, kind: int, s: int, t: int, k: int) -> tuple[int, int, int]:
     """Push the halves of a span that is split in its k-th way; the stack's size, and an arc (-1: none)."""
     if kind == RIGHT:
         r = s + 1 + k
@@ -103,7 +103,7 @@ def split(stack: Any, size: Any, kind: Any, s: Any, t: Any, k: Any) -> Any:
 
 
 @kernel
-def push(stack: Any, size: Any, s: Any, t: Any, kind: Any) -> Any:
+def push(stack: Array, size: int, s: int, t: int, kind: int) -> int:
     if s == t:
         return size
     stack[size, 0], stack[size, 1], stack[size, 2] = s, t, kind
@@ -116,7 +116,14 @@ def push(stack: Any, size: Any, s: Any, t: Any, kind: Any) -> Any:
 @implements(max_value, ProjectiveTreeRecord)
 @implements(maximize, ProjectiveTreeRecord)
 @kernel
-def best_tree(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def best_tree(
+    structure: ProjectiveTreeRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: SpanTables,
+    vertex: Array,
+) -> float:
     n = shape[1]
     scores, tree = theta.reshape(n + 1, n), vertex.reshape(n + 1, n)
     _fill_spans(n, 1 if structure.single_root else 0, scores, work)
@@ -138,7 +145,7 @@ def best_tree(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, ve
 
 
 @kernel
-def _fill_spans(n: Any, first: Any, theta: Any, spans: Any) -> None:
+def _fill_spans(n: int, first: int, theta: Array, spans: SpanTables) -> None:
     """All spans from `first` on. For each s, the inner loops run over ends t, so that they vectorise."""
     right, left, joined = spans.right, spans.left, spans.joined
     for s in range(n, first - 1, -1):
@@ -164,7 +171,7 @@ def _fill_spans(n: Any, first: Any, theta: Any, spans: Any) -> None:
 
 
 @kernel
-def _go_back(spans: Any, s: Any, t: Any, kind: Any, vertex: Any) -> None:
+def _go_back(spans: SpanTables, s: int, t: int, kind: int, vertex: Array) -> None:
     """Write the arcs of the best span (s, t) of a kind."""
     stack = spans.stack
     size = push(stack, 0, s, t, kind)
@@ -183,14 +190,23 @@ def _go_back(spans: Any, s: Any, t: Any, kind: Any, vertex: Any) -> None:
 
 @implements(marginals_workspace, ProjectiveTreeRecord)
 @jitable
-def inside_outside_workspace(structure: Any, shape: Any) -> Any:
+def inside_outside_workspace(
+    structure: ProjectiveTreeRecord, shape: Shape
+) -> tuple[SpanTables, SpanTables, Array]:
     """Spans, their slopes, and the entropy."""
     return make_spans(structure, shape), make_spans(structure, shape), np.zeros(1)
 
 
 @implements(log_partition, ProjectiveTreeRecord)
 @leaf
-def inside(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def inside(
+    structure: ProjectiveTreeRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: tuple[SpanTables, SpanTables, Array],
+    mean: Array,
+) -> float:
     """Log-sums of all spans."""
     n, spans = shape[1], work[0]
     scores, joined = theta.reshape(n + 1, n), spans.joined
@@ -209,14 +225,14 @@ def inside(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean:
 
 
 @leaf
-def _span_sum(spans: Any, kind: Any, s: Any, t: Any) -> Any:
+def _span_sum(spans: SpanTables, kind: int, s: int, t: int) -> float:
     terms = spans.terms[: t - s]
     split_terms(spans, kind, s, t, terms)
     return log_sum(terms)
 
 
 @leaf
-def log_sum(terms: Any) -> Any:
+def log_sum(terms: Array) -> float:
     """log sum_k exp terms[k]."""
     top = terms[0]
     for k in range(1, terms.size):
@@ -231,7 +247,14 @@ def log_sum(terms: Any) -> Any:
 
 @implements(marginals, ProjectiveTreeRecord)
 @kernel
-def projective_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def projective_marginals(
+    structure: ProjectiveTreeRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: tuple[SpanTables, SpanTables, Array],
+    mean: Array,
+) -> float:
     n = shape[1]
     total = inside(structure, shape, theta, shared, work, mean)
     mean[:] = 0.0
@@ -242,7 +265,9 @@ def projective_marginals(structure: Any, shape: Any, theta: Any, shared: Any, wo
 
 
 @leaf
-def _outside(n: Any, single_root: Any, theta: Any, spans: Any, slopes: Any, mean: Any) -> Any:
+def _outside(
+    n: int, single_root: bool, theta: Array, spans: SpanTables, slopes: SpanTables, mean: Array
+) -> float:
     """mean <- d log Z / d theta, from filled spans. `slopes` is scratch like the spans.
 
     Returns the entropy: a tree is a sequence of choices of where to split a span, so that it is the sum of
@@ -278,7 +303,7 @@ def _outside(n: Any, single_root: Any, theta: Any, spans: Any, slopes: Any, mean
 
 
 @leaf
-def _pass_on(spans: Any, slopes: Any, kind: Any, s: Any, t: Any, slope: Any) -> Any:
+def _pass_on(spans: SpanTables, slopes: SpanTables, kind: int, s: int, t: int, slope: float) -> float:
     """Add the slope of a span to those of its halves, by every way to split it; slope times their entropy."""
     if slope <= 0.0:
         return 0.0
@@ -301,7 +326,7 @@ def _pass_on(spans: Any, slopes: Any, kind: Any, s: Any, t: Any, slope: Any) -> 
 
 
 @leaf
-def _share_out(terms: Any, slope: Any) -> Any:
+def _share_out(terms: Array, slope: float) -> float:
     """terms <- slope softmax(terms), which adds up to `slope` at any size; slope times its entropy."""
     top = terms[0]
     for k in range(1, terms.size):
@@ -321,9 +346,12 @@ def _share_out(terms: Any, slope: Any) -> Any:
 @implements(entropy, ProjectiveTreeRecord)
 @kernel
 def projective_entropy(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
+    structure: ProjectiveTreeRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: tuple[SpanTables, SpanTables, Array],
+    mean: Array,
+    log_z: float,
+) -> float:
     return clipped(work[2][0], shape[1] * np.log(shape[0]))
-
-
-register(ProjectiveTreeRecord)

@@ -36,7 +36,7 @@ class _Set(NamedTuple):
 def k_best(structure: Tree | LabelledTree, theta: Array, k: int) -> tuple[Array, Array]:
     """argmax^(1..k)_y <theta, z(y)>: the k best trees, as choices head * labels + label, and their scores."""
     if k < 1:
-        raise ValueError(f"k is at least 1; got {k}.")
+        raise ValueError(f"k must be at least 1; got {k}.")
     theta, shape = structure._checked(theta)
     search = _Search(structure, theta, shape)
     first = search.best_of(None, 0, ())

@@ -7,7 +7,7 @@ log-sum-exp for max the same gives log Z, and the marginal of a label is its sha
 from __future__ import annotations
 
 from math import exp, log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from structlearn.core.kernels import implements, jitable, kernel
 from structlearn.core.vectors import argmax_of, max_of
 from structlearn.structures.base import Structure, Weights, label_count
 from structlearn.structures.registry import count, stored
-from structlearn.structures.sparsemap import register
 from structlearn.structures.tree.eisner import log_sum
 from structlearn.structures.tree.kbest import k_best
 from structlearn.structures.tree.trees import Tree
@@ -89,10 +88,10 @@ class LabelledTree(Structure):
         """The table of the heads y[:, 0] and labels y[:, 1]."""
         given = np.asarray(y)
         if given.ndim != 2 or given.shape[1] != 2 or not np.issubdtype(given.dtype, np.integer):
-            raise ValueError("A labelled tree is an (n, 2) array of integers, heads and labels.")
+            raise ValueError("A labelled tree must be an (n, 2) array of integers, heads and labels.")
         heads, labels = given.T
         if ((labels < 0) | (labels >= self.n_labels)).any():
-            raise ValueError(f"Labels of arcs are in 0 .. {self.n_labels - 1}.")
+            raise ValueError(f"Labels of arcs must be in 0 .. {self.n_labels - 1}.")
         arcs = self.inner.encode(heads, None if shape is None else _words(self, shape))
         mu = np.zeros((*arcs.shape, self.n_labels))
         mu[heads, np.arange(len(heads)), labels] = 1.0
@@ -151,28 +150,30 @@ class LabelledWork(NamedTuple):
 
 
 @jitable
-def _words(structure: Any, shape: Any) -> Any:
+def _words(structure: LabelledTree | LabelledTreeRecord, shape: Shape) -> tuple[int, int]:
     """The shape of the inner structure."""
     return (shape[0], shape[1] // structure.n_labels)
 
 
 @implements(workspace, LabelledTreeRecord)
 @jitable
-def labelled_workspace(structure: Any, shape: Any) -> Any:
+def labelled_workspace(structure: LabelledTreeRecord, shape: Shape) -> LabelledWork:
     arcs = np.empty((2, shape[0] * shape[1] // structure.n_labels))
     return LabelledWork(workspace(structure.inner, _words(structure, shape)), arcs[0], arcs[1])
 
 
 @implements(marginals_workspace, LabelledTreeRecord)
 @jitable
-def labelled_marginals_workspace(structure: Any, shape: Any) -> Any:
+def labelled_marginals_workspace(structure: LabelledTreeRecord, shape: Shape) -> LabelledWork:
     arcs = np.empty((2, shape[0] * shape[1] // structure.n_labels))
     return LabelledWork(marginals_workspace(structure.inner, _words(structure, shape)), arcs[0], arcs[1])
 
 
 @kernel
-def _arcs(structure: Any, shape: Any, work: Any) -> Any:
-    """The inner shape, and the inner scores and answer of so many arcs."""
+def _arcs(
+    structure: LabelledTreeRecord, shape: Shape, work: LabelledWork
+) -> tuple[tuple[int, int], Array, Array]:
+    """Return the inner shape, and the inner scores and answer of its arcs."""
     rows, n = _words(structure, shape)
     return (rows, n), work.arcs[: rows * n], work.answer[: rows * n]
 
@@ -180,7 +181,14 @@ def _arcs(structure: Any, shape: Any, work: Any) -> Any:
 @implements(max_value, LabelledTreeRecord)
 @implements(maximize, LabelledTreeRecord)
 @kernel
-def labelled_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, vertex: Any) -> Any:
+def labelled_maximize(
+    structure: LabelledTreeRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: LabelledWork,
+    vertex: Array,
+) -> float:
     k = structure.n_labels
     inner, arcs, tree = _arcs(structure, shape, work)
     for a in range(arcs.size):
@@ -194,7 +202,7 @@ def labelled_maximize(structure: Any, shape: Any, theta: Any, shared: Any, work:
 
 
 @kernel
-def _sum_labels(theta: Any, k: Any, arcs: Any) -> None:
+def _sum_labels(theta: Array, k: int, arcs: Array) -> None:
     """arcs[a] <- log sum_k exp theta[a, k]."""
     for a in range(arcs.size):
         arcs[a] = log_sum(theta[a * k : (a + 1) * k])
@@ -202,7 +210,9 @@ def _sum_labels(theta: Any, k: Any, arcs: Any) -> None:
 
 @implements(log_partition, LabelledTreeRecord)
 @kernel
-def labelled_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def labelled_log_partition(
+    structure: LabelledTreeRecord, shape: Shape, theta: Array, shared: Array, work: LabelledWork, mean: Array
+) -> float:
     inner, arcs, shares = _arcs(structure, shape, work)
     _sum_labels(theta, structure.n_labels, arcs)
     return log_partition(structure.inner, inner, arcs, shared, work.inner, shares)
@@ -210,7 +220,9 @@ def labelled_log_partition(structure: Any, shape: Any, theta: Any, shared: Any, 
 
 @implements(marginals, LabelledTreeRecord)
 @kernel
-def labelled_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def labelled_marginals(
+    structure: LabelledTreeRecord, shape: Shape, theta: Array, shared: Array, work: LabelledWork, mean: Array
+) -> float:
     k = structure.n_labels
     inner, arcs, shares = _arcs(structure, shape, work)
     _sum_labels(theta, k, arcs)
@@ -224,8 +236,14 @@ def labelled_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work
 @implements(entropy, LabelledTreeRecord)
 @kernel
 def labelled_entropy(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
+    structure: LabelledTreeRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: LabelledWork,
+    mean: Array,
+    log_z: float,
+) -> float:
     """H(tree) + sum over arcs of p(arc) H(label | arc)."""
     k = structure.n_labels
     inner, arcs, shares = _arcs(structure, shape, work)
@@ -234,6 +252,3 @@ def labelled_entropy(
         if mean[j] > 0.0:
             value += mean[j] * max(arcs[j // k] - theta[j], 0.0)
     return min(value, inner[1] * log(inner[0] * k))
-
-
-register(LabelledTreeRecord)

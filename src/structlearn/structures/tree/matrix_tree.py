@@ -20,12 +20,13 @@ so large that e is rounded, so are they, and the marginals are those of the best
 from __future__ import annotations
 
 from math import exp, frexp, ldexp, log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from structlearn.core.contract import (
     Array,
+    Shape,
     entropy,
     log_partition,
     marginals,
@@ -60,7 +61,7 @@ class EliminationWork(NamedTuple):
 
 @implements(marginals_workspace, NonProjectiveTreeRecord)
 @jitable
-def elimination_work(structure: Any, shape: Any) -> Any:
+def elimination_work(structure: NonProjectiveTreeRecord, shape: Shape) -> EliminationWork:
     n = shape[1] + 1
     arcs, power = np.empty((n, n, n)), np.empty((n, n, n))
     return EliminationWork(
@@ -69,7 +70,7 @@ def elimination_work(structure: Any, shape: Any) -> Any:
 
 
 @kernel
-def _normal(m: Any, e: Any) -> Any:
+def _normal(m: float, e: float) -> tuple[float, float]:
     if m == 0.0:
         return 0.0, 0.0
     m, more = frexp(m)
@@ -77,7 +78,7 @@ def _normal(m: Any, e: Any) -> Any:
 
 
 @kernel
-def _exponential(x: Any) -> Any:
+def _exponential(x: float) -> tuple[float, float]:
     """exp(x), that is exp(r) 2^k with r = x - k log 2; what is left of a huge x is all rounding, and cut."""
     if x == -np.inf:
         return 0.0, 0.0
@@ -86,7 +87,7 @@ def _exponential(x: Any) -> Any:
 
 
 @kernel
-def _sum(m: Any, e: Any, m2: Any, e2: Any) -> Any:
+def _sum(m: float, e: float, m2: float, e2: float) -> tuple[float, float]:
     if m2 == 0.0 or (m > 0.0 and e2 - e < _SMALLEST):
         return m, e
     if m == 0.0 or e - e2 < _SMALLEST:
@@ -96,14 +97,21 @@ def _sum(m: Any, e: Any, m2: Any, e2: Any) -> Any:
 
 
 @kernel
-def _logarithm(m: Any, e: Any) -> Any:
+def _logarithm(m: float, e: float) -> float:
     """log(m 2^e), exactly 0 for the number 1."""
     return log(2.0 * m) + (e - 1.0) * _LN2
 
 
 @implements(log_partition, NonProjectiveTreeRecord)
 @kernel
-def eliminate(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def eliminate(
+    structure: NonProjectiveTreeRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: EliminationWork,
+    mean: Array,
+) -> float:
     n, single_root = shape[1], structure.single_root
     scores = theta.reshape(n + 1, n)
     _set_order(n, single_root, scores, work)
@@ -134,7 +142,7 @@ def eliminate(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, me
 
 
 @kernel
-def _set_order(n: Any, single_root: Any, theta: Any, work: Any) -> None:
+def _set_order(n: int, single_root: bool, theta: Array, work: EliminationWork) -> None:
     """The words in their order; with a single root, the last to go is one that can be above all others.
 
     Such a word, if there is one, is the last from which a search of the words not yet seen began.
@@ -159,7 +167,7 @@ def _set_order(n: Any, single_root: Any, theta: Any, work: Any) -> None:
 
 
 @kernel
-def _first_level(n: Any, theta: Any, work: Any) -> Any:
+def _first_level(n: int, theta: Array, work: EliminationWork) -> float:
     """The arcs' weights, each word's largest score moved out; returns the sum of those."""
     total = 0.0
     for i in range(1, n + 1):
@@ -179,7 +187,14 @@ def _first_level(n: Any, theta: Any, work: Any) -> Any:
 
 @implements(marginals, NonProjectiveTreeRecord)
 @kernel
-def nonprojective_marginals(structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any) -> Any:
+def nonprojective_marginals(
+    structure: NonProjectiveTreeRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: EliminationWork,
+    mean: Array,
+) -> float:
     total = eliminate(structure, shape, theta, shared, work, mean)
     if total == -np.inf:
         mean[:] = 0.0
@@ -192,7 +207,7 @@ def nonprojective_marginals(structure: Any, shape: Any, theta: Any, shared: Any,
 
 
 @kernel
-def _is_rounded(n: Any, work: Any) -> Any:
+def _is_rounded(n: int, work: EliminationWork) -> bool:
     """Whether powers are rounded, as scores so large are: then no more is known than the best tree."""
     largest = 0.0
     for k in range(1, n + 1):
@@ -201,7 +216,7 @@ def _is_rounded(n: Any, work: Any) -> Any:
 
 
 @kernel
-def _take_tree(n: Any, mean: Any, work: Any) -> None:
+def _take_tree(n: int, mean: Array, work: EliminationWork) -> None:
     """The slopes are those of one tree."""
     for j in range(n + 1):
         for i in range(1, n + 1):
@@ -209,7 +224,7 @@ def _take_tree(n: Any, mean: Any, work: Any) -> None:
 
 
 @kernel
-def _go_back(n: Any, single_root: Any, work: Any, mean: Any) -> None:
+def _go_back(n: int, single_root: bool, work: EliminationWork, mean: Array) -> None:
     slope = work.slope
     slope[:] = 0.0
     for k in range(1, n + 1):
@@ -240,8 +255,14 @@ def _go_back(n: Any, single_root: Any, work: Any, mean: Any) -> None:
 @implements(entropy, NonProjectiveTreeRecord)
 @kernel
 def elimination_entropy(
-    structure: Any, shape: Any, theta: Any, shared: Any, work: Any, mean: Any, log_z: Any
-) -> Any:
+    structure: NonProjectiveTreeRecord,
+    shape: Shape,
+    theta: Array,
+    shared: Array,
+    work: EliminationWork,
+    mean: Array,
+    log_z: float,
+) -> float:
     """log Z - <theta, mean>, with each word's largest score moved out of both.
 
     Less what rounding may have added: marginals are differences here, so that even a part without any may

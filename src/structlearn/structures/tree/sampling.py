@@ -7,7 +7,6 @@ Non-projective: word by word, its head from the marginals given the heads of the
 from __future__ import annotations
 
 from math import exp
-from typing import Any
 
 import numpy as np
 
@@ -19,11 +18,13 @@ from structlearn.structures.tree.eisner import (
     LEFT,
     RIGHT,
     ProjectiveTreeRecord,
+    SpanTables,
     push,
     root_terms,
     split,
     split_terms,
 )
+from structlearn.structures.tree.matrix_tree import EliminationWork
 
 
 @operation
@@ -38,7 +39,14 @@ def draw_trees(
 
 @implements(draw_trees, ProjectiveTreeRecord)
 @kernel
-def sample_spans(structure: Any, shape: Any, theta: Any, work: Any, uniform: Any, heads: Any) -> None:
+def sample_spans(
+    structure: ProjectiveTreeRecord,
+    shape: Shape,
+    theta: Array,
+    work: tuple[SpanTables, SpanTables, Array],
+    uniform: Array,
+    heads: Array,
+) -> None:
     n, spans = shape[1], work[0]
     scores = theta.reshape(n + 1, n)
     for i in range(heads.shape[0]):
@@ -53,7 +61,9 @@ def sample_spans(structure: Any, shape: Any, theta: Any, work: Any, uniform: Any
 
 
 @kernel
-def _sample_back(spans: Any, s: Any, t: Any, kind: Any, uniform: Any, drawn: Any, heads: Any) -> Any:
+def _sample_back(
+    spans: SpanTables, s: int, t: int, kind: int, uniform: Array, drawn: int, heads: Array
+) -> int:
     """Heads of the words in a span; how many random numbers are used by now."""
     stack = spans.stack
     size = push(stack, 0, s, t, kind)
@@ -70,7 +80,7 @@ def _sample_back(spans: Any, s: Any, t: Any, kind: Any, uniform: Any, drawn: Any
 
 
 @kernel
-def _draw(terms: Any, uniform: Any) -> Any:
+def _draw(terms: Array, uniform: float) -> int:
     """k with probability exp terms[k] over their sum; never one of probability zero."""
     top = max_of(terms)
     for k in range(terms.size):
@@ -79,7 +89,7 @@ def _draw(terms: Any, uniform: Any) -> Any:
 
 
 @kernel
-def _draw_share(shares: Any, uniform: Any) -> Any:
+def _draw_share(shares: Array, uniform: float) -> int:
     """k with a probability in proportion to shares[k]."""
     target, last, reached = uniform * sum_of(shares), 0, 0.0
     for k in range(shares.size):
@@ -93,7 +103,14 @@ def _draw_share(shares: Any, uniform: Any) -> Any:
 
 @implements(draw_trees, NonProjectiveTreeRecord)
 @kernel
-def sample_words(structure: Any, shape: Any, theta: Any, work: Any, uniform: Any, heads: Any) -> None:
+def sample_words(
+    structure: NonProjectiveTreeRecord,
+    shape: Shape,
+    theta: Array,
+    work: EliminationWork,
+    uniform: Array,
+    heads: Array,
+) -> None:
     """Each word's head from p(head | heads of the words before)."""
     n = shape[1]
     mean, given = np.empty(theta.size), np.empty(theta.size)

@@ -74,7 +74,7 @@ class Tree(Structure):
         `theta` is one table of scores, as in `marginals`; `random_state` a seed or a Generator.
         """
         if n < 0:
-            raise ValueError(f"The number of samples is at least 0; got {n}.")
+            raise ValueError(f"The number of samples must be at least 0; got {n}.")
         theta, shape = self._checked(theta)
         heads = np.empty((n, shape[1]), dtype=np.int64)
         uniform = np.random.default_rng(random_state).random((n, 2 * shape[1]))  # enough for all choices
@@ -93,7 +93,7 @@ class Tree(Structure):
 
     def _checked_heads(self, heads: Array, shape: Shape | None) -> Array:
         if heads.ndim != 1 or not np.issubdtype(heads.dtype, np.integer) or heads.size == 0:
-            raise ValueError("A tree is a vector of heads, one integer a word; 0 is the root.")
+            raise ValueError("A tree must be a vector of heads, one integer per word, with 0 for the root.")
         n = heads.size
         if shape is not None and n != shape[1]:
             raise ValueError(f"There are {n} heads but {shape[1]} words.")
@@ -134,7 +134,7 @@ class Tree(Structure):
         if nodes is not None:
             nodes = np.asarray(nodes, dtype=np.float64)
             if nodes.shape != (n,) or not (nodes >= 0).all():
-                raise ValueError(f"nodes are {n} weights, one a word, at least 0; got {nodes!r}.")
+                raise ValueError(f"nodes are {n} weights of at least 0, one per word; got {nodes!r}.")
             c = c * nodes
         return c / n if normalized else c
 

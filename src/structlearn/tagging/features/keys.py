@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from structlearn.core.contract import Array
@@ -16,7 +14,7 @@ MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 @leaf
-def _mixed(x: Any) -> Any:
+def _mixed(x: np.uint64) -> np.uint64:
     """Return a mixing of 64 bits (the finaliser of splitmix64)."""
     x = (x ^ (x >> np.uint64(SHIFTS[0]))) * np.uint64(MULTIPLIERS[0])
     x = (x ^ (x >> np.uint64(SHIFTS[1]))) * np.uint64(MULTIPLIERS[1])
@@ -24,7 +22,7 @@ def _mixed(x: Any) -> Any:
 
 
 @kernel
-def add_atom(values: Any, codes: Any, first: Any, offset: Any, keys: Any) -> None:
+def add_atom(values: Array, codes: Array, first: Array, offset: int, keys: Array) -> None:
     """keys <- mixed(key + value of the cell `offset` tokens away); zero where the value is.
 
     values : hash of each distinct string; codes : the string of each token.
@@ -44,7 +42,7 @@ def add_atom(values: Any, codes: Any, first: Any, offset: Any, keys: Any) -> Non
 
 
 @kernel
-def fill_table(keys: Any, slots: Any) -> None:
+def fill_table(keys: Array, slots: Array) -> None:
     """slots <- one more than the place of each key, by open addressing; zero is an empty slot."""
     mask = np.uint64(slots.size - 1)
     for j in range(keys.size):
@@ -55,7 +53,7 @@ def fill_table(keys: Any, slots: Any) -> None:
 
 
 @kernel
-def find_keys(wanted: Any, keys: Any, slots: Any, found: Any) -> None:
+def find_keys(wanted: Array, keys: Array, slots: Array, found: Array) -> None:
     """found <- the place of each wanted key in `keys`, -1 if it is not there."""
     mask = np.uint64(slots.size - 1)
     for t in range(wanted.size):
