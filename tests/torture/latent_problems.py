@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structlearn.estimators.training import training_of
+from structlearn.estimators.training.running import training_of
 
 from .data import Array, Rng
 from .outputs import sequences

@@ -17,7 +17,7 @@ from structlearn.estimators.help_texts import with_inherited
 from structlearn.estimators.loss_choice import AUTO, WITHOUT_MARGINALS, LossChoice, choose_loss
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import BaseEstimator
-from structlearn.estimators.training import EstimatorTraining, training_of
+from structlearn.estimators.training.running import EstimatorTraining, training_of
 from structlearn.problem.registry import STRUCTURES
 from structlearn.solvers.checkpoint import Checkpoint
 from structlearn.solvers.progress import Watchable

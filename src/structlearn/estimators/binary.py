@@ -13,12 +13,12 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.choices import check_number
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
-from structlearn.estimators.fresh_fit import fresh_fit
 from structlearn.estimators.inputs.checking import canonical_examples
 from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.rows import ClassEstimator
 from structlearn.estimators.scikit import Table, available_if
-from structlearn.estimators.training import TrainingProblem, training_of
+from structlearn.estimators.training.fresh_fit import fresh_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import Outputs
 from structlearn.problem.registry import BINARY, LOSSES
 from structlearn.structures import Cube

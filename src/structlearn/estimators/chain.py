@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.estimators.chain_layout import lay_out_sequences
-from structlearn.estimators.chain_model import ChainModel, columns_of
 from structlearn.estimators.completion.partial_labels import fit_partly, is_partial
 from structlearn.estimators.confidence.confident import STORED, AnswerConfidence
 from structlearn.estimators.files.attributes import StoredForm, count, label_array, numbers
-from structlearn.estimators.fresh_fit import fresh_fit, of_fit
 from structlearn.estimators.inputs.allowed import Allowed
 from structlearn.estimators.inputs.checking import Tables, for_no_examples
 from structlearn.estimators.inputs.constraints import Constraints, check_labels
-from structlearn.estimators.model import facts_of
+from structlearn.estimators.models.chains import ChainModel, columns_of
+from structlearn.estimators.models.linear import facts_of
 from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.sequences import SequenceEstimator
-from structlearn.estimators.training import EstimatorTraining, TrainingProblem, training_of
+from structlearn.estimators.training.chain_layout import lay_out_sequences
+from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
+from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem, training_of
 from structlearn.estimators.weights.continued import ContinuedTraining, Former, Start, go_on, remembered
 from structlearn.estimators.weights.explaining import Explanation, explanations
 from structlearn.metrics import Outputs, sequence_accuracy

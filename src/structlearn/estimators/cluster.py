@@ -39,7 +39,7 @@ from structlearn.estimators.scikit import (
     frozen,
     is_frozen,
 )
-from structlearn.estimators.training import TrainingProblem, training_of
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import Outputs
 from structlearn.problem.objective import Objective
 from structlearn.problem.registry import LOSSES

@@ -13,7 +13,6 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array, number
-from structlearn.estimators.fresh_fit import fresh_fit, of_fit
 from structlearn.estimators.graph_base import GraphEstimator
 from structlearn.estimators.inputs.checking import (
     as_list,
@@ -32,7 +31,8 @@ from structlearn.estimators.inputs.graphs import (
 from structlearn.estimators.inputs.grids import edge_lengths
 from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.scikit import Rows, balanced_weights
-from structlearn.estimators.training import TrainingProblem, training_of
+from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.scoring import JointScoring
 from structlearn.structures.cut.cut import Cuts

@@ -26,7 +26,6 @@ from structlearn.estimators.completion.graphs import NodeLabels, fit_open_nodes
 from structlearn.estimators.completion.partial_labels import balanced_known
 from structlearn.estimators.confidence.graph_answers import LabelledGraph, exact_states, labelled_graphs
 from structlearn.estimators.files.attributes import StoredForm, codes, count, label_array, number, numbers
-from structlearn.estimators.fresh_fit import fresh_fit, of_fit
 from structlearn.estimators.graph_base import GraphEstimator
 from structlearn.estimators.inputs.checking import as_list, check_weights, for_no_examples
 from structlearn.estimators.inputs.graphs import (
@@ -39,7 +38,8 @@ from structlearn.estimators.inputs.layout import Pieces, gold_and_cost
 from structlearn.estimators.inputs.networks import Attributes, Network, network_arrays, network_labels
 from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, trained_loss
 from structlearn.estimators.scikit import Rows
-from structlearn.estimators.training import TrainingProblem, training_of
+from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.scoring import JointScoring
 from structlearn.storage.packed_graphs import PackedGraphs

@@ -13,10 +13,10 @@ from structlearn.estimators.inputs.checking import for_no_examples
 from structlearn.estimators.inputs.graphs import Examples, Images, check_edge_features
 from structlearn.estimators.loss_choice import AUTO
 from structlearn.estimators.mapped import MappedRows
-from structlearn.estimators.model import LinearModel, model_of
-from structlearn.estimators.regularization_choice import SizedTraining
+from structlearn.estimators.models.linear import LinearModel, model_of
 from structlearn.estimators.scikit import Rows, check_is_fitted
-from structlearn.estimators.training import EstimatorTraining
+from structlearn.estimators.training.regularization_choice import SizedTraining
+from structlearn.estimators.training.running import EstimatorTraining
 from structlearn.scoring import JointScoring
 from structlearn.structures.cut.cut import Cuts
 from structlearn.structures.graph.pairwise import PairwiseGraphs

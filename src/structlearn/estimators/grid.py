@@ -9,10 +9,10 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.estimators.fresh_fit import of_fit
 from structlearn.estimators.graph import GraphClassifier
 from structlearn.estimators.inputs.graphs import Examples, Images, read_examples
 from structlearn.estimators.inputs.grids import direction_names, edge_directions
+from structlearn.estimators.training.fresh_fit import of_fit
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

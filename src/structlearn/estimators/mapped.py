@@ -13,7 +13,6 @@ from scipy import sparse
 from structlearn.core.content import NoContentError, content_hash
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.estimators.fresh_fit import forget_solution, former_of
 from structlearn.estimators.inputs.checking import check_feature_count
 from structlearn.estimators.inputs.frames import is_table, rows_between
 from structlearn.estimators.scikit import (
@@ -26,6 +25,7 @@ from structlearn.estimators.scikit import (
     is_frozen,
     needs_outputs,
 )
+from structlearn.estimators.training.fresh_fit import forget_solution, former_of
 from structlearn.metrics import refuse_sparse
 
 #: Rows that are mapped at a time, so that nothing but the result is of the size of all.

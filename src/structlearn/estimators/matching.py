@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.estimators.files.attributes import StoredForm, count
-from structlearn.estimators.fresh_fit import fresh_fit
 from structlearn.estimators.inputs.checking import Tables
 from structlearn.estimators.parts import PartEstimator
 from structlearn.estimators.scikit import check_is_fitted
-from structlearn.estimators.training import TrainingProblem, training_of
+from structlearn.estimators.training.fresh_fit import fresh_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import Outputs, link_scores, refuse_sparse
 from structlearn.structures import Matching
 

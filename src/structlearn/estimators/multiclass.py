@@ -12,13 +12,13 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.estimators.choices import cost_options, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
-from structlearn.estimators.fresh_fit import fresh_fit
 from structlearn.estimators.inputs.checking import canonical_examples
 from structlearn.estimators.inputs.layout import gold_and_cost
 from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.rows import ClassEstimator
 from structlearn.estimators.scikit import Table, available_if
-from structlearn.estimators.training import TrainingProblem, training_of
+from structlearn.estimators.training.fresh_fit import fresh_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.estimators.weights.frequencies import most_frequent_best
 from structlearn.metrics import Outputs
 from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty

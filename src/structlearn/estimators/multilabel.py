@@ -15,7 +15,6 @@ from structlearn.core.doubts import doubt, doubt_alike
 from structlearn.core.memory import Memory
 from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
-from structlearn.estimators.fresh_fit import fresh_fit
 from structlearn.estimators.inputs.checking import (
     as_list,
     canonical_examples,
@@ -25,10 +24,11 @@ from structlearn.estimators.inputs.checking import (
 from structlearn.estimators.inputs.frames import column_names, is_frame
 from structlearn.estimators.inputs.layout import gold_and_cost
 from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, WITH_MARGINALS, is_forest
-from structlearn.estimators.model import model_of
+from structlearn.estimators.models.linear import model_of
 from structlearn.estimators.rows import FlatEstimator
 from structlearn.estimators.scikit import Table
-from structlearn.estimators.training import TrainingProblem, training_of
+from structlearn.estimators.training.fresh_fit import fresh_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.estimators.weights.frequencies import most_frequent_best
 from structlearn.metrics import subset_accuracy
 from structlearn.structures import Cube, LabelGraph

@@ -23,9 +23,9 @@ from structlearn.estimators.inputs.checking import (
 )
 from structlearn.estimators.inputs.layout import gold_and_cost
 from structlearn.estimators.mapped import MappedRows
-from structlearn.estimators.model import model_of
+from structlearn.estimators.models.linear import model_of
 from structlearn.estimators.scikit import Rows, check_is_fitted
-from structlearn.estimators.training import TrainingProblem
+from structlearn.estimators.training.running import TrainingProblem
 from structlearn.metrics import Outputs
 from structlearn.scoring import PartScoring
 from structlearn.scoring.parts.sparse_parts import SparsePartScoring

@@ -13,7 +13,7 @@ from structlearn.estimators.inputs.checking import Tables
 from structlearn.estimators.path import Regularized
 from structlearn.estimators.regression.regressor import LinearRegressor
 from structlearn.estimators.scikit import Table, cloned
-from structlearn.estimators.training import training_of
+from structlearn.estimators.training.running import training_of
 from structlearn.metrics import Outputs
 from structlearn.problem.penalties import ElasticNet, GroupNorm
 

@@ -23,7 +23,7 @@ from structlearn.estimators.scikit import (
     check_is_fitted,
     sample_weights,
 )
-from structlearn.estimators.training import EstimatorTraining, TrainingProblem
+from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem
 from structlearn.estimators.weights.row_weights import RowWeights
 from structlearn.metrics import Outputs
 from structlearn.problem.registry import LOSSES

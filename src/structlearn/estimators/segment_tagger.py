@@ -12,15 +12,15 @@ from structlearn.core.contract import Array
 from structlearn.estimators.completion.partial_labels import is_partial
 from structlearn.estimators.confidence.confident import STORED
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
-from structlearn.estimators.fresh_fit import fresh_fit
 from structlearn.estimators.inputs.allowed import Allowed
 from structlearn.estimators.inputs.checking import Tables, for_no_examples
 from structlearn.estimators.inputs.segment_spans import coded_spans
 from structlearn.estimators.inputs.spans import OUTSIDE, spans
 from structlearn.estimators.inputs.token_arrays import tokens_of
+from structlearn.estimators.models.tags import TagModel, span_types, tag_arrays
 from structlearn.estimators.segments import SegmentClassifier
-from structlearn.estimators.tag_model import TagModel, span_types, tag_arrays
-from structlearn.estimators.training import training_of
+from structlearn.estimators.training.fresh_fit import fresh_fit
+from structlearn.estimators.training.running import training_of
 from structlearn.metrics import Outputs, sequence_accuracy
 
 

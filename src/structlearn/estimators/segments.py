@@ -14,7 +14,6 @@ from structlearn.core.memory import Memory
 from structlearn.estimators.choices import cost_options
 from structlearn.estimators.confidence.confident import STORED
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
-from structlearn.estimators.fresh_fit import fresh_fit, of_fit
 from structlearn.estimators.inputs.allowed import Allowed
 from structlearn.estimators.inputs.checking import (
     Tables,
@@ -26,11 +25,12 @@ from structlearn.estimators.inputs.checking import (
 from structlearn.estimators.inputs.layout import gold_and_cost
 from structlearn.estimators.inputs.segment_features import SegmentFeatures
 from structlearn.estimators.inputs.segment_spans import coded_spans
-from structlearn.estimators.model import facts_of
+from structlearn.estimators.models.linear import facts_of
+from structlearn.estimators.models.segments import SegmentModel, token_scoring, with_segments
 from structlearn.estimators.scikit import check_is_fitted
-from structlearn.estimators.segment_model import SegmentModel, token_scoring, with_segments
 from structlearn.estimators.sequences import SequenceEstimator
-from structlearn.estimators.training import TrainingProblem, training_of
+from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import LabelScores, Outputs
 from structlearn.structures import Segments
 

@@ -11,7 +11,6 @@ from structlearn.core.contract import Array
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.confidence.calibration import Calibration, Confidence
 from structlearn.estimators.confidence.confident import OF_SETS, AnswerConfidence, Conformal
-from structlearn.estimators.fresh_fit import forget
 from structlearn.estimators.inputs.allowed import Allowed
 from structlearn.estimators.inputs.checking import Tables, for_no_examples
 from structlearn.estimators.inputs.sequences import SequenceReader, learn_features
@@ -19,6 +18,7 @@ from structlearn.estimators.inputs.spans import Span
 from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.estimators.loss_choice import WITH_MARGINALS
 from structlearn.estimators.mapped import MappedRows
+from structlearn.estimators.training.fresh_fit import forget
 from structlearn.metrics import Outputs
 from structlearn.structures import Chain, ConditionedChain, Segments
 

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.estimators.choices import threads
-from structlearn.estimators.fresh_fit import fresh_fit
 from structlearn.estimators.inputs.checking import Tables, as_list
 from structlearn.estimators.parts import PartEstimator
 from structlearn.estimators.scikit import Rows
-from structlearn.estimators.training import training_of
+from structlearn.estimators.training.fresh_fit import fresh_fit
+from structlearn.estimators.training.running import training_of
 from structlearn.metrics import Outputs, exact_match
 from structlearn.structures import OwnStructure, Structure, as_structure
 from structlearn.structures.questions import refuse_wrong_oracle

@@ -15,7 +15,6 @@ from structlearn.estimators.advice.learned import inner_fits
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import Weights, cost_options
 from structlearn.estimators.files.attributes import StoredForm, check_shape, codes, labels_if_any, numbers
-from structlearn.estimators.fresh_fit import fresh_fit, of_fit
 from structlearn.estimators.inputs.checking import as_list, check_same_length, check_weights, for_no_examples
 from structlearn.estimators.inputs.tokens import (
     DEFAULT_TEMPLATES,
@@ -25,10 +24,11 @@ from structlearn.estimators.inputs.tokens import (
     without_rare,
 )
 from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, trained_loss
-from structlearn.estimators.model import model_of
+from structlearn.estimators.models.linear import model_of
 from structlearn.estimators.multiclass import MulticlassClassifier
 from structlearn.estimators.scikit import check_is_fitted
-from structlearn.estimators.training import TrainingProblem, training_of
+from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import sequence_accuracy
 from structlearn.scoring import ArcScoring
 from structlearn.scoring.arcs.templates import columns_of, compile_templates

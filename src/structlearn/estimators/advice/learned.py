@@ -16,12 +16,12 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.errors import NothingLearnedWarning
 from structlearn.estimators.loss_choice import cost_given, trained_loss
-from structlearn.estimators.model import model_of
+from structlearn.estimators.models.linear import model_of
 from structlearn.structures import Cube, Simplex
 
 if TYPE_CHECKING:
     from structlearn.estimators.base import StructuredEstimator
-    from structlearn.estimators.training import TrainingProblem
+    from structlearn.estimators.training.running import TrainingProblem
     from structlearn.problem.objective import Objective
 
 #: The share of a constant's loss by which a model must be better.

@@ -25,7 +25,7 @@ from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import threads
 from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.scikit import drawn_seed
-from structlearn.estimators.training import TrainingProblem, training_of
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle
 from structlearn.problem.regularizers import Shannon

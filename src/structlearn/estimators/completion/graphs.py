@@ -20,7 +20,7 @@ from structlearn.estimators.completion.completion import (
 from structlearn.estimators.completion.graph_states import NodeTypes
 from structlearn.estimators.inputs.allowed import placed, shift_of
 from structlearn.estimators.scikit import cluster_centres, drawn_seed
-from structlearn.estimators.training import TrainingProblem, training_of
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.scoring import Scoring
 from structlearn.structures.graph.pairwise import PairwiseGraphs
 from structlearn.structures.rows import cost_table

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.estimators.chain_layout import scored_rows
 from structlearn.estimators.choices import class_costs, threads
 from structlearn.estimators.completion.completion import (
     Choices,
@@ -23,7 +22,8 @@ from structlearn.estimators.inputs.checking import Coded, Tables, as_list, check
 from structlearn.estimators.inputs.constraints import check_steps
 from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.scikit import balanced_weights
-from structlearn.estimators.training import TrainingProblem, training_of
+from structlearn.estimators.training.chain_layout import scored_rows
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.estimators.weights.sparse_penalty import elastic_net
 from structlearn.metrics import Outputs
 from structlearn.problem.objective import Objective

@@ -14,11 +14,11 @@ from structlearn import structures
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.files import attributes as forms
 from structlearn.estimators.files.values import build, describe, from_json, is_plain, to_json
-from structlearn.estimators.fresh_fit import has_other_layout, keep_layout
 from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.sequences import SequenceEstimator
+from structlearn.estimators.training.fresh_fit import has_other_layout, keep_layout
 from structlearn.solvers.solution import History, Row
 from structlearn.storage.model_file import ModelFile, lines_of, nested_name, refusing, text_array, write_model
 from structlearn.structures.unshared import Whole

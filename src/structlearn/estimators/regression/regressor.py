@@ -18,7 +18,6 @@ from structlearn.core.threads import blas_threads
 from structlearn.estimators.advice.columns import advised
 from structlearn.estimators.choices import check_number, check_run, one_of
 from structlearn.estimators.files.attributes import StoredForm, check_shape, count, number, numbers
-from structlearn.estimators.fresh_fit import former_of, fresh_fit
 from structlearn.estimators.inputs.checking import check_weights
 from structlearn.estimators.inputs.groups import group_ids
 from structlearn.estimators.mapped import MappedRows
@@ -32,6 +31,7 @@ from structlearn.estimators.scikit import (
     drawn_seed,
     warn_of_convergence,
 )
+from structlearn.estimators.training.fresh_fit import former_of, fresh_fit
 from structlearn.problem.least_squares import LeastSquares
 from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
 from structlearn.solvers.loop import Stopping, solve

@@ -13,9 +13,9 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.estimators.choices import Auto
-from structlearn.estimators.fresh_fit import forget, former_of
 from structlearn.estimators.inputs.token_features import TokenFeatures
-from structlearn.estimators.training import EstimatorTraining
+from structlearn.estimators.training.fresh_fit import forget, former_of
+from structlearn.estimators.training.running import EstimatorTraining
 from structlearn.estimators.weights.sparse_penalty import check_penalty
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.dense_point import DensePoint

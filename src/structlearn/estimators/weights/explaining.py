@@ -24,7 +24,7 @@ from structlearn.structures import Chain
 
 if TYPE_CHECKING:
     from structlearn.estimators.chain import ChainClassifier
-    from structlearn.estimators.chain_model import ChainModel
+    from structlearn.estimators.models.chains import ChainModel
 
 
 class Contribution(NamedTuple):

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.estimators.chain_model import columns_of, with_pairs
 from structlearn.estimators.choices import class_costs, threads
 from structlearn.estimators.inputs.checking import (
     Tables,
@@ -22,8 +21,9 @@ from structlearn.estimators.inputs.checking import (
 )
 from structlearn.estimators.inputs.constraints import check_steps, forbidden_steps
 from structlearn.estimators.inputs.layout import Pieces, gold_and_cost
+from structlearn.estimators.models.chains import columns_of, with_pairs
 from structlearn.estimators.scikit import balanced_weights
-from structlearn.estimators.training import TrainingProblem
+from structlearn.estimators.training.running import TrainingProblem
 from structlearn.estimators.weights.sparse_penalty import elastic_net
 from structlearn.metrics import Outputs
 from structlearn.scoring import RowScoring, Scoring

@@ -11,7 +11,7 @@ from structlearn.core.contract import Array
 from structlearn.estimators.confidence.confident import Judged, SpanSets
 from structlearn.estimators.inputs.checking import label_arrays
 from structlearn.estimators.inputs.spans import OUTSIDE, Span, spans, tag_type
-from structlearn.estimators.segment_model import SegmentModel
+from structlearn.estimators.models.segments import SegmentModel
 from structlearn.metrics import Outputs
 from structlearn.structures import Segments
 

@@ -17,7 +17,7 @@ from structlearn.estimators.inputs.segment_features import SegmentFeatures, rows
 from structlearn.estimators.inputs.segment_spans import checked_spans
 from structlearn.estimators.inputs.sequences import SequenceReader, with_empty
 from structlearn.estimators.inputs.spans import Span
-from structlearn.estimators.model import LinearModel
+from structlearn.estimators.models.linear import LinearModel
 from structlearn.estimators.scikit import Rows
 from structlearn.estimators.weights.row_weights import RowWeights
 from structlearn.metrics import Outputs

@@ -20,9 +20,9 @@ from structlearn.estimators.choices import (
     one_of,
     threads,
 )
-from structlearn.estimators.fresh_fit import former_of, keep_layout
 from structlearn.estimators.loss_choice import AUTO, trained_loss
 from structlearn.estimators.scikit import drawn_seed, warn_of_convergence
+from structlearn.estimators.training.fresh_fit import former_of, keep_layout
 from structlearn.estimators.weights.frequencies import gold_frequencies
 from structlearn.problem.objective import Objective
 from structlearn.problem.penalties import Penalty

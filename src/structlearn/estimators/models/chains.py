@@ -16,7 +16,7 @@ from structlearn.estimators.inputs.allowed import Allowed, Limits, allowed_table
 from structlearn.estimators.inputs.checking import Tables, label_arrays
 from structlearn.estimators.inputs.sequences import SequenceReader, with_empty
 from structlearn.estimators.inputs.spans import Span, SpanReading, span_reading
-from structlearn.estimators.model import LinearModel
+from structlearn.estimators.models.linear import LinearModel
 from structlearn.estimators.scikit import Rows
 from structlearn.estimators.weights.row_weights import RowWeights
 from structlearn.metrics import Outputs

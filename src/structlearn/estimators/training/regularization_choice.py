@@ -22,7 +22,7 @@ import numpy as np
 
 from structlearn.estimators.advice.columns import column_sizes
 from structlearn.estimators.loss_choice import AUTO, trained_loss
-from structlearn.estimators.training import EstimatorTraining, S, TrainingProblem
+from structlearn.estimators.training.running import EstimatorTraining, S, TrainingProblem
 from structlearn.problem.objective import Objective
 from structlearn.problem.registry import LOSSES
 from structlearn.scoring import JointScoring
