@@ -78,15 +78,13 @@ class Laid(Generic[S]):
 
 @dataclass(frozen=True)
 class LayOut:
-    """Lays out a partition as the estimator of a name does, with these parameters."""
+    """Lays out a partition as an estimator of this class does, with these parameters."""
 
-    name: str
+    kind: type[Any]
     parameters: Mapping[str, object]
 
     def __call__(self, data: Any, weight: Array | None) -> Laid[Any]:
-        from structlearn import estimators
-
-        estimator = getattr(estimators, self.name)(**self.parameters)
+        estimator = self.kind(**self.parameters)
         return Laid(estimator, estimator.lay_out(data.X, data.y, weight, classes=data.classes))
 
 
@@ -121,7 +119,7 @@ def train_on(
         structure = estimator.lay_out(first.X[:1], first.y[:1], None, classes=first.classes).structure
         weights = partitions.weights(None if sample_weight is None else np.asarray(sample_weight))
         parameters = {**estimator.get_params(deep=False), **_DRIVERS, "loss": estimator.loss_}
-        lay_out = LayOut(type(estimator).__name__, parameters)
+        lay_out = LayOut(type(estimator), parameters)
         aggregation = aggregation_of(len(partitions.paths))
         posts = [
             WorkerSpec(k, str(path), lay_out, weight, solver, seed, own, stopping.tol, aggregation)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-import structlearn
 from structlearn import structures
+from structlearn.core.registry import located
+from structlearn.estimators import ESTIMATORS
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.files import attributes as forms
 from structlearn.estimators.files.values import build, describe, from_json, is_plain, to_json
@@ -156,9 +157,9 @@ def load_bundle(path: str | Path, structure: object = None, scoring: object = No
 
 def _bundle_of(file: ModelFile, structure: object = None, scoring: object = None) -> Bundle:
     kind = file.header["estimator"]
-    if kind not in structlearn.estimators.__all__:
+    if not isinstance(kind, str) or kind not in ESTIMATORS:
         raise unknown(file.path, kind)
-    estimator = getattr(structlearn.estimators, kind)()
+    estimator = located(ESTIMATORS[kind].made)()
     with refusing(file.path):
         parameters = {name: from_json(value) for name, value in file.header["parameters"].items()}
         forms.check_parameters(type(estimator), parameters)
@@ -166,7 +167,7 @@ def _bundle_of(file: ModelFile, structure: object = None, scoring: object = None
         _set_fitted(estimator, file)
         _set_row_map(estimator, file)
         _set_features(estimator, file)
-        if kind == "StructuredPredictor":
+        if hasattr(estimator, "structure"):
             _check_own(file, structure, scoring)
             own = build(file.header["structure"]) if structure is None else structure
             estimator.set_params(structure=own, scoring=scoring)
