@@ -1,4 +1,4 @@
-"""What is added by its class and one entry is seen everywhere: a solver, loss, structure, estimator or task."""
+"""What is added by its class and one entry is seen everywhere: solver, loss, structure, estimator, task."""
 
 import re
 from contextlib import contextmanager

@@ -96,7 +96,7 @@ class BinaryClassifier(ClassEstimator[Cube]):
                     f"{len(self.classes_)} classes; use MulticlassClassifier."
                 )
             structure = Cube(1)
-            scoring = self._training_scoring(structure, rows, memory)
+            scoring = self._training_scoring(rows, structure, memory)
             gold = structure.encode_many(codes[:, None], scoring.shapes)
             cost = self.margin * (1.0 - 2.0 * codes)
             active, weight = canonical_examples(rows, codes, weight)

@@ -96,7 +96,7 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
         memory = Memory(self.memory)
         rows, codes, weight = self._labelled_rows(X, y, sample_weight, memory, classes)
         structure = Simplex(len(self.classes_))
-        scoring = self._training_scoring(structure, rows, memory)
+        scoring = self._training_scoring(rows, structure, memory)
         options = cost_options(self.cost, self.classes_)
         gold, cost = gold_and_cost(structure, codes, scoring, memory, **options)
         active, weight = canonical_examples(rows, codes, weight)
