@@ -61,11 +61,11 @@ def objective_of(model, X, y):
     class Caught(Exception):
         pass
 
-    def catch(task):
+    def catch(_, task):
         found["task"] = task
         raise Caught
 
-    model._train = catch
+    model.trained_by = type("Catching", (model.trained_by,), {"run": catch})
     with suppress(Caught):
         model.fit(X, y)
     task = found["task"]

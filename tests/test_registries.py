@@ -1,4 +1,4 @@
-"""A solver, a loss, a structure and a task, each added by its class and one entry, are seen everywhere."""
+"""What is added by its class and one entry is seen everywhere: solver, loss, structure, estimator, task."""
 
 import re
 from contextlib import contextmanager
@@ -9,10 +9,18 @@ from typing import Annotated
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from typer.testing import CliRunner
 
 from model_files import rewrite
-from structlearn import BinaryClassifier, LinearRegressor, MulticlassClassifier, StructuredPredictor, load
+from structlearn import (
+    BinaryClassifier,
+    LinearRegressor,
+    MulticlassClassifier,
+    StructuredPredictor,
+    estimators,
+    load,
+)
 from structlearn.cli import app
 from structlearn.cli.support.options import switch
 from structlearn.cli.tasks.flat import Classify
@@ -22,6 +30,11 @@ from structlearn.cli.tasks.task import Inputs, Training
 from structlearn.core.kernel_cache import compilation
 from structlearn.core.registry import Registry, either
 from structlearn.data.file_formats import FILE_FORMATS, FileFormat
+from structlearn.estimators import ESTIMATORS, EstimatorEntry
+from structlearn.estimators.parts import PartEstimator
+from structlearn.estimators.training.fresh_fit import fresh_fit
+from structlearn.estimators.training.running import training_of
+from structlearn.estimators.weights.top_weights import top_weights
 from structlearn.losses import FenchelYoungLoss, Tsallis
 from structlearn.problem.registry import CLASSES, LOSSES, LossEntry
 from structlearn.reports.comparison import chosen_estimators
@@ -275,6 +288,52 @@ def test_structures_that_are_not_registered_are_the_users_own(ballots):
 def test_a_name_is_taken_once():
     with pytest.raises(ValueError, match="There is a structure 'Simplex' already"):
         STRUCTURES.register(StructureEntry(Simplex, "again", {}))
+
+
+# ---- an estimator ------------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Chooser(PartEstimator[Simplex]):
+    """One of three candidates, each with features of its own."""
+
+    def fit(self, X, y, sample_weight=None):
+        with fresh_fit(self):
+            training_of(self).run(self._problem(Simplex(3), X, y, sample_weight))
+        return self
+
+    def predict(self, X):
+        return [self.structure_.decode(vertex) for vertex in self._predict_parts(X)]
+
+
+def test_an_estimator_in_two_places(tmp_path):
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(3, 2)) for _ in range(30)]
+    y = [int(np.argmax(one[:, 0])) for one in X]
+    path = tmp_path / "chooser.safetensors"
+    with registered(ESTIMATORS, EstimatorEntry("Chooser", Chooser)):
+        assert estimators.Chooser is Chooser
+        assert "Chooser" in dir(estimators)
+        model = Chooser(regularization=1e-3, tol=1e-4, random_state=0).fit(X, y)
+        assert model.certificate_.converged
+        assert model.predict(X) == y
+        (group,) = top_weights(model, 1)
+        assert group.weights[0].name == "x0"
+        model.save(path)
+        again = load(path)
+        assert type(again) is Chooser
+        assert again.get_params() == model.get_params()
+        np.testing.assert_array_equal(again.weights_, model.weights_)
+        assert again.predict(X) == y
+        assert clone(again).fit(X, y).predict(X) == y
+        rewrite(path, lambda header, _: header["parameters"].update(pairs="all"))
+        with pytest.raises(ValueError, match=r"parameters\.pairs is none of Chooser"):
+            load(path)
+        with pytest.raises(ValueError, match="There is a kind of estimator 'Chooser' already"):
+            ESTIMATORS.register(EstimatorEntry("Chooser", Chooser))
+    assert not hasattr(estimators, "Chooser")
+    with pytest.raises(ValueError, match="holds a 'Chooser', which this version of structlearn"):
+        load(path)
 
 
 # ---- a task -----------------------------------------------------------------------------------------------

@@ -6,22 +6,12 @@ Everything is imported when it is first used, so that `import structlearn` is qu
 from typing import TYPE_CHECKING, Any
 
 from structlearn.core.lazy import names_of
+from structlearn.estimators import ESTIMATORS
 
 __version__ = "0.2.0"
 
 _HOMES = {
-    "LinearRegressor": "structlearn.estimators",
-    "BinaryClassifier": "structlearn.estimators",
-    "ChainClassifier": "structlearn.estimators",
-    "CutSegmenter": "structlearn.estimators",
-    "GraphClassifier": "structlearn.estimators",
-    "GridClassifier": "structlearn.estimators",
-    "MatchingClassifier": "structlearn.estimators",
-    "MultiLabelClassifier": "structlearn.estimators",
-    "MulticlassClassifier": "structlearn.estimators",
-    "SegmentClassifier": "structlearn.estimators",
-    "StructuredPredictor": "structlearn.estimators",
-    "TreeParser": "structlearn.estimators",
+    **{name: "structlearn.estimators" for name, entry in ESTIMATORS.items() if entry.at_root},
     "Tagger": "structlearn.tagging.tagger",
     "Aligner": "structlearn.alignment.aligner",
     "NothingLearnedWarning": "structlearn.core.errors",
@@ -54,42 +44,7 @@ if TYPE_CHECKING:
     from structlearn.apps.registry import load as load
     from structlearn.core.errors import NothingLearnedWarning as NothingLearnedWarning
     from structlearn.core.errors import OracleError as OracleError
-    from structlearn.estimators import (
-        BinaryClassifier as BinaryClassifier,
-    )
-    from structlearn.estimators import (
-        ChainClassifier as ChainClassifier,
-    )
-    from structlearn.estimators import (
-        CutSegmenter as CutSegmenter,
-    )
-    from structlearn.estimators import (
-        GraphClassifier as GraphClassifier,
-    )
-    from structlearn.estimators import (
-        GridClassifier as GridClassifier,
-    )
-    from structlearn.estimators import (
-        LinearRegressor as LinearRegressor,
-    )
-    from structlearn.estimators import (
-        MatchingClassifier as MatchingClassifier,
-    )
-    from structlearn.estimators import (
-        MulticlassClassifier as MulticlassClassifier,
-    )
-    from structlearn.estimators import (
-        MultiLabelClassifier as MultiLabelClassifier,
-    )
-    from structlearn.estimators import (
-        SegmentClassifier as SegmentClassifier,
-    )
-    from structlearn.estimators import (
-        StructuredPredictor as StructuredPredictor,
-    )
-    from structlearn.estimators import (
-        TreeParser as TreeParser,
-    )
+    from structlearn.estimators import *  # noqa: F403
     from structlearn.estimators.inputs.tables import make_table_transformer as make_table_transformer
     from structlearn.estimators.path import regularization_path as regularization_path
     from structlearn.estimators.path_values import regularization_values as regularization_values

@@ -32,7 +32,7 @@ def spread_chains(folder, engine, solver=None, seconds=1e9, aggregation=1.0):
     """The chains on the workers of an engine."""
     X, y = chains()
     parts = split(folder / "parts", "chain", X, y, parts=engine.size)
-    lay_out = LayOut("ChainClassifier", {"loss": "hinge", "regularization": 1.0, "random_state": 0})
+    lay_out = LayOut(ChainClassifier, {"loss": "hinge", "regularization": 1.0, "random_state": 0})
     posts = [
         WorkerSpec(k, str(path), lay_out, None, solver or ActiveBlocks(), 0, kept, TOL, aggregation)
         for k, path in enumerate(parts.paths)

@@ -29,7 +29,7 @@ def sequences(n=8, d=4):
 
 def score(model, x, labels):
     """The score of a sequence, from the parts that the structure makes of it."""
-    (theta,) = model._part_scores([x])[0]
+    (theta,) = model.model_.part_scores([x])[0]
     codes = np.searchsorted(model.classes_, labels)
     return float(model.structure_.encode(codes) @ theta)
 

@@ -142,8 +142,8 @@ def test_features_of_transitions_are_columns_of_X(make):
     plain = clone(model).set_params(row_transformer=None).fit(X, y)
     model.fit(X, y)
     assert model.conditioned_coef_.shape == plain.conditioned_coef_.shape == (2, 3, 3)
-    raw, _ = plain._scoring(X)
-    of_mapped, _ = model._scoring(X)
+    raw, _ = plain.model_.scoring(X)
+    of_mapped, _ = model.model_.scoring(X)
     np.testing.assert_array_equal(raw.pairs.X.toarray(), of_mapped.pairs.X.toarray())
     assert of_mapped.local.X.shape[1] == 6
 

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structlearn.estimators.training.running import training_of
+
 from .data import Array, Rng
 from .outputs import sequences
 from .problems import Output
@@ -62,13 +64,13 @@ class LatentGraphs(Graphs):
         """
         enough = {"tol": 1e-3, "max_passes": 200.0} if self.patient else {}
         model = super().model(**{**settings, **enough, "warm_start": False})
-        laid_out, self.rounds = model._objective, []
+        laid_out, self.rounds = training_of(model).objective, []
 
-        def noted(problem: Any) -> Any:
+        def noted(_: Any, problem: Any) -> Any:
             self.rounds.append(Round(getattr(model, "weights_", None), problem.gold))
             return laid_out(problem)
 
-        model._objective = noted
+        model.trained_by = type("Noted", (model.trained_by,), {"objective": noted})
         return model
 
     def cost(self, i: int, y: Output) -> float:

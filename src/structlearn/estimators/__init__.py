@@ -1,59 +1,70 @@
-"""Estimators with scikit-learn's conventions."""
+"""Estimators with scikit-learn's conventions.
 
-from typing import TYPE_CHECKING
+A new estimator is its own file, and an entry here (for type checkers an import as well): then it is a name of
+the package, and model files may hold it.
+"""
 
-from structlearn.core.lazy import names_of
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 from structlearn.core.moved import keep_old_names
+from structlearn.core.registry import Registry, located
 
 if TYPE_CHECKING:
-    from structlearn.estimators.binary import BinaryClassifier
-    from structlearn.estimators.chain import ChainClassifier
-    from structlearn.estimators.cut import CutSegmenter
-    from structlearn.estimators.graph import GraphClassifier
-    from structlearn.estimators.grid import GridClassifier
-    from structlearn.estimators.matching import MatchingClassifier
-    from structlearn.estimators.multiclass import MulticlassClassifier
-    from structlearn.estimators.multilabel import MultiLabelClassifier
-    from structlearn.estimators.regression.regressor import LinearRegressor
-    from structlearn.estimators.segment_tagger import SegmentTagger
-    from structlearn.estimators.segments import SegmentClassifier
-    from structlearn.estimators.structured import StructuredPredictor
-    from structlearn.estimators.tree_parser import TreeParser
+    from structlearn.estimators.binary import BinaryClassifier as BinaryClassifier
+    from structlearn.estimators.chain import ChainClassifier as ChainClassifier
+    from structlearn.estimators.cut import CutSegmenter as CutSegmenter
+    from structlearn.estimators.graph import GraphClassifier as GraphClassifier
+    from structlearn.estimators.grid import GridClassifier as GridClassifier
+    from structlearn.estimators.matching import MatchingClassifier as MatchingClassifier
+    from structlearn.estimators.multiclass import MulticlassClassifier as MulticlassClassifier
+    from structlearn.estimators.multilabel import MultiLabelClassifier as MultiLabelClassifier
+    from structlearn.estimators.regression.regressor import LinearRegressor as LinearRegressor
+    from structlearn.estimators.segment_tagger import SegmentTagger as SegmentTagger
+    from structlearn.estimators.segments import SegmentClassifier as SegmentClassifier
+    from structlearn.estimators.structured import StructuredPredictor as StructuredPredictor
+    from structlearn.estimators.tree_parser import TreeParser as TreeParser
 
-__all__ = [
-    "BinaryClassifier",
-    "ChainClassifier",
-    "CutSegmenter",
-    "GraphClassifier",
-    "GridClassifier",
-    "LinearRegressor",
-    "MatchingClassifier",
-    "MultiLabelClassifier",
-    "MulticlassClassifier",
-    "SegmentClassifier",
-    "SegmentTagger",
-    "StructuredPredictor",
-    "TreeParser",
-]
 
-__getattr__, __dir__ = names_of(
-    __name__,
-    {
-        "BinaryClassifier": "binary",
-        "ChainClassifier": "chain",
-        "CutSegmenter": "cut",
-        "GraphClassifier": "graph",
-        "GridClassifier": "grid",
-        "LinearRegressor": "regression.regressor",
-        "MatchingClassifier": "matching",
-        "MultiLabelClassifier": "multilabel",
-        "MulticlassClassifier": "multiclass",
-        "SegmentClassifier": "segments",
-        "SegmentTagger": "segment_tagger",
-        "StructuredPredictor": "structured",
-        "TreeParser": "tree_parser",
-    },
+class EstimatorEntry(NamedTuple):
+    """An estimator by the name that model files give: its class, or where that is."""
+
+    name: str
+    made: str | type
+    #: whether it is a name of `structlearn` itself
+    at_root: bool = True
+
+
+ESTIMATORS: Registry[EstimatorEntry] = Registry(
+    "kind of estimator",
+    [
+        EstimatorEntry("BinaryClassifier", "structlearn.estimators.binary:BinaryClassifier"),
+        EstimatorEntry("ChainClassifier", "structlearn.estimators.chain:ChainClassifier"),
+        EstimatorEntry("CutSegmenter", "structlearn.estimators.cut:CutSegmenter"),
+        EstimatorEntry("GraphClassifier", "structlearn.estimators.graph:GraphClassifier"),
+        EstimatorEntry("GridClassifier", "structlearn.estimators.grid:GridClassifier"),
+        EstimatorEntry("LinearRegressor", "structlearn.estimators.regression.regressor:LinearRegressor"),
+        EstimatorEntry("MatchingClassifier", "structlearn.estimators.matching:MatchingClassifier"),
+        EstimatorEntry("MultiLabelClassifier", "structlearn.estimators.multilabel:MultiLabelClassifier"),
+        EstimatorEntry("MulticlassClassifier", "structlearn.estimators.multiclass:MulticlassClassifier"),
+        EstimatorEntry("SegmentClassifier", "structlearn.estimators.segments:SegmentClassifier"),
+        EstimatorEntry("SegmentTagger", "structlearn.estimators.segment_tagger:SegmentTagger", at_root=False),
+        EstimatorEntry("StructuredPredictor", "structlearn.estimators.structured:StructuredPredictor"),
+        EstimatorEntry("TreeParser", "structlearn.estimators.tree_parser:TreeParser"),
+    ],
 )
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return list(ESTIMATORS)
+    if name not in ESTIMATORS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return located(ESTIMATORS[name].made)
+
+
+def __dir__() -> list[str]:
+    return sorted(ESTIMATORS)
+
 
 keep_old_names(
     {

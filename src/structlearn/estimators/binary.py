@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.sentences import Sentence
-from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import check_number
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
 from structlearn.estimators.inputs.checking import canonical_examples
-from structlearn.estimators.rows import ClassEstimator, one_row_each
+from structlearn.estimators.loss_choice import trained_loss
+from structlearn.estimators.rows import ClassEstimator
 from structlearn.estimators.scikit import Table, available_if
+from structlearn.estimators.training.fresh_fit import fresh_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import Outputs
 from structlearn.problem.registry import BINARY, LOSSES
 from structlearn.structures import Cube
@@ -74,36 +76,38 @@ class BinaryClassifier(ClassEstimator[Cube]):
 
     margin: float = 1.0
 
+    dual_coef_: Array = field(init=False)
+    support_: Array = field(init=False)
+
     _stored: ClassVar[StoredForm] = StoredForm(
         {"classes_": label_array, "n_features_in_": count}, ("Cube",), n_labels=lambda classes: 1
     )
     _outputs: ClassVar[str] = BINARY
-    _of_cost: ClassVar[tuple[str, ...]] = ("margin",)
+    of_cost: ClassVar[tuple[str, ...]] = ("margin",)
 
     def fit(self, X: Table, y: Outputs, sample_weight: ArrayLike | None = None) -> BinaryClassifier:
         """Train on X of shape (n, d), dense or CSR, and n labels of two classes."""
-        check_number("margin", self.margin, strict=True)
-        memory = Memory(self.memory)
-        rows, codes, weight = self._read(X, y, sample_weight, memory)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass, with "
-                f"{len(self.classes_)} classes; use MulticlassClassifier."
+        with fresh_fit(self):
+            check_number("margin", self.margin, strict=True)
+            memory = Memory(self.memory)
+            rows, codes, weight = self._labelled_rows(X, y, sample_weight, memory)
+            if len(self.classes_) > 2:
+                raise ValueError(
+                    "Only binary classification is supported. The type of the target is multiclass, with "
+                    f"{len(self.classes_)} classes; use MulticlassClassifier."
+                )
+            structure = Cube(1)
+            scoring = self._training_scoring(rows, structure, memory)
+            gold = structure.encode_many(codes[:, None], scoring.shapes)
+            cost = self.margin * (1.0 - 2.0 * codes)
+            active, weight = canonical_examples(rows, codes, weight)
+            objective, solution = training_of(self).run(
+                TrainingProblem(structure, scoring, gold, cost, weight, active, memory=memory)
             )
-        structure = Cube(1)
-        scoring = self._training_scoring(structure, rows, one_row_each(rows), memory)
-        gold = structure.encode_many(codes[:, None], scoring.shapes)
-        cost = self.margin * (1.0 - 2.0 * codes)
-        active, weight = canonical_examples(rows, codes, weight)
-        objective, solution = self._train(
-            TrainingProblem(structure, scoring, gold, cost, weight, active, memory=memory)
-        )
-        for name in ("dual_coef_", "support_"):
-            self.__dict__.pop(name, None)
-        if solution.z is not None and objective.regularization > 0:
-            distance = objective.gold_point() - solution.z  # w(z) = 1/lambda sum_i p_i (mu_i - z_i) x_i
-            self.dual_coef_ = (objective.weight * distance / objective.regularization)[None]
-            self.support_ = np.flatnonzero(self.dual_coef_)
+            if solution.z is not None and objective.regularization > 0:
+                distance = objective.gold_point() - solution.z  # w(z) = 1/lambda sum_i p_i (mu_i - z_i) x_i
+                self.dual_coef_ = (objective.weight * distance / objective.regularization)[None]
+                self.support_ = np.flatnonzero(self.dual_coef_)
         return self
 
     def decision_function(self, X: Table) -> Array:
@@ -117,9 +121,9 @@ class BinaryClassifier(ClassEstimator[Cube]):
         return self.classes_[(scores >= 0 if second else scores > 0).astype(np.int64)]
 
     def _smooth(self) -> bool:
-        if self._loss not in LOSSES or not LOSSES[self._loss].smooth:
+        if trained_loss(self) not in LOSSES or not LOSSES[trained_loss(self)].smooth:
             raise AttributeError(
-                Sentence("{loss=} has no probabilities; train with {loss=softmax}.", loss=self._loss)
+                Sentence("{loss=} has no probabilities; train with {loss=softmax}.", loss=trained_loss(self))
             )
         return True
 
@@ -127,7 +131,9 @@ class BinaryClassifier(ClassEstimator[Cube]):
     def predict_proba(self, X: Table) -> Array:
         """Probabilities of the two classes, of shape (n, 2); after sparsemax they may be exactly zero."""
         scores = self._scores(X)
-        positive = self.structure_.respond(LOSSES[self._loss].regularizer.record(self.structure_), scores)[0]
+        positive = self.structure_.respond(
+            LOSSES[trained_loss(self)].regularizer.record(self.structure_), scores
+        )[0]
         return np.column_stack([1 - positive, positive])
 
     def _check_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:

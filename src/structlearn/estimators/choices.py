@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -33,6 +34,17 @@ ROWS_ON_CLUSTERS: Auto = {"hinge": ("bcfw",), "smooth": ("sdca",)}
 
 #: Weights of labels, by class or by name, or the name of a rule for them.
 Weights: TypeAlias = str | ArrayLike | Mapping[str, object] | Mapping[int, object]
+
+
+def threads(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` stands for; ValueError for what is no number of them."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise ParameterError(
+            "{n_jobs} must be a positive number of threads, or -1 for all; got {given}.", given=repr(n_jobs)
+        )
+    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
 
 
 def ball_of(options: Mapping[str, object] | None) -> Ball | None:

@@ -26,10 +26,11 @@ from structlearn.distributed import (
     spread_out,
 )
 from structlearn.distributed.dask_engine import DaskEngine
-from structlearn.estimators.base import S, StructuredEstimator, TrainingProblem
+from structlearn.estimators.base import S, StructuredEstimator
 from structlearn.estimators.choices import ROWS_ON_CLUSTERS, make_checkpoint
 from structlearn.estimators.inputs.checking import Tables, check_weights, stack_examples
 from structlearn.estimators.inputs.frames import is_table
+from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.mapped import MappedRows, fitted_to
 from structlearn.estimators.scikit import (
     Rows,
@@ -39,6 +40,7 @@ from structlearn.estimators.scikit import (
     frozen,
     is_frozen,
 )
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import Outputs
 from structlearn.problem.objective import Objective
 from structlearn.problem.registry import LOSSES
@@ -72,21 +74,19 @@ class Laid(Generic[S]):
 
     def objective(self, fraction: float) -> Objective:
         self.estimator.regularization /= fraction
-        return self.estimator._objective(self.problem)
+        return training_of(self.estimator).objective(self.problem)
 
 
 @dataclass(frozen=True)
 class LayOut:
-    """Lays out a partition as the estimator of a name does, with these parameters."""
+    """Lays out a partition as an estimator of this class does, with these parameters."""
 
-    name: str
+    kind: type[Any]
     parameters: Mapping[str, object]
 
     def __call__(self, data: Any, weight: Array | None) -> Laid[Any]:
-        from structlearn import estimators
-
-        estimator = getattr(estimators, self.name)(**self.parameters)
-        return Laid(estimator, estimator._lay_out(data.X, data.y, weight, classes=data.classes))
+        estimator = self.kind(**self.parameters)
+        return Laid(estimator, estimator.lay_out(data.X, data.y, weight, classes=data.classes))
 
 
 def train_on(
@@ -100,10 +100,9 @@ def train_on(
 
     X and y are as for `fit`, or X is a `Partitions` that the workers see and y is None.
     """
-    on_rows = estimator._packed == "classes"
-    chosen, stopping = estimator._checked_parameters(auto=ROWS_ON_CLUSTERS if on_rows else None)
+    on_rows = estimator.packed_as == "classes"
+    chosen, stopping = training_of(estimator).checked(auto=ROWS_ON_CLUSTERS if on_rows else None)
     estimator.loss_ = estimator.chosen_loss().name
-    estimator.__dict__.pop("_frequencies", None)
     solver = _block_solver(estimator, chosen)
     engine = client if hasattr(client, "revive") else DaskEngine(client)
     if y is not None:
@@ -116,12 +115,12 @@ def train_on(
             partitions = X
         else:
             parts = min(before or engine.size, len(y))
-            partitions = split(folder, estimator._packed, X, y, parts=parts, seed=seed)
+            partitions = split(folder, estimator.packed_as, X, y, parts=parts, seed=seed)
         first = partitions.first()
-        structure = estimator._lay_out(first.X[:1], first.y[:1], None, classes=first.classes).structure
+        structure = estimator.lay_out(first.X[:1], first.y[:1], None, classes=first.classes).structure
         weights = partitions.weights(None if sample_weight is None else np.asarray(sample_weight))
         parameters = {**estimator.get_params(deep=False), **_DRIVERS, "loss": estimator.loss_}
-        lay_out = LayOut(type(estimator).__name__, parameters)
+        lay_out = LayOut(type(estimator), parameters)
         aggregation = aggregation_of(len(partitions.paths))
         posts = [
             WorkerSpec(k, str(path), lay_out, weight, solver, seed, own, stopping.tol, aggregation)
@@ -130,7 +129,7 @@ def train_on(
         ]
         objective = spread_out(engine, posts, structure, estimator.regularization)
         try:
-            estimator._minimise(objective, structure, _driver(chosen, estimator), stopping, seed)
+            training_of(estimator).minimise(objective, structure, _driver(chosen, estimator), stopping, seed)
         finally:
             objective.close()
 
@@ -160,7 +159,7 @@ def _block_solver(estimator: StructuredEstimator[S], solver: Solver) -> BlockFra
 
 def _driver(solver: Solver, estimator: StructuredEstimator[S]) -> JoinedBlocks:
     if isinstance(solver, StochasticExtragradient):
-        return JoinedExtragradient(smooth=LOSSES[estimator._loss].family == "smooth")
+        return JoinedExtragradient(smooth=LOSSES[trained_loss(estimator)].family == "smooth")
     return JoinedBlocks()
 
 
@@ -171,7 +170,7 @@ def _same_map(estimator: StructuredEstimator[S], X: Table | Tables | Partitions)
     if given is None or not isinstance(estimator, MappedRows):
         yield
         return
-    estimator._check_row_transformer()
+    estimator.check_row_transformer()
     if is_table(X):
         raise ValueError("A cluster trains on rows of numbers; tables are trained in one place.")
     if isinstance(X, Partitions):
@@ -192,9 +191,9 @@ def _same_map(estimator: StructuredEstimator[S], X: Table | Tables | Partitions)
 
 
 def _all_rows(estimator: StructuredEstimator[S], X: Any) -> Rows:
-    if estimator._packed == "classes":
+    if estimator.packed_as == "classes":
         return checked_examples(estimator, X, accept_sparse="csr")
-    return stack_examples(X, ndim=2 if estimator._packed == "chain" else 3, noun="Example")[0]
+    return stack_examples(X, ndim=2 if estimator.packed_as == "chain" else 3, noun="Example")[0]
 
 
 @contextmanager

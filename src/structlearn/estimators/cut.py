@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.sentences import Sentence
-from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array, number
+from structlearn.estimators.graph_base import GraphEstimator
 from structlearn.estimators.inputs.checking import (
     as_list,
     check_same_length,
@@ -25,15 +25,15 @@ from structlearn.estimators.inputs.checking import (
 from structlearn.estimators.inputs.graphs import (
     Examples,
     Images,
-    check_edge_features,
     graph_scoring,
     read_examples,
     squared_contrasts,
 )
 from structlearn.estimators.inputs.grids import edge_lengths
-from structlearn.estimators.mapped import MappedRows
-from structlearn.estimators.regularization_choice import SizedRegularization
-from structlearn.estimators.scikit import Rows, balanced_weights, check_is_fitted
+from structlearn.estimators.loss_choice import trained_loss
+from structlearn.estimators.scikit import Rows, balanced_weights
+from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.scoring import JointScoring
 from structlearn.structures.cut.cut import Cuts
@@ -43,7 +43,7 @@ _TOLERATED = 0.05
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CutSegmenter(MappedRows, SizedRegularization[Cuts]):
+class CutSegmenter(GraphEstimator[Cuts]):
     """Two labels on a graph: theta_i = <w, x_i> + b for each node, theta_ij = -<v, f_ij> for each edge.
 
     A cut edge (unlike labels at its ends) costs <v, f_ij>, so that a positive weight in v smooths. Outputs
@@ -95,6 +95,9 @@ class CutSegmenter(MappedRows, SizedRegularization[Cuts]):
     connectivity: int = 4
     edge_features: str = "contrast"
 
+    contrast_: float = field(init=False)
+
+    of_layout: ClassVar[tuple[str, ...]] = ("connectivity", "edge_features")
     _stored: ClassVar[StoredForm] = StoredForm(
         {
             "classes_": label_array,
@@ -105,9 +108,6 @@ class CutSegmenter(MappedRows, SizedRegularization[Cuts]):
         },
         (None,),
     )
-
-    def _weight_counts(self) -> set[int]:
-        return {self._n_row_features + intercept + self._n_edge_features for intercept in (0, 1)}
 
     def fit(self, X: Images, y: Outputs, sample_weight: ArrayLike | None = None) -> CutSegmenter:
         """Train on images or graphs.
@@ -121,25 +121,26 @@ class CutSegmenter(MappedRows, SizedRegularization[Cuts]):
             Labels, of shape (rows, columns) or (n,), of two classes; `predict` answers in the same form.
         sample_weight : array-like of shape (n_examples,), optional
         """
-        examples = read_examples(X, self.connectivity)
-        codes = self._codes(examples, y)
-        weight = check_weights(sample_weight, len(examples.which))
-        self.n_features_in_ = examples.nodes.shape[1]
-        self.contrast_ = self._mean_contrast(examples)
-        structure, memory = Cuts(examples.graphs), Memory(self.memory)
-        nodes = self._fit_rows(examples.nodes, memory)
-        scoring = self._scoring(examples, nodes, structure, memory)
-        self._n_edge_features = scoring.pairs.X.shape[1]
-        ends = np.cumsum(examples.n_nodes)[:-1]
-        gold = structure.encode_many(np.split(codes, ends), scoring.shapes)
-        options = class_costs(self.cost, self.class_weight, self.classes_, lambda: balanced_weights(codes, 2))
-        cost = structure.cost_many(gold, scoring.shapes, **options)
-        self._train(TrainingProblem(structure, scoring, gold, cost, weight, memory=memory))
-        self.structure_ = None  # type: ignore[assignment]
-        self._warn_of_positive_edges(scoring, examples.ends, codes)
+        with fresh_fit(self):
+            examples = self._examples(X)
+            codes = self._label_codes(examples, y)
+            weight = check_weights(sample_weight, len(examples.which))
+            self.n_features_in_ = examples.nodes.shape[1]
+            self.contrast_ = self._mean_contrast(examples)
+            structure, memory = Cuts(examples.graphs), Memory(self.memory)
+            scoring = self._training_scoring(examples, structure, memory)
+            ends = np.cumsum(examples.n_nodes)[:-1]
+            gold = structure.encode_many(np.split(codes, ends), scoring.shapes)
+            options = class_costs(
+                self.cost, self.class_weight, self.classes_, lambda: balanced_weights(codes, 2)
+            )
+            cost = structure.cost_many(gold, scoring.shapes, **options)
+            training_of(self).run(TrainingProblem(structure, scoring, gold, cost, weight, memory=memory))
+            self.structure_ = None  # type: ignore[assignment]
+            self._warn_of_positive_edges(scoring, examples.ends, codes)
         return self
 
-    def _codes(self, examples: Examples, y: Outputs) -> Array:
+    def _label_codes(self, examples: Examples, y: Outputs) -> Array:
         """Labels of all nodes, end to end, as 0 and 1; sets `classes_`."""
         outputs = [np.asarray(one) for one in as_list(y, "y")]
         check_same_length(examples.shapes, outputs)
@@ -163,26 +164,35 @@ class CutSegmenter(MappedRows, SizedRegularization[Cuts]):
         if examples.edge_features is not None:
             return examples.edge_features
         columns = [np.ones(examples.n_edges.sum())]
-        if self.edge_features == "contrast":
+        if of_fit(self, "edge_features") == "contrast":
             columns.append(np.exp(-squared_contrasts(examples) / (2 * (self.contrast_ or 1.0))))
         lengths = np.concatenate([edge_lengths(*one) for one in examples.edge_lists])
         rows = np.stack(columns, axis=1) / lengths[:, None]
         return rows.astype(examples.nodes.dtype)
 
-    def _scoring(
-        self, examples: Examples, nodes: Rows, structure: Cuts, memory: Memory | None = None
-    ) -> JointScoring:
-        """That of nodes, whose features may be mapped, and of edges, whose features never are.
+    def _examples(self, X: Images) -> Examples:
+        return read_examples(X, of_fit(self, "connectivity"))
 
-        The latter with the other sign: a positive weight of an edge feature raises the price of a cut.
-        """
+    def _asked_structure(self, examples: Examples) -> Cuts:
+        return Cuts(examples.graphs)
+
+    def _graph_scoring(
+        self,
+        examples: Examples,
+        nodes: Rows,
+        structure: Cuts,
+        *,
+        constant: bool,
+        memory: Memory | None = None,
+    ) -> JointScoring:
+        """Score edges with the other sign: a positive weight of an edge feature raises the price of a cut."""
         rows = -self._edge_rows(examples).astype(nodes.dtype, copy=False)
         shapes = np.stack([structure.n_parts[examples.which], examples.which], axis=1)
-        return graph_scoring(examples, nodes, rows, shapes, intercept=self.fit_intercept, memory=memory)
+        return graph_scoring(examples, nodes, rows, shapes, intercept=constant, memory=memory)
 
     def _warn_of_positive_edges(self, scoring: JointScoring, ends: Array, codes: Array) -> None:
         like = codes[ends[:, 0]] == codes[ends[:, 1]]
-        bound = Cuts.threshold if self._loss == "sparsemax" else 0.0
+        bound = Cuts.threshold if trained_loss(self) == "sparsemax" else 0.0
         positive = int(np.sum(scoring.pairs.X[like] @ self.edge_coef_ > bound))
         if positive > _TOLERATED * like.sum():
             warnings.warn(
@@ -197,60 +207,55 @@ class CutSegmenter(MappedRows, SizedRegularization[Cuts]):
     @for_no_examples
     def predict(self, X: Images) -> list[Array]:
         """The best labels of each image or graph, in the shape of its pixels or nodes."""
-        examples, structure, scoring = self._read(X)
-        answers = self._decide(scoring, structure)
-        return [self.classes_[_nodes(parts, examples.shapes[i]).astype(np.int64)] for i, parts in answers]
+        examples, scoring, model = self._asked(X)
+        answers = model.best_parts(scoring)
+        return [
+            self.classes_[self._nodes(parts, examples.shapes[i]).astype(np.int64)] for i, parts in answers
+        ]
 
     @for_no_examples
     def predict_marginals(self, X: Images) -> list[Array]:
         """How much each node is of the second class, in [0, 1], mostly exactly 0 or 1; after sparsemax."""
-        examples, structure, scoring = self._read(X)
-        if self._loss != "sparsemax":
+        examples, scoring, model = self._asked(X)
+        if model.loss != "sparsemax":
             raise AttributeError(
-                Sentence("{loss=} has no marginals; train with {loss=sparsemax}.", loss=self._loss)
+                Sentence("{loss=} has no marginals; train with {loss=sparsemax}.", loss=model.loss)
             )
-        return [_nodes(parts, examples.shapes[i]).copy() for i, parts in self._soft(scoring, structure)]
+        return [self._nodes(parts, examples.shapes[i]).copy() for i, parts in model.soft_parts(scoring)]
 
     @for_no_examples
     def decision_function(self, X: Images) -> list[Array]:
         """<w, x_i> + b of each node: what speaks for the second class, without the edges."""
-        examples, _, scoring = self._read(X)
-        return [
-            _nodes(scoring.scores(self.weights_, i, i + 1), shape) for i, shape in enumerate(examples.shapes)
-        ]
+        return super().decision_function(X)
 
     def score(self, X: Images, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
         """The share of pixels or nodes labelled right."""
         return sequence_accuracy(y, self.predict(X), sample_weight)
 
-    def _read(self, X: Images) -> tuple[Examples, Cuts, JointScoring]:
-        check_is_fitted(self, "weights_")
-        examples = read_examples(X, self.connectivity)
-        nodes = self._map_rows(examples.nodes)
-        structure = Cuts(examples.graphs)
-        scoring = self._scoring(examples, nodes, structure)
-        check_edge_features(scoring, self._n_edge_features)
-        return examples, structure, scoring
+    def _nodes(self, parts: Array, shape: tuple[int, ...]) -> Array:
+        return parts[: int(np.prod(shape))].reshape(shape)
 
     # ---- weights by name ---------------------------------------------------------------------------
 
     @property
+    def _n_node_scores(self) -> int:
+        return 1
+
+    @property
+    def _n_pair_weights(self) -> int:
+        return self._n_edge_features
+
+    @property
     def coef_(self) -> Array:
         """Weights of the node features, of shape (n_features,)."""
-        return self.weights_[: self._n_row_features]
+        return self.weights_[: self.row_map.n_scored]
 
     @property
     def intercept_(self) -> float:
         """Weight of the nodes' constant feature; zero where there is none."""
-        rest = self.weights_[self._n_row_features : self.weights_.size - self._n_edge_features]
-        return float(rest[0]) if rest.size else 0.0
+        return float(self._node_weights[-1, 0]) if self._has_constant else 0.0
 
     @property
     def edge_coef_(self) -> Array:
         """Weights of the edge features, of shape (n_edge_features,): positive ones smooth."""
-        return self.weights_[self.weights_.size - self._n_edge_features :]
-
-
-def _nodes(parts: Array, shape: tuple[int, ...]) -> Array:
-    """The nodes' share of a part vector, in the shape of the labels."""
-    return parts[: int(np.prod(shape))].reshape(shape)
+        return self._edge_weights

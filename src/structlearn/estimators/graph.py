@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -11,9 +11,7 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs
-from structlearn.estimators.completion.completion import PartlyLabelled
 from structlearn.estimators.completion.graph_states import (
     LatentStates,
     NodeTypes,
@@ -28,20 +26,20 @@ from structlearn.estimators.completion.graphs import NodeLabels, fit_open_nodes
 from structlearn.estimators.completion.partial_labels import balanced_known
 from structlearn.estimators.confidence.graph_answers import LabelledGraph, exact_states, labelled_graphs
 from structlearn.estimators.files.attributes import StoredForm, codes, count, label_array, number, numbers
+from structlearn.estimators.graph_base import GraphEstimator
 from structlearn.estimators.inputs.checking import as_list, check_weights, for_no_examples
 from structlearn.estimators.inputs.graphs import (
     Examples,
     Images,
-    check_edge_features,
     graph_scoring,
     read_examples,
 )
 from structlearn.estimators.inputs.layout import Pieces, gold_and_cost
 from structlearn.estimators.inputs.networks import Attributes, Network, network_arrays, network_labels
-from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS
-from structlearn.estimators.mapped import MappedRows
-from structlearn.estimators.regularization_choice import SizedRegularization
-from structlearn.estimators.scikit import Rows, check_is_fitted
+from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, trained_loss
+from structlearn.estimators.scikit import Rows
+from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import Outputs, sequence_accuracy
 from structlearn.scoring import JointScoring
 from structlearn.storage.packed_graphs import PackedGraphs
@@ -52,7 +50,7 @@ Self = TypeVar("Self", bound="GraphClassifier")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GraphClassifier(PartlyLabelled, MappedRows, SizedRegularization[PairwiseGraphs]):
+class GraphClassifier(GraphEstimator[PairwiseGraphs]):
     """One of K labels for each node of a graph: theta_v = W x_v for nodes, theta_e = sum_f f_e V_f for edges.
 
     Every feature f of an edge has a table V_f of K x K weights, for the labels of its two ends, in the order
@@ -124,6 +122,13 @@ class GraphClassifier(PartlyLabelled, MappedRows, SizedRegularization[PairwiseGr
     edge_attributes: Attributes = None
     inference: str = "auto"
 
+    state_classes_: Array = field(init=False)
+    types_: Array = field(init=False)
+    state_types_: Array = field(init=False)
+    outer_history_: Array = field(init=False)
+    inference_: str = field(init=False)
+
+    of_layout: ClassVar[tuple[str, ...]] = ("pairs", "node_attributes", "edge_attributes")
     _stored: ClassVar[StoredForm] = StoredForm(
         {
             "classes_": label_array,
@@ -140,7 +145,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, SizedRegularization[PairwiseGr
     )
 
     @property
-    def _auto_losses(self) -> tuple[str, ...]:
+    def usual_losses(self) -> tuple[str, ...]:
         return WITH_DEAR_MARGINALS
 
     def fit(
@@ -167,39 +172,37 @@ class GraphClassifier(PartlyLabelled, MappedRows, SizedRegularization[PairwiseGr
         node_weights : list of arrays of the shapes of y, optional
             What an error at each node costs, times its `cost`; 1 unless given.
         """
-        self.loss_ = self.chosen_loss().name  # which decides about inference
-        examples = self._examples(X)
-        self.classes_, codes = labels_of(examples, network_labels(X, y) if isinstance(y, str) else y)
-        self.state_classes_ = classes_of_states(self.latent_states, self.classes_, codes)
-        types = self._set_types(examples, codes)
-        self.__dict__.pop("outer_history_", None)
-        weight = check_weights(sample_weight, len(examples.which))
-        self.n_features_in_ = examples.nodes.shape[1]
-        memory = Memory(self.memory)
-        structure = self._structure_of(examples, self.polytope, memory)
-        nodes = self._fit_rows(examples.nodes, memory)
-        scoring = self._scoring(examples, nodes, structure, memory)
-        self._n_edge_features = scoring.pairs.X.shape[1]
-        n = len(self.classes_)
-        options = class_costs(
-            self.cost, self.class_weight, self.classes_, lambda: balanced_known(codes[codes >= 0], n)
-        )
-        options["nodes"] = weights_of_nodes(examples, node_weights)
-        labels = NodeLabels(self.classes_, codes, examples.n_nodes, self.state_classes_, types)
-        if labels.are_states:
-            gold, cost = gold_and_cost(structure, Pieces(codes, examples.n_nodes), scoring, memory, **options)
-            self._train(TrainingProblem(structure, scoring, gold, cost, weight, memory=memory))
-        else:
-            laid = labels.lay_out(structure, scoring, options, memory)._replace(sample_weight=weight)
-            fit_open_nodes(self, laid, labels, examples.nodes)
-        self.inference_ = structure.method
-        self.structure_ = None  # type: ignore[assignment]
+        with fresh_fit(self):
+            self.loss_ = self.chosen_loss().name  # which decides about inference
+            examples = self._examples(X)
+            self.classes_, codes = labels_of(examples, network_labels(X, y) if isinstance(y, str) else y)
+            self.state_classes_ = classes_of_states(self.latent_states, self.classes_, codes)
+            types = self._set_types(examples, codes)
+            weight = check_weights(sample_weight, len(examples.which))
+            self.n_features_in_ = examples.nodes.shape[1]
+            memory = Memory(self.memory)
+            structure = self._structure_of(examples, self.polytope, memory)
+            scoring = self._training_scoring(examples, structure, memory)
+            n = len(self.classes_)
+            options = class_costs(
+                self.cost, self.class_weight, self.classes_, lambda: balanced_known(codes[codes >= 0], n)
+            )
+            options["nodes"] = weights_of_nodes(examples, node_weights)
+            labels = NodeLabels(self.classes_, codes, examples.n_nodes, self.state_classes_, types)
+            if labels.are_states:
+                gold, cost = gold_and_cost(
+                    structure, Pieces(codes, examples.n_nodes), scoring, memory, **options
+                )
+                training_of(self).run(TrainingProblem(structure, scoring, gold, cost, weight, memory=memory))
+            else:
+                laid = labels.lay_out(structure, scoring, options, memory)._replace(sample_weight=weight)
+                fit_open_nodes(self, laid, labels, examples.nodes)
+            self.inference_ = structure.method
+            self.structure_ = None  # type: ignore[assignment]
         return self
 
     def _set_types(self, examples: Examples, codes: Array) -> NodeTypes | None:
         """States of the types of nodes, where they have some."""
-        for name in ("types_", "state_types_"):
-            self.__dict__.pop(name, None)
         if examples.types is None:
             return None
         self.state_classes_, types = typed_states(examples.types, codes, self.state_classes_)
@@ -222,7 +225,8 @@ class GraphClassifier(PartlyLabelled, MappedRows, SizedRegularization[PairwiseGr
 
     def _as_tuple(self, one: object, i: int) -> tuple[ArrayLike, ...]:
         if isinstance(one, Network):
-            return network_arrays(one, self.node_attributes, self.edge_attributes, f"Graph {i}")
+            attributes = of_fit(self, "node_attributes"), of_fit(self, "edge_attributes")
+            return network_arrays(one, *attributes, f"Graph {i}")
         if not isinstance(one, tuple):
             raise ValueError(
                 f"Example {i} must be a tuple (node features, edges[, edge features]), or a networkx graph; "
@@ -242,11 +246,11 @@ class GraphClassifier(PartlyLabelled, MappedRows, SizedRegularization[PairwiseGr
         self, examples: Examples, polytope: str = "marginal", memory: Memory | None = None
     ) -> PairwiseGraphs:
         """With marginals, graphs are eliminated as long as memory allows; else where it is about as quick."""
-        quick = self._loss in ("hinge", "perceptron") and self.inference != "exact"
+        quick = trained_loss(self) in ("hinge", "perceptron") and self.inference != "exact"
         return PairwiseGraphs(
             examples.graphs,
-            self._n_states,
-            pairs=self.pairs,
+            self._n_node_scores,
+            pairs=of_fit(self, "pairs"),
             most_entries=QUICK_ENTRIES if quick else MOST_ENTRIES,
             polytope=polytope,
             inference=self.inference,
@@ -254,14 +258,22 @@ class GraphClassifier(PartlyLabelled, MappedRows, SizedRegularization[PairwiseGr
             memory=memory,
         )
 
-    def _scoring(
-        self, examples: Examples, nodes: Rows, structure: PairwiseGraphs, memory: Memory | None = None
+    def _asked_structure(self, examples: Examples) -> PairwiseGraphs:
+        return self._structure_of(examples)
+
+    def _graph_scoring(
+        self,
+        examples: Examples,
+        nodes: Rows,
+        structure: PairwiseGraphs,
+        *,
+        constant: bool,
+        memory: Memory | None = None,
     ) -> JointScoring:
-        """That of nodes, whose features may be mapped, and of edges, whose features never are."""
         shapes = np.stack([structure.n_parts[examples.which], examples.which], axis=1)
         sizes = structure.n_states, structure.table.n_parts
-        rows, intercept = self._edge_rows(examples, memory or Memory()), self.fit_intercept
-        return graph_scoring(examples, nodes, rows, shapes, sizes, intercept=intercept, memory=memory)
+        rows = self._edge_rows(examples, memory or Memory())
+        return graph_scoring(examples, nodes, rows, shapes, sizes, intercept=constant, memory=memory)
 
     # ---- prediction --------------------------------------------------------------------------------
 
@@ -276,9 +288,9 @@ class GraphClassifier(PartlyLabelled, MappedRows, SizedRegularization[PairwiseGr
     def predict_states(self, X: Images) -> list[Array]:
         """The numbers of the states that the best labels stand for; `state_classes_` has their classes."""
         if self.inference == "exact":
-            return exact_states(self, X)
-        examples, structure, scoring = self._read(X)
-        answers = self._decide(scoring, structure)
+            return exact_states(self._asked(X))
+        examples, scoring, model = self._asked(X)
+        answers = model.best_parts(scoring)
         return [self._nodes(parts, examples.shapes[i]).argmax(axis=-1) for i, parts in answers]
 
     @for_no_examples
@@ -287,13 +299,13 @@ class GraphClassifier(PartlyLabelled, MappedRows, SizedRegularization[PairwiseGr
 
         Labels are the best where the bound is their score.
         """
-        return labelled_graphs(self, X)
+        return labelled_graphs(self._asked(X), self.classes_[self._state_classes])
 
     @for_no_examples
     def predict_marginals(self, X: Images) -> list[Array]:
         """Probabilities of the labels of each node, of shape (n, n_classes); after softmax or sparsemax."""
-        examples, structure, scoring = self._read(X)
-        answers = self._soft(scoring, structure)
+        examples, scoring, model = self._asked(X)
+        answers = model.soft_parts(scoring)
         first = np.searchsorted(self._state_classes, np.arange(len(self.classes_)))
         return [
             np.add.reduceat(self._nodes(parts, examples.shapes[i]), first, axis=-1) for i, parts in answers
@@ -302,29 +314,16 @@ class GraphClassifier(PartlyLabelled, MappedRows, SizedRegularization[PairwiseGr
     @for_no_examples
     def decision_function(self, X: Images) -> list[Array]:
         """W x_v + b of each node, of shape (n, n_states), without the edges."""
-        examples, _, scoring = self._read(X)
-        return [
-            self._nodes(scoring.scores(self.weights_, i, i + 1), shape)
-            for i, shape in enumerate(examples.shapes)
-        ]
+        return super().decision_function(X)
 
     def score(self, X: Images, y: Outputs, sample_weight: ArrayLike | None = None) -> float:
         """The share of nodes labelled right, of those whose labels are known."""
         known = network_labels(X, y) if isinstance(y, str) else y
         return sequence_accuracy(*known_pairs(known, self.predict(X)), sample_weight)
 
-    def _read(self, X: Images) -> tuple[Examples, PairwiseGraphs, JointScoring]:
-        check_is_fitted(self, "weights_")
-        examples = self._examples(X)
-        nodes = self._map_rows(examples.nodes)
-        structure = self._structure_of(examples)
-        scoring = self._scoring(examples, nodes, structure)
-        check_edge_features(scoring, self._n_edge_features)
-        return examples, structure, scoring
-
     def _nodes(self, parts: Array, shape: tuple[int, ...]) -> Array:
         """The table of state parts that local parts begin with, in the shape of the labels."""
-        k = self._n_states
+        k = self._n_node_scores
         return parts[: int(np.prod(shape)) * k].reshape(*shape, k)
 
     # ---- weights by name ---------------------------------------------------------------------------
@@ -350,7 +349,7 @@ class GraphClassifier(PartlyLabelled, MappedRows, SizedRegularization[PairwiseGr
         return [f"edge feature {f}" for f in range(self._n_edge_features)]
 
     @property
-    def _n_states(self) -> int:
+    def _n_node_scores(self) -> int:
         return len(self._state_classes)
 
     def _weight_counts(self) -> set[int]:
@@ -364,33 +363,26 @@ class GraphClassifier(PartlyLabelled, MappedRows, SizedRegularization[PairwiseGr
             or np.unique(self.state_types_).tolist() != list(range(len(self.types_)))
         ):
             raise ValueError("state_types_ must name the type of each state")
-        return {
-            (self._n_row_features + intercept) * len(classes) + self._n_pair_weights for intercept in (0, 1)
-        }
-
-    @property
-    def _node_weights(self) -> Array:
-        """Of shape (n_features, n_states), and one more row for the constant where there is one."""
-        return self.weights_[: self.weights_.size - self._n_pair_weights].reshape(-1, self._n_states)
+        return super()._weight_counts()
 
     @property
     def _n_pair_weights(self) -> int:
-        return self._n_edge_features * pair_table(self.pairs, self._n_states).n_parts
+        return self._n_edge_features * pair_table(of_fit(self, "pairs"), self._n_node_scores).n_parts
 
     @property
     def coef_(self) -> Array:
         """Weights of the node features, of shape (n_states, n_features)."""
-        return self._node_weights[: self._n_row_features].T
+        return self._node_weights[: self.row_map.n_scored].T
 
     @property
     def intercept_(self) -> Array:
         """Weights of the nodes' constant feature; zeros where there is none."""
-        rest = self._node_weights[self._n_row_features :]
-        return rest[0] if len(rest) else np.zeros(self._n_states)
+        rest = self._node_weights[self.row_map.n_scored :]
+        return rest[0] if len(rest) else np.zeros(self._n_node_scores)
 
     @property
     def edge_coef_(self) -> Array:
         """Tables of weights of the edge features, of shape (n_edge_features, n_states, n_states)."""
-        table = pair_table(self.pairs, self._n_states)
-        weights = self.weights_[self.weights_.size - self._n_pair_weights :].reshape(-1, table.n_parts)
+        table = pair_table(of_fit(self, "pairs"), self._n_node_scores)
+        weights = self._edge_weights.reshape(-1, table.n_parts)
         return table.sign * weights[:, table.index]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from structlearn.core.memory import Memory
 from structlearn.estimators.graph import GraphClassifier
 from structlearn.estimators.inputs.graphs import Examples, Images, read_examples
 from structlearn.estimators.inputs.grids import direction_names, edge_directions
+from structlearn.estimators.training.fresh_fit import of_fit
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -40,19 +42,21 @@ class GridClassifier(GraphClassifier):
     connectivity: int = 4
     directional: bool = True
 
+    of_layout: ClassVar[tuple[str, ...]] = ("pairs", "connectivity", "directional")
+
     def _examples(self, X: Images) -> Examples:
-        return read_examples(X, self.connectivity)
+        return read_examples(X, of_fit(self, "connectivity"))
 
     def _edge_rows(self, examples: Examples, memory: Memory) -> Array:
-        if examples.edge_features is not None or not self.directional:
+        if examples.edge_features is not None or not of_fit(self, "directional"):
             return super()._edge_rows(examples, memory)
-        ends, width = np.cumsum(examples.n_edges), len(direction_names(self.connectivity))
+        ends, width = np.cumsum(examples.n_edges), len(direction_names(of_fit(self, "connectivity")))
         rows = memory.empty(ends[-1] * width, examples.nodes.dtype).reshape(-1, width)
         for end, (edges, shape) in zip(ends, examples.edge_lists):
-            rows[end - len(edges) : end] = edge_directions(edges, shape, self.connectivity)
+            rows[end - len(edges) : end] = edge_directions(edges, shape, of_fit(self, "connectivity"))
         return rows
 
     def edge_names(self) -> list[str]:
         """Directions, where they are what edges have."""
-        names = direction_names(self.connectivity) if self.directional else []
+        names = direction_names(of_fit(self, "connectivity")) if of_fit(self, "directional") else []
         return names if len(names) == self._n_edge_features else super().edge_names()

@@ -43,7 +43,7 @@ def choose_loss(estimator: StructuredEstimator[Any]) -> LossChoice:
     """The loss that an estimator's parameters name, or that "auto" stands for beside the others."""
     if estimator.loss != AUTO:
         return LossChoice(estimator.loss)
-    usual, *others = estimator._auto_losses
+    usual, *others = estimator.usual_losses
     if _trainable(estimator, usual):
         cost = "" if LOSSES[usual].cost_augmented else cost_given(estimator)
         if not cost or not _trainable(estimator, "hinge"):
@@ -57,10 +57,15 @@ def choose_loss(estimator: StructuredEstimator[Any]) -> LossChoice:
     return LossChoice(taken, Sentence(advice, taken=repr(taken), cause=_cause(estimator), usual=repr(usual)))
 
 
+def trained_loss(estimator: StructuredEstimator[Any]) -> str:
+    """Return the loss of a fitted estimator; before `fit`, the one that it would train."""
+    return getattr(estimator, "loss_", None) or estimator.chosen_loss().name
+
+
 def cost_given(estimator: StructuredEstimator[Any]) -> str:
     """The first parameter that has another value than usual and says what mistakes cost."""
     usual = {field.name: field.default for field in fields(estimator)}
-    return next((n for n in estimator._of_cost if not _is(getattr(estimator, n), usual[n])), "")
+    return next((n for n in estimator.of_cost if not _is(getattr(estimator, n), usual[n])), "")
 
 
 def _is(value: object, usual: object) -> bool:
@@ -74,7 +79,7 @@ def _trainable(estimator: StructuredEstimator[Any], loss: str) -> bool:
         return _trains(solver, family)
     penalty, options = getattr(estimator, "penalty", "l2"), set(estimator.solver_options or ())
     if solver == "auto":
-        entries = [SOLVERS[name] for name in estimator._auto.get(family, ())]
+        entries = [SOLVERS[name] for name in estimator.usual_solvers.get(family, ())]
         if penalty != "l2":
             entries = [entry for entry in SOLVERS.values() if penalty in entry.penalties]
         return any(family in entry.trains and options <= set(entry.options) for entry in entries)

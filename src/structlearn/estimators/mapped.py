@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Protocol, runtime_checkable
 
@@ -25,6 +25,7 @@ from structlearn.estimators.scikit import (
     is_frozen,
     needs_outputs,
 )
+from structlearn.estimators.training.fresh_fit import forget_solution, former_of
 from structlearn.metrics import refuse_sparse
 
 #: Rows that are mapped at a time, so that nothing but the result is of the size of all.
@@ -40,19 +41,38 @@ class Transformer(Protocol):
     def transform(self, X: Any) -> Any: ...
 
 
-class FittedRows:
-    """What such an estimator has once it is fitted."""
+@dataclass(frozen=True, eq=False)
+class FittedMap:
+    """T of a fitted estimator: rows of features as they are given, to rows as they are scored.
 
-    n_features_in_: int
-    #: where rows are mapped
-    row_transformer_: Transformer
-    #: how many features they then have
-    _n_mapped: int
-    warm_start: bool
+    n_given : features of a row as it is given
+    n_scored : features of a row that have weights
+    owner : what the estimator is called, in refusals
+    transformer : T; None where rows are scored as they are
+    """
+
+    n_given: int
+    n_scored: int
+    owner: str
+    transformer: Transformer | None = None
+
+    def apply(self, rows: Rows) -> Rows:
+        """Map rows; ValueError unless they have as many features as those of `fit`."""
+        check_feature_count(rows.shape[1], self.n_given, self.owner)
+        if self.transformer is None:
+            return rows
+        if rows.shape[0] == 0:
+            return np.empty((0, self.n_scored), dtype=np.float32)
+        mapped = transformed(self.transformer, rows, Memory())
+        if mapped.shape[1] != self.n_scored:
+            raise ValueError(
+                f"row_transformer_ gave {mapped.shape[1]} features; in training it gave {self.n_scored}."
+            )
+        return mapped
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MappedRows(FittedRows):
+class MappedRows:
     """An estimator whose rows of features may be mapped.
 
     Parameters
@@ -67,12 +87,24 @@ class MappedRows(FittedRows):
 
     row_transformer: Transformer | None = None
 
-    @property
-    def _n_row_features(self) -> int:
-        """How many features of a row have weights."""
-        return self._n_mapped if hasattr(self, "row_transformer_") else self.n_features_in_
+    n_features_in_: int = field(init=False)
+    #: where rows are mapped
+    row_transformer_: Transformer = field(init=False)
+    #: how many features they then have
+    _n_mapped: int = field(init=False)
 
-    def _check_row_transformer(self) -> None:
+    @property
+    def row_map(self) -> FittedMap:
+        """The fitted map of rows."""
+        transformer = getattr(self, "row_transformer_", None)
+        n_scored = self.n_features_in_ if transformer is None else self._n_mapped
+        return FittedMap(self.n_features_in_, n_scored, type(self).__name__, transformer)
+
+    def take_row_map(self, transformer: Transformer, n_outputs: int) -> None:
+        """Have rows mapped by a fitted transformer."""
+        self.row_transformer_, self._n_mapped = transformer, n_outputs
+
+    def check_row_transformer(self) -> None:
         """Refuse what is no transformer, without data."""
         given = self.row_transformer
         if given is None:
@@ -94,7 +126,7 @@ class MappedRows(FittedRows):
 
     def _checked_inputs(self, *data: Any, **options: Any) -> Any:
         """X, or X and y, as `fit` takes them: rows of numbers, or a table for the transformer."""
-        self._check_row_transformer()
+        self.check_row_transformer()
         for y in data[1:]:
             refuse_sparse(y)
         if takes_table(self.row_transformer, data[0]):
@@ -107,33 +139,19 @@ class MappedRows(FittedRows):
             return checked_table_again(self, X)
         return checked_rows(self, X, **options)
 
-    def _fit_rows(self, rows: Rows, memory: Memory) -> Rows:
+    def fit_rows(self, rows: Rows, memory: Memory) -> Rows:
         """Fit the transformer to all training rows; the rows as the problem has them."""
-        self._check_row_transformer()
-        given, earlier = self.row_transformer, getattr(self, "row_transformer_", None)
-        goes_on = self.warm_start and _alike(earlier, given, rows.shape[1])
+        self.check_row_transformer()
+        given, former = self.row_transformer, former_of(self)
+        earlier = former.get("row_transformer_")
+        goes_on = getattr(self, "warm_start", False) and _alike(earlier, given, rows.shape[1])
         if (earlier is not None or given is not None) and not goes_on:
-            self.__dict__.pop("_solution", None)  # its weights are of features as they were
+            forget_solution(self)  # its weights are of features as they were
         if given is None:
-            self.__dict__.pop("row_transformer_", None)
             return rows
         transformer = earlier if goes_on and earlier is not None else fitted_to(rows, given)
         mapped = transformed(transformer, rows, memory)
-        self.row_transformer_, self._n_mapped = transformer, mapped.shape[1]
-        return mapped
-
-    def _map_rows(self, rows: Rows) -> Rows:
-        """Rows, of as many features as those of `fit`, as they are scored."""
-        check_feature_count(rows.shape[1], self.n_features_in_, type(self).__name__)
-        if not hasattr(self, "row_transformer_"):
-            return rows
-        if rows.shape[0] == 0:
-            return np.empty((0, self._n_mapped), dtype=np.float32)
-        mapped = transformed(self.row_transformer_, rows, Memory())
-        if mapped.shape[1] != self._n_mapped:
-            raise ValueError(
-                f"row_transformer_ gave {mapped.shape[1]} features; in training it gave {self._n_mapped}."
-            )
+        self.take_row_map(transformer, mapped.shape[1])
         return mapped
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.files.attributes import StoredForm, count
 from structlearn.estimators.inputs.checking import Tables
 from structlearn.estimators.parts import PartEstimator
 from structlearn.estimators.scikit import check_is_fitted
+from structlearn.estimators.training.fresh_fit import fresh_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import Outputs, link_scores, refuse_sparse
 from structlearn.structures import Matching
 
@@ -55,12 +56,14 @@ class MatchingClassifier(PartEstimator[Matching]):
     unmatched: bool = True
     capacities: tuple[int, int] = (1, 1)
 
+    _answers_vectors: bool = field(init=False)
+
     _noun = "Pair"
 
     _stored: ClassVar[StoredForm] = StoredForm(
         {"n_features_in_": count, "_answers_vectors": bool}, ("Matching",)
     )
-    _packed = "matching"
+    packed_as = "matching"
 
     def fit(
         self,
@@ -76,17 +79,19 @@ class MatchingClassifier(PartEstimator[Matching]):
         in the form of y. With a `distributed.Client` training runs on its cluster (see
         `structlearn.distributed`).
         """
-        if client is None:
-            self._train(self._lay_out(X, y, sample_weight))
-        else:
-            from structlearn.estimators.cluster import train_on
+        with fresh_fit(self):
+            if client is None:
+                training_of(self).run(self.lay_out(X, y, sample_weight))
+            else:
+                from structlearn.estimators.cluster import train_on
 
-            train_on(client, self, X, y, sample_weight)
+                train_on(client, self, X, y, sample_weight)
         return self
 
-    def _lay_out(
+    def lay_out(
         self, X: Tables, y: Outputs, sample_weight: ArrayLike | None, classes: Array | None = None
     ) -> TrainingProblem[Matching]:
+        """Make a training problem of tables of features and matchings."""
         structure = Matching(unmatched=self.unmatched, capacities=self.capacities)
         problem = self._problem(structure, X, y, sample_weight)
         self._answers_vectors = all(np.asarray(one).ndim == 1 for one in y)
@@ -95,7 +100,7 @@ class MatchingClassifier(PartEstimator[Matching]):
     def predict(self, X: Tables) -> list[Array]:
         """The best matching of each pair."""
         found = self._predict_parts(X)
-        if self._answers_vectors and self.capacities[0] == 1:
+        if self._answers_vectors and self.structure_.capacities[0] == 1:
             return [self.structure_.columns(vertex) for vertex in found]
         return [self.structure_.decode(vertex) for vertex in found]
 

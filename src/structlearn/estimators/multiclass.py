@@ -11,13 +11,15 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.sentences import Sentence
-from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import cost_options, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
 from structlearn.estimators.inputs.checking import canonical_examples
 from structlearn.estimators.inputs.layout import gold_and_cost
-from structlearn.estimators.rows import ClassEstimator, one_row_each
+from structlearn.estimators.loss_choice import trained_loss
+from structlearn.estimators.rows import ClassEstimator
 from structlearn.estimators.scikit import Table, available_if
+from structlearn.estimators.training.fresh_fit import fresh_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.estimators.weights.frequencies import most_frequent_best
 from structlearn.metrics import Outputs
 from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
@@ -65,7 +67,7 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
     )
     _outputs: ClassVar[str] = CLASSES
 
-    _packed = "classes"
+    packed_as = "classes"
 
     def fit(
         self,
@@ -79,21 +81,23 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
 
         With a `distributed.Client` training runs on its cluster (see `structlearn.distributed`).
         """
-        if client is None:
-            self._train(self._lay_out(X, y, sample_weight))
-        else:
-            from structlearn.estimators.cluster import train_on
+        with fresh_fit(self):
+            if client is None:
+                training_of(self).run(self.lay_out(X, y, sample_weight))
+            else:
+                from structlearn.estimators.cluster import train_on
 
-            train_on(client, self, X, y, sample_weight)
+                train_on(client, self, X, y, sample_weight)
         return self
 
-    def _lay_out(
+    def lay_out(
         self, X: Table, y: Outputs, sample_weight: ArrayLike | None, classes: Array | None = None
     ) -> TrainingProblem[Simplex]:
+        """Make a training problem of rows and labels; set `classes_`."""
         memory = Memory(self.memory)
-        rows, codes, weight = self._read(X, y, sample_weight, memory, classes)
+        rows, codes, weight = self._labelled_rows(X, y, sample_weight, memory, classes)
         structure = Simplex(len(self.classes_))
-        scoring = self._training_scoring(structure, rows, one_row_each(rows), memory)
+        scoring = self._training_scoring(rows, structure, memory)
         options = cost_options(self.cost, self.classes_)
         gold, cost = gold_and_cost(structure, codes, scoring, memory, **options)
         active, weight = canonical_examples(rows, codes, weight)
@@ -118,10 +122,11 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
         return self.classes_[best]
 
     def _smooth(self) -> bool:
-        if not LOSSES[self._loss].smooth:
+        if not LOSSES[trained_loss(self)].smooth:
             raise AttributeError(
                 Sentence(
-                    "{loss=} has no probabilities; train with {loss=softmax} or 'sparsemax'.", loss=self._loss
+                    "{loss=} has no probabilities; train with {loss=softmax} or 'sparsemax'.",
+                    loss=trained_loss(self),
                 )
             )
         return True
@@ -130,4 +135,6 @@ class MulticlassClassifier(ClassEstimator[Simplex]):
     def predict_proba(self, X: Table) -> Array:
         """Probabilities of shape (n, K): the prediction function of the loss, sparse if that is."""
         scores = self._scores(X)
-        return self.structure_.respond(LOSSES[self._loss].regularizer.record(self.structure_), scores)[0]
+        return self.structure_.respond(
+            LOSSES[trained_loss(self)].regularizer.record(self.structure_), scores
+        )[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -13,7 +13,6 @@ from scipy import sparse
 from structlearn.core.contract import Array
 from structlearn.core.doubts import doubt, doubt_alike
 from structlearn.core.memory import Memory
-from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.choices import class_costs, one_of
 from structlearn.estimators.files.attributes import StoredForm, count, label_array
 from structlearn.estimators.inputs.checking import (
@@ -25,8 +24,11 @@ from structlearn.estimators.inputs.checking import (
 from structlearn.estimators.inputs.frames import column_names, is_frame
 from structlearn.estimators.inputs.layout import gold_and_cost
 from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, WITH_MARGINALS, is_forest
-from structlearn.estimators.rows import FlatEstimator, one_row_each
+from structlearn.estimators.models.linear import model_of
+from structlearn.estimators.rows import FlatEstimator
 from structlearn.estimators.scikit import Table
+from structlearn.estimators.training.fresh_fit import fresh_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.estimators.weights.frequencies import most_frequent_best
 from structlearn.metrics import subset_accuracy
 from structlearn.structures import Cube, LabelGraph
@@ -76,13 +78,16 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
 
     edges: str | ArrayLike = "all"
 
+    #: "matrix", "vector" or "sets", as y was
+    _form: str = field(init=False)
+
     _stored: ClassVar[StoredForm] = StoredForm(
         {"classes_": label_array, "n_features_in_": count, "_form": Literal["matrix", "vector", "sets"]},
         ("Cube", "LabelGraph"),
     )
 
     @property
-    def _auto_losses(self) -> tuple[str, ...]:
+    def usual_losses(self) -> tuple[str, ...]:
         """Marginals are cheap where pairs have no cycles."""
         if isinstance(self.edges, str):
             return WITH_DEAR_MARGINALS if self.edges == "all" else WITH_MARGINALS
@@ -97,25 +102,28 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         one per example; `predict` answers in the same form. The columns of a data frame are the labels'
         names, `classes_`; `predict` then answers with an array, as scikit-learn's estimators do.
         """
-        rows = summed_duplicates(self._checked_inputs(X, accept_sparse="csr", order="C"))
-        on = self._read_labels(y)
-        if len(on) != rows.shape[0]:
-            raise ValueError(
-                f"X has {rows.shape[0]} examples but y has {len(on)}: give one output per example."
+        with fresh_fit(self):
+            rows = summed_duplicates(self._checked_inputs(X, accept_sparse="csr", order="C"))
+            on = self._read_labels(y)
+            if len(on) != rows.shape[0]:
+                raise ValueError(
+                    f"X has {rows.shape[0]} examples but y has {len(on)}: give one output per example."
+                )
+            weight = check_weights(sample_weight, rows.shape[0])
+            structure, memory = self._make_structure(on), Memory(self.memory)
+            rows = self.fit_rows(rows, memory)
+            scoring = self._training_scoring(rows, structure, memory)
+            options = class_costs(
+                self.cost,
+                self.class_weight,
+                self.classes_,
+                lambda: on.size / (on.shape[1] * np.maximum(on.sum(axis=0), 1)),
             )
-        weight = check_weights(sample_weight, rows.shape[0])
-        structure, memory = self._make_structure(on), Memory(self.memory)
-        rows = self._fit_rows(rows, memory)
-        scoring = self._training_scoring(structure, rows, one_row_each(rows), memory)
-        options = class_costs(
-            self.cost,
-            self.class_weight,
-            self.classes_,
-            lambda: on.size / (on.shape[1] * np.maximum(on.sum(axis=0), 1)),
-        )
-        gold, cost = gold_and_cost(structure, on, scoring, memory, **options)
-        active, weight = canonical_examples(rows, on, weight)
-        self._train(TrainingProblem(structure, scoring, gold, cost, weight, active, memory=memory))
+            gold, cost = gold_and_cost(structure, on, scoring, memory, **options)
+            active, weight = canonical_examples(rows, on, weight)
+            training_of(self).run(
+                TrainingProblem(structure, scoring, gold, cost, weight, active, memory=memory)
+            )
         return self
 
     def _read_labels(self, y: LabelSets) -> Array:
@@ -161,14 +169,14 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
 
         Where y was a vector of labels, one per example, the best single label.
         """
-        scoring = self._scoring(X)
+        scoring = self._row_scoring(X)
         if self._form == "vector":
             scores = self.decision_function(X) + self._single_scores()
             best = most_frequent_best(scores, getattr(self, "_frequencies", None))
             return self.classes_[best]
         structure = self.structure_
         answers = structure.labellings if isinstance(structure, LabelGraph) else structure
-        parts = [part for _, part in self._decide(scoring, answers)]
+        parts = [part for _, part in model_of(self, answers).best_parts(scoring)]
         on = (np.stack(parts) > 0.5).astype(np.int64)
         if self._form == "matrix":
             return on
@@ -178,11 +186,11 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
         """What the pairs add to the score of each label if it is the only one."""
         structure = self.structure_
         tables = [structure.encode(one)[structure.n_labels :] for one in np.eye(structure.n_labels)]
-        return np.array(tables) @ self._shared_weights
+        return np.array(tables) @ self._row_weights(self.weights_).shared
 
     def predict_marginals(self, X: Table) -> Array:
         """Probability of each label, of shape (n, K); 0 or 1 exactly for many after sparsemax."""
-        return np.stack([parts for _, parts in self._soft(self._scoring(X), self.structure_)])
+        return np.stack([parts for _, parts in model_of(self).soft_parts(self._row_scoring(X))])
 
     def decision_function(self, X: Table) -> Array:
         """Score of each label by itself, of shape (n, K), without the pairs."""
@@ -212,7 +220,7 @@ class MultiLabelClassifier(FlatEstimator[Cube | LabelGraph]):
     @property
     def pair_coef_(self) -> Array:
         """Weights of the pairs' tables, of shape (n_edges, 2, 2)."""
-        return self._shared_weights.reshape(-1, 2, 2)
+        return self._row_weights(self.weights_).shared.reshape(-1, 2, 2)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape
 from structlearn.core.memory import Memory
-from structlearn.estimators.base import S, StructuredEstimator, TrainingProblem
-from structlearn.estimators.choices import cost_options
+from structlearn.estimators.base import S, StructuredEstimator
+from structlearn.estimators.choices import cost_options, threads
 from structlearn.estimators.inputs.checking import (
     Tables,
     as_list,
@@ -23,7 +23,9 @@ from structlearn.estimators.inputs.checking import (
 )
 from structlearn.estimators.inputs.layout import gold_and_cost
 from structlearn.estimators.mapped import MappedRows
+from structlearn.estimators.models.linear import model_of
 from structlearn.estimators.scikit import Rows, check_is_fitted
+from structlearn.estimators.training.running import TrainingProblem
 from structlearn.metrics import Outputs
 from structlearn.scoring import PartScoring
 from structlearn.scoring.parts.sparse_parts import SparsePartScoring
@@ -41,12 +43,12 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
     @property
     def coef_(self) -> Array:
         """Weights of the features, of shape (n_features,)."""
-        return self.weights_[: self._n_row_features]
+        return self.weights_[: self.row_map.n_scored]
 
     @property
     def intercept_(self) -> float:
         """Weight of the constant feature; zero where there is none."""
-        return float(self.weights_[-1]) if self.weights_.size > self._n_row_features else 0.0
+        return float(self.weights_[-1]) if self.weights_.size > self.row_map.n_scored else 0.0
 
     def _problem(
         self, structure: S, X: Tables, y: Outputs, sample_weight: ArrayLike | None
@@ -77,19 +79,19 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
 
     @for_no_examples
     def _predict_parts(self, X: Tables) -> list[Array]:
-        scoring = self._scoring(X)
-        return self._each_shaped(scoring, self._decide(scoring, self.structure_))
+        scoring = self._part_scoring(X)
+        return self._each_shaped(scoring, model_of(self).best_parts(scoring))
 
     @for_no_examples
     def predict_marginals(self, X: Tables) -> list[Array]:
         """The prediction function of the loss: marginals, or a sparse mixture after sparsemax."""
-        scoring = self._scoring(X)
-        return self._each_shaped(scoring, self._soft(scoring, self.structure_))
+        scoring = self._part_scoring(X)
+        return self._each_shaped(scoring, model_of(self).soft_parts(scoring))
 
     @for_no_examples
     def decision_function(self, X: Tables) -> list[Array]:
         """Score of each part, example by example."""
-        scoring = self._scoring(X)
+        scoring = self._part_scoring(X)
         scores = ((i, scoring.scores(self.weights_, i, i + 1)) for i in range(scoring.n_examples))
         return self._each_shaped(scoring, scores)
 
@@ -101,26 +103,29 @@ class PartEstimator(MappedRows, StructuredEstimator[S]):
 
     def _training_scoring(self, X: Tables, structure: S, memory: Memory) -> AnyPartScoring:
         """That of the training data, to whose rows the map is fitted."""
-        rows, axes = self._read(X, structure)
+        rows, axes = self._part_rows(X, structure)
         self.n_features_in_ = rows.shape[1]
-        return self._part_scoring(structure, self._fit_rows(rows, memory), axes)
+        return self._scored(structure, self.fit_rows(rows, memory), axes, constant=self.fit_intercept)
 
-    def _scoring(self, X: Tables) -> AnyPartScoring:
+    def _part_scoring(self, X: Tables) -> AnyPartScoring:
+        """That of examples that a fitted estimator is asked about."""
         check_is_fitted(self, "weights_")
-        rows, axes = self._read(X, self.structure_)
-        return self._part_scoring(self.structure_, self._map_rows(rows), axes)
+        rows, axes = self._part_rows(X, self.structure_)
+        constant = self.weights_.size > self.row_map.n_scored
+        return self._scored(self.structure_, self.row_map.apply(rows), axes, constant=constant)
 
-    def _read(self, X: Tables, structure: Structure) -> tuple[Rows, Array]:
+    def _part_rows(self, X: Tables, structure: Structure) -> tuple[Rows, Array]:
         """The rows of all parts, end to end, and the axes of each example's parts."""
-        return stack_examples(X, ndim=structure.part_ndim + 1, noun=self._noun, n_jobs=self._threads())
+        n_jobs = threads(self.n_jobs)
+        return stack_examples(X, ndim=structure.part_ndim + 1, noun=self._noun, n_jobs=n_jobs)
 
-    def _part_scoring(self, structure: Structure, rows: Rows, axes: Array) -> AnyPartScoring:
+    def _scored(self, structure: Structure, rows: Rows, axes: Array, *, constant: bool) -> AnyPartScoring:
         shapes = [self._shape(structure, i, tuple(one)) for i, one in enumerate(axes)]
         kind = PartScoring if isinstance(rows, np.ndarray) else SparsePartScoring
-        return kind(rows, np.array(shapes), sizes=axes.prod(axis=1), intercept=self.fit_intercept)
+        return kind(rows, np.array(shapes), sizes=axes.prod(axis=1), intercept=constant)
 
     def _weight_counts(self) -> set[int]:
-        return {self._n_row_features, self._n_row_features + 1}
+        return {self.row_map.n_scored, self.row_map.n_scored + 1}
 
     def _shape(self, structure: Structure, i: int, axes: tuple[int, ...]) -> Shape:
         try:

@@ -1,18 +1,19 @@
-"""What estimators share whose rows of features score every label: theta = <w_k, x> for each label k."""
+"""What estimators share whose examples are rows of features: theta = <w_k, x> for each label k."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
-from structlearn.estimators.base import StructuredEstimator, TrainingProblem
+from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import ON_OVERLAPPING_ROWS, ON_ROWS, ON_WIDE_ROWS, Auto
 from structlearn.estimators.inputs.checking import check_two_classes, check_weights, coded, summed_duplicates
-from structlearn.estimators.loss_choice import WITH_MARGINALS
+from structlearn.estimators.loss_choice import WITH_MARGINALS, trained_loss
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import (
     ClassifierMixin,
@@ -22,15 +23,17 @@ from structlearn.estimators.scikit import (
     check_is_fitted,
     sample_weights,
 )
+from structlearn.estimators.training.running import EstimatorTraining, TrainingProblem
+from structlearn.estimators.weights.row_weights import RowWeights
 from structlearn.metrics import Outputs
 from structlearn.problem.registry import LOSSES
 from structlearn.scoring import RowScoring
-from structlearn.structures import Chain, ConditionedChain, Cube, LabelGraph, Segments, Simplex
+from structlearn.structures import Cube, LabelGraph, Simplex
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-L = TypeVar("L", bound=Simplex | Cube | LabelGraph | Chain | ConditionedChain | Segments)
+L = TypeVar("L", bound=Simplex | Cube | LabelGraph)
 C = TypeVar("C", bound=Simplex | Cube)
 #: Curvature of features, over lambda, from which on examples overlap; chosen in docs/solvers-measured.md.
 OVERLAP = 100.0
@@ -38,49 +41,33 @@ OVERLAP = 100.0
 WIDE = 1_000_000
 
 
-class RowEstimator(MappedRows, StructuredEstimator[L]):
-    """Each row of features scores every label."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class FlatEstimator(MappedRows, StructuredEstimator[L]):
+    """One row an example, which scores every label."""
 
-    classes_: Array
+    classes_: Array = field(init=False)
 
     @property
     def coef_(self) -> Array:
         """Weights of the features, of shape (n_labels, n_features)."""
-        return self._label_weights[: self._n_row_features].T
+        return self._row_weights(self.weights_).coef
 
     @property
     def intercept_(self) -> Array:
         """Weights of the constant feature, of shape (n_labels,); zero where there is none."""
-        W, d = self._label_weights, self._n_row_features
-        return W[d] if len(W) > d else np.zeros(W.shape[1])
+        return self._row_weights(self.weights_).intercept
 
-    @property
-    def _label_weights(self) -> Array:
-        n_others = self.structure_.n_shared + self._n_pair_weights
-        return self.weights_[: self.weights_.size - n_others].reshape(-1, self._n_row_scores(self.structure_))
+    def _row_weights(self, weights: Array) -> RowWeights:
+        structure = self.structure_
+        return RowWeights(weights, self.row_map.n_scored, structure.n_labels, n_shared=structure.n_shared)
 
     def _weight_counts(self) -> set[int]:
-        structure, d = self.structure_, self._n_row_features
-        others = structure.n_shared + self._n_pair_weights
-        return {(d + intercept) * self._n_row_scores(structure) + others for intercept in (0, 1)}
+        return self._row_weights(np.empty(0)).sizes
 
-    def _n_row_scores(self, structure: L) -> int:
-        """How many parts a row scores: a label each."""
-        return structure.n_labels
-
-    @property
-    def _n_pair_weights(self) -> int:
-        """How many weights, the last of all, are of features that score pairs of labels."""
-        return 0
-
-    @property
-    def _shared_weights(self) -> Array:
-        return self.weights_[self.weights_.size - self.structure_.n_shared :]
-
-    def _training_scoring(self, structure: L, X: Rows, lengths: Array, memory: Memory) -> RowScoring:
+    def _training_scoring(self, X: Rows, structure: L, memory: Memory) -> RowScoring:
         return RowScoring(
             X,
-            lengths,
+            one_row_each(X),
             structure.n_labels,
             n_shared=structure.n_shared,
             intercept=self.fit_intercept,
@@ -88,24 +75,21 @@ class RowEstimator(MappedRows, StructuredEstimator[L]):
             memory=memory,
         )
 
-    def _row_scoring(self, X: Rows, lengths: Array) -> RowScoring:
-        """That of a fitted estimator, which maps the rows."""
-        intercept = len(self._label_weights) > self._n_row_features
-        structure, rows = self.structure_, self._map_rows(X)
-        return RowScoring(rows, lengths, structure.n_labels, n_shared=structure.n_shared, intercept=intercept)
-
-
-class FlatEstimator(RowEstimator[L]):
-    """One row an example."""
-
-    def _scoring(self, X: Table) -> RowScoring:
+    def _row_scoring(self, X: Table) -> RowScoring:
+        """The scoring of rows that a fitted estimator is asked about."""
         check_is_fitted(self, "weights_")
-        rows = self._checked_rows(X)
-        return self._row_scoring(rows, one_row_each(rows))
+        given, structure = self._checked_rows(X), self.structure_
+        return RowScoring(
+            self.row_map.apply(given),
+            one_row_each(given),
+            structure.n_labels,
+            n_shared=structure.n_shared,
+            intercept=self._row_weights(self.weights_).has_constant,
+        )
 
     def _scores(self, X: Table) -> Array:
         """The score of each label, of shape (n, n_labels)."""
-        scoring = self._scoring(X)
+        scoring = self._row_scoring(X)
         return scoring.scores(self.weights_, 0, scoring.n_examples).reshape(-1, scoring.n_labels)
 
     def __sklearn_tags__(self) -> Tags:
@@ -114,28 +98,35 @@ class FlatEstimator(RowEstimator[L]):
         return tags
 
 
+class ClassTraining(EstimatorTraining[C]):
+    """Training of one class an example."""
+
+    def auto_for(self, problem: TrainingProblem[C]) -> Auto:
+        """Return what solver="auto" stands for on this data.
+
+        Where examples overlap, what is best for one alone is soon undone by the others. L-BFGS keeps twenty
+        vectors as long as the weights, and works on all of them in every pass.
+        """
+        estimator, usual = self.estimator, super().auto_for(problem)
+        if estimator.solver != "auto" or not estimator.regularization > 0:
+            return usual
+        if LOSSES[trained_loss(estimator)].family == "smooth":
+            return ON_WIDE_ROWS if problem.scoring.n_weights > WIDE else usual
+        return ON_OVERLAPPING_ROWS if rows_overlap(problem, estimator.regularization) else usual
+
+
 class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
     """One class an example."""
 
-    _auto: ClassVar[Auto] = ON_ROWS
-    _of_cost: ClassVar[tuple[str, ...]] = ("cost",)
+    trained_by: ClassVar[type[EstimatorTraining[Any]]] = ClassTraining
+    usual_solvers: ClassVar[Auto] = ON_ROWS
+    of_cost: ClassVar[tuple[str, ...]] = ("cost",)
 
     @property
-    def _auto_losses(self) -> tuple[str, ...]:
+    def usual_losses(self) -> tuple[str, ...]:
         return WITH_MARGINALS
 
-    def _auto_for(self, problem: TrainingProblem[C]) -> Auto:
-        """Where examples overlap, what is best for one alone is soon undone by the others.
-
-        L-BFGS keeps twenty vectors as long as the weights, and works on all of them in every pass.
-        """
-        if self.solver != "auto" or not self.regularization > 0:
-            return self._auto
-        if LOSSES[self._loss].family == "smooth":
-            return ON_WIDE_ROWS if problem.scoring.n_weights > WIDE else self._auto
-        return ON_OVERLAPPING_ROWS if rows_overlap(problem, self.regularization) else self._auto
-
-    def _read(
+    def _labelled_rows(
         self,
         X: Table,
         y: Outputs,
@@ -153,7 +144,7 @@ class ClassEstimator(ClassifierMixin, FlatEstimator[C]):
         if self.class_weight is not None:
             by_class = sample_weights(self.class_weight, labels)
             weight = by_class if weight is None else weight * by_class
-        return self._fit_rows(rows, memory), codes, weight
+        return self.fit_rows(rows, memory), codes, weight
 
 
 def rows_overlap(problem: TrainingProblem[C], regularization: float) -> bool:

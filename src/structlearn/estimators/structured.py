@@ -11,9 +11,12 @@ from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
 from structlearn.core.sentences import Sentence
+from structlearn.estimators.choices import threads
 from structlearn.estimators.inputs.checking import Tables, as_list
 from structlearn.estimators.parts import PartEstimator
 from structlearn.estimators.scikit import Rows
+from structlearn.estimators.training.fresh_fit import fresh_fit
+from structlearn.estimators.training.running import training_of
 from structlearn.metrics import Outputs, exact_match
 from structlearn.structures import OwnStructure, Structure, as_structure
 from structlearn.structures.questions import refuse_wrong_oracle
@@ -59,29 +62,30 @@ class StructuredPredictor(PartEstimator[Structure]):
 
     def fit(self, X: Tables, y: Outputs, sample_weight: ArrayLike | None = None) -> StructuredPredictor:
         """Train on a list of examples and a list of outputs."""
-        if self.structure is None:
-            raise ValueError("StructuredPredictor needs a structure: StructuredPredictor(structure).")
-        structure = as_structure(self.structure)
-        if structure.n_shared:
-            structure = Whole(structure)
-        problem = self._problem(structure, X, y, sample_weight)
-        if isinstance(structure, OwnStructure):
-            refuse_wrong_oracle(structure, problem.scoring.shapes, problem.gold)
-            self._warn_of_threads(structure)
-        self._train(problem)
+        with fresh_fit(self):
+            if self.structure is None:
+                raise ValueError("StructuredPredictor needs a structure: StructuredPredictor(structure).")
+            structure = as_structure(self.structure)
+            if structure.n_shared:
+                structure = Whole(structure)
+            problem = self._problem(structure, X, y, sample_weight)
+            if isinstance(structure, OwnStructure):
+                refuse_wrong_oracle(structure, problem.scoring.shapes, problem.gold)
+                self._warn_of_threads(structure)
+            training_of(self).run(problem)
         return self
 
     def _warn_of_threads(self, structure: Structure) -> None:
-        if self._threads() > 1 and not structure.compiled:
+        if threads(self.n_jobs) > 1 and not structure.compiled:
             advice = Sentence(
                 "{n_jobs} is ignored: a `maximize` in plain Python runs in one thread; compile it with Numba "
                 "(docs/own-structure.md) for more."
             )
             warnings.warn(UserWarning(advice), stacklevel=3)
 
-    def _read(self, X: Tables, structure: Structure) -> tuple[Rows, Array]:
+    def _part_rows(self, X: Tables, structure: Structure) -> tuple[Rows, Array]:
         features = X if self.scoring is None else [self.scoring(x) for x in as_list(X, "X")]
-        return super()._read(features, structure)
+        return super()._part_rows(features, structure)
 
     def predict(self, X: Tables) -> list[object]:
         """The best output of each example."""

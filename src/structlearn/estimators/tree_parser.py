@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from structlearn.core.contract import Array
 from structlearn.core.sentences import ParameterError, Sentence
 from structlearn.estimators.advice.learned import inner_fits
-from structlearn.estimators.base import StructuredEstimator, TrainingProblem
+from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.choices import Weights, cost_options
 from structlearn.estimators.files.attributes import StoredForm, check_shape, codes, labels_if_any, numbers
 from structlearn.estimators.inputs.checking import as_list, check_same_length, check_weights, for_no_examples
@@ -24,9 +24,12 @@ from structlearn.estimators.inputs.tokens import (
     token_codes,
     without_rare,
 )
-from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS
+from structlearn.estimators.loss_choice import WITH_DEAR_MARGINALS, trained_loss
+from structlearn.estimators.models.linear import model_of
 from structlearn.estimators.multiclass import MulticlassClassifier
 from structlearn.estimators.scikit import check_is_fitted
+from structlearn.estimators.training.fresh_fit import fresh_fit, of_fit
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.metrics import sequence_accuracy
 from structlearn.scoring import ArcScoring
 from structlearn.scoring.arcs.templates import columns_of, compile_templates
@@ -110,13 +113,14 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
     label_regularization: float = 1e-5
     label_tol: float = 0.01
 
+    of_layout: ClassVar[tuple[str, ...]] = ("bits", "label_bits", "columns")
     _stored: ClassVar[StoredForm] = StoredForm(
         {"templates_": list[str], "known_": codes, "labels_": labels_if_any, "label_weights_?": numbers},
         ("ProjectiveTree", "NonProjectiveTree"),
     )
 
     @property
-    def _auto_losses(self) -> tuple[str, ...]:
+    def usual_losses(self) -> tuple[str, ...]:
         return WITH_DEAR_MARGINALS
 
     def fit(self, X: Sentences, y: Trees, sample_weight: ArrayLike | None = None) -> TreeParser:
@@ -130,20 +134,21 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
             The heads of each sentence's words, 0 for the root; or pairs (heads, labels).
         sample_weight : array-like of shape (n_sentences,), optional
         """
-        if self.class_weight is not None:
-            raise ValueError("TreeParser has no classes to weigh; use cost or sample_weight.")
-        self.templates_ = list(DEFAULT_TEMPLATES if self.templates is None else self.templates)
-        self.known_: Array | None = None
-        scoring = self._scoring(X, self.bits)
-        heads, labels = _trees(y)
-        check_same_length(X, heads)
-        weight = check_weights(sample_weight, len(heads))
-        structure = (ProjectiveTree if self.projective else NonProjectiveTree)(self.single_root)
-        near = self._fitting(structure, heads, scoring.shapes)
-        gold = structure.encode_many(near, scoring.shapes)
-        cost = structure.cost_many(gold, scoring.shapes, **cost_options(self.cost))
-        self._train(TrainingProblem(structure, scoring, gold, cost, weight))
-        self._fit_labels(X, heads, labels, weight)
+        with fresh_fit(self):
+            if self.class_weight is not None:
+                raise ValueError("TreeParser has no classes to weigh; use cost or sample_weight.")
+            self.templates_ = list(DEFAULT_TEMPLATES if self.templates is None else self.templates)
+            self.known_: Array | None = None
+            scoring = self._arc_scoring(X, self.bits)
+            heads, labels = _trees(y)
+            check_same_length(X, heads)
+            weight = check_weights(sample_weight, len(heads))
+            structure = (ProjectiveTree if self.projective else NonProjectiveTree)(self.single_root)
+            near = self._fitting(structure, heads, scoring.shapes)
+            gold = structure.encode_many(near, scoring.shapes)
+            cost = structure.cost_many(gold, scoring.shapes, **cost_options(self.cost))
+            training_of(self).run(TrainingProblem(structure, scoring, gold, cost, weight))
+            self._fit_labels(X, heads, labels, weight)
         return self
 
     def _fitting(
@@ -183,7 +188,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
             self.label_weights_ = np.zeros((1 << self.label_bits, 1))
             return
         classifier = MulticlassClassifier(
-            loss=self._loss,
+            loss=trained_loss(self),
             regularization=self.label_regularization,
             tol=self.label_tol,
             max_passes=self.max_passes,
@@ -193,19 +198,19 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
             random_state=self.random_state,
             verbose=self.verbose,
         )
-        rows = self._scoring(X, self.label_bits).features_of(np.concatenate(heads))
+        rows = self._arc_scoring(X, self.label_bits).features_of(np.concatenate(heads))
         of_words = None if weight is None else np.repeat(weight, [len(one) for one in heads])
         with inner_fits():
             classifier.fit(rows, names, of_words)
         self.label_weights_ = np.ascontiguousarray(classifier.coef_.T)
         self.label_certificate_ = classifier.certificate_.as_dict()
 
-    def _scoring(self, X: Sentences, bits: int) -> ArcScoring:
+    def _arc_scoring(self, X: Sentences, bits: int) -> ArcScoring:
         for name, value in (("bits", self.bits), ("label_bits", self.label_bits)):
             if not isinstance(value, int | np.integer) or not 4 <= value <= 30:
                 raise ValueError(f"{name} must be an integer from 4 to 30; got {value!r}.")
         wanted = columns_of(self.templates_)
-        codes, lengths = token_codes(X, self.columns, wanted)
+        codes, lengths = token_codes(X, of_fit(self, "columns"), wanted)
         if self.known_ is None:
             self.known_ = frequent(codes, self.min_count)
         codes = without_rare(codes, self.known_)
@@ -226,14 +231,14 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
     def predict(self, X: Sentences) -> list[Array] | list[Parse]:
         """The best tree of each sentence: heads or, after training with labels, a `Parse`."""
         check_is_fitted(self, "weights_")
-        answers = self._decide(self._scoring(X, self.bits), self.structure_)
+        answers = model_of(self).best_parts(self._arc_scoring(X, of_fit(self, "bits")))
         heads = [np.argmax(parts.reshape(-1, _length(parts)), axis=0) for _, parts in answers]
         return self._labelled(X, heads)
 
     def _labelled(self, X: Sentences, heads: list[Array]) -> list[Array] | list[Parse]:
         if self.labels_ is None:
             return heads
-        rows = self._scoring(X, self.label_bits).features_of(np.concatenate(heads))
+        rows = self._arc_scoring(X, of_fit(self, "label_bits")).features_of(np.concatenate(heads))
         best = self.labels_[np.argmax(rows @ self.label_weights_, axis=1)]
         ends = np.cumsum([len(one) for one in heads])[:-1]
         return [Parse(one, names) for one, names in zip(heads, np.split(best, ends))]
@@ -242,8 +247,8 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
     def predict_marginals(self, X: Sentences) -> list[Array]:
         """Probabilities of the arcs, of shape (words + 1, words) each: [h, m - 1], h = 0 for the root."""
         check_is_fitted(self, "weights_")
-        scoring = self._scoring(X, self.bits)
-        return [parts.reshape(-1, _length(parts)).copy() for _, parts in self._soft(scoring, self.structure_)]
+        scoring = self._arc_scoring(X, of_fit(self, "bits"))
+        return [parts.reshape(-1, _length(parts)).copy() for _, parts in model_of(self).soft_parts(scoring)]
 
     @for_no_examples
     def predict_kbest(self, X: Sentences, k: int = 5) -> list[list[tuple[Array | Parse, float]]]:
@@ -260,9 +265,12 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
         self, X: Sentences, n: int = 1, random_state: int | np.random.Generator | None = None
     ) -> list[Array]:
         """n trees of each sentence, of shape (n, words), from the model's distribution."""
-        if self._loss != "softmax":
+        if trained_loss(self) != "softmax":
             raise AttributeError(
-                Sentence("{loss=} is no distribution over trees; train with {loss=softmax}.", loss=self._loss)
+                Sentence(
+                    "{loss=} is no distribution over trees; train with {loss=softmax}.",
+                    loss=trained_loss(self),
+                )
             )
         rng = np.random.default_rng(random_state)
         return [self.structure_.sample(theta, n, rng) for theta in self.decision_function(X)]
@@ -272,7 +280,7 @@ class TreeParser(StructuredEstimator[ProjectiveTree | NonProjectiveTree]):
         check_is_fitted(self, "weights_")
         if not len(X):
             return
-        scoring = self._scoring(X, self.bits)
+        scoring = self._arc_scoring(X, of_fit(self, "bits"))
         for i, (rows, columns) in enumerate(scoring.shapes):
             yield scoring.scores(self.weights_, i, i + 1).reshape(rows, columns)
 

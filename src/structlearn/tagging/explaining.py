@@ -1,4 +1,4 @@
-"""A tagger that says why: names of features come from templates, or are the user's own."""
+"""Why a tagger has chosen its labels: names of features come from templates, or are the user's own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from structlearn.estimators import ChainClassifier
 from structlearn.estimators.inputs.feature_names import Names, looked_up, own_names
 from structlearn.estimators.inputs.token_arrays import array_names
 from structlearn.estimators.inputs.token_features import TokenFeatures
+from structlearn.estimators.scikit import check_is_fitted
 from structlearn.estimators.weights.explaining import Explanation, explanations
 from structlearn.storage.schema import read_json
 from structlearn.tagging.features.names import names_in, template_names
@@ -28,25 +29,6 @@ if TYPE_CHECKING:
 STRINGS, STARTS = "strings", "starts"
 
 
-class ExplainedTagger:
-    """What the largest weights are of, and why tokens have their labels."""
-
-    def top_features(self: Tagger, k: int = 10) -> TopFeatures:  # type: ignore[misc]
-        """Return the k largest positive and negative weights of each label and of transitions, with names."""
-        from structlearn.estimators.weights.top_weights import top_features
-
-        return top_features(_chain_of(self), k, feature_names(self))
-
-    def explain(self: Tagger, tokens: Sequence[object]) -> list[Explanation]:  # type: ignore[misc]
-        """Why each token of one sentence has its label (see `structlearn.estimators.weights.explaining`).
-
-        >>> tagger.explain(["the", "dog"])[1].contributions[:2]  # doctest: +SKIP
-        [Contribution(name='word=dog', amount=0.91), Contribution(name='D -> N', amount=0.62)]
-        """
-        (found,) = explained(self, [tokens])  # type: ignore[list-item]
-        return found
-
-
 def explained(tagger: Tagger, X: Sentences) -> Iterator[list[Explanation]]:
     """Why the tokens of sentences have their labels."""
     chain = _chain_of(tagger)
@@ -56,10 +38,17 @@ def explained(tagger: Tagger, X: Sentences) -> Iterator[list[Explanation]]:
     return explanations(chain, tagger.rows(X), names)
 
 
+def top_features_of(tagger: Tagger, k: int) -> TopFeatures:
+    """Return the k largest positive and negative weights of each label and of transitions, with names."""
+    from structlearn.estimators.weights.top_weights import top_features
+
+    return top_features(_chain_of(tagger), k, feature_names(tagger))
+
+
 def feature_names(tagger: Tagger) -> Names:
     """From columns of the features' matrix to names."""
     if isinstance(tagger.features_, TokenFeatures):
-        return own_names(tagger._asked())
+        return own_names(tagger.chain_)
     own, n = template_names(tagger.features_), tagger.features_.n_features
     behind = array_names(tagger.n_arrays_)
 
@@ -71,7 +60,8 @@ def feature_names(tagger: Tagger) -> Names:
 
 
 def _chain_of(tagger: Tagger) -> ChainClassifier:
-    chain = tagger._asked()
+    check_is_fitted(tagger, "chain_")
+    chain = tagger.chain_
     if not isinstance(chain, ChainClassifier):
         raise ValueError(
             "Chains say why a token has its label; of segments, `structlearn weights MODEL` and "
@@ -100,7 +90,7 @@ def take_strings(features: TextFeatures, arrays: Mapping[str, Array]) -> None:
     if text is None or starts is None:
         return
     if text.dtype != np.uint8 or text.ndim != 1 or starts.dtype != np.int64:
-        raise ValueError("the strings of its features are not UTF-8 bytes")
+        raise ValueError("the strings of its features are none")
     edges = starts.tolist() if starts.ndim == 1 else []
     if edges != sorted(edges) or len(edges) != len(features.templates) + 1:
         raise ValueError("the strings of its features are of other templates")

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.estimators import ChainClassifier, SegmentTagger
 from structlearn.estimators.choices import one_of
+from structlearn.estimators.confidence.calibration import Calibration, Confidence
 from structlearn.estimators.inputs.allowed import Allowed
 from structlearn.estimators.inputs.checking import Stacked, for_no_examples
+from structlearn.estimators.inputs.spans import Span
 from structlearn.estimators.scikit import BaseEstimator, check_is_fitted
+from structlearn.estimators.weights.explaining import Explanation
 from structlearn.solvers.clock import counting_seconds
 from structlearn.solvers.solution import Certificate, History
-from structlearn.tagging.confidence import ConfidentTagger
+from structlearn.tagging.confidence import check_exchangeable
 from structlearn.tagging.continuing import continue_tagger
 from structlearn.tagging.doubts import doubt_labels
-from structlearn.tagging.explaining import ExplainedTagger
+from structlearn.tagging.explaining import explained, top_features_of
 from structlearn.tagging.featured import OF_SPANS, TASKS, Labels, Sentences
 from structlearn.tagging.features import TextFeatures
 from structlearn.tagging.models import check_model, new_model
@@ -27,12 +31,15 @@ from structlearn.tagging.pruning import drop_unused
 from structlearn.tagging.raw import RawText
 from structlearn.tagging.stored import StoredTagger
 
+if TYPE_CHECKING:
+    from structlearn.estimators.weights.top_weights import TopFeatures
+
 #: of the hinge: mistakes count the same in long sentences and in short ones
 COST = "count"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Tagger(StoredTagger, RawText, ConfidentTagger, ExplainedTagger, BaseEstimator):
+class Tagger(StoredTagger, RawText, BaseEstimator):
     """Text features by templates, or the user's own, then a `ChainClassifier`.
 
     A token is a string (the word) or a tuple of columns, of which templates make features; or its features
@@ -83,7 +90,8 @@ class Tagger(StoredTagger, RawText, ConfidentTagger, ExplainedTagger, BaseEstima
     def prepare(self, X: Sentences, y: Labels) -> Stacked:
         """Learn the features of a training text, and make `chain_`, which is to be trained on the rows."""
         check_model(self)
-        before = self.__dict__.pop("_before", None)
+        before: Tagger | None = getattr(self, "_before", None)
+        self._before: Tagger | None = None
         if before is None and self.warm_start and hasattr(self, "chain_"):
             before = copy(self)
         rows = self.fit_features(X, y)
@@ -155,6 +163,72 @@ class Tagger(StoredTagger, RawText, ConfidentTagger, ExplainedTagger, BaseEstima
     def score(self, X: Sentences, y: Labels) -> float:
         """Return the share of words labelled right."""
         return self._asked().score(self.rows(X), y)
+
+    # ---- how sure it is, and why: the methods are those of `ChainClassifier` ----------------------------
+
+    @for_no_examples
+    def predict_spans(self, X: Sentences, allowed: Allowed | None = None) -> list[list[Span]]:
+        """(start, end, label, probability) of each span of the predicted labellings, end exclusive."""
+        return self._asked().predict_spans(self.rows(X), allowed)
+
+    def log_probability(self, X: Sentences, y: Labels) -> Array:
+        """Return the logarithm of the probability of each sentence's labelling as a whole."""
+        return self._asked().log_probability(self.rows(X), y)
+
+    @for_no_examples
+    def predict_kbest_proba(
+        self, X: Sentences, k: int = 5, allowed: Allowed | None = None
+    ) -> list[list[tuple[Array, float]]]:
+        """Return the k best label sequences of each sentence with their probabilities, best first."""
+        return self._asked().predict_kbest_proba(self.rows(X), k, allowed)
+
+    def reliability(self, X: Sentences, y: Labels) -> Confidence:
+        """How right answers are beside how sure the tagger is of them, on sentences with labels."""
+        return self._asked().reliability(self.rows(X), y)
+
+    def calibrate(self, X: Sentences, y: Labels) -> Calibration:
+        """Choose `temperature_` by the likelihood of sentences that were not trained on."""
+        return self._asked().calibrate(self.rows(X), y)
+
+    def conformalize(self, X: Sentences, y: Labels) -> Self:
+        """Prepare `predict_sets` by sentences that were used for nothing else.
+
+        Sentences must be exchangeable, which they are not where the labels of one depend on those around it:
+        a tagger with context is refused.
+        """
+        check_exchangeable(self.derived_)
+        self._asked().conformalize(self.rows(X), y)
+        return self
+
+    @for_no_examples
+    def predict_sets(
+        self, X: Sentences, coverage: float = 0.9, *, max_size: int = 1000, allowed: Allowed | None = None
+    ) -> list[list[Array] | None]:
+        """Labellings of each sentence that hold the true one with at least this probability.
+
+        None stands for more than `max_size` of them, which exclude nothing.
+        """
+        return self._asked().predict_sets(self.rows(X), coverage, max_size=max_size, allowed=allowed)
+
+    @property
+    def temperature_(self) -> float:
+        """What scores are divided by in probabilities, after `calibrate`."""
+        return self._asked().temperature_
+
+    def top_features(self, k: int = 10) -> TopFeatures:
+        """Return the k largest positive and negative weights of each label and of transitions, with names."""
+        return top_features_of(self, k)
+
+    def explain(self, tokens: Sequence[object]) -> list[Explanation]:
+        """Why each token of one sentence has its label (see `structlearn.estimators.weights.explaining`).
+
+        >>> tagger.explain(["the", "dog"])[1].contributions[:2]  # doctest: +SKIP
+        [Contribution(name='word=dog', amount=0.91), Contribution(name='D -> N', amount=0.62)]
+        """
+        (found,) = explained(self, [tokens])  # type: ignore[list-item]
+        return found
+
+    # ---- what is known of the chain ------------------------------------------------------------------------
 
     @property
     def classes_(self) -> Array:

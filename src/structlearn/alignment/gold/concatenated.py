@@ -80,7 +80,7 @@ class WordMatcher(StructuredPredictor):
         self.n_features_in_ = scoring.n_features
         return scoring
 
-    def _scoring(self, X: Any) -> Any:
+    def _part_scoring(self, X: Any) -> Any:
         return SumScoring(X.rows, X.columns)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:

@@ -16,11 +16,13 @@ import numpy as np
 from structlearn.core.contract import Array
 from structlearn.core.errors import NothingLearnedWarning
 from structlearn.core.sentences import Sentence
-from structlearn.estimators.loss_choice import cost_given
+from structlearn.estimators.loss_choice import cost_given, trained_loss
+from structlearn.estimators.models.linear import model_of
 from structlearn.structures import Cube, Simplex
 
 if TYPE_CHECKING:
-    from structlearn.estimators.base import StructuredEstimator, TrainingProblem
+    from structlearn.estimators.base import StructuredEstimator
+    from structlearn.estimators.training.running import TrainingProblem
     from structlearn.problem.objective import Objective
 
 #: The share of a constant's loss by which a model must be better.
@@ -61,7 +63,7 @@ def warn_of_nothing(
 
 
 def _advice(estimator: StructuredEstimator[Any]) -> Sentence:
-    other = estimator._loss != "softmax" and "softmax" in estimator._auto_losses
+    other = trained_loss(estimator) != "softmax" and "softmax" in estimator.usual_losses
     used = getattr(estimator, "regularization_", estimator.regularization)
     return Sentence(
         "train with {softmax}a {regularization} below {used}, or scale the features, as with "
@@ -85,9 +87,9 @@ def _no_better(estimator: StructuredEstimator[Any], problem: TrainingProblem[Any
 
 def _constant_loss(estimator: StructuredEstimator[Any], shares: Array, *, one_of_all: bool) -> float | None:
     """The mean loss of the best constant scores, by the shares of classes or of switches that are on."""
-    if estimator._loss in ("softmax", "logistic"):
+    if trained_loss(estimator) in ("softmax", "logistic"):
         return _entropy(shares) + (0.0 if one_of_all else _entropy(1 - shares))
-    if estimator._loss != "hinge" or cost_given(estimator):
+    if trained_loss(estimator) != "hinge" or cost_given(estimator):
         return None
     seldom = 1 - shares.max() if one_of_all else np.minimum(shares, 1 - shares).mean()
     return float(min(1.0, 2 * seldom))
@@ -100,6 +102,6 @@ def _entropy(shares: Array) -> float:
 
 def _answers_alike(estimator: StructuredEstimator[Any], problem: TrainingProblem[Any]) -> bool:
     """Whether all answers on the training data are the same; the first that differs ends the search."""
-    answers = (parts for _, parts in estimator._decide(problem.scoring, problem.structure))
+    answers = (parts for _, parts in model_of(estimator, problem.structure).best_parts(problem.scoring))
     first = next(answers).copy()
     return all(np.array_equal(one, first) for one in answers)

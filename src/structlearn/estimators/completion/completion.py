@@ -22,8 +22,11 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.core.sentences import ParameterError
-from structlearn.estimators.base import StructuredEstimator, TrainingProblem
+from structlearn.estimators.base import StructuredEstimator
+from structlearn.estimators.choices import threads
+from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.scikit import drawn_seed
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.problem.objective import Objective
 from structlearn.problem.oracle import Oracle
 from structlearn.problem.regularizers import Shannon
@@ -40,13 +43,6 @@ S = TypeVar("S", bound=Structure)
 MOST_ROUNDS = 100
 #: What of a fitted estimator belongs to one convex problem.
 _FITTED = ("weights_", "certificate_", "history_")
-
-
-class PartlyLabelled:
-    """An estimator that may learn from outputs that are known in part."""
-
-    #: where they were: F after each convex problem
-    outer_history_: Array
 
 
 class Choices(NamedTuple):
@@ -100,11 +96,10 @@ class NoWarmStart(ValueError):
 
 def check_partial(estimator: StructuredEstimator[Any], what: str) -> None:
     """ValueError for parameters that do not go with `what`, such as partly labelled sequences."""
-    if estimator._loss not in ("hinge", "softmax"):
+    loss = trained_loss(estimator)
+    if loss not in ("hinge", "softmax"):
         raise ParameterError(
-            "{loss=} needs all labels; train on {what} with {loss=hinge} or 'softmax'.",
-            loss=estimator._loss,
-            what=what,
+            "{loss=} needs all labels; train on {what} with {loss=hinge} or 'softmax'.", loss=loss, what=what
         )
     if estimator.checkpoint is not None or estimator.warm_start:
         raise NoWarmStart(f"checkpoint and warm_start do not go with {what}.")
@@ -114,15 +109,16 @@ def fit_completions(
     estimator: StructuredEstimator[S], problem: PartialProblem[S], first: TrainingProblem[S]
 ) -> None:
     """Train, from the first completion on: a convex problem for each, until F stops falling."""
-    solver, stopping = estimator._checked_parameters()
+    training = training_of(estimator)
+    solver, stopping = training.checked()
     seed = drawn_seed(estimator.random_state)
-    estimator._count_labels(first)
+    training.count_labels(first)
     laid, found = first, None
     values: list[float] = []
     kept: dict[str, object] = {}
     for _ in range(MOST_ROUNDS):
-        objective = estimator._objective(laid)
-        found = estimator._minimise(objective, laid.structure, solver, stopping, seed, found, resumable=True)
+        objective = training.objective(laid)
+        found = training.minimise(objective, laid.structure, solver, stopping, seed, found, resumable=True)
         value = _whole(objective, problem, found.w)
         fell = not values or value < values[-1]
         if fell:
@@ -167,9 +163,9 @@ def completed(
     """The convex problem at w: the best of what is allowed is gold, or its mean; of all alike at None."""
     laid, choices = problem.laid, problem.choices
     structure, scoring = laid.structure, laid.scoring
-    soft = w is None or estimator._loss == "softmax"
+    soft = w is None or trained_loss(estimator) == "softmax"
     record = Shannon().record(structure) if soft else structure.record
-    oracle = Oracle(record, scoring, structure=structure, n_jobs=estimator._threads())
+    oracle = Oracle(record, scoring, structure=structure, n_jobs=threads(estimator.n_jobs))
     weights = np.zeros(scoring.n_weights) if w is None else w
     entries = dict(_known(problem))
     alone = [(int(i), int(i) + 1) for i in np.flatnonzero(choices.is_open)]

@@ -11,7 +11,6 @@ from structlearn.core.contract import Array
 from structlearn.core.memory import Memory
 from structlearn.core.sentences import ParameterError
 from structlearn.core.wording import quoted
-from structlearn.estimators.base import TrainingProblem
 from structlearn.estimators.completion.completion import (
     Choices,
     PartialProblem,
@@ -22,6 +21,7 @@ from structlearn.estimators.completion.completion import (
 from structlearn.estimators.completion.graph_states import NodeTypes
 from structlearn.estimators.inputs.allowed import placed, shift_of
 from structlearn.estimators.scikit import cluster_centres, drawn_seed
+from structlearn.estimators.training.running import TrainingProblem, training_of
 from structlearn.scoring import Scoring
 from structlearn.structures.graph.pairwise import PairwiseGraphs
 from structlearn.structures.rows import cost_table
@@ -81,7 +81,7 @@ def fit_open_nodes(
     """Train where labels or states are missing, which the nearest centres of k-means complete at first."""
     choices, shapes = labels.choices, laid.scoring.shapes
     if not choices.is_open.any():
-        estimator._train(laid._replace(gold=laid.structure.encode_many(choices.labels, shapes)))
+        training_of(estimator).run(laid._replace(gold=laid.structure.encode_many(choices.labels, shapes)))
         return
     latent = estimator.latent_states is not None
     check_partial(estimator, "latent states" if latent else "partly labelled graphs")

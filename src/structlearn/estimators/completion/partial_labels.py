@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array
-from structlearn.estimators.base import TrainingProblem
-from structlearn.estimators.choices import class_costs
+from structlearn.estimators.choices import class_costs, threads
 from structlearn.estimators.completion.completion import (
     Choices,
     PartialProblem,
@@ -21,7 +20,11 @@ from structlearn.estimators.completion.completion import (
 from structlearn.estimators.inputs.allowed import allowed_table, choices_of, placed, shift_of
 from structlearn.estimators.inputs.checking import Coded, Tables, as_list, check_two_classes, label_arrays
 from structlearn.estimators.inputs.constraints import check_steps
+from structlearn.estimators.loss_choice import trained_loss
 from structlearn.estimators.scikit import balanced_weights
+from structlearn.estimators.training.chain_layout import scored_rows
+from structlearn.estimators.training.running import TrainingProblem, training_of
+from structlearn.estimators.weights.sparse_penalty import elastic_net
 from structlearn.metrics import Outputs
 from structlearn.problem.objective import Objective
 from structlearn.problem.regularizers import Shannon
@@ -73,7 +76,7 @@ def fit_partly(estimator: ChainClassifier, X: Tables, y: Outputs, sample_weight:
     estimator.loss_ = estimator.chosen_loss().name
     choices = read_choices(y)
     if not choices.is_open.any():
-        estimator._train(estimator._lay_out(X, choices.labels, sample_weight))
+        training_of(estimator).run(estimator.lay_out(X, choices.labels, sample_weight))
         return
     check_partial(estimator, "partly labelled sequences")
     problem = _lay_out(estimator, X, choices, sample_weight)
@@ -89,7 +92,7 @@ def _lay_out(
 ) -> PartialProblem[Chain | ConditionedChain]:
     estimator.classes_ = choices.classes
     check_two_classes(choices.classes)
-    structure, scoring, weight, memory = estimator._scored_rows(X, choices.lengths, sample_weight)
+    structure, scoring, weight, memory = scored_rows(estimator, X, choices.lengths, sample_weight)
     closed = ~choices.is_open
     rows = np.repeat(closed, choices.lengths)
     check_steps(
@@ -111,7 +114,7 @@ def _lay_out(
     costs = open_costs(choices.table, cost_table(options.get("weights"), len(choices.classes)))
     cost = np.zeros(scoring.start[-1])
     cost[placed(choices.table.shape, scoring, choices.lengths)] = (costs.T / lengths).T
-    gold, penalty = no_gold(len(choices.lengths)), estimator._penalty()
+    gold, penalty = no_gold(len(choices.lengths)), elastic_net(estimator)
     laid = TrainingProblem(structure, scoring, gold, cost, weight, penalty=penalty, memory=memory)
     return PartialProblem(laid, choices, shift_of(choices.table, scoring, choices.lengths))
 
@@ -136,7 +139,7 @@ def _first_weights(
     estimator: ChainClassifier, problem: PartialProblem[Chain | ConditionedChain]
 ) -> Array | None:
     """None completes by all allowed labellings alike; the hinge wants one, which a short run tells."""
-    if estimator._loss == "softmax":
+    if trained_loss(estimator) == "softmax":
         return None
     from structlearn.solvers import LBFGS, Stopping, solve
 
@@ -149,6 +152,6 @@ def _first_weights(
         regularization=estimator.regularization,
         regularizer=Shannon(),
         sample_weight=laid.sample_weight,
-        n_jobs=estimator._threads(),
+        n_jobs=threads(estimator.n_jobs),
     )
     return solve(objective, LBFGS(), Stopping(0.1, max_passes=FIRST_PASSES)).w

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from structlearn.core.contract import Array
-from structlearn.estimators.inputs.graphs import Images
 from structlearn.estimators.scikit import warn_of_convergence
 from structlearn.structures.graph.answers import GraphAnswer
 from structlearn.structures.graph.pairwise import MOST_BRANCHES, MOST_READ, PairwiseGraphs
 
 if TYPE_CHECKING:
-    from structlearn.estimators.graph import GraphClassifier
+    from structlearn.estimators.graph_base import AskedGraphs
 
 
 class LabelledGraph(NamedTuple):
@@ -25,30 +24,28 @@ class LabelledGraph(NamedTuple):
     method: str
 
 
-def labelled_graphs(model: GraphClassifier, X: Images) -> list[LabelledGraph]:
-    """The labels of each graph, with what is known of them."""
-    of_states = model.classes_[model._state_classes]
-    shapes, answers = _answers(model, X)
+def labelled_graphs(asked: AskedGraphs, of_states: Array) -> list[LabelledGraph]:
+    """Return the labels of each graph, with what is known of them; `of_states` has the labels of states."""
     return [
-        LabelledGraph(of_states[one.states.reshape(shape)], *one[1:]) for shape, one in zip(shapes, answers)
+        LabelledGraph(of_states[one.states.reshape(shape)], *one[1:])
+        for shape, one in zip(asked.examples.shapes, _answers(asked))
     ]
 
 
-def exact_states(model: GraphClassifier, X: Images) -> list[Array]:
-    """States by branch and bound where they have to be; a warning where it has not closed the gap."""
-    shapes, answers = _answers(model, X)
-    return [one.states.reshape(shape) for shape, one in zip(shapes, answers)]
+def exact_states(asked: AskedGraphs) -> list[Array]:
+    """Find states by branch and bound where they have to be; warn where it has not closed the gap."""
+    return [one.states.reshape(shape) for shape, one in zip(asked.examples.shapes, _answers(asked))]
 
 
-def _answers(model: GraphClassifier, X: Images) -> tuple[list[tuple[int, ...]], list[GraphAnswer]]:
-    examples, structure, scoring = model._read(X)
+def _answers(asked: AskedGraphs) -> list[GraphAnswer]:
+    examples, scoring, model = asked
     found = []
     for i, (size, graph) in enumerate(scoring.shapes.tolist()):
-        theta = scoring.scores(model.weights_, i, i + 1).astype(np.float64)
-        found.append(structure.solve(theta, (size, graph)))
-    if structure.inference == "exact":
-        _warn_of_open(structure, found, examples.which)
-    return examples.shapes, found
+        theta = scoring.scores(model.weights, i, i + 1).astype(np.float64)
+        found.append(model.structure.solve(theta, (size, graph)))
+    if model.structure.inference == "exact":
+        _warn_of_open(model.structure, found, examples.which)
+    return found
 
 
 def _warn_of_open(structure: PairwiseGraphs, answers: list[GraphAnswer], which: Array) -> None:

@@ -156,6 +156,14 @@ def check_sizes(estimator: Storable, shapes: Mapping[str, tuple[int, ...]]) -> N
     estimator._check_shapes({**found, **shapes})
 
 
+def fits_its_weights(estimator: Any) -> bool:
+    """Whether the parameters go with the weights of a fitted estimator, as a reader of its file checks."""
+    try:
+        return estimator.weights_.size in estimator._weight_counts()
+    except ValueError:
+        return False
+
+
 def check_shape(shapes: Mapping[str, tuple[int, ...]], name: str, shape: tuple[int, ...]) -> None:
     """ValueError unless what `fit` has set under this name is of this shape."""
     found = shapes.get(f"fitted:{name}", shapes.get(name))

@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
-import structlearn
 from structlearn import structures
+from structlearn.core.registry import located
+from structlearn.estimators import ESTIMATORS
 from structlearn.estimators.base import StructuredEstimator
 from structlearn.estimators.files import attributes as forms
 from structlearn.estimators.files.values import build, describe, from_json, is_plain, to_json
-from structlearn.estimators.inputs.token_features import NamedInputs, TokenFeatures
+from structlearn.estimators.inputs.token_features import TokenFeatures
 from structlearn.estimators.mapped import MappedRows
 from structlearn.estimators.scikit import check_is_fitted
+from structlearn.estimators.sequences import SequenceEstimator
+from structlearn.estimators.training.fresh_fit import has_other_layout, keep_layout
 from structlearn.solvers.solution import History, Row
 from structlearn.storage.model_file import ModelFile, lines_of, nested_name, refusing, text_array, write_model
 from structlearn.structures.unshared import Whole
@@ -36,6 +39,7 @@ _OWN = {
     "_input_names",
     "row_transformer_",
     "_n_mapped",
+    "_layout",
     "features_",
 }
 #: What the arrays of a map of rows are called.
@@ -68,19 +72,11 @@ def save_bundle(bundle: Bundle, path: str | Path) -> None:
     write_model(path, *_parts(bundle))
 
 
-def _fits_its_weights(estimator: StructuredEstimator) -> bool:
-    """Whether the parameters are those that the weights were trained with, as a reader of the file checks."""
-    try:
-        return estimator.weights_.size in estimator._weight_counts()
-    except ValueError:
-        return False
-
-
 def _parts(bundle: Bundle) -> tuple[dict[str, object], dict[str, np.ndarray]]:
     """The header and the arrays of a model, with those of the models inside."""
     estimator = bundle.estimator
     check_is_fitted(estimator, "weights_")
-    if not _fits_its_weights(estimator):
+    if has_other_layout(estimator) or not forms.fits_its_weights(estimator):
         raise ValueError(
             "Parameters that decide how many weights there are have changed since the model was fitted: set "
             "them back, or fit again, before you save it."
@@ -130,7 +126,7 @@ def _row_map(estimator: StructuredEstimator) -> tuple[dict[str, object], dict[st
 
 def _features(estimator: StructuredEstimator) -> tuple[dict[str, object], dict[str, np.ndarray]]:
     """What the header says of features that have names, and their arrays."""
-    if not isinstance(estimator, NamedInputs) or not hasattr(estimator, "features_"):
+    if not isinstance(estimator, SequenceEstimator) or not hasattr(estimator, "features_"):
         return {}, {}
     about, arrays = estimator.features_.stored()
     return {"features": about}, arrays
@@ -161,9 +157,9 @@ def load_bundle(path: str | Path, structure: object = None, scoring: object = No
 
 def _bundle_of(file: ModelFile, structure: object = None, scoring: object = None) -> Bundle:
     kind = file.header["estimator"]
-    if kind not in structlearn.estimators.__all__:
+    if not isinstance(kind, str) or kind not in ESTIMATORS:
         raise unknown(file.path, kind)
-    estimator = getattr(structlearn.estimators, kind)()
+    estimator = located(ESTIMATORS[kind].made)()
     with refusing(file.path):
         parameters = {name: from_json(value) for name, value in file.header["parameters"].items()}
         forms.check_parameters(type(estimator), parameters)
@@ -171,7 +167,7 @@ def _bundle_of(file: ModelFile, structure: object = None, scoring: object = None
         _set_fitted(estimator, file)
         _set_row_map(estimator, file)
         _set_features(estimator, file)
-        if kind == "StructuredPredictor":
+        if hasattr(estimator, "structure"):
             _check_own(file, structure, scoring)
             own = build(file.header["structure"]) if structure is None else structure
             estimator.set_params(structure=own, scoring=scoring)
@@ -183,6 +179,7 @@ def _bundle_of(file: ModelFile, structure: object = None, scoring: object = None
     estimator.weights_ = file.load("weights", sized=True)
     if _LABEL_WEIGHTS in file.shapes:
         estimator.label_weights_ = file.load(_LABEL_WEIGHTS, sized=True)
+    keep_layout(estimator)
     inside = {name: _bundle_of(file.nested(name)) for name in file.header.get("bundled", {})}
     return Bundle(estimator, file.header["notes"], texts, file.load_all("array:"), inside)
 
@@ -211,15 +208,15 @@ def _set_row_map(estimator: StructuredEstimator, file: ModelFile) -> None:
     found = read(file.header["row_map"], lambda name: file.load(f"{_OF_MAP}{name}"), names)
     if found.n_features_in_ != estimator.n_features_in_:
         raise ValueError(f"its row map takes {found.n_features_in_} features, not {estimator.n_features_in_}")
-    estimator.row_transformer = estimator.row_transformer_ = found
-    estimator._n_mapped = found.n_outputs
+    estimator.row_transformer = found
+    estimator.take_row_map(found, found.n_outputs)
 
 
 def _set_features(estimator: StructuredEstimator, file: ModelFile) -> None:
     """The names of the features, where they have some."""
     if "features" not in file.header:
         return
-    if not isinstance(estimator, NamedInputs):
+    if not isinstance(estimator, SequenceEstimator):
         raise ValueError(f"features is nothing that {type(estimator).__name__} has")
     found = TokenFeatures.from_stored(file.header["features"], file.load_all(_OF_FEATURES))
     if found.n_features != estimator.n_features_in_:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from scipy import sparse
 
@@ -13,6 +13,8 @@ from structlearn.estimators.inputs.checking import Stacked, as_list
 from structlearn.estimators.inputs.token_arrays import tokens_of
 from structlearn.estimators.inputs.token_features import TokenFeatures
 
+#: Names, or names with weights, of the features of a segment of a sentence: from X[i], start and end.
+SegmentFeatures: TypeAlias = Callable[[Any, int, int], Mapping[str, object] | Collection[str]]
 Named = Mapping[str, object] | Collection[str]
 #: `segment_features` of sentences that bring those of their segments, as `SegmentedRows` do.
 OF_TEXT = "text"

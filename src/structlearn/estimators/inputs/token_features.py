@@ -18,9 +18,9 @@ from scipy import sparse
 
 from structlearn.core.contract import Array
 from structlearn.core.sentences import ParameterError
-from structlearn.estimators.inputs.checking import Stacked, Tables
-from structlearn.estimators.inputs.token_arrays import array_names, has_pairs
-from structlearn.estimators.inputs.token_reading import TokenReader, has_words, is_named
+from structlearn.estimators.inputs.checking import Stacked
+from structlearn.estimators.inputs.token_arrays import array_names
+from structlearn.estimators.inputs.token_reading import TokenReader
 from structlearn.storage.schema import check_form, count
 
 #: Vocabularies of fewer features keep their names unless told otherwise.
@@ -186,7 +186,7 @@ class TokenFeatures:
         if keys is None:
             names = _unpacked(arrays)
         elif keys.ndim != 1 or keys.dtype != np.uint64:
-            raise ValueError("its features must be a vector of keys")
+            raise ValueError("its features are no vector of keys")
         keep = None if about["hash_bits"] is not None else names is not None
         self = cls(about["min_count"], about["hash_bits"], keep)._with(names, keys)
         if self.n_features != about["n_features"]:
@@ -221,31 +221,3 @@ def _bytes(name: str) -> bytes:
 def _keys(names: list[str]) -> Array:
     """64-bit hashes of names."""
     return np.frombuffer(b"".join(blake2b(_bytes(one), digest_size=8).digest() for one in names), dtype="<u8")
-
-
-class NamedInputs:
-    """An estimator of sequences whose features may have names."""
-
-    #: where they have
-    features_: TokenFeatures
-
-    def _learn_features(self, X: Tables) -> Tables:
-        """Training data with its features numbered, where they have names, which are kept."""
-        vars(self).pop("features_", None)
-        rows: Tables = TokenFeatures().fit_transform(X) if is_named(X) or has_pairs(X) else X
-        if isinstance(rows, NamedRows):
-            self.features_ = rows.features
-        return rows
-
-    def _numbered(self, X: Tables) -> Tables:
-        """The same of data to predict, by the features of training."""
-        if not is_named(X) and not has_pairs(X):
-            if hasattr(self, "features_") and has_words(X):
-                raise ValueError(
-                    "The model was trained on features by name; give every token as a dict or as a list of "
-                    "strings."
-                )
-            return X
-        if not hasattr(self, "features_"):
-            raise ValueError("The model was trained on arrays, not on features by name; give arrays.")
-        return self.features_.transform(X)

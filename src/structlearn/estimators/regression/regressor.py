@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -32,6 +32,7 @@ from structlearn.estimators.scikit import (
     drawn_seed,
     warn_of_convergence,
 )
+from structlearn.estimators.training.fresh_fit import former_of, fresh_fit
 from structlearn.problem.least_squares import LeastSquares
 from structlearn.problem.penalties import ElasticNet, GroupNorm, Penalty
 from structlearn.solvers.loop import Stopping, solve
@@ -47,11 +48,6 @@ if TYPE_CHECKING:
 
 PENALTIES = ("l2", "l1", "elasticnet", "group")
 POSTERIORS = ("gaussian",)
-#: What only a posterior has; forgotten when a later fit has none.
-OF_POSTERIOR = (
-    *("posterior_covariance_", "prior_precision_", "noise_precision_", "log_evidence_"),
-    *("evidence_path_", "_n_examples", "_feature_means"),
-)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -138,6 +134,10 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
     warm_start: bool = False
     callback: Callable[[Row], object] | None = None
 
+    _feature_means: Array = field(init=False)
+    _n_examples: float = field(init=False)
+
+    of_layout: ClassVar[tuple[str, ...]] = ()
     _stored: ClassVar[StoredForm] = StoredForm(
         {
             "n_features_in_": count,
@@ -154,25 +154,26 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
 
     def fit(self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LinearRegressor:
         """Train on X of shape (n, d), dense or sparse, and n numbers."""
-        self.check_parameters()
-        solver = self._solver()
-        for name in OF_POSTERIOR:
-            self.__dict__.pop(name, None)
-        layout = {"accept_sparse": "csr"} if solver == "direct" else {"accept_sparse": "csc", "order": "F"}
-        rows, targets = self._checked_inputs(X, y, y_numeric=True, **layout)
-        if sparse.issparse(rows) and not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        rows = self._fit_rows(rows, Memory())
-        data = self._data(rows, targets.astype(np.float64), check_weights(sample_weight, rows.shape[0]))
-        if self.posterior is not None:
-            self._fit_posterior(data)
-        elif solver == "direct":
-            self._fit_direct(data)
-        else:
-            self._fit_iterative(data, solver)
-        self._place(data, self.weights_)
-        self.structure_ = None
+        with fresh_fit(self):
+            self.check_parameters()
+            solver = self._solver()
+            layout = (
+                {"accept_sparse": "csr"} if solver == "direct" else {"accept_sparse": "csc", "order": "F"}
+            )
+            rows, targets = self._checked_inputs(X, y, y_numeric=True, **layout)
+            if sparse.issparse(rows) and not rows.has_canonical_format:
+                rows = rows.copy()
+                rows.sum_duplicates()
+            rows = self.fit_rows(rows, Memory())
+            data = self._data(rows, targets.astype(np.float64), check_weights(sample_weight, rows.shape[0]))
+            if self.posterior is not None:
+                self._fit_posterior(data)
+            elif solver == "direct":
+                self._fit_direct(data)
+            else:
+                self._fit_iterative(data, solver)
+            self._place(data, self.weights_)
+            self.structure_ = None
         return self
 
     def _place(self, data: CentredData, w: Array) -> None:
@@ -244,8 +245,9 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         if solver == "coordinate-descent":
             chosen = CoordinateDescent(stopping.tolerance(data.at_zero).gap, self.max_passes)
         warm = None
-        if self.warm_start and getattr(self, "weights_", np.empty(0)).size == objective.n_weights:
-            warm = Solution(self.weights_, self.certificate_)
+        former = former_of(self)
+        if self.warm_start and np.size(former.get("weights_", ())) == objective.n_weights:
+            warm = Solution(former["weights_"], former["certificate_"])
         with watched(stopping, verbose=self.verbose, callback=self.callback) as callback:
             watch = self._shown(lambda w: self._place(data, w))
             solution = solve(objective, chosen, stopping, callback=callback, warm=warm, watch=watch)
@@ -310,7 +312,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
                     "posterior=None.",
                     penalty=self.penalty,
                 )
-        self._check_row_transformer()
+        self.check_row_transformer()
         self._solver()
 
     def _solver(self) -> str:
@@ -369,7 +371,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
         return central_interval(self.weights_, np.sqrt(self.posterior_covariance_.diagonal()), level)
 
     def _weight_counts(self) -> set[int]:
-        return {self._n_row_features}
+        return {self.row_map.n_scored}
 
     def _check_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         if hasattr(self, "posterior_covariance_"):
@@ -385,7 +387,7 @@ class LinearRegressor(MappedRows, Watchable, RegressorMixin, BaseEstimator):
 
     def _checked(self, X: Table) -> Rows:
         check_is_fitted(self, "weights_")
-        return self._map_rows(self._checked_rows(X, order=None))
+        return self.row_map.apply(self._checked_rows(X, order=None))
 
     def _check_posterior(self, name: str) -> None:
         if not hasattr(self, "posterior_covariance_"):

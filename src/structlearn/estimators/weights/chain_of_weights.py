@@ -8,6 +8,7 @@ import numpy as np
 
 from structlearn.core.contract import Array
 from structlearn.estimators.chain import ChainClassifier
+from structlearn.structures import Chain
 
 
 def chain_of(labels: Sequence[str], n_features: int, weights: Array) -> ChainClassifier:
@@ -16,8 +17,7 @@ def chain_of(labels: Sequence[str], n_features: int, weights: Array) -> ChainCla
     if len(labels) < 2 or list(labels) != sorted(set(labels)):
         raise ValueError("the labels of its chain are not distinct and sorted")
     chain.classes_, chain.n_features_in_ = np.array(labels), n_features
-    chain.structure_ = chain._new_structure()
-    if weights.size not in chain._weight_counts() or not np.isfinite(weights).all():
+    chain.structure_, chain.weights_ = Chain(len(labels)), weights.astype(np.float64)
+    if weights.size not in chain.model_.rows.sizes or not np.isfinite(weights).all():
         raise ValueError(f"its {weights.size} numbers are no weights of {n_features} features")
-    chain.weights_ = weights.astype(np.float64)
     return chain

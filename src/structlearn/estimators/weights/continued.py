@@ -7,19 +7,25 @@ over only shortens the way.
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from structlearn.core.contract import Array
+from structlearn.estimators.choices import Auto
 from structlearn.estimators.inputs.token_features import TokenFeatures
+from structlearn.estimators.training.fresh_fit import forget, former_of
+from structlearn.estimators.training.running import EstimatorTraining
+from structlearn.estimators.weights.sparse_penalty import check_penalty
 from structlearn.problem.objective import Objective
 from structlearn.solvers.bcfw.dense_point import DensePoint
 from structlearn.solvers.solution import Solution
-from structlearn.structures import Chain
+from structlearn.solvers.solver import Solver
+from structlearn.structures import Chain, ConditionedChain
 
 if TYPE_CHECKING:
     from structlearn.estimators.chain import ChainClassifier
+    from structlearn.solvers.stopping import Stopping
 
 
 class Former(NamedTuple):
@@ -33,8 +39,8 @@ class Former(NamedTuple):
 
     @classmethod
     def of(cls, model: ChainClassifier) -> Former:
-        structure = model.structure_
-        tables = structure.shared_tables(model._shared_weights) if isinstance(structure, Chain) else {}
+        structure, rows = model.structure_, model.model_.rows
+        tables = structure.shared_tables(rows.shared) if isinstance(structure, Chain) else {}
         known = Solution(model.weights_, model.certificate_)
         return cls(model.classes_, model.coef_.T, model.intercept_, dict(tables), known)
 
@@ -54,44 +60,60 @@ def places_by_column(n_before: int, n_now: int) -> Array:
     return np.arange(n_now) if n_before == n_now else np.full(n_now, -1)
 
 
-class Continued:
-    """A sequence model whose `fit` with `warm_start` goes on from the one before, by names."""
+class Start(NamedTuple):
+    """What the next fit starts at: a model before, and the place there of each column."""
 
-    def continue_from(self, former: ChainClassifier, places: Array) -> None:
-        """Start the next `fit` at the weights of another model; `places` has each column's place there."""
-        if former.transition_features is None and not hasattr(former, "row_transformer_"):
-            self._start = (Former.of(former), places)
+    former: Former
+    places: Array
 
-    def _remember(self) -> ChainClassifier | None:
-        """The model as it is, where the next fit is to go on from it and nothing else is said."""
-        model = cast("ChainClassifier", self)
-        there = model.warm_start and hasattr(self, "weights_") and "_start" not in vars(self)
-        return copy(model) if there else None
 
-    def _go_on(self, former: ChainClassifier | None, n_features: int) -> None:
-        if former is None:
-            return
-        before, now = getattr(former, "features_", None), getattr(self, "features_", None)
-        if before is not None and now is not None:
-            self.continue_from(former, places_by_name(before, now))
-        else:
-            self.continue_from(former, places_by_column(former.n_features_in_, n_features))
+def remembered(model: ChainClassifier) -> ChainClassifier | None:
+    """Return the model as it is, where the next fit is to go on from it and nothing else is said."""
+    there = model.warm_start and hasattr(model, "weights_") and not hasattr(model, "_start")
+    return copy(model) if there else None
 
-    def _is_same(self, former: Former, places: Array) -> bool:
-        """Whether weights and dual points mean what they meant before."""
-        classes = cast("ChainClassifier", self).classes_
-        return np.array_equal(former.classes, classes) and np.array_equal(places, np.arange(len(places)))
 
-    def _warm(self, objective: Objective) -> Solution | None:
-        known: Solution | None = super()._warm(objective)  # type: ignore[misc]
-        former, places = vars(self).pop("_start", (None, None))
-        if getattr(self, "transition_features", None) is not None:
-            former = None
-        if former is None or (known is not None and known.fits(objective) and self._is_same(former, places)):
+def go_on(model: ChainClassifier, former: ChainClassifier | None) -> None:
+    """Have the fit that runs start at the weights of the model before, by the names of features."""
+    if former is None:
+        return
+    before, now = getattr(former, "features_", None), getattr(model, "features_", None)
+    if before is not None and now is not None:
+        model.continue_from(former, places_by_name(before, now))
+    else:
+        model.continue_from(former, places_by_column(former.n_features_in_, model.n_features_in_))
+
+
+class ContinuedTraining(EstimatorTraining[Chain | ConditionedChain]):
+    """Training of a chain: with `warm_start` it goes on from the one before, by names."""
+
+    estimator: ChainClassifier
+
+    def checked(self, auto: Auto | None = None) -> tuple[Solver, Stopping]:
+        """Return the solver and the stopping rule, after a look at the penalty as well."""
+        check_penalty(self.estimator)
+        return super().checked(auto)
+
+    def warm(self, objective: Objective) -> Solution | None:
+        """Return the solution before or, of other data, a start at the weights that are known by name."""
+        known, start = super().warm(objective), self._start()
+        if start is None or self.estimator.transition_features is not None:
             return known
-        return start_at(
-            objective, carried(former, places, cast("ChainClassifier", self), objective), former.solution
-        )
+        if known is not None and known.fits(objective) and self._is_same(start):
+            return known
+        first = carried(start.former, start.places, self.estimator, objective)
+        return start_at(objective, first, start.former.solution)
+
+    def _start(self) -> Start | None:
+        """What this fit was told to start at, or has found."""
+        found = vars(self.estimator).get("_start", former_of(self.estimator).get("_start"))
+        forget(self.estimator, "_start")
+        return found
+
+    def _is_same(self, start: Start) -> bool:
+        """Whether weights and dual points mean what they meant before."""
+        same = np.array_equal(start.former.classes, self.estimator.classes_)
+        return same and np.array_equal(start.places, np.arange(len(start.places)))
 
 
 def carried(former: Former, places: Array, model: ChainClassifier, objective: Objective) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from structlearn.core.contract import Array
-from structlearn.estimators.inputs.checking import Tables, stack_examples
+from structlearn.estimators.inputs.checking import Tables
 from structlearn.estimators.inputs.feature_names import CONSTANT, Names, own_names, token_names_in
 from structlearn.estimators.inputs.token_reading import is_named
 from structlearn.estimators.scikit import Rows, check_is_fitted
@@ -24,7 +24,7 @@ from structlearn.structures import Chain
 
 if TYPE_CHECKING:
     from structlearn.estimators.chain import ChainClassifier
-    from structlearn.estimators.weights.top_weights import TopFeatures
+    from structlearn.estimators.models.chains import ChainModel
 
 
 class Contribution(NamedTuple):
@@ -49,22 +49,6 @@ class Explanation(NamedTuple):
     contributions: list[Contribution]
 
 
-class Explained:
-    """A chain that says why."""
-
-    def top_features(self: ChainClassifier, k: int = 10) -> TopFeatures:  # type: ignore[misc]
-        """The k largest positive and negative weights of each label and of transitions, with names."""
-        from structlearn.estimators.weights.top_weights import top_features
-
-        check_is_fitted(self, "weights_")
-        return top_features(self, k)
-
-    def explain(self: ChainClassifier, tokens: object) -> list[Explanation]:  # type: ignore[misc]
-        """Why each token of one sequence has its label (see `Explanation`)."""
-        (found,) = explanations(self, [tokens])
-        return found
-
-
 def explanations(
     chain: ChainClassifier, X: Tables, names: Names | None = None
 ) -> Iterator[list[Explanation]]:
@@ -72,18 +56,17 @@ def explanations(
     check_is_fitted(chain, "weights_")
     if names is None:
         names = token_names_in(chain.features_, X) if is_named(X) else own_names(chain)
-    predicted = chain.predict(X)
-    given, shapes = stack_examples(
-        chain._numbered(X), ndim=2, noun="Sequence", n_features=chain.n_features_in_
-    )
-    mapped = chain._map_rows(given)
-    scores, _ = chain._part_scores(X)
+    model = chain.model_
+    predicted = model.best(X)
+    given, lengths = model.reader.rows(X)
+    mapped = model.reader.row_map.apply(given)
+    scores, _ = model.part_scores(X)
     place = {label: k for k, label in enumerate(chain.classes_.tolist())}
     a = 0
-    for labels, length in zip(predicted, shapes[:, 0].tolist()):
+    for labels, length in zip(predicted, lengths.tolist()):
         b = a + length
         path = np.array([place[label] for label in labels.tolist()], dtype=np.int64)
-        sequence = _Sequence(chain, mapped[a:b], given[a:b], path, names)
+        sequence = _Sequence(model, mapped[a:b], given[a:b], path, names)
         yield sequence.explained(next(scores)) if length else []
         a = b
 
@@ -91,7 +74,7 @@ def explanations(
 class _Sequence(NamedTuple):
     """A sequence and its best labels: rows as they are scored, as they are given, and names of features."""
 
-    chain: ChainClassifier
+    model: ChainModel
     rows: Rows
     given: Rows
     path: Array
@@ -99,7 +82,7 @@ class _Sequence(NamedTuple):
 
     def explained(self, theta: Array) -> list[Explanation]:
         """An explanation for each token, from the scores of all parts."""
-        labels = self.chain.classes_.tolist()
+        labels = self.model.classes.tolist()
         found = []
         for t, (label, scores) in enumerate(zip(self.path.tolist(), self._alternatives(theta))):
             best = scores[label]
@@ -115,7 +98,7 @@ class _Sequence(NamedTuple):
 
     def _alternatives(self, theta: Array) -> Array:
         """Score of each label at each token, the others being kept, but for what they have in common."""
-        structure, path = self.chain.structure_, self.path
+        structure, path = self.model.structure, self.path
         unary, steps = structure._scored(*structure._checked(theta))
         found = unary.copy()
         for t in range(1, path.size):
@@ -125,11 +108,11 @@ class _Sequence(NamedTuple):
 
     def _contributions(self, t: int, label: int, other: int) -> Iterator[Contribution]:
         """Those of features, of the constant, and of the steps before and after."""
-        W = self.chain._label_weights
+        W = self.model.rows.table
         columns, values = _entries(self.rows, t)
         amounts = values * (W[columns, label] - W[columns, other])
         yield from map(Contribution, self.names(columns), amounts.tolist())
-        constant = self.chain.intercept_
+        constant = self.model.rows.intercept
         yield Contribution(CONSTANT, float(constant[label] - constant[other]))
         if t > 0:
             yield from self._step(t, (self.path[t - 1], label), (self.path[t - 1], other))
@@ -139,29 +122,29 @@ class _Sequence(NamedTuple):
 
     def _step(self, t: int, step: tuple[int, int], other: tuple[int, int]) -> Iterator[Contribution]:
         """What the step to token t adds, by itself and by the features of token t that score steps."""
-        labels = self.chain.classes_.tolist()
-        table = self.chain.transition_coef_
+        labels = self.model.classes.tolist()
+        table = self.model.transitions
         before, after = (labels[k] for k in step)
         yield Contribution(Transition(before, after, 0.0).name, float(table[step] - table[other]))
-        if self.chain.transition_features is None:
+        chosen = self.model.transition_features
+        if chosen is None:
             return
-        chosen = np.asarray(self.chain.transition_features)
         columns, values = _entries(self.given[:, chosen], t)
-        weights = self.chain.conditioned_coef_[columns]
+        weights = self.model.conditioned[columns]
         amounts = values * (weights[:, *step] - weights[:, *other])
         for name, amount in zip(self.names(chosen[columns]), amounts.tolist()):
             yield Contribution(Transition(before, after, 0.0, name).name, amount)
 
     def _borders(self, t: int, label: int, other: int) -> Iterator[Contribution]:
         """What being the first or the last label adds."""
-        chain, name = self.chain, self.chain.classes_.tolist()[label]
-        if not isinstance(chain.structure_, Chain):
+        model, name = self.model, self.model.classes.tolist()[label]
+        if not isinstance(model.structure, Chain):
             return
-        if t == 0 and chain.structure_.start:
-            table = chain.start_coef_
+        if t == 0 and model.structure.start:
+            table = model.boundary("start")
             yield Contribution(Transition(None, name, 0.0).name, float(table[label] - table[other]))
-        if t + 1 == self.path.size and chain.structure_.end:
-            table = chain.end_coef_
+        if t + 1 == self.path.size and model.structure.end:
+            table = model.boundary("end")
             yield Contribution(Transition(name, None, 0.0).name, float(table[label] - table[other]))
 
 

@@ -13,7 +13,7 @@ from structlearn.structures import Cube, LabelGraph
 from structlearn.structures.cut.cut import Cuts
 
 if TYPE_CHECKING:
-    from structlearn.estimators.base import TrainingProblem
+    from structlearn.estimators.training.running import TrainingProblem
 
 #: Examples whose gold parts are counted at once.
 AT_ONCE = 100_000

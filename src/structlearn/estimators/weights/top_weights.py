@@ -15,7 +15,7 @@ from structlearn.estimators.cut import CutSegmenter
 from structlearn.estimators.graph import GraphClassifier
 from structlearn.estimators.inputs.feature_names import CONSTANT, Names, numbered, own_names
 from structlearn.estimators.multilabel import MultiLabelClassifier
-from structlearn.estimators.rows import RowEstimator
+from structlearn.estimators.rows import FlatEstimator
 from structlearn.estimators.segments import SegmentClassifier
 from structlearn.estimators.tree_parser import TreeParser
 from structlearn.estimators.weights.top_places import top_places
@@ -114,8 +114,8 @@ def weight_groups(estimator: Any, k: int, words: WeightNames) -> Iterator[Weight
     yield from _groups(FEATURES, [None], coef, k, words.features, constant)
 
 
-@weight_groups.register
-def _of_rows(estimator: RowEstimator, k: int, words: WeightNames) -> Iterator[WeightGroup]:
+@weight_groups.register(FlatEstimator)
+def _of_rows(estimator: FlatEstimator | ChainClassifier, k: int, words: WeightNames) -> Iterator[WeightGroup]:
     return _groups(LABEL, words.labels, estimator.coef_, k, words.features, estimator.intercept_)
 
 
@@ -154,7 +154,7 @@ def _of_chains(estimator: ChainClassifier, k: int, words: WeightNames) -> Iterat
 
 @weight_groups.register
 def _of_segments(estimator: SegmentClassifier, k: int, words: WeightNames) -> Iterator[WeightGroup]:
-    labels = estimator._span_labels.tolist()
+    labels = estimator.model_.labels.tolist()
     states = [*labels, "outside"][: estimator.structure_.n_states]
     rows = [*states, *(f"first of {label}" for label in labels), *(f"last of {label}" for label in labels)]
     yield from _groups(LABEL, rows, estimator.coef_, k, words.features, estimator.intercept_)

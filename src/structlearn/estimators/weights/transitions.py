@@ -57,10 +57,10 @@ def top_conditioned(
     chain: ChainClassifier, labels: Sequence[object], k: int, names: Names
 ) -> tuple[list[Transition], Array]:
     """Likewise of features that score transitions; none where there are no such features."""
-    if chain.transition_features is None:
+    columns = chain.model_.transition_features
+    if columns is None:
         return [], np.empty(0)
     table = chain.conditioned_coef_
-    columns = np.asarray(chain.transition_features)
     places = top_places(table.ravel(), k)
     which, before, after = np.unravel_index(places, table.shape)
     found = zip(names(columns[which]), before.tolist(), after.tolist(), table.ravel()[places].tolist())

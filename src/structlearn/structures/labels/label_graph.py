@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structlearn.core.contract import Array, Shape
+from structlearn.core.sentences import ParameterError
 from structlearn.structures.base import Weights
 from structlearn.structures.erased import Record
 from structlearn.structures.flat.switches import encode_switches, switch_costs
@@ -182,7 +183,9 @@ def _named_edges(n_labels: int, name: str) -> Array:
         return np.stack(np.triu_indices(n_labels, k=1), axis=1)
     if name == "tree":
         return np.stack((np.arange(n_labels - 1), np.arange(1, n_labels)), axis=1)
-    raise ValueError(f'edges must be "all", "tree" or an (E, 2) array of label pairs; got {name!r}.')
+    raise ParameterError(
+        '{edges} must be "all", "tree" or an (E, 2) array of label pairs; got {name}.', name=repr(name)
+    )
 
 
 def _given_edges(n_labels: int, edges: Array) -> Array:

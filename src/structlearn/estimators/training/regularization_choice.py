@@ -16,18 +16,20 @@ so that lambda is 0.01 s^2 m.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from structlearn.core.sentences import ParameterError
 from structlearn.estimators.advice.columns import column_sizes
-from structlearn.estimators.base import S, StructuredEstimator, TrainingProblem
-from structlearn.estimators.loss_choice import AUTO
+from structlearn.estimators.loss_choice import AUTO, trained_loss
+from structlearn.estimators.training.running import EstimatorTraining, S, TrainingProblem
 from structlearn.problem.objective import Objective
 from structlearn.problem.registry import LOSSES
 from structlearn.scoring import JointScoring
+
+if TYPE_CHECKING:
+    from structlearn.estimators.graph_base import GraphEstimator
 
 #: Lambda for rows of unit length, and where all features are zero.
 UNIT = 0.01
@@ -35,39 +37,35 @@ UNIT = 0.01
 LEAST, MOST = 1e-100, 1e100
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class SizedRegularization(StructuredEstimator[S]):
-    """A lambda that follows from the size of the examples and of their features.
+class SizedTraining(EstimatorTraining[S]):
+    """Training with a lambda that follows from the size of the examples and of their features."""
 
-    Parameters
-    ----------
-    regularization : float or "auto"
-        lambda in P(w) = lambda/2 ||w||^2 + mean loss. "auto" is 0.01 s^2 m, where s^2 is the mean of
-        ||row||^2 over the rows of features of all nodes and edges, and m is the mean number of nodes per
-        example where costs are divided by it (the hinge, unless cost="count"), else 1. `regularization_`
-        tells the number. Not used by the perceptron.
-    """
+    estimator: GraphEstimator[Any]
 
-    regularization: float | Literal["auto"] = AUTO  # type: ignore[assignment]
-
-    def _check_regularization(self) -> None:
-        if isinstance(self.regularization, str):
-            if self.regularization == AUTO:
+    def check_regularization(self) -> None:
+        """Raise ValueError unless lambda is "auto" or a number of at least 0."""
+        given: object = self.estimator.regularization
+        if isinstance(given, str):
+            if given == AUTO:
                 return
             raise ParameterError(
-                "{regularization} must be 'auto' or a number; got {given}.", given=repr(self.regularization)
+                "{regularization} must be 'auto' or a number; got {given}.", given=repr(given)
             )
-        super()._check_regularization()
+        super().check_regularization()
 
-    def _strength(self, problem: TrainingProblem[S]) -> float:
-        if self.regularization != AUTO:
-            return super()._strength(problem)
-        counted = not LOSSES[self._loss].cost_augmented or is_count(self.cost)
+    def strength(self, problem: TrainingProblem[S]) -> float:
+        """Return lambda for this problem."""
+        if self.estimator.regularization != AUTO:
+            return super().strength(problem)
+        counted = not LOSSES[trained_loss(self.estimator)].cost_augmented or is_count(self.estimator.cost)
         return sized_regularization(cast(JointScoring, problem.scoring), counted=counted)
 
-    def _objective(self, problem: TrainingProblem[S]) -> Objective:
-        objective = super()._objective(problem)
-        self.regularization_ = objective.regularization  # 0 where none is used, as by the perceptron
+    def objective(self, problem: TrainingProblem[S]) -> Objective:
+        """Bind problem, loss and penalty; note lambda."""
+        objective = super().objective(problem)
+        self.estimator.regularization_ = (
+            objective.regularization
+        )  # 0 where none is used, as by the perceptron
         return objective
 
 

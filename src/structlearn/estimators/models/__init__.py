@@ -1,0 +1,1 @@
+"""What fits make: models that answer and do not change."""

@@ -1,0 +1,254 @@
+"""The fitted model of label sequences: a chain, weights, classes, and how sequences are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from structlearn.core.contract import Array
+from structlearn.estimators.confidence.confident import Judged, Ranking, SpanSets
+from structlearn.estimators.inputs.allowed import Allowed, Limits, allowed_table
+from structlearn.estimators.inputs.checking import Tables, label_arrays
+from structlearn.estimators.inputs.sequences import SequenceReader, with_empty
+from structlearn.estimators.inputs.spans import Span, SpanReading, span_reading
+from structlearn.estimators.models.linear import LinearModel
+from structlearn.estimators.scikit import Rows
+from structlearn.estimators.weights.row_weights import RowWeights
+from structlearn.metrics import Outputs
+from structlearn.scoring import JointScoring, RowScoring, Scoring
+from structlearn.structures import Chain, ConditionedChain
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChainModel(LinearModel[Chain | ConditionedChain]):
+    """Answers about sequences; an empty one has one labelling, which is empty.
+
+    `allowed` has, per sequence, None or a list with, per token, the set of labels that it may have, or None
+    for any.
+
+    classes : (K,), the labels
+    reader : from sequences to rows of features
+    transition_features : columns of X that score pairs of labels; None where there are none
+    """
+
+    classes: Array
+    reader: SequenceReader
+    transition_features: Array | None = None
+
+    # ---- weights by name -------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> RowWeights:
+        """The weights, part by part."""
+        structure, n_pairs = self.structure, 0
+        if self.transition_features is not None:
+            n_pairs = (self.transition_features.size + 1) * structure.n_labels**2
+        n_scored = self.reader.row_map.n_scored
+        return RowWeights(self.weights, n_scored, structure.n_labels, n_pairs, structure.n_shared)
+
+    @property
+    def transitions(self) -> Array:
+        """Weights of the transitions, of shape (K, K): from, to."""
+        if isinstance(self.structure, ConditionedChain):
+            return self._pairs[-1]
+        return self.structure.shared_tables(self.rows.shared)["transitions"]
+
+    @property
+    def conditioned(self) -> Array:
+        """Weights of features for transitions, of shape (n_transition_features, K, K)."""
+        if self.transition_features is None:
+            raise AttributeError("conditioned_coef_ exists only with transition_features.")
+        return self._pairs[:-1]
+
+    @property
+    def _pairs(self) -> Array:
+        k = len(self.classes)
+        return self.rows.pairs.reshape(-1, k, k)
+
+    def boundary(self, name: str) -> Array:
+        """Return the weights of the first ("start") or the last label ("end")."""
+        if isinstance(self.structure, Chain):
+            tables = self.structure.shared_tables(self.rows.shared)
+            if name in tables:
+                return tables[name]
+        raise AttributeError(f"{name}_coef_ exists only where the estimator was made with {name}=True.")
+
+    # ---- answers ---------------------------------------------------------------------------------------
+
+    def best(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
+        """Return the best label sequence of each example."""
+        scoring, filled, limits = self.limited(X, allowed)
+        return with_empty(self._decoded(scoring, limits), filled, self.nothing)
+
+    def _decoded(self, scoring: Scoring, limits: Limits) -> list[Array]:
+        found: list[Array] = []
+        if self.transition_features is not None:
+            for i, parts in self.best_parts(scoring, limits.shift):
+                codes = self._codes(parts)
+                limits.check(codes, i, i + 1)
+                found.append(self.classes[codes])
+            return found
+        shift = self.shifted(scoring, limits.shift)
+        for first, last, codes in self.oracle(scoring).read(self.weights, self._codes, shift):
+            limits.check(codes, first, last)
+            labels, edges = self.classes[codes], scoring.start[first : last + 1] // len(self.classes)
+            found += [labels[a:b] for a, b in pairwise((edges - edges[0]).tolist())]
+        return found
+
+    def _codes(self, parts: Array) -> Array:
+        return np.argmax(self._unary(parts), axis=1)
+
+    def _unary(self, parts: Array) -> Array:
+        """The table of label parts, of shape (length, K), that local parts begin with."""
+        k = len(self.classes)
+        return parts[: parts.size // self.structure.n_columns * k].reshape(-1, k)
+
+    def marginals(self, X: Tables, allowed: Allowed | None = None) -> list[Array]:
+        """Return probabilities of the labels, of shape (length, K) each; sparse after sparsemax."""
+        scoring, filled, limits = self.limited(X, allowed)
+        found = []
+        for i, parts in self.soft_parts(scoring, limits.shift):
+            found.append(self._unary(parts))
+            if not found[-1].any():
+                raise limits.nothing(i)
+        return with_empty(found, filled, self._no_rows)
+
+    def _no_rows(self) -> Array:
+        return np.empty((0, len(self.classes)))
+
+    def kbest(self, X: Tables, k: int = 5, allowed: Allowed | None = None) -> list[list[tuple[Array, float]]]:
+        """Return the k best label sequences of each example with their scores, best first."""
+        scores, filled = self.part_scores(X, allowed)
+        found = (self.structure.k_best(theta, k) for theta in scores)
+        best = [[(self.classes[one], float(score)) for one, score in zip(*pair)] for pair in found]
+        return with_empty(best, filled, lambda: [(self.nothing(), 0.0)])
+
+    def sample(
+        self, X: Tables, n: int, rng: np.random.Generator, allowed: Allowed | None = None
+    ) -> list[Array]:
+        """Draw n label sequences of each example, of shape (n, length)."""
+        scores, filled = self.part_scores(X, allowed)
+        tempered = (theta / self.temperature for theta in scores)
+        found = [self.classes[self.structure.sample(theta, n, rng)] for theta in tempered]
+        return with_empty(found, filled, lambda: self.classes[np.empty((n, 0), dtype=np.int64)])
+
+    def label_scores(self, X: Tables) -> list[Array]:
+        """Return the scores of labels of each example, of shape (length, K), without the transitions."""
+        scoring, filled = self.scoring(X)
+        return with_empty(map(self._unary, self._local_scores(scoring)), filled, self._no_rows)
+
+    def _local_scores(self, scoring: Scoring) -> Iterator[Array]:
+        for first, last in scoring.chunks():
+            theta = scoring.scores(self.weights, first, last)
+            yield from np.split(theta, scoring.start[first + 1 : last] - scoring.start[first])
+
+    def part_scores(self, X: Tables, allowed: Allowed | None = None) -> tuple[Iterator[Array], Array]:
+        """Return scores of all parts of examples that are not empty, -inf for what is not allowed.
+
+        The second is which examples are not empty.
+        """
+        scoring, filled, limits = self.limited(X, allowed)
+        shared = self.rows.shared
+
+        def scores() -> Iterator[Array]:
+            for i, theta in enumerate(self._local_scores(scoring)):
+                parts = np.concatenate([theta + limits.of(i), shared])
+                limits.check_scores(parts, i)
+                yield parts
+
+        return scores(), filled
+
+    # ---- from sequences to scores ------------------------------------------------------------------------
+
+    def limited(self, X: Tables, allowed: Allowed | None) -> tuple[Scoring, Array, Limits]:
+        """Return the same as `scoring`, and what predictions are limited to."""
+        scoring, filled = self.scoring(X)
+        lengths = np.zeros(filled.size, dtype=np.int64)
+        lengths[filled] = scoring.shapes[:, 0]
+        table = None if allowed is None else allowed_table(allowed, lengths, self.classes, "allowed")
+        return scoring, filled, Limits(self.structure, scoring, filled, table)
+
+    def scoring(self, X: Tables) -> tuple[Scoring, Array]:
+        """Return the scoring of all sequences that are not empty, and which of them are not."""
+        rows, lengths = self.reader.rows(X)
+        filled = lengths > 0
+        structure = self.structure
+        local = RowScoring(
+            self.reader.row_map.apply(rows),
+            lengths[filled],
+            structure.n_labels,
+            n_shared=structure.n_shared,
+            intercept=self.rows.has_constant,
+        )
+        return with_pairs(local, rows, structure, self.transition_features), filled
+
+    # ---- what `AnswerConfidence` asks ---------------------------------------------------------------------
+
+    @property
+    def ranking(self) -> Ranking:
+        """The structure, which ranks label sequences by their scores."""
+        return self.structure
+
+    def codes_of(self, y: Outputs) -> list[Array | None]:
+        """Number labels; None for a sequence that has a label unknown to the model."""
+        place = {label: k for k, label in enumerate(self.classes.tolist())}
+        found = ([place.get(one) for one in labels.tolist()] for labels in label_arrays(y, "sequence")[0])
+        return [None if None in codes else np.array(codes, dtype=np.int64) for codes in found]
+
+    def check_length(self, i: int, theta: Array, codes: Array) -> None:
+        """Raise ValueError unless the labelling of example i is of its length."""
+        length, _ = self.structure.shape(theta)
+        if length != codes.size:
+            raise ValueError(f"Sequence {i} has {length} rows of features but {codes.size} labels.")
+
+    def labelling(self, output: Array) -> Array:
+        """Return the labels of numbers."""
+        return self.classes[output]
+
+    def nothing(self) -> Array:
+        """Return the labelling of an empty sequence."""
+        return self.classes[:0]
+
+    def spans(self, theta: Array, labelling: Array) -> list[Span]:
+        """Return the spans of a labelling, with probabilities."""
+        reading = self._reading
+        found = reading.read(labelling.tolist())
+        shares = self.structure.span_probabilities(theta, reading.rows(found), reading.labels)
+        return [Span(*span, share) for span, share in zip(found, shares.tolist())]
+
+    def judged_labels(self, y: Outputs, predicted: list[Array], tables: list[Array]) -> Judged:
+        """Yield predicted labels, by their marginals."""
+        for right, found, table in zip(label_arrays(y, "sequence")[0], predicted, tables):
+            shares = table[np.arange(len(found)), np.searchsorted(self.classes, found)]
+            yield from zip(shares.tolist(), (right == found).tolist())
+
+    def gold_spans(self, y: Outputs) -> SpanSets:
+        """Yield the spans of given labellings."""
+        for labels in label_arrays(y, "sequence")[0]:
+            yield set(self._reading.read(labels.tolist()))
+
+    @property
+    def _reading(self) -> SpanReading:
+        return span_reading(tuple(self.classes.tolist()))
+
+
+def with_pairs(
+    local: RowScoring, X: Rows, structure: Chain | ConditionedChain, columns: Array | None
+) -> Scoring:
+    """Join the scoring of pairs to that of labels, where transitions have features, which are not mapped."""
+    if columns is None:
+        return local
+    chosen = sparse.csr_matrix(X[:, columns]).astype(np.float64)
+    chosen.sort_indices()
+    pairs = RowScoring(chosen, np.diff(local.first), structure.n_labels**2, intercept=True)
+    return JointScoring(local, pairs)
+
+
+def columns_of(given: ArrayLike | None) -> Array | None:
+    """Return columns of X as an array, where there are some."""
+    return None if given is None else np.asarray(given)

@@ -1,0 +1,1 @@
+"""How estimators are trained: problems laid out, parameters checked, one fit after the other."""

@@ -1,0 +1,108 @@
+"""Label sequences laid out for training: the chain, the scoring of rows and of pairs, gold and costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structlearn.core.contract import Array
+from structlearn.core.memory import Memory
+from structlearn.estimators.choices import class_costs, threads
+from structlearn.estimators.inputs.checking import (
+    Tables,
+    as_list,
+    check_same_length,
+    check_two_classes,
+    check_weights,
+    label_codes,
+    stack_examples,
+)
+from structlearn.estimators.inputs.constraints import check_steps, forbidden_steps
+from structlearn.estimators.inputs.layout import Pieces, gold_and_cost
+from structlearn.estimators.models.chains import columns_of, with_pairs
+from structlearn.estimators.scikit import balanced_weights
+from structlearn.estimators.training.running import TrainingProblem
+from structlearn.estimators.weights.sparse_penalty import elastic_net
+from structlearn.metrics import Outputs
+from structlearn.scoring import RowScoring, Scoring
+from structlearn.structures import Chain, ConditionedChain
+
+if TYPE_CHECKING:
+    from structlearn.estimators.chain import ChainClassifier
+
+
+def lay_out_sequences(
+    estimator: ChainClassifier,
+    X: Tables,
+    y: Outputs,
+    sample_weight: ArrayLike | None,
+    classes: Array | None = None,
+) -> TrainingProblem[Chain | ConditionedChain]:
+    """Make a training problem of sequences whose labels are all known; set `classes_` of the estimator."""
+    as_list(X, "X")  # no examples at all: X is named before y
+    estimator.classes_, codes, lengths = label_codes(y, "sequence", classes)
+    structure, scoring, weight, memory = scored_rows(estimator, X, lengths, sample_weight)
+    check_steps(estimator.constraints, structure, estimator.classes_, codes, lengths)
+    options = class_costs(
+        estimator.cost,
+        estimator.class_weight,
+        estimator.classes_,
+        lambda: balanced_weights(codes, len(estimator.classes_)),
+    )
+    gold, cost = gold_and_cost(structure, Pieces(codes, lengths), scoring, memory, **options)
+    penalty = elastic_net(estimator)
+    return TrainingProblem(structure, scoring, gold, cost, weight, penalty=penalty, memory=memory)
+
+
+def scored_rows(
+    estimator: ChainClassifier, X: Tables, n_labels: Array, sample_weight: ArrayLike | None
+) -> tuple[Chain | ConditionedChain, Scoring, Array | None, Memory]:
+    """Return structure, scoring, sample weights and memory; `n_labels` has the labels per sequence."""
+    rows, shapes = stack_examples(X, ndim=2, noun="Sequence", n_jobs=threads(estimator.n_jobs))
+    lengths = shapes[:, 0]
+    check_same_length(X, n_labels)
+    odd = np.flatnonzero(lengths != n_labels)
+    if odd.size:
+        i = odd[0]
+        raise ValueError(f"Sequence {i} has {lengths[i]} rows of features but {n_labels[i]} labels.")
+    weight = check_weights(sample_weight, len(lengths))
+    check_two_classes(estimator.classes_)
+    estimator.n_features_in_ = rows.shape[1]
+    structure, memory = _new_structure(estimator), Memory(estimator.memory)
+    local = RowScoring(
+        estimator.fit_rows(rows, memory),
+        lengths,
+        structure.n_labels,
+        n_shared=structure.n_shared,
+        intercept=estimator.fit_intercept,
+        sparsify=memory.limit is None,
+        memory=memory,
+    )
+    return (
+        structure,
+        with_pairs(local, rows, structure, columns_of(estimator.transition_features)),
+        weight,
+        memory,
+    )
+
+
+def _new_structure(estimator: ChainClassifier) -> Chain | ConditionedChain:
+    n_labels = len(estimator.classes_)
+    forbidden = forbidden_steps(estimator.constraints, estimator.classes_)
+    columns = columns_of(estimator.transition_features)
+    if columns is None:
+        return Chain(n_labels, start=estimator.start, end=estimator.end, forbidden=forbidden)
+    if estimator.start or estimator.end:
+        raise ValueError(
+            "start and end do not go with transition_features; add a column that marks the first or last "
+            "position to X."
+        )
+    if columns.ndim != 1 or columns.size == 0 or columns.dtype.kind not in "iu":
+        raise ValueError("transition_features must be a list of column numbers of X, at least one.")
+    if not 0 <= columns.min() <= columns.max() < estimator.n_features_in_:
+        raise ValueError(
+            f"transition_features must be between 0 and {estimator.n_features_in_ - 1}, the columns of X."
+        )
+    return ConditionedChain(n_labels, forbidden=forbidden)
